@@ -1,0 +1,218 @@
+//! The one error of the crate: what went wrong, where, and what to do about it.
+//!
+//! The lowest room knows an offset, the next adds the block, the next the file, the next the instant. Each adds what it
+//! knows; what an inner room has said is never overwritten. This file imports no other room.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// A result with the crate's own error.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, coarsely: one kind for each exception that Python users can catch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// There is no Hudi table, or no file, at the path.
+    NotFound,
+    /// Bytes of a log file cannot be what they claim to be.
+    CorruptLog,
+    /// The table or query needs something that this release does not have.
+    Unsupported,
+    /// The table contradicts itself or the format.
+    InvalidTable,
+    /// A file that the query needs has been cleaned away.
+    FileCleaned,
+    /// The caller asked for something that cannot be.
+    InvalidArgument,
+    /// The merge would need more memory than allowed.
+    MemoryLimit,
+    /// The storage failed.
+    Io,
+}
+
+impl Kind {
+    /// A stable code, for logs and for messages that lose their type on the way (Spark).
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::NotFound => "MORTICE-NOT-FOUND",
+            Self::CorruptLog => "MORTICE-CORRUPT-LOG",
+            Self::Unsupported => "MORTICE-UNSUPPORTED",
+            Self::InvalidTable => "MORTICE-INVALID-TABLE",
+            Self::FileCleaned => "MORTICE-FILE-CLEANED",
+            Self::InvalidArgument => "MORTICE-INVALID-ARGUMENT",
+            Self::MemoryLimit => "MORTICE-MEMORY-LIMIT",
+            Self::Io => "MORTICE-IO",
+        }
+    }
+}
+
+/// Where it went wrong, as far as anyone knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file (or table) path.
+    pub path: Option<String>,
+    /// Byte offset in that file.
+    pub offset: Option<u64>,
+    /// Ordinal of the log block in that file, from 0.
+    pub block: Option<u64>,
+    /// The instant in question.
+    pub instant: Option<String>,
+}
+
+/// The error of every fallible function here. One word wide.
+pub struct Error(Box<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    kind: Kind,
+    message: String,
+    place: Place,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Error {
+    /// An error of a kind; `message` says what was expected and what was found, and, where there is one, the way out.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, message: message.into(), place: Place::default(), source: None }))
+    }
+
+    /// [`Kind::NotFound`].
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, message)
+    }
+
+    /// [`Kind::CorruptLog`].
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Self::new(Kind::CorruptLog, message)
+    }
+
+    /// [`Kind::Unsupported`].
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unsupported, message)
+    }
+
+    /// [`Kind::InvalidTable`].
+    pub fn invalid_table(message: impl Into<String>) -> Self {
+        Self::new(Kind::InvalidTable, message)
+    }
+
+    /// [`Kind::InvalidArgument`].
+    pub fn invalid_argument(message: impl Into<String>) -> Self {
+        Self::new(Kind::InvalidArgument, message)
+    }
+
+    /// [`Kind::Io`], with its cause.
+    pub fn io(message: impl Into<String>, source: std::io::Error) -> Self {
+        Self::new(Kind::Io, message).caused_by(source)
+    }
+
+    /// Adds the cause, shown after the message.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Adds the file, unless an inner room named one.
+    #[must_use]
+    pub fn in_file(mut self, path: impl Into<String>) -> Self {
+        self.0.place.path.get_or_insert_with(|| path.into());
+        self
+    }
+
+    /// Adds the byte offset, unless an inner room knew it.
+    #[must_use]
+    pub fn at_offset(mut self, offset: u64) -> Self {
+        self.0.place.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Turns an offset within a part into one within the whole: `base` is where the part begins.
+    #[must_use]
+    pub fn offset_from(mut self, base: u64) -> Self {
+        let within = self.0.place.offset.unwrap_or(0);
+        self.0.place.offset = Some(base.saturating_add(within));
+        self
+    }
+
+    /// Adds the ordinal of the log block, unless known.
+    #[must_use]
+    pub fn in_block(mut self, block: u64) -> Self {
+        self.0.place.block.get_or_insert(block);
+        self
+    }
+
+    /// Adds the instant, unless known.
+    #[must_use]
+    pub fn at_instant(mut self, instant: impl Into<String>) -> Self {
+        self.0.place.instant.get_or_insert_with(|| instant.into());
+        self
+    }
+
+    /// What went wrong, coarsely.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.0.kind
+    }
+
+    /// Where it went wrong.
+    #[must_use]
+    pub fn place(&self) -> &Place {
+        &self.0.place
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// `[CODE] message: cause (file …, offset …, block …, instant …)`.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "[{}] {}", self.0.kind.code(), self.0.message)?;
+        if let Some(source) = &self.0.source {
+            write!(f, ": {source}")?;
+        }
+        let place = &self.0.place;
+        let known: Vec<String> = [
+            place.path.as_ref().map(|path| format!("file {path}")),
+            place.offset.map(|offset| format!("offset {offset}")),
+            place.block.map(|block| format!("block {block}")),
+            place.instant.as_ref().map(|instant| format!("instant {instant}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if known.is_empty() { Ok(()) } else { write!(f, " ({})", known.join(", ")) }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.0.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_room_adds_what_it_knows() {
+        let error = Error::corrupt("a string of 9 bytes where 3 are left").at_offset(7);
+        let error = error.offset_from(100).in_block(2).in_file("a.log").in_file("b.log").at_instant("001");
+        assert_eq!(
+            error.to_string(),
+            "[MORTICE-CORRUPT-LOG] a string of 9 bytes where 3 are left (file a.log, offset 107, block 2, instant 001)"
+        );
+    }
+
+    #[test]
+    fn is_one_word_wide() {
+        assert_eq!(size_of::<Error>(), size_of::<usize>());
+    }
+}

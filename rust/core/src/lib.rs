@@ -1,0 +1,8 @@
+//! mortice reads Apache Hudi merge-on-read tables: log blocks, Avro to Arrow, merging, timeline and file slices.
+//!
+//! Rooms import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
+
+pub mod cursor;
+pub mod error;
+
+pub use error::{Error, Kind, Result};
