@@ -128,7 +128,8 @@ impl<'a> Cursor<'a> {
 
     #[cold]
     fn ends_early(&self, wanted: usize) -> Error {
-        Error::corrupt(format!("{wanted} bytes wanted where {} are left", self.rest.len())).at_offset(self.position() as u64)
+        Error::corrupt(format!("{wanted} bytes wanted where {} are left", self.rest.len()))
+            .at_offset(self.position() as u64)
     }
 }
 
