@@ -4,5 +4,7 @@
 
 pub mod cursor;
 pub mod error;
+pub mod names;
+pub mod storage;
 
 pub use error::{Error, Kind, Result};
