@@ -8,5 +8,6 @@ pub mod cursor;
 pub mod error;
 pub mod names;
 pub mod storage;
+pub mod timeline;
 
 pub use error::{Error, Kind, Result};
