@@ -6,7 +6,10 @@ pub mod avro;
 pub mod config;
 pub mod cursor;
 pub mod error;
+pub mod file_group;
 pub mod names;
+pub mod plan;
+pub mod schema;
 pub mod storage;
 pub mod timeline;
 

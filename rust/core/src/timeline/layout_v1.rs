@@ -11,7 +11,7 @@ use super::instant::{Action, Instant, State};
 
 /// The instant that a file name tells of; `None` where it is no instant's.
 #[must_use]
-pub fn parse(name: &str) -> Option<Instant> {
+pub(super) fn parse(name: &str) -> Option<Instant> {
     let (time, suffix) = name.split_once('.')?;
     if time.is_empty() || !time.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

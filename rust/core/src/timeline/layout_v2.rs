@@ -13,7 +13,7 @@ use super::layout_v1::action_and_state;
 /// The instant that a file name tells of; `None` where it is no instant's. A completed one without completion time is for
 /// the caller to complete.
 #[must_use]
-pub fn parse(name: &str) -> Option<Instant> {
+pub(super) fn parse(name: &str) -> Option<Instant> {
     let (times, suffix) = name.split_once('.')?;
     let (requested, completion) = match times.split_once('_') {
         Some((requested, completion)) => (requested, Some(completion)),
