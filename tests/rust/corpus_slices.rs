@@ -16,7 +16,7 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use mortice::config::TableConfig;
 use mortice::file_group::{FileSlice, PartitionFiles, View};
-use mortice::names::instant_time;
+use mortice::names::{BaseFileName, LogFileName, instant_time};
 use mortice::plan::list_table;
 use mortice::schema::table_schema;
 use mortice::storage::{Place, StorageOptions, open};
@@ -111,7 +111,7 @@ fn examine(table: &Table, case: &Path, described: &Value) -> Vec<String> {
         let refused = query.get("hudi_error").is_some_and(|error| !error.is_null());
         let found = match chosen {
             Ok(_) if refused => vec!["Hudi refuses".to_owned()],
-            Ok(slices) => judge(table, &slices, case, query),
+            Ok(slices) => judge(table, &slices, case, described, query),
             Err(_) if refused => Vec::new(),
             Err(error) => vec![error.to_string()],
         };
@@ -148,7 +148,7 @@ fn instants_that_differ(table: &Table, described: &Value) -> Vec<String> {
     expected.symmetric_difference(&found).map(|instant| format!("instant {instant:?} on one side only")).collect()
 }
 
-fn judge(table: &Table, slices: &[FileSlice], case: &Path, query: &Value) -> Vec<String> {
+fn judge(table: &Table, slices: &[FileSlice], case: &Path, described: &Value, query: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     let mut base_rows = 0;
     let mut names = BTreeSet::new();
@@ -166,6 +166,7 @@ fn judge(table: &Table, slices: &[FileSlice], case: &Path, query: &Value) -> Vec
             }
         }
     }
+    faults.extend(uncommitted_files(table, slices, described));
     let rows = query["rows"].as_i64().unwrap_or_default();
     if query["type"] == "read_optimized" && rows != base_rows {
         faults.push(format!("{base_rows} rows in base files where Hudi gives {rows}"));
@@ -181,6 +182,21 @@ fn judge(table: &Table, slices: &[FileSlice], case: &Path, query: &Value) -> Vec
         faults.push(format!("Hudi's answer has rows of {strangers:?}, which are not chosen"));
     }
     faults
+}
+
+/// Chosen files of instants that the case does not list as committed; older ones are archived. Up to version 7 a log's name
+/// tells only of its base file's instant.
+fn uncommitted_files(table: &Table, slices: &[FileSlice], described: &Value) -> Vec<String> {
+    let Some(commits) = described["commits"].as_array() else { return Vec::new() };
+    let committed: BTreeSet<&str> = commits.iter().filter_map(|commit| commit["instant"].as_str()).collect();
+    let pending =
+        |instant: &str| committed.first().is_some_and(|first| instant >= *first) && !committed.contains(instant);
+    let bases = slices.iter().filter_map(|slice| slice.base_file.as_ref());
+    let bases = bases.map(|file| (file.path.clone(), BaseFileName::parse(&file.name).unwrap().instant));
+    let logs = slices.iter().flat_map(|slice| &slice.log_files).filter(|_| table.config.version.number() >= 8);
+    let logs = logs.map(|file| (file.path.clone(), LogFileName::parse(&file.name).unwrap().instant));
+    let uncommitted = bases.chain(logs).filter(|(_, instant)| pending(instant));
+    uncommitted.map(|(path, _)| format!("{path} is of no committed instant")).collect()
 }
 
 fn rows_of(path: &Path) -> i64 {

@@ -265,7 +265,7 @@ pub(super) mod tests {
             let kept = if instants.iter().any(|(name, _)| name.contains("compaction")) { 2 } else { 1 };
             let files = files.iter().map(|(path, bytes)| (path.as_str(), *bytes));
             let empty = empty.iter().take(kept).map(|path| (path.as_str(), b"".as_slice()));
-            let place = MemoryPlace::new(files.chain(empty));
+            let place = MemoryPlace::holding(files.chain(empty));
             Self { timeline: Timeline::load(&place, &config).unwrap(), config }
         }
 

@@ -85,7 +85,7 @@ mod tests {
     use crate::timeline::memory_place::MemoryPlace;
 
     fn place(paths: &[&str]) -> std::sync::Arc<dyn Place> {
-        MemoryPlace::new(paths.iter().map(|path| (*path, b"".as_slice())))
+        MemoryPlace::holding(paths.iter().map(|path| (*path, b"".as_slice())))
     }
 
     const BASE: &str = "f-0_0-1-2_20240101000000000.parquet";
