@@ -4,6 +4,8 @@
 
 pub mod cursor;
 pub mod error;
+pub mod log;
+pub mod merge;
 pub mod names;
 pub mod storage;
 
