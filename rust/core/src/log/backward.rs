@@ -5,6 +5,8 @@
 //! the same checks), so they are read one by one, last first. At the first length that does not hold, the whole file is
 //! framed from the front and turned around: the result is the forward one, always.
 
+use std::sync::Arc;
+
 use super::block::Block;
 use super::forward::Forward;
 use super::layout::{BEFORE_SIZE, LEAST_SIZE, MAGIC};
@@ -13,15 +15,15 @@ use crate::error::Result;
 use crate::storage::Source;
 
 /// The blocks of a file, last first.
-pub fn backward<'s>(source: &'s dyn Source) -> Box<dyn Iterator<Item = Result<Block>> + Send + 's> {
-    match block_starts(source) {
+pub fn backward(source: Arc<dyn Source>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+    match block_starts(source.as_ref()) {
         Ok(Some(starts)) => {
             let last = starts.len() as u64;
             Box::new(
                 starts
                     .into_iter()
                     .zip((0..last).rev())
-                    .filter_map(move |(start, index)| Forward::starting_at(source, start, index).next()),
+                    .filter_map(move |(start, index)| Forward::starting_at(Arc::clone(&source), start, index).next()),
             )
         }
         Ok(None) => reversed(Forward::new(source)),
@@ -29,7 +31,7 @@ pub fn backward<'s>(source: &'s dyn Source) -> Box<dyn Iterator<Item = Result<Bl
     }
 }
 
-fn reversed<'s>(forward: Forward<'s>) -> Box<dyn Iterator<Item = Result<Block>> + Send + 's> {
+fn reversed(forward: Forward) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
     let mut blocks: Vec<_> = forward.collect();
     blocks.reverse();
     Box::new(blocks.into_iter())

@@ -5,6 +5,8 @@
 //! S3 and GCS). And lengths inside an intact frame are compared with the frame: where Hudi would lose its place and
 //! fail later, the frame is a corrupt block here.
 
+use std::sync::Arc;
+
 use memchr::memmem;
 
 use super::block::{Block, BlockKind, Damage};
@@ -21,24 +23,24 @@ const SEARCH: u64 = 1 << 20;
 const HEADER_GUESS: u64 = 16 * 1024;
 
 /// The blocks of a file, from the front. After an error there is nothing more.
-pub struct Forward<'s> {
-    source: &'s dyn Source,
-    window: Window<'s>,
+pub struct Forward {
+    source: Arc<dyn Source>,
+    window: Window,
     at: u64,
     index: u64,
     failed: bool,
 }
 
-impl<'s> Forward<'s> {
+impl Forward {
     /// At the first byte of `source`.
     #[must_use]
-    pub fn new(source: &'s dyn Source) -> Self {
+    pub fn new(source: Arc<dyn Source>) -> Self {
         Self::starting_at(source, 0, 0)
     }
 
     /// At a block whose place and ordinal are known.
-    pub(super) fn starting_at(source: &'s dyn Source, at: u64, index: u64) -> Self {
-        Self { source, window: Window::new(source), at, index, failed: false }
+    pub(super) fn starting_at(source: Arc<dyn Source>, at: u64, index: u64) -> Self {
+        Self { window: Window::new(Arc::clone(&source)), source, at, index, failed: false }
     }
 
     /// Fewer bytes than a magic left is a clean end, as Hudi has it; so are up to five stray bytes.
@@ -206,7 +208,7 @@ impl<'s> Forward<'s> {
     }
 }
 
-impl Iterator for Forward<'_> {
+impl Iterator for Forward {
     type Item = Result<Block>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -1,6 +1,7 @@
 //! Bytes of a source for a parser that walks through it: slices of a mapping, or windows fetched and kept.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -8,14 +9,14 @@ use crate::error::Result;
 use crate::storage::Source;
 
 /// The stretch of a source that was fetched last.
-pub(super) struct Window<'s> {
-    source: &'s dyn Source,
+pub(super) struct Window {
+    source: Arc<dyn Source>,
     start: u64,
     bytes: Bytes,
 }
 
-impl<'s> Window<'s> {
-    pub(super) fn new(source: &'s dyn Source) -> Self {
+impl Window {
+    pub(super) fn new(source: Arc<dyn Source>) -> Self {
         Self { source, start: 0, bytes: Bytes::new() }
     }
 

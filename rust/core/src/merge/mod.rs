@@ -23,6 +23,6 @@ mod rules;
 pub use deletes::DeleteMarkers;
 pub use input::{Fetched, LogBatch, LogKind, RowRef, Winners};
 pub use merger::{Fate, Merger};
-pub use ordering::{OrderingColumn, OrderingValue};
-pub use output::weave;
+pub use ordering::{OrderingColumn, OrderingValue, double_order};
+pub use output::{pick_all, weave};
 pub use rules::Rules;

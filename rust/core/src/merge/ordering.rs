@@ -131,7 +131,7 @@ fn fixed<T: ArrowPrimitiveType>(array: &ArrayRef, order: impl Fn(T::Native) -> i
 
 /// An integer that orders as `Double.compareTo` orders doubles: all NaNs equal and greatest.
 #[must_use]
-pub(crate) fn double_order(value: f64) -> i64 {
+pub fn double_order(value: f64) -> i64 {
     let canonical = if value.is_nan() { f64::NAN } else { value };
     let bits = canonical.to_bits().cast_signed();
     if canonical.is_nan() { i64::MAX } else { bits ^ ((bits >> 63) & i64::MAX) }

@@ -32,8 +32,17 @@ pub fn weave(base: &RecordBatch, fates: &[Fate], winners: &mut dyn Winners) -> R
     pick(&base.schema(), &batches, &picks)
 }
 
+/// Fetched rows as one batch, in the order they were asked for.
+pub fn pick_all(schema: &SchemaRef, fetched: Fetched) -> Result<RecordBatch> {
+    let in_order = fetched.picks.iter().enumerate().all(|(row, pick)| *pick == (0, row));
+    match fetched.batches.as_slice() {
+        [only] if in_order && only.num_rows() == fetched.picks.len() => Ok(only.clone()),
+        batches => pick(schema, batches, &fetched.picks),
+    }
+}
+
 /// Rows of several batches of one schema, in the order of `picks` (batch, row).
-pub(super) fn pick(schema: &SchemaRef, batches: &[RecordBatch], picks: &[(usize, usize)]) -> Result<RecordBatch> {
+fn pick(schema: &SchemaRef, batches: &[RecordBatch], picks: &[(usize, usize)]) -> Result<RecordBatch> {
     let columns = (0..schema.fields().len())
         .map(|column| {
             let sources: Vec<_> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
