@@ -2,6 +2,7 @@
 //!
 //! Rooms import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
+pub mod avro;
 pub mod cursor;
 pub mod error;
 pub mod log;

@@ -1,0 +1,231 @@
+//! Which column a plan asks for: the one place where kinds are told apart. Each reading below is compiled into a column of its own.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use arrow_buffer::ArrowNativeType;
+
+use super::super::java_text;
+use super::super::lane::Lane;
+use super::super::plan::{Decimal, DecimalSource, Kind, Number, Plan, Text};
+use super::absent::{Default, Nulls};
+use super::booleans::Booleans;
+use super::column::{Column, Tagged, Values};
+use super::decimals;
+use super::fixed::FixedBytes;
+use super::lists::{Elements, Entries, Lists};
+use super::numbers::Numbers;
+use super::structs::Structs;
+use super::texts::Texts;
+use super::unions::Unions;
+use crate::error::Result;
+
+/// An empty column for a plan.
+pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
+    match &plan.kind {
+        Kind::Null => tagged(plan, Nulls::default()),
+        Kind::Boolean => tagged(plan, Booleans::default()),
+        Kind::Number(kind) => number(plan, kind),
+        Kind::Text(kind) => text(plan, kind),
+        Kind::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
+        Kind::Decimal(kind) => decimal(plan, kind),
+        Kind::List(items) => tagged(plan, Lists::new(Elements(build(&items.plan)), items.least)),
+        Kind::Map(items) => {
+            let entries = Entries { keys: Texts::new(copy), values: build(&items.plan) };
+            tagged(plan, Lists::new(entries, items.least))
+        }
+        Kind::Struct(fields) => {
+            tagged(plan, Structs::new(fields.columns.iter().map(build).collect(), fields.steps.clone()))
+        }
+        Kind::Union { branches, members } => {
+            tagged(plan, Unions::new(branches.clone(), members.iter().map(build).collect()))
+        }
+        Kind::Default { bytes, plan } => Box::new(Default::new(Arc::clone(bytes), build(plan))),
+    }
+}
+
+fn tagged<V: Values + 'static>(plan: &Plan, values: V) -> Box<dyn Column> {
+    Box::new(Tagged::new(values, plan.tags, plan.data_type.clone()))
+}
+
+fn numbers<T: ArrowNativeType>(
+    plan: &Plan,
+    read: impl Fn(&mut Lane<'_>) -> Result<T> + Send + 'static,
+) -> Box<dyn Column> {
+    tagged(plan, Numbers::new(read))
+}
+
+fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
+    match *kind {
+        Number::Int => numbers(plan, |lane| lane.int()),
+        Number::Long => numbers(plan, |lane| lane.long()),
+        Number::LongTimes(factor) => numbers(plan, move |lane| {
+            let value = lane.long()?;
+            times(lane, value, factor)
+        }),
+        Number::IntToLongTimes(factor) => numbers(plan, move |lane| {
+            let value = i64::from(lane.int()?);
+            times(lane, value, factor)
+        }),
+        Number::IntToFloat => numbers(plan, |lane| Ok(lane.int()? as f32)),
+        Number::IntToDouble => numbers(plan, |lane| Ok(f64::from(lane.int()?))),
+        Number::LongToFloat => numbers(plan, |lane| Ok(lane.long()? as f32)),
+        Number::LongToDouble => numbers(plan, |lane| Ok(lane.long()? as f64)),
+        Number::Float => numbers(plan, float),
+        Number::Double => numbers(plan, double),
+        Number::FloatToDouble => numbers(plan, |lane| Ok(java_text::float_to_double(float(lane)?))),
+        Number::TextToDate => numbers(plan, date_of_text),
+        Number::IntOrLong { branches } => numbers(plan, move |lane| {
+            branch_of(lane, branches)?;
+            lane.long()
+        }),
+        Number::FloatOrDouble { branches, float: narrow } => {
+            numbers(
+                plan,
+                move |lane| {
+                    if branch_of(lane, branches)? == narrow { Ok(f64::from(float(lane)?)) } else { double(lane) }
+                },
+            )
+        }
+        Number::Place => numbers(plan, place),
+    }
+}
+
+#[inline(always)]
+fn float(lane: &mut Lane<'_>) -> Result<f32> {
+    lane.array().map(f32::from_le_bytes)
+}
+
+#[inline(always)]
+fn double(lane: &mut Lane<'_>) -> Result<f64> {
+    lane.array().map(f64::from_le_bytes)
+}
+
+#[inline(always)]
+fn times(lane: &Lane<'_>, value: i64, factor: i64) -> Result<i64> {
+    value.checked_mul(factor).ok_or_else(|| lane.corrupt(format!("the time {value} does not fit in 64 bits as µs")))
+}
+
+fn branch_of(lane: &mut Lane<'_>, branches: usize) -> Result<usize> {
+    let branch = lane.branch()?;
+    if branch < branches { Ok(branch) } else { Err(lane.corrupt(format!("branch {branch} of a union of {branches}"))) }
+}
+
+fn date_of_text(lane: &mut Lane<'_>) -> Result<i32> {
+    let length = lane.length()?;
+    let date = str::from_utf8(lane.slice(length)?).ok().and_then(java_text::parse_date);
+    date.ok_or_else(|| lane.corrupt("a string that is no date"))
+}
+
+#[inline(always)]
+fn place(lane: &mut Lane<'_>) -> Result<u64> {
+    let length = lane.length()?;
+    let at = lane.at();
+    lane.skip(length)?;
+    Ok((at as u64) << 32 | length as u64)
+}
+
+#[inline(always)]
+fn copy(lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()> {
+    let length = lane.length()?;
+    lane.copy_to(length, out)
+}
+
+fn texts(plan: &Plan, append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static) -> Box<dyn Column> {
+    tagged(plan, Texts::new(append))
+}
+
+fn text(plan: &Plan, kind: &Text) -> Box<dyn Column> {
+    match kind {
+        Text::Bytes => texts(plan, copy),
+        Text::Fixed(size) => {
+            let size = *size;
+            texts(plan, move |lane, out| lane.copy_to(size, out))
+        }
+        Text::Symbol(symbols) => {
+            let symbols = Arc::clone(symbols);
+            texts(plan, move |lane, out| symbol(lane, &symbols, out))
+        }
+        Text::OneOf(symbols) => {
+            let symbols = Arc::clone(symbols);
+            texts(plan, move |lane, out| one_of(lane, &symbols, out))
+        }
+        Text::Int => texts(plan, |lane, out| {
+            let value = lane.int()?;
+            shown(lane, out, &value)
+        }),
+        Text::Long => texts(plan, |lane, out| {
+            let value = lane.long()?;
+            shown(lane, out, &value)
+        }),
+        Text::Float => texts(plan, |lane, out| {
+            out.extend_from_slice(java_text::float(float(lane)?).as_str().as_bytes());
+            Ok(())
+        }),
+        Text::Double => texts(plan, |lane, out| {
+            out.extend_from_slice(java_text::double(double(lane)?).as_str().as_bytes());
+            Ok(())
+        }),
+        Text::Date => texts(plan, |lane, out| {
+            out.extend_from_slice(java_text::date(lane.int()?).as_str().as_bytes());
+            Ok(())
+        }),
+        Text::Decimal(decimal) => {
+            let decimal = decimal.clone();
+            texts(plan, move |lane, out| {
+                let value = decimals::read(lane, &decimal)?;
+                out.extend_from_slice(java_text::decimal(value, decimal.scale).as_str().as_bytes());
+                Ok(())
+            })
+        }
+    }
+}
+
+fn shown(lane: &Lane<'_>, out: &mut Vec<u8>, value: &dyn std::fmt::Display) -> Result<()> {
+    write!(out, "{value}").map_err(|error| lane.corrupt("a number without text").caused_by(error))
+}
+
+#[inline(always)]
+fn symbol(lane: &mut Lane<'_>, symbols: &[Option<String>], out: &mut Vec<u8>) -> Result<()> {
+    let index = lane.int()?;
+    match usize::try_from(index).ok().and_then(|index| symbols.get(index)) {
+        Some(Some(symbol)) => {
+            out.extend_from_slice(symbol.as_bytes());
+            Ok(())
+        }
+        Some(None) => Err(lane.corrupt(format!("symbol {index} of an enum, which the reader's enum does not have"))),
+        None => Err(lane.corrupt(format!("symbol {index} of an enum of {}", symbols.len()))),
+    }
+}
+
+fn one_of(lane: &mut Lane<'_>, symbols: &[String], out: &mut Vec<u8>) -> Result<()> {
+    let length = lane.length()?;
+    let text = lane.slice(length)?;
+    if !symbols.iter().any(|symbol| symbol.as_bytes() == text) {
+        return Err(lane.corrupt("a string that is no symbol of the reader's enum"));
+    }
+    out.extend_from_slice(text);
+    Ok(())
+}
+
+fn decimal(plan: &Plan, kind: &Decimal) -> Box<dyn Column> {
+    let decimal = kind.clone();
+    match kind.source {
+        DecimalSource::Fixed { size, scale } if scale == kind.scale => {
+            let limit = 10_u128.pow(u32::from(kind.precision.min(38)));
+            numbers(plan, move |lane| {
+                let value = decimals::unscaled(lane, size)?;
+                if value.unsigned_abs() < limit { Ok(value) } else { Err(decimals::does_not_fit(lane, &decimal)) }
+            })
+        }
+        DecimalSource::Bytes { scale } if scale == kind.scale => {
+            let limit = 10_u128.pow(u32::from(kind.precision.min(38)));
+            numbers(plan, move |lane| {
+                let size = lane.length()?;
+                let value = decimals::unscaled(lane, size)?;
+                if value.unsigned_abs() < limit { Ok(value) } else { Err(decimals::does_not_fit(lane, &decimal)) }
+            })
+        }
+        _ => numbers(plan, move |lane| decimals::read(lane, &decimal)),
+    }
+}

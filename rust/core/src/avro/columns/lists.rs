@@ -1,0 +1,115 @@
+//! Lists and maps: blocks of items in Avro, offsets into a column of items in Arrow. Items have no framing, so that they are read one
+//! after the other; a block of them costs one call.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::DataType;
+
+use super::super::lane::Lane;
+use super::column::{Column, Values};
+use super::numbers::arrow;
+use crate::error::{Error, Kind, Result};
+
+/// What a block holds: items, or entries.
+pub(super) trait Items: Send {
+    fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()>;
+    fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
+}
+
+/// Lists of items.
+pub(super) struct Lists<I> {
+    items: I,
+    least: usize,
+    ends: Vec<i32>,
+    end: i32,
+}
+
+impl<I: Items> Lists<I> {
+    /// `least` is the fewest bytes that an item takes.
+    pub(super) fn new(items: I, least: usize) -> Self {
+        Self { items, least, ends: vec![0], end: 0 }
+    }
+}
+
+impl<I: Items> Values for Lists<I> {
+    fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
+        loop {
+            let (count, _) = lane.block(self.least)?;
+            if count == 0 {
+                self.ends.push(self.end);
+                return Ok(());
+            }
+            let end = i32::try_from(count).ok().and_then(|count| self.end.checked_add(count));
+            self.end = end.ok_or_else(too_many)?;
+            self.items.run(lane, count)?;
+        }
+    }
+
+    fn absent(&mut self) {
+        self.ends.push(self.end);
+    }
+
+    fn reserve(&mut self, rows: usize) {
+        self.ends.reserve(rows);
+    }
+
+    fn finish(&mut self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        self.end = 0;
+        let ends = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.ends, vec![0])));
+        self.items.finish(data_type, ends, nulls)
+    }
+}
+
+/// Items of an array.
+pub(super) struct Elements(pub(super) Box<dyn Column>);
+
+impl Items for Elements {
+    fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
+        self.0.run(lane, count)
+    }
+
+    fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let DataType::List(field) = data_type else { return Err(other_type(data_type)) };
+        let array = ListArray::try_new(Arc::clone(field), ends, self.0.finish()?, nulls).map_err(arrow)?;
+        Ok(Arc::new(array))
+    }
+}
+
+/// Entries of a map.
+pub(super) struct Entries<K> {
+    pub(super) keys: K,
+    pub(super) values: Box<dyn Column>,
+}
+
+impl<K: Values> Items for Entries<K> {
+    fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
+        for _ in 0..count {
+            self.keys.value(lane)?;
+            self.values.run(lane, 1)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let DataType::Map(field, ordered) = data_type else { return Err(other_type(data_type)) };
+        let DataType::Struct(fields) = field.data_type() else { return Err(other_type(data_type)) };
+        let keys = self.keys.finish(&DataType::Utf8, None)?;
+        let len = keys.len();
+        let arrays = vec![keys, self.values.finish()?];
+        let entries = StructArray::try_new_with_length(fields.clone(), arrays, None, len).map_err(arrow)?;
+        Ok(Arc::new(MapArray::try_new(Arc::clone(field), ends, entries, nulls, *ordered).map_err(arrow)?))
+    }
+}
+
+#[cold]
+fn too_many() -> Error {
+    Error::new(Kind::MemoryLimit, "more than 2^31 items in one batch of a column; ask for fewer rows")
+}
+
+/// The plan and its type are made together, so that this cannot happen.
+#[cold]
+pub(super) fn other_type(data_type: &DataType) -> Error {
+    Error::unsupported(format!("an Avro column as {data_type}"))
+}

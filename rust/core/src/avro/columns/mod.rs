@@ -1,0 +1,20 @@
+//! One Arrow type, one file: each reads a field of many datums into the buffers of a column.
+//!
+//! `column` has the trait and what all share (tags of unions, null masks), `build` the choice of a column for a plan.
+
+mod absent;
+mod booleans;
+mod build;
+mod column;
+mod decimals;
+mod fixed;
+mod lists;
+mod numbers;
+mod structs;
+mod texts;
+mod unions;
+mod validity;
+
+pub(super) use build::build;
+pub(super) use column::Column;
+pub(super) use structs::step_lanes;

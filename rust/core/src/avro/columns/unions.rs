@@ -1,0 +1,50 @@
+//! Unions of several types: a struct with one member for each, of which one at most is not null. So Spark has them.
+
+use arrow_array::ArrayRef;
+use arrow_buffer::NullBuffer;
+use arrow_schema::DataType;
+
+use super::super::lane::Lane;
+use super::column::{Column, Values};
+use super::structs::struct_of;
+use crate::error::Result;
+
+pub(super) struct Unions {
+    /// The member that a branch is; none for null.
+    branches: Vec<Option<usize>>,
+    members: Vec<Box<dyn Column>>,
+    rows: usize,
+}
+
+impl Unions {
+    pub(super) fn new(branches: Vec<Option<usize>>, members: Vec<Box<dyn Column>>) -> Self {
+        Self { branches, members, rows: 0 }
+    }
+}
+
+impl Values for Unions {
+    fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
+        let branch = lane.branch()?;
+        let Some(chosen) = self.branches.get(branch) else {
+            return Err(lane.corrupt(format!("branch {branch} of a union of {}", self.branches.len())));
+        };
+        for (index, member) in self.members.iter_mut().enumerate() {
+            if Some(index) == *chosen { member.run(lane, 1)? } else { member.nulls(1) }
+        }
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn absent(&mut self) {
+        self.members.iter_mut().for_each(|member| member.nulls(1));
+        self.rows += 1;
+    }
+
+    fn reserve(&mut self, rows: usize) {
+        self.members.iter_mut().for_each(|member| member.reserve(rows));
+    }
+
+    fn finish(&mut self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        struct_of(data_type, &mut self.members, nulls, std::mem::take(&mut self.rows))
+    }
+}

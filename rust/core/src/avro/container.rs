@@ -1,0 +1,179 @@
+//! Avro object container files: Hudi keeps commit metadata and service plans in them.
+//!
+//! ```text
+//! "Obj" 01 | metadata: map<bytes> (avro.schema, avro.codec) | sync marker, 16 bytes
+//! block*:  count (long) | size (long) | size bytes, compressed | sync marker
+//! ```
+//! Records of a block have no framing of their own: one walk finds where each ends, a second decodes the wanted fields.
+//! Layout: the Avro specification, "Object Container Files". Codecs `null` and `deflate`.
+
+use std::borrow::Cow;
+use std::io::Read as _;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use super::arrow_types::Types;
+use super::decoder::{Datum, Decoder};
+use super::lane::Lane;
+use super::program::{Program, Want};
+use super::schema::Schema;
+use super::skip::{skip, skip_lane};
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+
+const MAGIC: &[u8; 4] = b"Obj\x01";
+/// Bytes that one block may unpack to.
+const MAX_BLOCK: u64 = 1 << 30;
+/// Records without any bytes that a block may claim to hold.
+const MAX_EMPTY: usize = 65_536;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Codec {
+    Null,
+    Deflate,
+}
+
+/// An opened container: its header is read, its blocks are not.
+#[derive(Debug, Clone)]
+pub struct Container<'a> {
+    schema: Schema,
+    codec: Codec,
+    sync: [u8; 16],
+    blocks: Cursor<'a>,
+}
+
+impl<'a> Container<'a> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// `CorruptLog` where the bytes are no container; `Unsupported` where the codec is another than `null` and `deflate`, by name;
+    /// what [`Schema::parse`] says of the schema.
+    pub fn open(bytes: &'a [u8]) -> Result<Self> {
+        let mut cursor = Cursor::new(bytes);
+        if cursor.take(MAGIC.len()).ok() != Some(MAGIC.as_slice()) {
+            return Err(Error::corrupt("an Avro container begins with \"Obj\" 01; this does not").at_offset(0));
+        }
+        let (mut schema, mut codec) = (None, Codec::Null);
+        metadata(&mut cursor, |key, value| {
+            match key {
+                b"avro.schema" => schema = Some(Schema::parse(text(value)?)?),
+                b"avro.codec" => codec = codec_named(text(value)?)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        let schema = schema.ok_or_else(|| Error::corrupt("an Avro container without avro.schema"))?;
+        let sync = cursor.array()?;
+        Ok(Self { schema, codec, sync, blocks: cursor })
+    }
+
+    /// The writer's schema.
+    #[must_use]
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Reads all records into one batch: the named top-level fields in that order, or all of them. A wanted field that the
+    /// schema lacks is an error; look with [`Container::schema`] first.
+    ///
+    /// # Errors
+    /// `CorruptLog` where a block is damaged; `InvalidArgument` for a field that is not there.
+    pub fn read(&self, columns: Option<&[&str]>, types: Types) -> Result<RecordBatch> {
+        let program = match columns {
+            Some(names) => {
+                let wants: Vec<Want> = names.iter().map(|name| Want::Value((*name).to_owned())).collect();
+                Program::compile(&self.schema, &self.schema, &wants, types)?
+            }
+            None => Program::compile_all(&self.schema, &self.schema, types)?,
+        };
+        let mut decoder = Decoder::new(Arc::new(program));
+        let mut cursor = self.blocks;
+        while cursor.remaining() > 0 {
+            let at = cursor.position() as u64;
+            let count = count(cursor.varint()?, "records").map_err(|error| error.at_offset(at))?;
+            let size = count_of_bytes(&mut cursor)?;
+            let packed = cursor.take(size)?;
+            self.block(packed, count, &mut decoder).map_err(|error| error.offset_from(at))?;
+            if cursor.array::<16>()? != self.sync {
+                return Err(Error::corrupt("an Avro container's block does not end in its sync marker").at_offset(at));
+            }
+        }
+        decoder.finish()
+    }
+
+    fn block(&self, packed: &[u8], count: usize, decoder: &mut Decoder) -> Result<()> {
+        let content = unpack(packed, self.codec)?;
+        let whole = skip(self.schema.root());
+        let most = if whole.is_empty() { MAX_EMPTY } else { content.len() };
+        if count > most {
+            return Err(Error::corrupt(format!("{count} records in a block of {} bytes", content.len())));
+        }
+        let mut lane = Lane::new(&content);
+        let mut datums = Vec::with_capacity(count);
+        for _ in 0..count {
+            let at = lane.at();
+            skip_lane(&whole, &mut lane)?;
+            let (at, len) = (u32::try_from(at), u32::try_from(lane.at() - at));
+            let (Ok(at), Ok(len)) = (at, len) else { return Err(Error::corrupt("a block of more than 4 GiB")) };
+            datums.push(Datum { at, len });
+        }
+        decoder.decode(&content, &datums)
+    }
+}
+
+/// Goes through the header's map.
+fn metadata<'a>(cursor: &mut Cursor<'a>, mut entry: impl FnMut(&'a [u8], &'a [u8]) -> Result<()>) -> Result<()> {
+    loop {
+        let claimed = cursor.varint()?;
+        if claimed == 0 {
+            return Ok(());
+        }
+        if claimed < 0 {
+            cursor.varint()?;
+        }
+        // Each entry takes two bytes at least, so that the bytes end before a false count does.
+        for _ in 0..claimed.unsigned_abs() {
+            let size = count_of_bytes(cursor)?;
+            let key = cursor.take(size)?;
+            let size = count_of_bytes(cursor)?;
+            entry(key, cursor.take(size)?)?;
+        }
+    }
+}
+
+fn count_of_bytes(cursor: &mut Cursor<'_>) -> Result<usize> {
+    let at = cursor.position() as u64;
+    count(cursor.varint()?, "bytes").map_err(|error| error.at_offset(at))
+}
+
+fn count(claimed: i64, what: &str) -> Result<usize> {
+    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("a count of {claimed} {what}")))
+}
+
+fn text(bytes: &[u8]) -> Result<&str> {
+    str::from_utf8(bytes).map_err(|error| Error::corrupt("metadata that is not UTF-8").caused_by(error))
+}
+
+fn codec_named(name: &str) -> Result<Codec> {
+    match name {
+        "null" => Ok(Codec::Null),
+        "deflate" => Ok(Codec::Deflate),
+        other => Err(Error::unsupported(format!("the Avro codec {other} (null and deflate are supported)"))),
+    }
+}
+
+fn unpack(packed: &[u8], codec: Codec) -> Result<Cow<'_, [u8]>> {
+    if codec == Codec::Null {
+        return Ok(Cow::Borrowed(packed));
+    }
+    let mut content = Vec::new();
+    flate2::read::DeflateDecoder::new(packed)
+        .take(MAX_BLOCK + 1)
+        .read_to_end(&mut content)
+        .map_err(|error| Error::corrupt("a block that does not inflate").caused_by(error))?;
+    if content.len() as u64 > MAX_BLOCK {
+        return Err(Error::corrupt("a block that inflates to more than 1 GiB"));
+    }
+    Ok(Cow::Owned(content))
+}

@@ -1,0 +1,168 @@
+//! Which single values turn into which: the table of Hudi's `rewritePrimaryType`.
+//!
+//! | writer | reader | value |
+//! |---|---|---|
+//! | the same | the same | itself |
+//! | int | long, float, double | numeric |
+//! | long | float, double | numeric |
+//! | float | double | by its decimal text |
+//! | int, long, float, double | string | Java's `toString` |
+//! | date | string | ISO; and back |
+//! | bytes, enum | string | UTF-8, name; string → bytes, enum likewise |
+//! | fixed | bytes | raw |
+//! | decimal | decimal | rescaled, HALF_UP |
+//! | bytes | decimal | the reader's scale |
+//! | decimal | string | plain digits |
+//! | string, int, long, float, double | decimal | by text, HALF_UP |
+//! | timestamp-micros | timestamp-millis | **the number as it is**: files written so are mislabelled (`HoodieSchemaRepair`) |
+//! | timestamp-millis | timestamp-micros | × 1000 |
+//! | long | any logical long | the number as it is; and back |
+
+use std::sync::Arc;
+
+use super::arrow_types::{Types, whole};
+use super::plan::{Decimal, DecimalSource, Kind, Number, Text};
+use super::schema::{Decimal as DecimalType, Type};
+
+/// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
+pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {
+    match reader {
+        Type::Boolean => (*writer == Type::Boolean).then_some(Kind::Boolean),
+        Type::Float => number(match writer {
+            Type::Float => Number::Float,
+            _ => match whole(writer)? {
+                32 => Number::IntToFloat,
+                _ => Number::LongToFloat,
+            },
+        }),
+        Type::Double => number(match writer {
+            Type::Double => Number::Double,
+            Type::Float => Number::FloatToDouble,
+            _ => match whole(writer)? {
+                32 => Number::IntToDouble,
+                _ => Number::LongToDouble,
+            },
+        }),
+        Type::Bytes => bytes(writer),
+        Type::String | Type::Uuid => string(writer),
+        Type::Fixed(fixed) => match writer {
+            Type::Fixed(written) if written.size == fixed.size => Some(fixed_bytes(fixed.size, types)),
+            _ => None,
+        },
+        Type::Enum(wanted) => enumeration(writer, &wanted.symbols, wanted.default.as_ref()),
+        Type::Decimal(wanted) => decimal(writer, wanted),
+        _ => whole_number(writer, reader, types),
+    }
+}
+
+fn number(number: Number) -> Option<Kind> {
+    Some(Kind::Number(number))
+}
+
+/// Ints and longs with and without logical types.
+fn whole_number(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {
+    if *reader == Type::Date && matches!(writer, Type::String | Type::Uuid) {
+        return number(Number::TextToDate);
+    }
+    let factor = factor_between(writer, reader)?.checked_mul(factor_to_arrow(reader, types))?;
+    match (whole(writer)?, whole(reader)?) {
+        (32, 32) => number(Number::Int),
+        (32, 64) => number(Number::IntToLongTimes(factor)),
+        (64, 64) if factor == 1 => number(Number::Long),
+        (64, 64) => number(Number::LongTimes(factor)),
+        _ => None,
+    }
+}
+
+/// What a number is multiplied by on its way to the reader's unit.
+fn factor_between(writer: &Type, reader: &Type) -> Option<i64> {
+    use Type::{LocalTimestampMicros, LocalTimestampMillis, TimestampMicros, TimestampMillis};
+    match (writer, reader) {
+        (TimestampMillis, TimestampMicros) | (LocalTimestampMillis, LocalTimestampMicros) => Some(1000),
+        // An instant is no wall clock; nothing says what would be meant.
+        (TimestampMillis | TimestampMicros, LocalTimestampMillis | LocalTimestampMicros)
+        | (LocalTimestampMillis | LocalTimestampMicros, TimestampMillis | TimestampMicros) => None,
+        _ => Some(1),
+    }
+}
+
+/// What a number is multiplied by on its way from the reader's unit to that of the column.
+fn factor_to_arrow(reader: &Type, types: Types) -> i64 {
+    match (reader, types) {
+        (Type::TimestampMillis | Type::LocalTimestampMillis, Types::Table) => 1000,
+        _ => 1,
+    }
+}
+
+fn bytes(writer: &Type) -> Option<Kind> {
+    match writer {
+        Type::Bytes | Type::String | Type::Uuid => Some(Kind::Text(Text::Bytes)),
+        Type::Fixed(fixed) => Some(Kind::Text(Text::Fixed(fixed.size))),
+        Type::Decimal(DecimalType { fixed: Some(fixed), .. }) => Some(Kind::Text(Text::Fixed(fixed.size))),
+        Type::Decimal(_) => Some(Kind::Text(Text::Bytes)),
+        _ => None,
+    }
+}
+
+fn string(writer: &Type) -> Option<Kind> {
+    Some(Kind::Text(match writer {
+        Type::String | Type::Uuid | Type::Bytes => Text::Bytes,
+        Type::Enum(symbols) => Text::Symbol(symbols.symbols.iter().cloned().map(Some).collect()),
+        Type::Date => Text::Date,
+        Type::Float => Text::Float,
+        Type::Double => Text::Double,
+        Type::Decimal(written) => {
+            let source = stored(written);
+            // As many digits as any decimal has: what was written is shown, fit or not.
+            Text::Decimal(Decimal { source, precision: 39, scale: Some(written.scale).filter(|scale| *scale <= 38)? })
+        }
+        _ => match whole(writer)? {
+            32 => Text::Int,
+            _ => Text::Long,
+        },
+    }))
+}
+
+fn fixed_bytes(size: usize, types: Types) -> Kind {
+    match types {
+        Types::Table => Kind::Text(Text::Fixed(size)),
+        Types::File => Kind::Fixed(size),
+    }
+}
+
+fn enumeration(writer: &Type, wanted: &[String], default: Option<&String>) -> Option<Kind> {
+    Some(Kind::Text(match writer {
+        Type::Enum(written) => Text::Symbol(
+            written
+                .symbols
+                .iter()
+                .map(|symbol| if wanted.contains(symbol) { Some(symbol.clone()) } else { default.cloned() })
+                .collect(),
+        ),
+        Type::String | Type::Uuid => Text::OneOf(Arc::from(wanted)),
+        _ => return None,
+    }))
+}
+
+fn decimal(writer: &Type, wanted: &DecimalType) -> Option<Kind> {
+    let source = match writer {
+        Type::Decimal(written) => stored(written),
+        Type::Bytes => DecimalSource::Bytes { scale: wanted.scale },
+        Type::String | Type::Uuid => DecimalSource::Text,
+        Type::Float => DecimalSource::Float,
+        Type::Double => DecimalSource::Double,
+        _ => match whole(writer)? {
+            32 => DecimalSource::Int,
+            _ => DecimalSource::Long,
+        },
+    };
+    let precision = u8::try_from(wanted.precision).ok()?;
+    Some(Kind::Decimal(Decimal { source, precision, scale: wanted.scale }))
+}
+
+fn stored(written: &DecimalType) -> DecimalSource {
+    match &written.fixed {
+        Some(fixed) => DecimalSource::Fixed { size: fixed.size, scale: written.scale },
+        None => DecimalSource::Bytes { scale: written.scale },
+    }
+}

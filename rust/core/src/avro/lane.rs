@@ -1,0 +1,411 @@
+//! Where a datum is being read: one lane for one datum, sixty-four in lockstep.
+//!
+//! Reads are checked against the whole content, so that eight bytes can be looked at where a number has two, and the last
+//! records of a content alone take the slow way. That a datum is not left is checked wherever a length or a count is believed, and
+//! once more at its end. Avro: int and long are zig-zag varints, float and double little-endian.
+
+use crate::error::{Error, Result};
+
+/// Datums that are read side by side, a field of each before the next field of any: what each field costs to
+/// dispatch is paid once for all of them. A null mask of theirs is one word.
+pub(super) const LANES: usize = 64;
+
+/// Short values are copied as blocks of these sizes and the surplus cut off again, which spares a call to copy memory.
+const SHORT: usize = 32;
+const MIDDLING: usize = 64;
+
+/// The low seven bits of each byte.
+const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+
+/// One datum in a content: read up to `at`, not beyond `end`. `at` never passes the end of the content.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lane<'a> {
+    content: &'a [u8],
+    at: usize,
+    end: usize,
+}
+
+impl<'a> Lane<'a> {
+    /// Over all of a content.
+    pub(super) fn new(content: &'a [u8]) -> Self {
+        Self { content, at: 0, end: content.len() }
+    }
+
+    /// Bytes of the content that lie before the next read.
+    #[inline]
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Bytes left in the datum; none where reads have passed its end.
+    #[inline]
+    pub(super) fn remaining(&self) -> usize {
+        self.end.saturating_sub(self.at)
+    }
+
+    /// Fails where reads have passed the end of the datum.
+    #[inline]
+    pub(super) fn check_end(&self) -> Result<()> {
+        if self.at <= self.end { Ok(()) } else { Err(self.ends_early()) }
+    }
+
+    /// The next byte.
+    #[inline(always)]
+    pub(super) fn byte(&mut self) -> Result<u8> {
+        match self.content.get(self.at) {
+            Some(byte) => {
+                self.at += 1;
+                Ok(*byte)
+            }
+            None => Err(self.ends_early()),
+        }
+    }
+
+    /// The next `N` bytes.
+    #[inline(always)]
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.window::<N>() {
+            Some(bytes) => {
+                self.at += N;
+                Ok(*bytes)
+            }
+            None => Err(self.ends_early()),
+        }
+    }
+
+    #[inline(always)]
+    fn window<const N: usize>(&self) -> Option<&'a [u8; N]> {
+        self.content.get(self.at..).and_then(<[u8]>::first_chunk)
+    }
+
+    /// An Avro long.
+    #[inline(always)]
+    pub(super) fn long(&mut self) -> Result<i64> {
+        let zigzag = self.varint()?;
+        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
+    }
+
+    /// An Avro int.
+    #[inline(always)]
+    pub(super) fn int(&mut self) -> Result<i32> {
+        let value = self.long()?;
+        i32::try_from(value).map_err(|_| self.corrupt("an int of more than 32 bits"))
+    }
+
+    #[inline(always)]
+    fn varint(&mut self) -> Result<u64> {
+        let Some(window) = self.window::<8>() else { return self.long_varint() };
+        let word = u64::from_le_bytes(*window);
+        let stops = !word & !SEVENS;
+        if stops == 0 {
+            return self.long_varint();
+        }
+        let bits = stops.trailing_zeros() + 1;
+        self.at += bits as usize / 8;
+        Ok(squeeze(word & (u64::MAX >> (64 - bits)) & SEVENS))
+    }
+
+    /// Byte by byte: numbers of more than eight bytes, and those in the last bytes of the content.
+    #[inline(never)]
+    fn long_varint(&mut self) -> Result<u64> {
+        let mut value = 0_u64;
+        for index in 0..10 {
+            let Some(byte) = self.content.get(self.at + index) else { return Err(self.ends_early()) };
+            let bits = u64::from(byte & 0x7f);
+            if index == 9 && *byte > 1 {
+                break;
+            }
+            value |= bits << (7 * index);
+            if byte & 0x80 == 0 {
+                self.at += index + 1;
+                return Ok(value);
+            }
+        }
+        Err(self.corrupt("a variable-length integer of more than 64 bits"))
+    }
+
+    /// The index of a union's branch, of which there are at most 64.
+    #[inline(always)]
+    pub(super) fn branch(&mut self) -> Result<usize> {
+        let branch = self.long()?;
+        usize::try_from(branch).map_err(|_| self.corrupt(format!("branch {branch} of a union")))
+    }
+
+    /// A length that the datum can hold.
+    #[inline(always)]
+    pub(super) fn length(&mut self) -> Result<usize> {
+        let length = match self.content.get(self.at) {
+            Some(byte) if byte & 0x81 == 0 => {
+                self.at += 1;
+                i64::from(byte >> 1)
+            }
+            _ => self.long()?,
+        };
+        match usize::try_from(length) {
+            Ok(length) if length <= self.remaining() => Ok(length),
+            _ => Err(self.wrong_length(length)),
+        }
+    }
+
+    /// The next `count` bytes of the datum.
+    #[inline]
+    pub(super) fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
+        let taken = self.content.get(self.at..self.end).and_then(|rest| rest.get(..count));
+        let taken = taken.ok_or_else(|| self.ends_early())?;
+        self.at += count;
+        Ok(taken)
+    }
+
+    /// Appends the next `count` bytes of the datum.
+    #[inline(always)]
+    pub(super) fn copy_to(&mut self, count: usize, out: &mut Vec<u8>) -> Result<()> {
+        if count > self.remaining() {
+            return Err(self.ends_early());
+        }
+        let len = out.len() + count;
+        if count <= SHORT
+            && let Some(block) = self.window::<SHORT>()
+        {
+            out.extend_from_slice(block);
+            out.truncate(len);
+        } else if count <= MIDDLING
+            && let Some(block) = self.window::<MIDDLING>()
+        {
+            out.extend_from_slice(block);
+            out.truncate(len);
+        } else {
+            let bytes = self.content.get(self.at..self.at + count).ok_or_else(|| self.ends_early())?;
+            out.extend_from_slice(bytes);
+        }
+        self.at += count;
+        Ok(())
+    }
+
+    /// Steps over `count` bytes of the datum.
+    #[inline(always)]
+    pub(super) fn skip(&mut self, count: usize) -> Result<()> {
+        if count > self.remaining() {
+            return Err(self.ends_early());
+        }
+        self.at += count;
+        Ok(())
+    }
+
+    /// The count that begins a block of array items or map entries; 0 ends them. A negative count is followed by the bytes
+    /// that the block takes, which are given too. `least` is the fewest bytes of an item: no count may promise more
+    /// items than the datum can hold, nor more than `MAX_EMPTY` where items take no bytes.
+    pub(super) fn block(&mut self, least: usize) -> Result<(usize, Option<usize>)> {
+        const MAX_EMPTY: usize = 65_536;
+        let count = self.long()?;
+        let bytes = if count < 0 { Some(self.length()?) } else { None };
+        self.check_end()?;
+        let most = self.remaining().checked_div(least).unwrap_or(MAX_EMPTY);
+        match usize::try_from(count.unsigned_abs()) {
+            Ok(items) if items <= most => Ok((items, bytes)),
+            _ => Err(self.corrupt(format!("a count of {count} items where {} bytes are left", self.remaining()))),
+        }
+    }
+
+    /// An error at this place.
+    #[cold]
+    pub(super) fn corrupt(&self, message: impl Into<String>) -> Error {
+        Error::corrupt(message).at_offset(self.at as u64)
+    }
+
+    #[cold]
+    fn ends_early(&self) -> Error {
+        Error::corrupt("an Avro datum ends before its fields do").at_offset(self.at.min(self.end) as u64)
+    }
+
+    #[cold]
+    fn wrong_length(&self, length: i64) -> Error {
+        self.corrupt(format!("a length of {length} bytes where {} are left", self.remaining()))
+    }
+}
+
+/// Takes the high bit out of each byte: eight groups of seven bits become 56 bits in a row.
+#[inline(always)]
+fn squeeze(sevens: u64) -> u64 {
+    let pairs = (sevens & 0x007f_007f_007f_007f) | ((sevens & 0x7f00_7f00_7f00_7f00) >> 1);
+    let fours = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
+    (fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4)
+}
+
+/// Up to sixty-four lanes over one content. A lane that is not active has no value here (an enclosing struct is null).
+pub(super) struct Lanes<'a> {
+    content: &'a [u8],
+    at: [u32; LANES],
+    end: [u32; LANES],
+    count: usize,
+    active: u64,
+}
+
+impl<'a> Lanes<'a> {
+    /// No lanes yet.
+    pub(super) fn new(content: &'a [u8]) -> Self {
+        Self { content, at: [0; LANES], end: [0; LANES], count: 0, active: 0 }
+    }
+
+    /// Takes other datums (at most [`LANES`]), each `at..at + len` within the content.
+    pub(super) fn load(&mut self, datums: impl Iterator<Item = (u32, u32)>) -> Result<()> {
+        self.count = 0;
+        for ((at, len), (from, to)) in datums.zip(self.at.iter_mut().zip(&mut self.end)) {
+            let end = at.checked_add(len).filter(|end| *end as usize <= self.content.len());
+            let Some(end) = end else {
+                return Err(Error::corrupt(format!("an Avro datum of {len} bytes passes the end of its content"))
+                    .at_offset(u64::from(at)));
+            };
+            (*from, *to) = (at, end);
+            self.count += 1;
+        }
+        self.active = full(self.count);
+        Ok(())
+    }
+
+    /// How many lanes there are, active or not.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// A bit for each lane that has a value.
+    #[inline]
+    pub(super) fn active(&self) -> u64 {
+        self.active
+    }
+
+    /// Whether every lane has a value.
+    #[inline]
+    pub(super) fn all_active(&self) -> bool {
+        self.active == full(self.count)
+    }
+
+    /// Says which lanes have a value; gives back which had.
+    #[inline]
+    pub(super) fn set_active(&mut self, active: u64) -> u64 {
+        std::mem::replace(&mut self.active, active)
+    }
+
+    /// Fails where a lane has passed the end of its datum.
+    pub(super) fn check_ends(&mut self) -> Result<()> {
+        self.each(|_, lane| lane.check_end())
+    }
+
+    /// Where each lane stands, to come back to.
+    pub(super) fn places(&self) -> [u32; LANES] {
+        self.at
+    }
+
+    /// Takes every lane back to where it stood.
+    pub(super) fn go_back(&mut self, places: [u32; LANES]) {
+        self.at = places;
+    }
+
+    /// Runs `read` on each lane in turn, active or not, until one fails.
+    #[inline(always)]
+    pub(super) fn each(&mut self, mut read: impl FnMut(usize, &mut Lane<'a>) -> Result<()>) -> Result<()> {
+        let content = self.content;
+        for (index, (at, end)) in self.at.iter_mut().zip(&self.end).take(self.count).enumerate() {
+            let mut lane = Lane { content, at: *at as usize, end: *end as usize };
+            let outcome = read(index, &mut lane);
+            *at = lane.at as u32;
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Runs `read` on each lane in turn and keeps what it gives in the slot of the same index.
+    #[inline(always)]
+    pub(super) fn fill<T>(
+        &mut self,
+        slots: &mut [T; LANES],
+        mut read: impl FnMut(&mut Lane<'a>) -> Result<T>,
+    ) -> Result<()> {
+        let content = self.content;
+        for ((at, end), slot) in self.at.iter_mut().zip(&self.end).zip(slots).take(self.count) {
+            let mut lane = Lane { content, at: *at as usize, end: *end as usize };
+            *slot = read(&mut lane)?;
+            *at = lane.at as u32;
+        }
+        Ok(())
+    }
+
+    /// As [`Lanes::fill`], for active lanes alone; the slots of the others stay as they are.
+    #[inline(always)]
+    pub(super) fn fill_active<T>(
+        &mut self,
+        slots: &mut [T; LANES],
+        mut read: impl FnMut(&mut Lane<'a>) -> Result<T>,
+    ) -> Result<()> {
+        let content = self.content;
+        let mut active = self.active;
+        for ((at, end), slot) in self.at.iter_mut().zip(&self.end).zip(slots).take(self.count) {
+            if active & 1 == 1 {
+                let mut lane = Lane { content, at: *at as usize, end: *end as usize };
+                *slot = read(&mut lane)?;
+                *at = lane.at as u32;
+            }
+            active >>= 1;
+        }
+        Ok(())
+    }
+}
+
+/// A bit for each of `count` lanes.
+#[inline]
+pub(super) fn full(count: usize) -> u64 {
+    if count >= LANES { u64::MAX } else { (1 << count) - 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn zigzag(value: i64) -> Vec<u8> {
+        let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
+        let mut bytes = Vec::new();
+        while rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+        bytes
+    }
+
+    #[test]
+    fn longs_of_every_width_read_the_same_with_and_without_slack() {
+        for shift in 0..64 {
+            for value in [1_i64 << shift, -(1_i64 << shift.min(62)), (1_i64 << shift).wrapping_sub(1), i64::MIN] {
+                let mut bytes = zigzag(value);
+                let width = bytes.len();
+                let mut lane = Lane::new(&bytes);
+                assert_eq!((lane.long().unwrap(), lane.at()), (value, width));
+                bytes.extend([0xff; 8]);
+                let mut lane = Lane::new(&bytes);
+                assert_eq!((lane.long().unwrap(), lane.at()), (value, width));
+                assert!(Lane::new(&bytes[..width - 1]).long().is_err());
+            }
+        }
+        assert!(Lane::new(&[0xff; 20]).long().is_err());
+        assert!(Lane::new(&zigzag(1 << 31)).int().is_err());
+    }
+
+    #[test]
+    fn a_length_is_not_believed_beyond_the_datum() {
+        let content = [6_u8, b'a', b'b', b'c', b'd'];
+        let mut lane = Lane { content: &content, at: 0, end: 3 };
+        let error = lane.length().unwrap_err();
+        assert!(error.to_string().contains("a length of 3 bytes where 2 are left"), "{error}");
+        assert!(Lane::new(&[1]).length().is_err());
+        assert!(Lane::new(&zigzag(i64::MAX)).length().is_err());
+    }
+
+    #[test]
+    fn counts_are_held_against_the_bytes_left() {
+        assert!(Lane::new(&zigzag(1_000_000)).block(1).is_err());
+        assert!(Lane::new(&zigzag(i64::MIN)).block(1).is_err());
+        assert!(Lane::new(&zigzag(1_000_000)).block(0).is_err());
+        assert_eq!(Lane::new(&zigzag(1_000)).block(0).unwrap(), (1_000, None));
+        assert_eq!(Lane::new(&[3, 2, 0, 0]).block(1).unwrap(), (2, Some(1)));
+    }
+}
