@@ -24,7 +24,19 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("read", &["names", "config", "storage", "filter", "avro", "base_file", "log", "merge", "file_group", "plan"]),
     (
         "table",
-        &["names", "config", "storage", "filter", "avro", "base_file", "timeline", "schema", "file_group", "plan", "read"],
+        &[
+            "names",
+            "config",
+            "storage",
+            "filter",
+            "avro",
+            "base_file",
+            "timeline",
+            "schema",
+            "file_group",
+            "plan",
+            "read",
+        ],
     ),
 ];
 
@@ -194,7 +206,8 @@ fn files_within_a_room_have_no_loop() {
 
 #[test]
 fn a_planted_import_is_found() {
-    let planted = "use crate::error::Error;\n\nuse crate::{cursor::Cursor, table::Table};\nfn f() { crate::read::x() }\n";
+    let planted =
+        "use crate::error::Error;\n\nuse crate::{cursor::Cursor, table::Table};\nfn f() { crate::read::x() }\n";
     let wrong: Vec<String> = imports_of(Path::new("log/block.rs"), planted).iter().filter_map(verdict).collect();
     assert_eq!(wrong, ["log/block.rs:3: log may not import table", "log/block.rs:4: log may not import read"]);
     let unlisted = imports_of(Path::new("helpers/x.rs"), "use crate::log::Block;");

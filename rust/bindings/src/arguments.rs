@@ -17,7 +17,11 @@ pub(crate) fn filter(py: Python<'_>, argument: FilterArgument<'_>) -> PyResult<F
     let Some(any) = argument else { return Ok(Filter::default()) };
     let mut filter = Vec::new();
     for all in any {
-        filter.push(all.into_iter().map(|(column, operator, value)| term(py, column, &operator, &value)).collect::<PyResult<_>>()?);
+        filter.push(
+            all.into_iter()
+                .map(|(column, operator, value)| term(py, column, &operator, &value))
+                .collect::<PyResult<_>>()?,
+        );
     }
     Ok(Filter::any_of(filter))
 }
@@ -26,9 +30,7 @@ fn term(py: Python<'_>, column: String, operator: &str, value: &Bound<'_, PyAny>
     let operator = Operator::parse(operator).map_err(|error| raised(py, &error))?;
     let literals = match operator {
         Operator::IsNull | Operator::IsNotNull => Vec::new(),
-        Operator::In | Operator::NotIn => {
-            value.try_iter()?.map(|item| literal(&item?)).collect::<PyResult<_>>()?
-        }
+        Operator::In | Operator::NotIn => value.try_iter()?.map(|item| literal(&item?)).collect::<PyResult<_>>()?,
         _ => vec![literal(value)?],
     };
     Term::new(column, operator, literals).map_err(|error| raised(py, &error))
@@ -109,3 +111,8 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
 
 /// Options of the storage, by name.
 pub(crate) type StorageArgument = BTreeMap<String, String>;
+
+/// Whether local files are mapped: the one storage option there is.
+pub(crate) fn is_mapped(options: &StorageArgument) -> mortice::Result<bool> {
+    mortice::storage::is_mapped(options)
+}

@@ -154,7 +154,13 @@ impl Block {
 
     fn __repr__(&self) -> String {
         let core = &self.core;
-        format!("<Block {} {}..{} instant {}>", core.type_name(), core.offset, core.end, core.header.instant_time().unwrap_or_default())
+        format!(
+            "<Block {} {}..{} instant {}>",
+            core.type_name(),
+            core.offset,
+            core.end,
+            core.header.instant_time().unwrap_or_default()
+        )
     }
 }
 

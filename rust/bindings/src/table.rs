@@ -35,8 +35,7 @@ impl Table {
         spill_dir: Option<String>,
     ) -> PyResult<Self> {
         let options = (|| {
-            mortice::check_semantics(semantics)?;
-            mortice::check_memory(memory_limit, spill_dir.as_deref())?;
+            mortice::check_supported(semantics, memory_limit, spill_dir.as_deref())?;
             ReadOptions { on_corrupt: OnCorrupt::parse(on_corrupt)?, batch_rows, threads }.checked()
         })()
         .map_err(|error| raised(py, &error))?;
@@ -50,12 +49,12 @@ impl Table {
 
     #[getter]
     fn version(&self) -> u8 {
-        self.0.version()
+        self.0.config().version.number()
     }
 
     #[getter]
     fn merge_mode(&self) -> String {
-        self.0.merge_mode()
+        self.0.merge().mode_name().to_owned()
     }
 
     #[getter]
@@ -75,7 +74,7 @@ impl Table {
 
     #[getter]
     fn properties(&self) -> BTreeMap<String, String> {
-        self.0.properties()
+        self.0.config().properties.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
     }
 
     fn schema(&self, py: Python<'_>) -> PyResult<ArrowSchema> {
@@ -83,7 +82,10 @@ impl Table {
     }
 
     fn timeline(&self) -> Vec<Instant> {
-        self.0.instants().map(|one| (one.requested_time.clone(), one.completion_time.clone(), one.action.name(), one.state.name())).collect()
+        self.0
+            .instants()
+            .map(|one| (one.requested_time.clone(), one.completion_time.clone(), one.action.name(), one.state.name()))
+            .collect()
     }
 
     #[pyo3(signature = (as_of=None, filters=None))]
@@ -107,12 +109,8 @@ impl Table {
         merge: bool,
         emit_deletes: bool,
     ) -> PyResult<Scan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, as_of };
-        released(py, || {
-            mortice::check_merged(merge, emit_deletes)?;
-            self.0.snapshot(&ask)
-        })
-        .map(Scan)
+        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
+        released(py, || self.0.snapshot(&Ask { merge, emit_deletes, ..ask })).map(Scan)
     }
 
     fn read_optimized(
@@ -122,7 +120,7 @@ impl Table {
         filters: FilterArgument<'_>,
         as_of: Option<String>,
     ) -> PyResult<Scan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, as_of };
+        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
         released(py, || self.0.read_optimized(&ask)).map(Scan)
     }
 }

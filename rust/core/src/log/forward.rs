@@ -231,3 +231,150 @@ struct Frame {
 fn skipped(reason: String, offset: u64) -> Damage {
     Damage { reason, offset, skipped_by_hudi: true }
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::log::backward;
+
+    struct Memory(Bytes, u64);
+
+    impl Source for Memory {
+        fn path(&self) -> &'static str {
+            "memory"
+        }
+
+        fn len(&self) -> u64 {
+            self.0.len() as u64
+        }
+
+        fn window(&self) -> u64 {
+            self.1
+        }
+
+        fn read(&self, range: std::ops::Range<u64>) -> Result<Bytes> {
+            let at = |at: u64| usize::try_from(at).unwrap();
+            Ok(self.0.slice(at(range.start)..at(range.end)))
+        }
+    }
+
+    /// A delete block with one header entry and this content.
+    fn block(content: &[u8]) -> Vec<u8> {
+        let mut inside = [1_i32, 1, 1, 0, 3].map(i32::to_be_bytes).concat();
+        inside.extend(b"001");
+        inside.extend((content.len() as u64).to_be_bytes());
+        inside.extend(content);
+        inside.extend([0; 4]);
+        let size = inside.len() as u64 + 8;
+        [&MAGIC[..], &size.to_be_bytes(), &inside, &(size + 6).to_be_bytes()].concat()
+    }
+
+    /// `good@start..end`, `corrupt@…`, `lost@…` (where Hudi would fail), or the error.
+    fn describe(block: Result<Block>) -> String {
+        match block {
+            Ok(block) => {
+                let kind = match &block.kind {
+                    BlockKind::Corrupt(damage) if damage.skipped_by_hudi => "corrupt",
+                    BlockKind::Corrupt(_) => "lost",
+                    BlockKind::Unknown(_) => "unknown",
+                    BlockKind::Sound(_) => "good",
+                };
+                format!("{kind}@{}..{}", block.offset, block.end)
+            }
+            Err(error) => format!("error@{}", error.place().offset.unwrap()),
+        }
+    }
+
+    /// The blocks of a file; the same backwards, whatever the window.
+    fn framed(bytes: &[u8]) -> Vec<String> {
+        let source = |window| Arc::new(Memory(Bytes::copy_from_slice(bytes), window)) as Arc<dyn Source>;
+        let forward: Vec<String> = Forward::new(source(0)).map(describe).collect();
+        for window in [1, 7, 64, 1 << 20] {
+            assert_eq!(Forward::new(source(window)).map(describe).collect::<Vec<_>>(), forward);
+        }
+        let mut reversed: Vec<String> = backward(source(0)).map(describe).collect();
+        reversed.reverse();
+        assert_eq!(reversed, forward);
+        forward
+    }
+
+    #[test]
+    fn sound_files() {
+        let one = block(b"abc");
+        let len = one.len();
+        assert_eq!(framed(&[]), [""; 0]);
+        assert_eq!(framed(&one), [format!("good@0..{len}")]);
+        let two = [one, block(b"")].concat();
+        assert_eq!(framed(&two), [format!("good@0..{len}"), format!("good@{len}..{}", two.len())]);
+    }
+
+    /// What Hudi 1.2.0 says of damaged ends.
+    #[test]
+    fn damaged_ends() {
+        let a = block(b"abc");
+        let len = a.len();
+        let good = format!("good@0..{len}");
+        let with = |tail: &[u8]| framed(&[&a[..], tail].concat());
+        assert_eq!(with(b"12345"), [good.clone()]);
+        assert_eq!(with(b"123456"), [format!("corrupt@0..{}", len + 6)]);
+        assert_eq!(with(b"#HUD"), [good.clone()]);
+        assert_eq!(with(b"#HUDI#"), [good.clone(), format!("corrupt@{len}..{}", len + 6)]);
+        assert_eq!(with(b"#HUDI#\0\0\0"), [good.clone(), format!("corrupt@{len}..{}", len + 9)]);
+        assert_eq!(framed(&a[..len - 1]), [format!("corrupt@0..{}", len - 1)]);
+        let c = [&a[..len - 1], &a].concat();
+        assert_eq!(framed(&c), [format!("corrupt@0..{}", len - 1), format!("good@{}..{}", len - 1, 2 * len - 1)]);
+        assert_eq!(framed(b"#HUDI#"), ["corrupt@0..6"]);
+        assert_eq!(framed(b"#HU"), [""; 0]);
+        assert_eq!(framed(b"foreign bytes"), ["error@0"]);
+    }
+
+    #[test]
+    fn damaged_sizes_do_not_stop_the_file() {
+        for size in [0_i64, -1, 7, i64::from(i32::MAX), i64::MAX, i64::MIN] {
+            let mut bytes = [block(b"abc"), block(b"d")].concat();
+            bytes[6..14].copy_from_slice(&size.to_be_bytes());
+            let len = block(b"abc").len();
+            assert_eq!(framed(&bytes), [format!("corrupt@0..{len}"), format!("good@{len}..{}", bytes.len())], "{size}");
+        }
+    }
+
+    #[test]
+    fn lengths_that_disagree_inside_a_frame_are_found() {
+        let one = block(b"abc");
+        let len = one.len();
+        // The content length stands behind magic, size, version, type and a header of 15 bytes.
+        for wrong in [0_u64, 2, 4, 1 << 31, u64::MAX] {
+            let mut bytes = [one.clone(), block(b"d")].concat();
+            bytes[37..45].copy_from_slice(&wrong.to_be_bytes());
+            assert_eq!(framed(&bytes)[0], format!("lost@0..{len}"), "{wrong}");
+            assert_eq!(framed(&bytes).len(), 2);
+        }
+        let mut bytes = one.clone();
+        bytes[22..26].copy_from_slice(&[0x7f, 0, 0, 0]);
+        assert_eq!(framed(&bytes), [format!("lost@0..{len}")]);
+    }
+
+    #[test]
+    fn a_magic_across_the_search_border_is_found() {
+        let search = usize::try_from(SEARCH).unwrap();
+        for gap in [search - 8, search - 6, search - 3, search, search + 1] {
+            let mut bytes = MAGIC.to_vec();
+            bytes.resize(6 + gap, 0);
+            bytes.extend(block(b"x"));
+            assert_eq!(framed(&bytes).len(), 2, "{gap}");
+            assert_eq!(framed(&bytes)[0], format!("corrupt@0..{}", 6 + gap));
+        }
+    }
+
+    #[test]
+    fn unknown_types_are_told_and_versions_refused() {
+        let mut bytes = block(b"abc");
+        let len = bytes.len();
+        bytes[21] = 9;
+        assert_eq!(framed(&bytes), [format!("unknown@0..{len}")]);
+        bytes[17] = 2;
+        assert_eq!(framed(&bytes), ["error@14"]);
+    }
+}

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, StringArray};
+use arrow_array::types::{Decimal128Type, DecimalType};
+use arrow_array::{ArrayRef, Date32Array, RecordBatch, StringArray};
+use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field, Schema};
 
 use super::backward::backward;
@@ -63,6 +65,12 @@ impl LogFile {
         avro_data::head(&head).map(Some)
     }
 
+    /// How many records a data block says it has.
+    pub fn record_count(&self, block: &Block) -> Result<Option<u64>> {
+        let BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) = block.kind else { return Ok(None) };
+        Ok(self.content_head(block)?.map_or(Some(0), |(_, count)| u64::try_from(count).ok()))
+    }
+
     /// The records of an Avro or CDC block, every column, in the file's own units.
     pub fn records(&self, block: &Block) -> Result<RecordBatch> {
         self.read_records(block).map_err(|error| self.mark(block, error))
@@ -72,7 +80,8 @@ impl LogFile {
         match block.kind {
             BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {}
             BlockKind::Sound(BlockType::ParquetData | BlockType::HfileData) => {
-                let message = format!("records of a {}; this release reads those of Avro and CDC blocks", block.type_name());
+                let message =
+                    format!("records of a {}; this release reads those of Avro and CDC blocks", block.type_name());
                 return Err(Error::unsupported(message));
             }
             _ => return Err(Error::invalid_argument(format!("a {} has no records", block.type_name()))),
@@ -81,7 +90,7 @@ impl LogFile {
             return Err(Error::corrupt("a data block without SCHEMA in its header"));
         };
         let schema = avro::Schema::parse(&text)?;
-        let wants: Vec<Want> = schema.fields().iter().map(|field| Want::Value(field.name().to_owned())).collect();
+        let wants: Vec<Want> = schema.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
         let program = Program::compile(&schema, &schema, &wants, Types::File)?;
         let content = self.source.read(block.content.clone())?;
         let mut decoder = Decoder::new(Arc::new(program));
@@ -105,7 +114,8 @@ impl LogFile {
         let content = self.source.read(block.content.clone())?;
         let text = |at: &std::ops::Range<u32>| -> Result<String> {
             let bytes = content.get(at.start as usize..at.end as usize).unwrap_or_default().to_vec();
-            let not_text = |error| Error::corrupt("a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error);
+            let not_text =
+                |error| Error::corrupt("a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error);
             String::from_utf8(bytes).map_err(not_text)
         };
         let mut columns: [Vec<Option<String>>; 4] = Default::default();
@@ -145,14 +155,19 @@ fn ordering_text(value: &Ordering, text: Text<'_>) -> Result<Option<String>> {
         Ordering::Double(value) => value.to_string(),
         Ordering::Bytes(at) => format!("{at:?}"),
         Ordering::Text(at) => text(at)?,
-        Ordering::Date(days) => iso_date(*days),
-        Ordering::Decimal(unscaled) => arrow_array::types::Decimal128Type::format_decimal(*unscaled, 38, DECIMAL_SCALE),
+        Ordering::Date(days) => iso_date(*days)?,
+        Ordering::Decimal(unscaled) => Decimal128Type::format_decimal(*unscaled, 38, DECIMAL_SCALE),
         Ordering::Array(values) => {
             let texts = values.iter().map(|value| ordering_text(value, text)).collect::<Result<Vec<_>>>()?;
             let texts: Vec<String> = texts.into_iter().map(|text| text.unwrap_or_else(|| "null".into())).collect();
             format!("[{}]", texts.join(", "))
         }
     }))
+}
+
+fn iso_date(days: i32) -> Result<String> {
+    array_value_to_string(&Date32Array::from(vec![days]), 0)
+        .map_err(|error| Error::corrupt("a date out of range").caused_by(error))
 }
 
 fn ordering_type(value: &Ordering) -> Option<&'static str> {

@@ -10,6 +10,7 @@
 //! | `backward` | framing from the end, by trailing lengths |
 //! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
 //! | `content` | what is in a block |
+//! | `log_file` | one log file, looked at by itself |
 
 pub mod content;
 
@@ -18,6 +19,7 @@ mod block;
 mod forward;
 mod header;
 mod layout;
+mod log_file;
 mod valid_blocks;
 mod window;
 
@@ -26,4 +28,5 @@ pub use block::{Block, BlockKind, Damage};
 pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
+pub use log_file::LogFile;
 pub use valid_blocks::{BlockRef, ScanRules, ValidBlocks};

@@ -54,7 +54,7 @@ impl KeyColumns {
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         let millis = ordering.as_ref().and_then(|(name, _)| table.field(name)).is_some_and(|field| {
             matches!(
-                field.schema().non_null(),
+                field.ty.non_null(),
                 avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis
             )
         });

@@ -26,6 +26,8 @@ pub struct Stream {
     report: SharedReport,
     splits: VecDeque<Split>,
     threads: usize,
+    /// Rows still to be left out, for a reader that goes on where another stopped.
+    skip: u64,
     state: State,
 }
 
@@ -41,7 +43,15 @@ impl Stream {
     #[must_use]
     pub fn new(schema: SchemaRef, splits: Vec<Split>, threads: usize) -> Self {
         let threads = threads.clamp(1, splits.len().max(1));
-        Self { schema, report: SharedReport::default(), splits: splits.into(), threads, state: State::Idle }
+        Self { schema, report: SharedReport::default(), splits: splits.into(), threads, skip: 0, state: State::Idle }
+    }
+
+    /// The batches of one split, in the caller's own thread, without its first `start_row` rows.
+    pub fn of_split(split: Split, start_row: u64) -> Result<Self> {
+        let schema = SplitReader::new(split.clone(), SharedReport::default())?.schema();
+        let mut stream = Self::new(schema, vec![split], 1);
+        stream.skip = start_row;
+        Ok(stream)
     }
 
     /// The schema of every batch.
@@ -90,11 +100,22 @@ impl Iterator for Stream {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let step = self.step().transpose();
-        if !matches!(step, Some(Ok(_))) {
-            self.close();
+        loop {
+            let step = self.step().transpose();
+            let Some(Ok(batch)) = &step else {
+                self.close();
+                return step;
+            };
+            if self.skip == 0 {
+                return step;
+            }
+            let rows = batch.num_rows();
+            let left_out = usize::try_from(self.skip).unwrap_or(usize::MAX).min(rows);
+            self.skip -= left_out as u64;
+            if left_out < rows {
+                return Some(Ok(batch.slice(left_out, rows - left_out)));
+            }
         }
-        step
     }
 }
 

@@ -21,7 +21,7 @@ mod source;
 pub use listing::{Entry, FileStatus};
 pub use local::{LocalFile, LocalPlace};
 pub use mmap::MappedFile;
-pub use open::{StorageOptions, open};
+pub use open::{StorageOptions, is_mapped, open};
 pub use place::Place;
 pub use prefix::Prefix;
 pub use source::Source;
