@@ -1,6 +1,7 @@
-"""Runs the corpus's own checks on the cases of corpus_cases.txt: `check.py` on tables, `check_logs.py` on single log files.
+"""Runs the corpus's own checks on the cases of corpus_cases.txt: `check.py` on tables, `check_logs.py` on log files.
 
-The checks come with the corpus and know nothing of this project but its public interface. Without a corpus there is nothing to do.
+The checks come with the corpus and know nothing of this project but its public interface. Without a corpus there is
+nothing to do.
 """
 
 import argparse

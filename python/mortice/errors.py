@@ -1,7 +1,7 @@
 """The exceptions of mortice: what went wrong, where, and a stable code that outlives the type.
 
-The native module raises these by name. They are plain Python classes, so they pickle with everything they know, and they can be
-caught by the built-in class that fits too (`FileNotFoundError`, `ValueError`, `OSError`).
+The native module raises these by name. They are plain Python classes, so they pickle with everything they know, and
+they can be caught by the built-in class that fits too (`FileNotFoundError`, `ValueError`, `OSError`).
 
     code                        class
     MORTICE-NOT-FOUND           TableNotFoundError
@@ -117,7 +117,7 @@ class InvalidTableError(MorticeError):
 
 
 class FileCleanedError(MorticeError):
-    """A file that the query needs has been removed by Hudi's cleaner. Plan the query again, or ask for a later instant."""
+    """Hudi's cleaner has removed a file that the query needs. Plan the query again, or ask for a later instant."""
 
     default_code = "MORTICE-FILE-CLEANED"
 

@@ -1,8 +1,9 @@
 """Filters as users write them, turned into the one form that the native module takes.
 
-The form is pyarrow's disjunctive normal form: a list of conjunctions, each a list of terms `(column, operator, literal)`. A flat
-list of terms is one conjunction. Operators: `= == != < <= > >=`, `in`, `not in` (with a list), `is null` (no literal). A null cell
-matches `is null` alone. Literals are plain Python values; the native module casts them exactly to the column's type or refuses.
+The form is pyarrow's disjunctive normal form: a list of conjunctions, each a list of terms `(column, operator,
+literal)`. A flat list of terms is one conjunction. Operators: `= == != < <= > >=`, `in`, `not in` (with a list), `is
+null` (no literal). A null cell matches `is null` alone. Literals are plain Python values; the native module casts them
+exactly to the column's type or refuses.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 LISTS = ("in", "not in")
 OPERATORS = (*COMPARISONS, *LISTS, "is null")
 
-_SHAPE = "filters are a list of (column, operator, literal) terms, all of which must hold, or a list of such lists, any of which"
+_SHAPE = (
+    "filters are a list of (column, operator, literal) terms, all of which must hold, "
+    "or a list of such lists, any of which must"
+)
 
 
 def normal_form(filters: Filters) -> list[list[Term]] | None:
@@ -66,12 +70,12 @@ def _conjunction(item: Any) -> list[Term]:
 def _term(term: Any) -> Term:
     if not _looks_like_term(term) or len(term) not in (2, 3) or not isinstance(term[1], str):
         raise InvalidArgumentError(f"a filter term is (column, operator, literal); got {term!r}")
-    column, operator = str(term[0]), _operator(term)
+    column, operator, literals = str(term[0]), _operator(term), term[2:]
     if operator == "is null":
-        if len(term) == 3 and term[2] is not None:
+        if literals and literals[0] is not None:
             raise InvalidArgumentError(f"'is null' takes no literal; got {term!r}")
         return column, operator, None
-    if len(term) == 2:
+    if not literals:
         raise InvalidArgumentError(f"the filter term {term!r} has no literal")
     if operator in LISTS:
         return column, operator, _literals(term)
@@ -101,21 +105,29 @@ def _literal(value: Any, term: Any) -> Any:
     """`value` as one of the plain types that cross into the native module."""
     if value is None or type(value) in (bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.datetime):
         return value
-    if isinstance(value, dt.datetime):  # pandas.Timestamp is one, pandas.NaT too
-        if value != value or getattr(value, "nanosecond", 0):
-            raise _refused(value, term, "it cannot be told in microseconds")
-        zone = {"tzinfo": value.tzinfo, "fold": value.fold}
-        return dt.datetime(
-            value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, **zone
-        )
-    for plain in (str, bytes, float, int):  # subclasses: numpy's str_ and float64, enums of text
-        if isinstance(value, plain):
-            return plain.__str__(value) if plain is str else plain(value)
-    if isinstance(value, (bytearray, memoryview)):
+    if isinstance(value, dt.datetime):
+        return _moment(value, term)
+    # Subclasses: numpy's str_ and float64, enums of text.
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value)
     if isinstance(value, uuid.UUID):
         return str(value)
     return _unwrapped(value, term)
+
+
+def _moment(value: dt.datetime, term: Any) -> dt.datetime:
+    """A plain datetime of pandas.Timestamp, which is one with nanoseconds, and may be no time at all."""
+    nanoseconds: Any = getattr(value, "nanosecond", 0)
+    if nanoseconds != 0:  # NaT has NaN
+        raise _refused(value, term, "it cannot be told in microseconds")
+    time = dt.time(value.hour, value.minute, value.second, value.microsecond, value.tzinfo, fold=value.fold)
+    return dt.datetime.combine(dt.date(value.year, value.month, value.day), time)
 
 
 def _unwrapped(value: Any, term: Any) -> Any:

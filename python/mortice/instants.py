@@ -1,8 +1,8 @@
 """Instants as users write them: text as it stands on the timeline, or a `datetime`, turned into the timeline's text.
 
-Instants are 17 digits, `yyyyMMddHHmmssSSS`, in the zone that `hoodie.table.timeline.timezone` names: `UTC`, or `LOCAL`, the zone of
-the machine that wrote the table, taken to be that of this one (as Hudi does). Text is passed on: the native module knows the forms
-that Hudi accepts (`2024-01-01 10:00:00` and its like).
+Instants are 17 digits, `yyyyMMddHHmmssSSS`, in the zone that `hoodie.table.timeline.timezone` names: `UTC`, or `LOCAL`,
+the zone of the machine that wrote the table, taken to be that of this one (as Hudi does). Text is passed on: the native
+module knows the forms that Hudi accepts (`2024-01-01 10:00:00` and its like).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def instant_text(value: InstantLike, timeline_zone: str = "LOCAL", *, argument: 
     if isinstance(value, dt.datetime):
         return _digits(_in_timeline_zone(value, timeline_zone))
     if isinstance(value, dt.date):
-        return _digits(dt.datetime(value.year, value.month, value.day))
+        return _digits(dt.datetime.combine(value, dt.time()))
     raise InvalidArgumentError(
         f"{argument} is an instant as text ('20240101120000000', '2024-01-01 12:00:00'), a datetime or a date, "
         f"not {type(value).__name__} {value!r}"

@@ -22,8 +22,8 @@ class LogFile:
         for block in log.blocks():
             print(block.offset, block.type, block.instant_time, block.record_count)
 
-    A corrupt stretch is a block too (`CORRUPT_BLOCK`, with the reason in `damage`); iteration raises only where no more blocks can
-    be found, after the sound ones.
+    A corrupt stretch is a block too (`CORRUPT_BLOCK`, with the reason in `damage`); iteration raises only where no more
+    blocks can be found, after the sound ones.
     """
 
     def __init__(self, path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> None:

@@ -52,7 +52,8 @@ def checked_semantics(semantics: object) -> str:
     """`1.x`. `0.x` is known but not there yet."""
     if semantics == "0.x":
         raise UnsupportedError(
-            "semantics='0.x' (merging as Hudi 0.x does) is not in this release; leave it out to read as the newest Hudi does"
+            "semantics='0.x' (merging as Hudi 0.x does) is not in this release; "
+            "leave it out to read as the newest Hudi does"
         )
     return _one_of("semantics", semantics, ("1.x",), known="'1.x' and '0.x'")
 

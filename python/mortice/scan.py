@@ -1,7 +1,7 @@
 """A planned query, and the splits it is made of.
 
-A `Scan` is fixed when it is made: it names files, so it gives the same rows until Hudi's cleaner removes them. Each of its splits
-is one file slice and complete in itself: it pickles, and reads anywhere (another process, a Spark executor).
+A `Scan` is fixed when it is made: it names files, so it gives the same rows until Hudi's cleaner removes them. Each of
+its splits is one file slice and complete in itself: it pickles, and reads anywhere (another process, a Spark executor).
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ class Scan:
         """One split for each file slice."""
         if max_split_bytes is not None:
             raise UnsupportedError(
-                "max_split_bytes (several splits for one file slice) is not in this release; leave it out for one split a slice"
+                "max_split_bytes (several splits for one file slice) is not in this release; "
+                "leave it out for one split a slice"
             )
         return [Split(split) for split in self._native.splits()]
 
@@ -153,9 +154,14 @@ class Scan:
         return sum(batch.num_rows for batch in self._remembered(self._without_columns().stream()))
 
     def report(self) -> dict[str, Any]:
-        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows. Complete once it was read to its end."""
+        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows.
+
+        Complete once the scan was read to its end.
+        """
         if self._last is None:
-            raise InvalidArgumentError("nothing has been read yet; report() tells of the last to_arrow(), to_reader(), count(), …")
+            raise InvalidArgumentError(
+                "nothing has been read yet; report() tells of the last to_arrow(), to_reader(), count(), …"
+            )
         return self._last.report()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

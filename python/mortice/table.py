@@ -39,15 +39,15 @@ class Table:
         table = mortice.Table("/lake/trips")
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
 
-    Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them); `semantics`,
-    whose merging to follow (`"1.x"`); `memory_limit`, bytes that a merge may hold; `spill_dir`, where it may spill; `on_corrupt`,
-    `"skip"` corrupt log blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a
-    batch, at most.
+    Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
+    `semantics`, whose merging to follow (`"1.x"`); `memory_limit`, bytes that a merge may hold; `spill_dir`, where it
+    may spill; `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None:
+    all cores); `batch_rows`, rows in a batch, at most.
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         uri: str | os.PathLike[str],
         storage_options: Mapping[str, Any] | None = None,
@@ -129,8 +129,8 @@ class Table:
     ) -> Scan:
         """The latest rows, base files merged with their log files; with `as_of`, the rows as they were then.
 
-        `columns` come back in the order asked for. `filters` (see `mortice.filters`) are exact. A column that a filter or the merge
-        needs need not be among the columns.
+        `columns` come back in the order asked for. `filters` (see `mortice.filters`) are exact. A column that a filter
+        or the merge needs need not be among the columns.
         """
         if not merge:
             raise UnsupportedError(
@@ -162,14 +162,15 @@ class Table:
     def incremental(self, *_args: object, **_options: object) -> NoReturn:
         """Not in this release: the rows that changed after an instant."""
         raise UnsupportedError(
-            "incremental queries are not in this release; use snapshot(), with a filter on _hoodie_commit_time for the rows "
-            "last written after an instant"
+            "incremental queries are not in this release; "
+            "use snapshot(), with a filter on _hoodie_commit_time for the rows last written after an instant"
         )
 
     def changes(self, *_args: object, **_options: object) -> NoReturn:
         """Not in this release: the change log of a table that keeps one."""
         raise UnsupportedError(
-            "changes() (change data capture) is not in this release; compare two snapshot(as_of=…), or read the log files with LogFile"
+            "changes() (change data capture) is not in this release; "
+            "compare two snapshot(as_of=…), or read the log files with LogFile"
         )
 
     def follow(self, *_args: object, **_options: object) -> Iterator[NoReturn]:
@@ -188,4 +189,6 @@ class Table:
 
     def __repr__(self) -> str:
         keys = ", ".join(self.record_key_fields)
-        return f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}), {len(self.schema)} columns)"
+        return (
+            f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}), {len(self.schema)} columns)"
+        )

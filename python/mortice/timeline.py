@@ -29,7 +29,8 @@ class Instant:
 class Timeline(Sequence[Instant]):
     """The instants of a table, active and archived, as they stood when the table was opened.
 
-    >>> timeline = Timeline([Instant("001", "002", "commit", "COMPLETED"), Instant("003", None, "deltacommit", "INFLIGHT")])
+    >>> commit = Instant("001", "002", "commit", "COMPLETED")
+    >>> timeline = Timeline([commit, Instant("003", None, "deltacommit", "INFLIGHT")])
     >>> len(timeline), timeline[0].action, [instant.requested_time for instant in timeline.completed]
     (2, 'commit', ['001'])
     """

@@ -1,7 +1,8 @@
 """Found by Spark 4: `spark.read.format("mortice")` works wherever mortice is installed, without a call to register it.
 
-Spark imports every installed module whose name begins with `pyspark_` when any Python data source is first looked up, so this one
-loads nothing until a mortice table is read. Spark 3.5 has no Python data sources; there the module is empty.
+Spark imports every installed module whose name begins with `pyspark_` when any Python data source is first looked up,
+so this one loads nothing until a mortice table is read. Spark 3.5 has no Python data sources; there the module is
+empty.
 """
 
 from __future__ import annotations

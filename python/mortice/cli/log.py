@@ -17,7 +17,7 @@ _HEADING = ["offset", "bytes", "type", "instant", "records", "note"]
 
 
 def run_log(arguments: argparse.Namespace) -> int:
-    """Prints the blocks; 1 where a file is damaged and that was asked about, or where blocks cannot be found any more."""
+    """Prints the blocks; 1 where a file is damaged and `--verify` asked about that."""
     damaged = False
     for number, path in enumerate(arguments.files):
         log = LogFile(path)

@@ -1,7 +1,7 @@
 """The command `mortice`: its arguments, and what its exit status says.
 
-    0  done                         2  the command or an argument is wrong
-    1  the table or file is bad     130, 141  interrupted; the reader of the output went away
+0  done                         2  the command or an argument is wrong
+1  the table or file is bad     130, 141  interrupted; the reader of the output went away
 """
 
 from __future__ import annotations
@@ -80,11 +80,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_as_of(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--as-of", metavar="INSTANT", help="the table as it was then: 20240101120000000, '2024-01-01 12:00:00'")
+    command.add_argument(
+        "--as-of", metavar="INSTANT", help="the table as it was then: 20240101120000000, '2024-01-01 12:00:00'"
+    )
 
 
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("read", help="the rows of a table", description="The rows of a table.", allow_abbrev=False)
+    command = commands.add_parser(
+        "read", help="the rows of a table", description="The rows of a table.", allow_abbrev=False
+    )
     command.set_defaults(run=run_read)
     command.add_argument("path", metavar="PATH", help="the table's base path")
     command.add_argument("--columns", metavar="A,B", help="only these columns, in this order")
@@ -93,19 +97,26 @@ def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         metavar="TERM",
         action="append",
         default=[],
-        help="only rows for which it holds: 'fare > 3', \"day in ('2024-01-01', '2024-01-02')\", 'rider is null'; all must hold",
+        help="only rows for which it holds: 'fare > 3', \"day in ('2024-01-01', '2024-01-02')\", 'rider is null'; "
+        "all must hold",
     )
     _add_as_of(command)
     command.add_argument("--read-optimized", action="store_true", help="the base files alone")
-    command.add_argument("--limit", metavar="N", type=_count, help="at most so many rows (20 at a terminal, all with --json)")
+    command.add_argument(
+        "--limit", metavar="N", type=_count, help="at most so many rows (20 at a terminal, all with --json)"
+    )
     command.add_argument("--json", action="store_true", help="one JSON document a row")
 
 
 def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser("log", help="the blocks of log files", description="The blocks of log files.", allow_abbrev=False)
+    command = commands.add_parser(
+        "log", help="the blocks of log files", description="The blocks of log files.", allow_abbrev=False
+    )
     command.set_defaults(run=run_log)
     command.add_argument("files", metavar="FILE", nargs="+", help="a log file")
-    command.add_argument("--records", metavar="N", type=_count, default=0, help="show the first N records or deletes of each block")
+    command.add_argument(
+        "--records", metavar="N", type=_count, default=0, help="show the first N records or deletes of each block"
+    )
     command.add_argument("--reverse", action="store_true", help="the last block first")
     command.add_argument("--verify", action="store_true", help="decode every block; the exit status tells of damage")
     command.add_argument("--json", action="store_true", help="one JSON document a block")

@@ -21,7 +21,10 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[Any]], widest: int
     widths = [max([len(name), *(len(line[at]) for line in lines)]) for at, name in enumerate(heading)]
     right = [bool(lines) and all(_is_number(line[at]) for line in lines) for at in range(len(heading))]
     for line in [heading, ["-" * width for width in widths], *lines]:
-        cells = [text.rjust(width) if to_right else text.ljust(width) for text, width, to_right in zip(line, widths, right, strict=True)]
+        cells = [
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(line, widths, right, strict=True)
+        ]
         print("  ".join(cells).rstrip())
 
 
@@ -71,5 +74,3 @@ def plain(value: Any) -> Any:
 def print_json(document: Any) -> None:
     """One document on one line."""
     print(json.dumps(plain(document), ensure_ascii=False, allow_nan=False))
-
-

@@ -31,7 +31,14 @@ def run_slices(arguments: argparse.Namespace) -> int:
     print_table(
         ["partition", "file id", "instant", "base bytes", "log files", "log bytes"],
         [
-            [s.partition, s.file_id, s.base_instant, s.base_file.size if s.base_file else "", len(s.log_files), sum(log.size for log in s.log_files)]
+            [
+                s.partition,
+                s.file_id,
+                s.base_instant,
+                s.base_file.size if s.base_file else "",
+                len(s.log_files),
+                sum(log.size for log in s.log_files),
+            ]
             for s in slices
         ],
     )

@@ -13,12 +13,15 @@ import re
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.types as at
+from pyarrow import types as at
 
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Term
 
-_TERM = re.compile(r"\s*(?P<column>\"[^\"]+\"|[^\s=!<>]+)\s*(?P<operator>==|!=|<=|>=|=|<|>|not\s+in\b|in\b|is\s+null\b)\s*(?P<rest>.*)", re.I | re.S)
+_TERM = re.compile(
+    r"\s*(?P<column>\"[^\"]+\"|[^\s=!<>]+)\s*(?P<operator>==|!=|<=|>=|=|<|>|not\s+in\b|in\b|is\s+null\b)\s*(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 _LITERAL = re.compile(r"\s*('(?:[^']|'')*'|\"[^\"]*\"|[^,'\"]+?)\s*(?:,|$)")
 
 
@@ -31,7 +34,9 @@ def parse_term(text: str, schema: pa.Schema) -> Term:
     """
     match = _TERM.fullmatch(text)
     if match is None:
-        raise InvalidArgumentError(f"not a filter: {text!r}; write it as \"fare > 3\", \"day in ('a', 'b')\" or \"rider is null\"")
+        raise InvalidArgumentError(
+            f'not a filter: {text!r}; write it as "fare > 3", "day in (\'a\', \'b\')" or "rider is null"'
+        )
     column = match["column"].strip('"')
     operator = " ".join(match["operator"].lower().split())
     kind = schema.field(column).type if column in schema.names else pa.string()

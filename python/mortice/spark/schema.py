@@ -7,9 +7,9 @@
     utf8                         string                decimal128(p, s)        decimal(p,s)
     binary                       binary                list, struct, map       array, struct, map
 
-Spark casts nothing and matches columns by position, so batches must have precisely the types that Spark derives from its own
-schema: `spark_arrow_schema` is that, and `tests/spark` holds it equal to Spark's `to_arrow_schema`. Every column is nullable: Spark
-gains nothing from NOT NULL here, and 4.2 refuses batches that differ from it.
+Spark casts nothing and matches columns by position, so batches must have precisely the types that Spark derives from
+its own schema: `spark_arrow_schema` is that, and `tests/spark` holds it equal to Spark's `to_arrow_schema`. Every
+column is nullable: Spark gains nothing from NOT NULL here, and 4.2 refuses batches that differ from it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.types as at
+from pyarrow import types as at
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
 
@@ -59,12 +59,14 @@ def spark_type(kind: pa.DataType, column: str) -> DataType:
         pa.timestamp("us"): st.TimestampNTZType(),
     }
     if kind not in plain:
-        raise UnsupportedError(f"the column {column!r} has the Arrow type {kind}, for which Spark has no type; leave it out of columns")
+        raise UnsupportedError(
+            f"the column {column!r} has the Arrow type {kind}, for which Spark has no type; leave it out of columns"
+        )
     return plain[kind]
 
 
 def spark_arrow_schema(schema: pa.Schema) -> pa.Schema:
-    """The Arrow schema that Spark expects where a query has `schema`: names of children and nullability as Spark writes them."""
+    """The Arrow schema that Spark expects for `schema`: the names of children and the nullability are Spark's."""
     return pa.schema([pa.field(field.name, _spark_arrow_type(field.type), True) for field in schema])
 
 
@@ -90,7 +92,7 @@ def checked_projection(asked: StructType, table: pa.Schema) -> list[str]:
             raise InvalidArgumentError(f"the table has no column {field.name!r}; it has {', '.join(known)}")
         if field.dataType != known[field.name].dataType:
             raise InvalidArgumentError(
-                f"the column {field.name!r} is {known[field.name].dataType.simpleString()} in the table, with nullable children, "
+                f"the column {field.name!r} is {known[field.name].dataType.simpleString()} in the table, "
                 f"but the schema given says {field.dataType.simpleString()}; select it and cast it afterwards"
             )
     return [str(name) for name in asked.names]
