@@ -44,13 +44,13 @@ impl ArrowBatch {
         drop(requested_schema);
         let rows = StructArray::from(self.0.clone());
         let array = FFI_ArrowArray::new(&rows.to_data());
-        Ok((schema_capsule(py, &self.0.schema())?, PyCapsule::new(py, array, Some(c"arrow_array".to_owned()))?))
+        Ok((schema_capsule(py, &self.0.schema())?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
     }
 }
 
 fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| unexported(&error))?;
-    PyCapsule::new(py, schema, Some(c"arrow_schema".to_owned()))
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
 }
 
 fn unexported(error: &ArrowError) -> PyErr {
