@@ -3,6 +3,8 @@
 //! Rooms are listed ground floor first. Each names the rooms that it may import; `error` is open to all. An import of
 //! anything else, a room that is not listed, or a loop within a room fails with its file and line.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,10 @@
 //! Rooms import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
 pub mod avro;
+pub mod base_file;
 pub mod cursor;
 pub mod error;
+pub mod filter;
 pub mod log;
 pub mod merge;
 pub mod names;
