@@ -4,6 +4,7 @@
 
 pub mod avro;
 pub mod base_file;
+pub mod config;
 pub mod cursor;
 pub mod error;
 pub mod filter;

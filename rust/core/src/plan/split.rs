@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
-use crate::file_group::{FileSlice, InstantFilter};
+use crate::file_group::FileSlice;
+use crate::timeline::InstantFilter;
 use crate::filter::Filter;
 use crate::storage::StorageOptions;
 

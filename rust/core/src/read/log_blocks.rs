@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::report::{Corrupt, SharedReport};
 use crate::config::OnCorrupt;
 use crate::error::{Error, Kind, Result};
-use crate::file_group::InstantFilter;
+use crate::timeline::InstantFilter;
 use crate::log::{BlockRef, BlockKind, Forward, ScanRules, ValidBlocks};
 use crate::plan::Split;
 use crate::storage::{Place, Prefix, Source};

@@ -8,7 +8,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::avro::{self, Want};
-use crate::config::MergeConfig;
+use crate::config::{MergeConfig, MergeMode};
 use crate::error::{Error, Result};
 use crate::log::content::delete::{DECIMAL_SCALE, Deleted, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn, Rules};
@@ -43,7 +43,7 @@ impl KeyColumns {
                 "merging a table without meta columns (hoodie.populate.meta.fields=false); its read-optimized view can be read",
             ));
         }
-        let ordering = match merge.effective_ordering_fields() {
+        let ordering = match merge.ordering_fields.as_slice() {
             [] => None,
             [one] => Some((one.clone(), type_of(types, one)?)),
             more => {
@@ -63,14 +63,18 @@ impl KeyColumns {
             ordering,
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
-            delete_field: merge.delete_marker()?.filter(|(field, _)| table.field(field).is_some()),
+            delete_field: merge
+                .delete_marker
+                .as_ref()
+                .filter(|delete| table.field(&delete.field).is_some())
+                .map(|delete| (delete.field.clone(), delete.marker.clone())),
             millis,
         })
     }
 
     /// The rules of the merge.
     pub(super) fn rules(&self, merge: &MergeConfig) -> Rules {
-        if merge.is_commit_time() {
+        if merge.mode == MergeMode::CommitTime {
             return Rules::CommitTime;
         }
         let int_ordering = self.ordering.as_ref().is_some_and(|(_, kind)| *kind == DataType::Int32);
