@@ -1,6 +1,10 @@
 //! Parquet base files: row groups stream through, only the wanted columns' bytes are touched.
+//!
+//! The parquet crate panics on some damaged files. Such a panic is caught here and becomes an error that names the file; the
+//! reader it came from is not used again.
 
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -31,7 +35,7 @@ impl ParquetFile {
     /// Reads the footer. What it says of Arrow types is passed over: the table's schema decides.
     pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
         let bytes = SourceBytes(source);
-        let metadata = ArrowReaderMetadata::load(&bytes, options()).map_err(|error| damaged(error, &bytes))?;
+        let metadata = guarded(&bytes, || ArrowReaderMetadata::load(&bytes, options()))?;
         Ok(Self { bytes, metadata })
     }
 
@@ -48,8 +52,8 @@ impl ParquetFile {
         if hint.fields() == self.metadata.schema().fields() {
             return Ok(self.metadata.clone());
         }
-        ArrowReaderMetadata::try_new(Arc::clone(self.metadata.metadata()), options().with_schema(hint))
-            .map_err(|error| damaged(error, &self.bytes))
+        let metadata = Arc::clone(self.metadata.metadata());
+        guarded(&self.bytes, || ArrowReaderMetadata::try_new(metadata, options().with_schema(hint)))
     }
 }
 
@@ -78,18 +82,21 @@ impl BaseFile for ParquetFile {
             .map(|(index, _)| index)
             .collect();
         let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(self.bytes.clone(), metadata)
-            .with_projection(mask)
-            .with_batch_size(batch_rows)
-            .build()
-            .map_err(|error| damaged(error, &self.bytes))?;
-        Ok(Box::new(Conformed { reader, wanted: Arc::clone(wanted), bytes: self.bytes }))
+        let bytes = self.bytes.clone();
+        let reader = guarded(&self.bytes, || {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata)
+                .with_projection(mask)
+                .with_batch_size(batch_rows)
+                .build()
+        })?;
+        Ok(Box::new(Conformed { reader: Some(reader), wanted: Arc::clone(wanted), bytes: self.bytes }))
     }
 }
 
 /// Batches as the file has them, brought to the wanted columns.
 struct Conformed {
-    reader: ParquetRecordBatchReader,
+    /// None after an error.
+    reader: Option<ParquetRecordBatchReader>,
     wanted: SchemaRef,
     bytes: SourceBytes,
 }
@@ -98,9 +105,13 @@ impl Iterator for Conformed {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = match self.reader.next()? {
-            Ok(batch) => batch,
-            Err(error) => return Some(Err(damaged(error, &self.bytes))),
+        let reader = self.reader.as_mut()?;
+        let batch = match guarded(&self.bytes, || reader.next().transpose()) {
+            Ok(batch) => batch?,
+            Err(error) => {
+                self.reader = None;
+                return Some(Err(error));
+            }
         };
         Some(self.conformed(&batch).map_err(|error| error.in_file(self.bytes.0.path())))
     }
@@ -154,6 +165,21 @@ impl ChunkReader for SourceBytes {
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         let end = start.checked_add(length as u64).ok_or_else(|| ParquetError::EOF("a range past 2^64".to_owned()))?;
         self.range(start, end)
+    }
+}
+
+/// Runs the parquet crate's code: its errors and its panics both become errors that name the file.
+fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    bytes: &SourceBytes,
+    read: impl FnOnce() -> std::result::Result<T, E>,
+) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(|error| damaged(error, bytes)),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the parquet reader gave up");
+            Err(damaged(text, bytes))
+        }
     }
 }
 

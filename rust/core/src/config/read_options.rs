@@ -60,7 +60,9 @@ pub fn check_supported(semantics: &str, memory_limit: Option<u64>, spill_dir: Op
         other => return Err(Error::invalid_argument(format!("semantics is \"1.x\" or \"0.x\", not {other:?}"))),
     }
     if memory_limit.is_some() || spill_dir.is_some() {
-        return Err(Error::unsupported("memory_limit and spill_dir; this release keeps the keys of a slice's logs in memory"));
+        return Err(Error::unsupported(
+            "memory_limit and spill_dir; this release keeps the keys of a slice's logs in memory",
+        ));
     }
     Ok(())
 }
