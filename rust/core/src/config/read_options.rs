@@ -26,7 +26,7 @@ impl OnCorrupt {
 }
 
 /// Rows in a batch unless the caller says otherwise.
-pub const BATCH_ROWS: usize = 65_536;
+const BATCH_ROWS: usize = 65_536;
 
 /// Options of a read; they travel with each split.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -36,6 +36,10 @@ pub(super) struct Stored<'a> {
     pub(super) taken: bool,
 }
 
+/// The hash of a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyHash(u32);
+
 /// A place of a key in the source that its record lies in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyPlace {
@@ -67,18 +71,20 @@ impl KeyIndex {
             .ok_or_else(|| Error::corrupt("a record key outside of its block").at_offset(u64::from(place.at)))
     }
 
+    /// What a key hashes to, for [`KeyIndex::find`] and [`KeyIndex::store`].
+    #[inline]
     #[allow(clippy::cast_possible_truncation)]
-    fn hash(&self, key: &[u8]) -> u32 {
-        self.hasher.hash_one(key) as u32
+    pub(super) fn hash(&self, key: &[u8]) -> KeyHash {
+        KeyHash(self.hasher.hash_one(key) as u32)
     }
 
     /// The entry of a key.
-    pub(super) fn find(&self, key: &[u8]) -> Option<u32> {
-        let hash = self.hash(key);
-        let same = |index: &u32| self.is_key(*index, hash, key);
-        self.table.find(spread(hash), same).copied()
+    #[inline]
+    pub(super) fn find(&self, hash: KeyHash, key: &[u8]) -> Option<u32> {
+        self.table.find(spread(hash.0), |index| self.is_key(*index, hash.0, key)).copied()
     }
 
+    #[inline]
     fn is_key(&self, index: u32, hash: u32, key: &[u8]) -> bool {
         self.entries.get(index as usize).is_some_and(|entry| {
             let place = KeyPlace { at: entry.key_at, len: entry.key_len };
@@ -101,18 +107,20 @@ impl KeyIndex {
     pub(super) fn store(
         &mut self,
         index: Option<u32>,
+        hash: KeyHash,
         row: RowRef,
         place: KeyPlace,
         ordering: OrderingValue<'_>,
         deleted: bool,
     ) -> Result<()> {
-        let hash = self.hash(self.key(row.source, place)?);
         let default = if ordering == OrderingValue::Default { DEFAULT_ORDERING } else { 0 };
         let state = default | if deleted { DELETED } else { 0 };
-        let entry = Entry { row, key_at: place.at, key_len: place.len, hash, state };
-        if let Some(slot) = index.and_then(|index| self.entries.get_mut(index as usize)) {
-            *slot = entry;
-            self.orderings.set(index.unwrap_or_default() as usize, ordering);
+        let entry = Entry { row, key_at: place.at, key_len: place.len, hash: hash.0, state };
+        if let Some(index) = index {
+            if let Some(slot) = self.entries.get_mut(index as usize) {
+                *slot = entry;
+            }
+            self.orderings.set(index as usize, ordering);
             return Ok(());
         }
         let Ok(next) = u32::try_from(self.entries.len()) else {
@@ -122,7 +130,7 @@ impl KeyIndex {
         self.orderings.set(next as usize, ordering);
         let entries = &self.entries;
         let hash_of = |index: &u32| entries.get(*index as usize).map_or(0, |entry| spread(entry.hash));
-        self.table.insert_unique(spread(hash), next, hash_of);
+        self.table.insert_unique(spread(hash.0), next, hash_of);
         Ok(())
     }
 

@@ -53,14 +53,16 @@ impl Merger {
             let place = key_place(batch.keys.value(row));
             let deleted = batch.deleted.is_some_and(|deleted| deleted.value(row));
             let newer = Side { ordering: batch.ordering.value(row), deleted };
-            let found = self.index.find(self.index.key(source, place)?);
+            let key = self.index.key(source, place)?;
+            let hash = self.index.hash(key);
+            let found = self.index.find(hash, key);
             if let Some(stored) = found.and_then(|index| self.index.stored(index)) {
                 let stored = Side { ordering: stored.ordering, deleted: stored.deleted };
                 if !self.rules.replaces(batch.kind, newer, stored) {
                     continue;
                 }
             }
-            self.index.store(found, RowRef { source, at: *at }, place, newer.ordering, deleted)?;
+            self.index.store(found, hash, RowRef { source, at: *at }, place, newer.ordering, deleted)?;
         }
         Ok(())
     }
@@ -84,7 +86,8 @@ impl Merger {
         }
         let mut fates: Option<Vec<Fate>> = None;
         for (row, key) in keys.iter().enumerate() {
-            let Some(index) = key.and_then(|key| self.index.find(key.as_bytes())) else { continue };
+            let found = key.map(str::as_bytes).and_then(|key| self.index.find(self.index.hash(key), key));
+            let Some(index) = found else { continue };
             let Some(log) = self.index.stored(index).filter(|log| !log.taken) else { continue };
             let side = Side { ordering: log.ordering, deleted: log.deleted };
             let fate = match (self.rules.wins_over_base(side, ordering.value(row)), log.deleted) {
