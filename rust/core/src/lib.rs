@@ -3,10 +3,14 @@
 //! Rooms import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
 pub mod avro;
+pub mod base_file;
 pub mod config;
 pub mod cursor;
 pub mod error;
 pub mod file_group;
+pub mod filter;
+pub mod log;
+pub mod merge;
 pub mod names;
 pub mod plan;
 pub mod schema;

@@ -11,17 +11,20 @@ pub type StorageOptions = BTreeMap<String, String>;
 
 /// The place at `uri`: a plain path or `file:` URI. Schemes of object stores are refused by name.
 pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
-    if let Some(name) = options.keys().find(|name| *name != "mmap") {
-        return Err(Error::invalid_argument(format!("unknown storage option {name:?}; known: mmap")).in_file(uri));
-    }
-    let mapped = match options.get("mmap").map(String::as_str) {
-        None | Some("true") => true,
-        Some("false") => false,
-        Some(other) => {
-            return Err(Error::invalid_argument(format!("storage option mmap is true or false, not {other:?}")));
-        }
-    };
+    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+}
+
+/// Whether local files are to be mapped. [`crate::Kind::InvalidArgument`] for options that are not known.
+pub fn is_mapped(options: &StorageOptions) -> Result<bool> {
+    if let Some(name) = options.keys().find(|name| *name != "mmap") {
+        return Err(Error::invalid_argument(format!("unknown storage option {name:?}; known: mmap")));
+    }
+    match options.get("mmap").map(String::as_str) {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(other) => Err(Error::invalid_argument(format!("storage option mmap is true or false, not {other:?}"))),
+    }
 }
 
 /// The local path that a URI names.
