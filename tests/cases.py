@@ -1,4 +1,4 @@
-"""The bundled cases: real tables and log files with Hudi's own answers (see data/README.md); comparing answers.
+"""The bundled cases: real tables and log files with Hudi's own answers (see data/README.md); comparing answers."""
 
 import datetime as dt
 import json

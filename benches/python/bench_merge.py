@@ -1,7 +1,7 @@
 """Merging one file slice: `snapshot().to_arrow()` against a naive merge in pyarrow.
 
-The naive merge has the log's records handed to it as Arrow (by `LogFile.records`, so decoding is not what is compared), keeps the
-newest row of each key by ordering value, and joins that with the base file. It knows no deletes, rollbacks or payloads.
+The naive merge has the log's records handed to it as Arrow (by `LogFile.records`, so decoding is not what is compared)
+and keeps the newest row of each key by ordering value. It knows no deletes, rollbacks or payloads.
 """
 
 import pyarrow as pa

@@ -2,8 +2,8 @@
 
     python demo.py [TABLE]
 
-Without an argument it reads the bundled table: 150 trips in a base file, then six commits in log files: updates, deletes, and late
-events, which lose against what is newer by event time.
+Without an argument it reads the bundled table: 150 trips in a base file, then six commits in log files: updates,
+deletes, and late events, which lose against what is newer by event time.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def show(path: str) -> None:
     """The merged rows of a table beside those of its base files alone, and how long each way of reading took."""
     table = mortice.Table(path)
     logs = [log for slice_ in table.file_slices() for log in slice_.log_files]
-    print(
-        f"{table!r}\n{len(table.file_slices())} file slices with {len(logs)} log files, {len(table.timeline)} instants\n"
-    )
+    print(table)
+    print(f"{len(table.file_slices())} file slices, {len(logs)} log files, {len(table.timeline)} instants
+")
     timings: list[tuple[str, str]] = []
     spark = start_spark(timings)
     with timed("Spark, merged rows, first time (starts the Python workers)", timings):
