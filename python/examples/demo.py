@@ -50,8 +50,7 @@ def show(path: str) -> None:
     table = mortice.Table(path)
     logs = [log for slice_ in table.file_slices() for log in slice_.log_files]
     print(table)
-    print(f"{len(table.file_slices())} file slices, {len(logs)} log files, {len(table.timeline)} instants
-")
+    print(f"{len(table.file_slices())} file slices, {len(logs)} log files, {len(table.timeline)} instants\n")
     timings: list[tuple[str, str]] = []
     spark = start_spark(timings)
     with timed("Spark, merged rows, first time (starts the Python workers)", timings):
