@@ -13,10 +13,14 @@ IS_SPARK_4 = int(pyspark.__version__.split(".")[0]) >= 4
 
 
 def pytest_collection_modifyitems(items):
-    if not IS_SPARK_4:
-        for item in items:
-            if item.get_closest_marker("spark4"):
-                item.add_marker(pytest.mark.skip(reason="Spark 3.5 has no Python data source"))
+    if IS_SPARK_4:
+        return
+    for item in items:
+        if item.get_closest_marker("spark4"):
+            item.add_marker(pytest.mark.skip(reason="Spark 3.5 has no Python data source"))
+        # Spark 3.5 leaves the sockets over which it collects to the garbage collector.
+        item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+        item.add_marker(pytest.mark.filterwarnings("ignore:.*socket.*:pytest.PytestUnraisableExceptionWarning"))
 
 
 @pytest.fixture(scope="session")
