@@ -41,6 +41,7 @@ def test_null_matches_only_is_null(table_of):
     assert expected["note"].null_count > 0
     of = lambda *term: table.snapshot(filters=[("note", *term)]).count()  # noqa: E731
     assert of("is null") == expected["note"].null_count
+    assert of("is not null") == expected.num_rows - expected["note"].null_count
     assert of("=", "n4769") + of("!=", "n4769") == expected.num_rows - expected["note"].null_count
     assert of("not in", ["n4769"]) == of("!=", "n4769")
 
@@ -147,12 +148,18 @@ def test_scalars_of_other_libraries_become_plain(given, plain):
         ([("fare", "=", [3])], "Decimal"),
         ([("t", "=", pd.NaT)], "microseconds"),
         ([("t", "=", np.datetime64("2024-01-01", "ns"))], "datetime64"),
+        ([("t", "in", np.array(["2024-01-01"], "datetime64[ns]"))], "datetime64"),
+        ([("fare", "=", decimal.Decimal("NaN"))], "no number"),
+        ([("fare", "=", decimal.Decimal("1e38"))], "digits"),
+        ([("fare", "=", 10**38)], "digits"),
+        ([("city", "=", "\ud800")], "Unicode"),
+        ([("\ud800", "=", 3)], "Unicode"),
         ([[]], "empty"),
         ([("fare", "=", 3), [("fare", "=", 3)]], "mixed"),
         ([(3, "=", 3)], "term"),
         ([5], "term"),
     ],
-    ids=lambda value: str(value)[:40],
+    ids=lambda value: ascii(value)[:40],
 )
 def test_wrong_shapes_are_refused_clearly(filters, says):
     with pytest.raises(mortice.InvalidArgumentError, match=says):

@@ -44,7 +44,7 @@ def test_a_file_that_is_no_folder(tmp_path):
         mortice.Table(tmp_path / "file")
 
 
-@pytest.mark.parametrize("uri", ["", 3, b"table", None], ids=repr)
+@pytest.mark.parametrize("uri", ["", 3, b"table", None, "\udcff"], ids=ascii)
 def test_what_is_no_path_is_refused(uri):
     with pytest.raises(mortice.InvalidArgumentError):
         mortice.Table(uri)
