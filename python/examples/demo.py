@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,7 @@ from mortice.spark.java import use_java
 
 BUNDLED = Path(__file__).parents[2] / "tests" / "data" / "h11_event_time_deletes" / "table.zip"
 KEY = "_hoodie_record_key"
-SHOWN = 12
+SHOWN = 4
 
 
 @contextmanager
@@ -93,7 +94,7 @@ def start_spark(timings: list[tuple[str, str]]) -> Any:
 
 
 def compare(table: mortice.Table, merged: dict[str, Any], base: dict[str, Any]) -> None:
-    """Prints the rows that merging changed."""
+    """Prints some of the rows that merging changed, and of the late events that it rightly did not take."""
     columns = [name for name in table.schema.names if not name.startswith("_hoodie_")]
     lines = []
     for key in sorted(merged.keys() | base.keys()):
@@ -105,14 +106,27 @@ def compare(table: mortice.Table, merged: dict[str, Any], base: dict[str, Any]) 
         changed = [name for name in columns if before[name] != after[name]]
         if changed:
             lines.append([key, "updated", row_text(changed, before), row_text(changed, after)])
-    counts = {change: sum(line[1] == change for line in lines) for change in ("updated", "deleted", "inserted")}
-    print(
-        f"base files alone: {len(base)} rows   merged: {len(merged)} rows   "
-        + "   ".join(f"{n} {c}" for c, n in counts.items())
-    )
-    print(f"of these {len(lines)} keys, some of each:\n")
-    shown = [line for change in counts for line in [line for line in lines if line[1] == change][: SHOWN // 3]]
-    print_table(["key", "change", "base files alone", "merged"], shown, widest=60)
+    lines += [[key, "late event lost", lost, won] for key, lost, won in late_events(table, merged)]
+    counts = Counter(line[1] for line in lines)
+    print(f"base files alone: {len(base)} rows   merged: {len(merged)} rows")
+    print("   ".join(f"{change}: {count}" for change, count in counts.items()) + "   some of each:\n")
+    shown = [line for change in counts for line in [line for line in lines if line[1] == change][:SHOWN]]
+    print_table(["key", "change", "base file (or late event)", "merged"], shown, widest=60)
+
+
+def late_events(table: mortice.Table, merged: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Log records whose ordering value is below that of the row which their key has in the end."""
+    ordering = table.ordering_fields[:1]
+    for slice_ in table.file_slices() if ordering else []:
+        for data_file in slice_.log_files:
+            log = mortice.LogFile(Path(table.uri, data_file.path))
+            for block in log.blocks():
+                if block.type != "AVRO_DATA_BLOCK":
+                    continue
+                for record in log.records(block).to_pylist():
+                    row = merged.get(record[KEY])
+                    if row is not None and record[ordering[0]] < row[ordering[0]]:
+                        yield record[KEY], row_text(ordering, record), row_text(ordering, row)
 
 
 def row_text(columns: list[str], row: Any) -> str:
