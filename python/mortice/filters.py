@@ -2,8 +2,8 @@
 
 The form is pyarrow's disjunctive normal form: a list of conjunctions, each a list of terms `(column, operator,
 literal)`. A flat list of terms is one conjunction. Operators: `= == != < <= > >=`, `in`, `not in` (with a list), `is
-null` (no literal). A null cell matches `is null` alone. Literals are plain Python values; the native module casts them
-exactly to the column's type or refuses.
+null` and `is not null` (no literal). A null cell matches `is null` alone. Literals are plain Python values; the native
+module casts them exactly to the column's type or refuses.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mortice.errors import InvalidArgumentError
+from mortice.options import checked_text
 
 Term = tuple[str, str, Any]
 Filters = Sequence[Any] | None
@@ -22,7 +23,10 @@ Filters = Sequence[Any] | None
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 LISTS = ("in", "not in")
-OPERATORS = (*COMPARISONS, *LISTS, "is null")
+MOST_DIGITS = 38
+LARGEST_INTEGER = 10**MOST_DIGITS - 1
+NULL_TESTS = ("is null", "is not null")
+OPERATORS = (*COMPARISONS, *LISTS, *NULL_TESTS)
 
 _SHAPE = (
     "filters are a list of (column, operator, literal) terms, all of which must hold, "
@@ -70,10 +74,10 @@ def _conjunction(item: Any) -> list[Term]:
 def _term(term: Any) -> Term:
     if not _looks_like_term(term) or len(term) not in (2, 3) or not isinstance(term[1], str):
         raise InvalidArgumentError(f"a filter term is (column, operator, literal); got {term!r}")
-    column, operator, literals = str(term[0]), _operator(term), term[2:]
-    if operator == "is null":
+    column, operator, literals = checked_text("the column of a filter", term[0]), _operator(term), term[2:]
+    if operator in NULL_TESTS:
         if literals and literals[0] is not None:
-            raise InvalidArgumentError(f"'is null' takes no literal; got {term!r}")
+            raise InvalidArgumentError(f"{operator!r} takes no literal; got {term!r}")
         return column, operator, None
     if not literals:
         raise InvalidArgumentError(f"the filter term {term!r} has no literal")
@@ -94,8 +98,6 @@ def _operator(term: Any) -> str:
 
 def _literals(term: Any) -> list[Any]:
     values = term[2]
-    if hasattr(values, "tolist"):  # an array of numpy, pandas, pyarrow
-        values = values.tolist()
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or isinstance(values, dict):
         raise InvalidArgumentError(f"{term[1]!r} takes a list of literals; got {term!r}")
     return [_literal(value, term) for value in values]
@@ -103,6 +105,20 @@ def _literals(term: Any) -> list[Any]:
 
 def _literal(value: Any, term: Any) -> Any:
     """`value` as one of the plain types that cross into the native module."""
+    plain = _plain(value, term)
+    if isinstance(plain, str):
+        return checked_text(f"the literal in {term!r}", plain)
+    if isinstance(plain, int) and not -LARGEST_INTEGER <= plain <= LARGEST_INTEGER:
+        raise _refused(value, term, f"it has more than {MOST_DIGITS} digits")
+    if isinstance(plain, decimal.Decimal):
+        if not plain.is_finite():
+            raise _refused(value, term, "it is no number")
+        if len(plain.as_tuple().digits) + max(0, int(plain.as_tuple().exponent)) > MOST_DIGITS:
+            raise _refused(value, term, f"it has more than {MOST_DIGITS} digits")
+    return plain
+
+
+def _plain(value: Any, term: Any) -> Any:
     if value is None or type(value) in (bool, int, float, str, bytes, decimal.Decimal, dt.date, dt.datetime):
         return value
     if isinstance(value, dt.datetime):
@@ -140,7 +156,7 @@ def _unwrapped(value: Any, term: Any) -> Any:
             if type(plain) is int and type(value).__name__ in ("datetime64", "timedelta64"):
                 raise _refused(value, term, "use a datetime, or datetime64[us]")
             if type(plain) is not type(value) and not _is_list(plain):
-                return _literal(plain, term)
+                return _plain(plain, term)
     raise _refused(value, term, "use None, bool, int, float, str, bytes, Decimal, date or datetime")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import datetime as dt
 
 from mortice.errors import InvalidArgumentError
+from mortice.options import checked_text
 
 InstantLike = str | dt.datetime | dt.date | None
 
@@ -32,7 +33,7 @@ def instant_text(value: InstantLike, timeline_zone: str = "LOCAL", *, argument: 
     if isinstance(value, str):
         if not value.strip():
             raise InvalidArgumentError(f"{argument} is empty; give an instant, such as '20240101120000000'")
-        return value.strip()
+        return checked_text(argument, value.strip())
     if isinstance(value, dt.datetime):
         return _digits(_in_timeline_zone(value, timeline_zone))
     if isinstance(value, dt.date):

@@ -12,6 +12,17 @@ DEFAULT_BATCH_ROWS = 65536
 DEFAULT_SEMANTICS = "1.x"
 DEFAULT_ON_CORRUPT = "skip"
 
+LARGEST_COUNT = 2**63
+
+
+def checked_text(argument: str, text: str) -> str:
+    """Text that can be written as UTF-8, as Rust holds it: without halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"{argument} is not valid Unicode: {text!r}") from error
+    return str.__str__(text)
+
 
 def checked_uri(uri: object) -> str:
     """A path or URI as text."""
@@ -22,7 +33,7 @@ def checked_uri(uri: object) -> str:
         raise InvalidArgumentError(f"the table's path is text, not bytes: {text!r}")
     if not text:
         raise InvalidArgumentError("the table's path is empty")
-    return text
+    return checked_text("the table's path", text)
 
 
 def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
@@ -37,14 +48,14 @@ def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]
 def _name(name: object) -> str:
     if not isinstance(name, str):
         raise InvalidArgumentError(f"the name of a storage option is text, not {name!r}")
-    return name
+    return checked_text("the name of a storage option", name)
 
 
 def _text(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int)):
-        return str(value)
+        return checked_text(f"the storage option {name!r}", str(value))
     raise InvalidArgumentError(f"the storage option {name!r} is text, a number or a truth value, not {value!r}")
 
 
@@ -71,7 +82,7 @@ def _one_of(argument: str, value: object, choices: Sequence[str], *, known: str)
 
 def checked_count(argument: str, value: object, *, least: int = 1) -> int:
     """A whole number, `least` or more."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < LARGEST_COUNT:
         raise InvalidArgumentError(f"{argument} is a whole number of {least} or more, not {value!r}")
     return value
 
@@ -90,6 +101,7 @@ def checked_columns(columns: Sequence[str] | None) -> list[str] | None:
     for name in names:
         if not isinstance(name, str):
             raise InvalidArgumentError(f"columns is a list of names; {name!r} is no name")
+        checked_text("a name in columns", name)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidArgumentError(f"columns names {', '.join(map(repr, twice))} more than once")

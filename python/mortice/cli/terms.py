@@ -16,10 +16,10 @@ import pyarrow as pa
 from pyarrow import types as at
 
 from mortice.errors import InvalidArgumentError
-from mortice.filters import Term
+from mortice.filters import NULL_TESTS, Term
 
 _TERM = re.compile(
-    r"\s*(?P<column>\"[^\"]+\"|[^\s=!<>]+)\s*(?P<operator>==|!=|<=|>=|=|<|>|not\s+in\b|in\b|is\s+null\b)\s*(?P<rest>.*)",
+    r"\s*(?P<column>\"[^\"]+\"|[^\s=!<>]+)\s*(?P<operator>==|!=|<=|>=|=|<|>|not\s+in\b|in\b|is\s+(?:not\s+)?null\b)\s*(?P<rest>.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _LITERAL = re.compile(r"\s*('(?:[^']|'')*'|\"[^\"]*\"|[^,'\"]+?)\s*(?:,|$)")
@@ -41,9 +41,9 @@ def parse_term(text: str, schema: pa.Schema) -> Term:
     operator = " ".join(match["operator"].lower().split())
     kind = schema.field(column).type if column in schema.names else pa.string()
     rest = match["rest"].strip()
-    if operator == "is null":
+    if operator in NULL_TESTS:
         if rest:
-            raise InvalidArgumentError(f"'is null' takes no literal: {text!r}")
+            raise InvalidArgumentError(f"{operator!r} takes no literal: {text!r}")
         return column, operator, None
     if operator in ("in", "not in"):
         return column, operator, [_value(literal, kind) for literal in _literals(rest, text)]

@@ -54,7 +54,7 @@ impl Table {
 
     #[getter]
     fn merge_mode(&self) -> String {
-        self.0.merge().mode_name().to_owned()
+        self.0.merge().mode.name().to_owned()
     }
 
     #[getter]
@@ -83,7 +83,9 @@ impl Table {
 
     fn timeline(&self) -> Vec<Instant> {
         self.0
+            .timeline()
             .instants()
+            .iter()
             .map(|one| (one.requested_time.clone(), one.completion_time.clone(), one.action.name(), one.state.name()))
             .collect()
     }

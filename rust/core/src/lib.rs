@@ -13,8 +13,16 @@ pub mod log;
 pub mod merge;
 pub mod names;
 pub mod plan;
+pub mod read;
 pub mod schema;
 pub mod storage;
 pub mod timeline;
 
+mod table;
+
+pub use config::{OnCorrupt, ReadOptions, check_supported};
 pub use error::{Error, Kind, Result};
+pub use file_group::FileSlice;
+pub use plan::Split;
+pub use read::{Report, Stream};
+pub use table::{Ask, Scan, Table};

@@ -7,16 +7,16 @@ use arrow_schema::{Schema, SchemaRef};
 
 use crate::avro::{self, Types};
 use crate::base_file;
-use crate::config::{MergeConfig, ReadOptions, TableConfig};
+use crate::config::{MergeConfig, ReadOptions, TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
-use crate::file_group::{FileSlice, InstantFilter, View};
+use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
 use crate::names::instant_time;
-use crate::plan::{Query, Split, listing, splits};
+use crate::plan::{Query, Split, list_table, splits};
 use crate::read::Stream;
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
-use crate::timeline::{Instant, Timeline};
+use crate::timeline::{InstantFilter, Timeline};
 
 /// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
 pub struct Table {
@@ -24,7 +24,6 @@ pub struct Table {
     storage: StorageOptions,
     place: Arc<dyn Place>,
     config: TableConfig,
-    merge: MergeConfig,
     timeline: Timeline,
     options: ReadOptions,
 }
@@ -65,9 +64,8 @@ impl Table {
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         let place = storage::open(uri, storage)?;
         let config = TableConfig::load(place.as_ref())?;
-        let merge = MergeConfig::infer(&config)?;
-        let timeline = Timeline::load(Arc::clone(&place), &config)?;
-        Ok(Self { uri: uri.to_owned(), storage: storage.clone(), place, config, merge, timeline, options })
+        let timeline = Timeline::load(&place, &config)?;
+        Ok(Self { uri: uri.to_owned(), storage: storage.clone(), place, config, timeline, options })
     }
 
     /// As it was given.
@@ -85,7 +83,7 @@ impl Table {
     /// How records of one key are merged.
     #[must_use]
     pub fn merge(&self) -> &MergeConfig {
-        &self.merge
+        &self.config.merge
     }
 
     /// The timeline as it was when the table was opened.
@@ -106,7 +104,7 @@ impl Table {
             return Err(Error::unsupported("file_slices(filters=...); this release does not prune partitions"));
         }
         let as_of = as_of.map(instant_time::of_query).transpose()?;
-        self.view(as_of.as_deref())?.merged_slices()
+        Ok(self.slices(as_of.as_deref(), View::slices)?.0)
     }
 
     /// The rows as of an instant, base files and logs merged.
@@ -116,28 +114,33 @@ impl Table {
             return Err(Error::unsupported(format!("snapshot({what}); this release delivers merged rows")));
         }
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
-        let view = self.view(as_of.as_deref())?;
-        let slices = view.merged_slices()?;
+        let (slices, instants) = self.slices(as_of.as_deref(), View::slices)?;
         if slices.iter().any(|slice| !slice.log_files.is_empty()) {
-            self.merge.check_supported().map_err(|error| error.in_file(&self.uri))?;
+            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
         }
-        self.scan("snapshot", ask, as_of, slices, view.instant_filter())
+        self.scan("snapshot", ask, as_of, slices, instants)
     }
 
     /// The rows of base files alone: what compactions have merged, and no log.
     pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
-        let view = self.view(as_of.as_deref())?;
-        let slices = view.read_optimized_slices()?;
-        self.scan("read_optimized", ask, as_of, slices, view.instant_filter())
+        let (slices, instants) = self.slices(as_of.as_deref(), View::base_files)?;
+        self.scan("read_optimized", ask, as_of, slices, instants)
     }
 
-    fn view(&self, as_of: Option<&str>) -> Result<View<'_>> {
-        if let Some(as_of) = as_of {
-            self.timeline.check_time_travel(as_of)?;
+    /// The slices that a view chooses of every partition, and which instants count in it.
+    fn slices<'t>(
+        &'t self,
+        as_of: Option<&str>,
+        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+    ) -> Result<(Vec<FileSlice>, InstantFilter)> {
+        let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
+        let Some(latest) = view.query_instant() else { return Ok(Default::default()) };
+        let mut slices = Vec::new();
+        for files in list_table(self.place.as_ref())? {
+            slices.extend(choose(&view, &files)?);
         }
-        let listing = listing::list(self.place.as_ref(), &self.config)?;
-        View::new(&self.timeline, &self.config, listing, as_of)
+        Ok((slices, self.timeline.instant_filter(latest)))
     }
 
     fn schema_at(&self, as_of: Option<&str>) -> Result<(avro::Schema, SchemaRef)> {
@@ -151,15 +154,19 @@ impl Table {
 
     /// Where no commit holds a schema: that of a base file; of a table without any, the meta columns alone.
     fn schema_of_files(&self, as_of: Option<&str>) -> Result<avro::Schema> {
-        let slices = self.view(as_of)?.read_optimized_slices()?;
+        let (slices, _) = self.slices(as_of, View::base_files)?;
         let text = match slices.iter().find_map(|slice| slice.base_file.as_ref()) {
-            Some(base) => base_file::avro_schema_text(self.place.open(&base.path)?)?,
+            Some(base) => base_file::open(self.place.open(&base.path)?)?.avro_schema(),
             None => None,
         };
         match text {
-            Some(text) => avro::Schema::parse(&text),
-            None if slices.is_empty() => table_schema::meta_only(&self.config),
-            None => Err(Error::unsupported("neither a commit nor a base file holds the table's schema").in_file(&self.uri)),
+            Some(text) => table_schema::with_table_columns(&avro::Schema::parse(&text)?, &self.config),
+            None if slices.is_empty() => {
+                table_schema::with_table_columns(&avro::Schema::record("empty", Vec::new()), &self.config)
+            }
+            None => {
+                Err(Error::unsupported("neither a commit nor a base file holds the table's schema").in_file(&self.uri))
+            }
         }
     }
 
@@ -171,19 +178,23 @@ impl Table {
         slices: Vec<FileSlice>,
         instants: InstantFilter,
     ) -> Result<Scan> {
+        if self.config.drop_partition_columns {
+            let message =
+                "partition columns that are only in the path (hoodie.datasource.write.drop.partition.columns)";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        }
         let (schema, types) = self.schema_at(as_of.as_deref())?;
         let columns = columns(&types, ask.columns.as_deref())?;
         BoundFilter::bind(&ask.filter, &types)?;
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
-            form: Query::form(),
             uri: self.uri.clone(),
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
             populate_meta_fields: self.config.populate_meta_fields,
-            merge: self.merge.clone(),
-            commits_by_block: self.config.version.commits_by_block(),
+            merge: self.merge().clone(),
+            commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
             columns,
             filter: ask.filter.clone(),
@@ -227,7 +238,7 @@ impl Scan {
         let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
         let lines = [
             ("as of", self.as_of.clone().unwrap_or_else(|| format!("latest ({})", self.query.instants.latest))),
-            ("merge", self.query.merge.describe()),
+            ("merge", self.query.merge.mode.name().to_owned()),
             ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
             ("columns", columns),
             ("filter", self.query.filter.to_string()),
@@ -249,7 +260,10 @@ fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<String>> {
     for (index, name) in asked.iter().enumerate() {
         if types.fields().find(name).is_none() {
             let nested = if name.contains('.') { "; nested fields cannot be asked for alone" } else { "" };
-            return Err(Error::invalid_argument(format!("no column {name:?} in the table{nested}; it has: {}", known())));
+            return Err(Error::invalid_argument(format!(
+                "no column {name:?} in the table{nested}; it has: {}",
+                known()
+            )));
         }
         if asked.iter().take(index).any(|earlier| earlier == name) {
             return Err(Error::invalid_argument(format!("column {name:?} is asked for twice")));

@@ -21,6 +21,18 @@ pub enum MergeMode {
     Custom(CustomMerge),
 }
 
+impl MergeMode {
+    /// Hudi's name of the mode.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::CommitTime => "COMMIT_TIME_ORDERING",
+            Self::EventTime => "EVENT_TIME_ORDERING",
+            Self::Custom(_) => "CUSTOM",
+        }
+    }
+}
+
 /// Whose rules a `CUSTOM` table goes by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CustomMerge {

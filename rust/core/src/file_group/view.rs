@@ -234,12 +234,10 @@ pub(super) mod tests {
     use super::*;
     use crate::Kind;
     use crate::config::Properties;
-    use crate::storage::FileStatus;
     use crate::timeline::memory_place::MemoryPlace;
 
     pub(in crate::file_group) fn listed(names: &[&str]) -> PartitionFiles {
-        let status = |name: &&str| FileStatus { name: (*name).to_owned(), len: 1, modified_ms: 0 };
-        PartitionFiles::of("p", &names.iter().map(status).collect::<Vec<_>>())
+        PartitionFiles::of("p", names.iter().map(|name| (*name, 1)))
     }
 
     pub(in crate::file_group) fn told(slices: &Slices) -> Vec<String> {

@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
+use arrow_schema::SchemaRef;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
-use crate::timeline::InstantFilter;
 use crate::filter::Filter;
 use crate::storage::StorageOptions;
+use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
 const FORM: u32 = 1;
@@ -18,7 +21,6 @@ const FORM: u32 = 1;
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Query {
-    form: u32,
     /// The table's URI.
     pub uri: String,
     /// How to reach it.
@@ -41,14 +43,6 @@ pub struct Query {
     pub options: ReadOptions,
 }
 
-impl Query {
-    /// The form of this release.
-    #[must_use]
-    pub const fn form() -> u32 {
-        FORM
-    }
-}
-
 /// One file slice of a query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Split {
@@ -59,27 +53,37 @@ pub struct Split {
 }
 
 impl Split {
+    /// The schema of the batches it gives.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let types = avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?;
+        let columns = self.query.columns.iter().map(|name| types.index_of(name)).collect::<Result<Vec<_>, _>>();
+        let projected = columns.and_then(|columns| types.project(&columns));
+        let schema = projected.map_err(|error| Error::invalid_argument("a split's columns").caused_by(error))?;
+        Ok(Arc::new(schema))
+    }
+
     /// The split as bytes, for [`Split::from_bytes`] in another process.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(self).map_err(|error| Error::invalid_argument("a split could not be written").caused_by(error))
+        serde_json::to_vec(&(FORM, self))
+            .map_err(|error| Error::invalid_argument("a split could not be written").caused_by(error))
     }
 
     /// Reads what [`Split::to_bytes`] gave; [`crate::Kind::InvalidArgument`] for anything else, splits of releases with
     /// another form included.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let unread = |error| Error::invalid_argument("not a split of this release of mortice").caused_by(error);
-        let split: Self = serde_json::from_slice(bytes).map_err(unread)?;
-        if split.query.form != FORM {
-            let message = format!("a split of form {}; this release of mortice reads form {FORM}", split.query.form);
+        let (form, _): (u32, IgnoredAny) = serde_json::from_slice(bytes).map_err(unread)?;
+        if form != FORM {
+            let message = format!("a split of form {form}; this release of mortice reads form {FORM}");
             return Err(Error::invalid_argument(message));
         }
+        let (_, split): (u32, Self) = serde_json::from_slice(bytes).map_err(unread)?;
         Ok(split)
     }
 
     /// Bytes of the slice's files.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let base = self.slice.base_file.as_ref().map_or(0, |base| base.len);
-        self.slice.log_files.iter().fold(base, |sum, log| sum.saturating_add(log.len))
+        self.slice.total_len()
     }
 }

@@ -54,8 +54,7 @@ struct Merge {
 impl SplitReader {
     /// Plans the read of a split; no file is opened yet.
     pub fn new(split: Split, report: SharedReport) -> Result<Self> {
-        let types = avro::arrow_schema(&avro::Schema::parse(&split.query.schema)?, Types::Table)?;
-        let schema = Projection::new(&types, &split.query.columns, &split.query.filter, &[])?.output;
+        let schema = split.schema()?;
         Ok(Self { split, schema, report, state: State::Planned })
     }
 

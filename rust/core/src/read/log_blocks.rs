@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::report::{Corrupt, SharedReport};
 use crate::config::OnCorrupt;
 use crate::error::{Error, Kind, Result};
-use crate::timeline::InstantFilter;
-use crate::log::{BlockRef, BlockKind, Forward, ScanRules, ValidBlocks};
+use crate::log::{BlockKind, BlockRef, Forward, ScanRules, ValidBlocks};
 use crate::plan::Split;
 use crate::storage::{Place, Prefix, Source};
+use crate::timeline::InstantFilter;
 
 /// The open log files of a slice, and the blocks that count, oldest first.
 pub(super) struct LogBlocks {

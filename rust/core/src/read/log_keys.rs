@@ -37,7 +37,12 @@ pub(super) struct KeyBatch {
 
 impl KeyColumns {
     /// Of a table. [`crate::Kind::Unsupported`], by name, for what this release cannot merge.
-    pub(super) fn of(table: &avro::Schema, types: &arrow_schema::Schema, merge: &MergeConfig, meta: bool) -> Result<Self> {
+    pub(super) fn of(
+        table: &avro::Schema,
+        types: &arrow_schema::Schema,
+        merge: &MergeConfig,
+        meta: bool,
+    ) -> Result<Self> {
         if !meta {
             return Err(Error::unsupported(
                 "merging a table without meta columns (hoodie.populate.meta.fields=false); its read-optimized view can be read",
@@ -53,10 +58,7 @@ impl KeyColumns {
         };
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         let millis = ordering.as_ref().and_then(|(name, _)| table.field(name)).is_some_and(|field| {
-            matches!(
-                field.ty.non_null(),
-                avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis
-            )
+            matches!(field.ty.non_null(), avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis)
         });
         Ok(Self {
             key: meta_columns::RECORD_KEY.to_owned(),
@@ -109,8 +111,7 @@ impl KeyColumns {
         let markers = DeleteMarkers {
             is_deleted: when(self.is_deleted.is_some())?,
             operation: when(self.operation.is_some())?,
-            field: when(self.delete_field.is_some())?
-                .zip(self.delete_field.as_ref().map(|(_, marker)| marker.clone())),
+            field: when(self.delete_field.is_some())?.zip(self.delete_field.as_ref().map(|(_, marker)| marker.clone())),
         };
         Ok(KeyBatch { keys, ordering, markers })
     }
@@ -139,11 +140,17 @@ impl KeyColumns {
             (Ordering::Int(0), DataType::Int32) => Some(0),
             // Hudi writes the `Integer` 0 for deletes without an ordering value, whatever the column's type.
             (Ordering::Int(0), _) => None,
-            (Ordering::Int(value) | Ordering::Date(value), DataType::Int32 | DataType::Date32) => Some(i64::from(*value)),
+            (Ordering::Int(value) | Ordering::Date(value), DataType::Int32 | DataType::Date32) => {
+                Some(i64::from(*value))
+            }
             (Ordering::Int(value), DataType::Int64) => Some(i64::from(*value)),
-            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => Some(crate::merge::double_order(f64::from(*value))),
+            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => {
+                Some(crate::merge::double_order(f64::from(*value)))
+            }
             (Ordering::Long(value), DataType::Int64) => Some(*value),
-            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => value.checked_mul(1000),
+            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => {
+                value.checked_mul(1000)
+            }
             (Ordering::Long(value) | Ordering::TimestampMicros(value), DataType::Timestamp(..)) => Some(*value),
             (Ordering::Float(value), DataType::Float32) => Some(crate::merge::double_order(f64::from(*value))),
             // A float column that became a double one: by its decimal text, as Hudi widens floats.
@@ -162,7 +169,8 @@ fn type_of(types: &arrow_schema::Schema, name: &str) -> Result<DataType> {
     if let Some((_, field)) = types.fields().find(name) {
         return Ok(field.data_type().clone());
     }
-    let why = if name.contains('.') { "is nested; this release merges by top-level fields" } else { "is not in its schema" };
+    let why =
+        if name.contains('.') { "is nested; this release merges by top-level fields" } else { "is not in its schema" };
     Err(Error::unsupported(format!("the table's ordering field {name:?} {why}")))
 }
 
@@ -192,7 +200,9 @@ fn text_column<'a>(values: impl Iterator<Item = &'a Ordering>, content: &[u8]) -
         Ordering::Text(at) => {
             let bytes = content.get(at.start as usize..at.end as usize).unwrap_or_default();
             let text = std::str::from_utf8(bytes).map_err(|error| {
-                Error::corrupt("the ordering value of a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error)
+                Error::corrupt("the ordering value of a deleted key is not UTF-8")
+                    .at_offset(u64::from(at.start))
+                    .caused_by(error)
             })?;
             Ok(Some(text))
         }

@@ -119,7 +119,10 @@ impl LogLoader<'_> {
                 let count = self.load_keys(ordinal, content, &compiled.keys, merger)?;
                 Ok((Some(compiled.carried), count))
             }
-            _ => Err(Error::unsupported(format!("a log block of type {}; this release merges Avro and delete blocks", found.block.type_name()))),
+            _ => Err(Error::unsupported(format!(
+                "a log block of type {}; this release merges Avro and delete blocks",
+                found.block.type_name()
+            ))),
         }
     }
 
@@ -178,12 +181,16 @@ impl Winners for LogRecords {
         order.sort_by_key(|index| rows.get(*index));
         let mut picks = vec![(0, 0); rows.len()];
         let mut decoders: Vec<(usize, Decoder)> = Vec::new();
-        let same_source = |one: &usize, two: &usize| rows.get(*one).map(|row| row.source) == rows.get(*two).map(|row| row.source);
+        let same_source =
+            |one: &usize, two: &usize| rows.get(*one).map(|row| row.source) == rows.get(*two).map(|row| row.source);
         for some in order.chunk_by(same_source) {
-            let Some(source) = some.first().and_then(|first| rows.get(*first)).and_then(|row| self.sources.get(row.source as usize)) else {
+            let Some(source) =
+                some.first().and_then(|first| rows.get(*first)).and_then(|row| self.sources.get(row.source as usize))
+            else {
                 return Err(Error::invalid_argument("a row of a log block that was not read"));
             };
-            let (batch, first) = self.decode(source, some.iter().filter_map(|index| rows.get(*index)), &mut decoders)
+            let (batch, first) = self
+                .decode(source, some.iter().filter_map(|index| rows.get(*index)), &mut decoders)
                 .map_err(|error| source.place.mark(error))?;
             for (offset, index) in some.iter().enumerate() {
                 if let Some(pick) = picks.get_mut(*index) {

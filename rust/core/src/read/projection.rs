@@ -49,9 +49,10 @@ impl Projection {
 
 /// The named columns and then those of `more` that are not among them.
 fn select(table: &Schema, names: &[String], more: &[String]) -> Result<SchemaRef> {
-    let more = more.iter().enumerate().filter(|(index, name)| {
-        !names.contains(name) && !more.iter().take(*index).any(|earlier| earlier == *name)
-    });
+    let more = more
+        .iter()
+        .enumerate()
+        .filter(|(index, name)| !names.contains(name) && !more.iter().take(*index).any(|earlier| earlier == *name));
     let fields = names
         .iter()
         .chain(more.map(|(_, name)| name))

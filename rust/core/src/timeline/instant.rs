@@ -109,6 +109,18 @@ pub enum State {
     Completed,
 }
 
+impl State {
+    /// Hudi's name of the state.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "REQUESTED",
+            Self::Inflight => "INFLIGHT",
+            Self::Completed => "COMPLETED",
+        }
+    }
+}
+
 /// One action on a table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Instant {
