@@ -23,7 +23,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
     ("plan", &["names", "config", "storage", "filter", "avro", "timeline", "file_group"]),
-    ("read", &["config", "storage", "filter", "avro", "base_file", "log", "merge", "timeline", "plan"]),
+    ("read", &["names", "config", "storage", "filter", "avro", "base_file", "log", "merge", "timeline", "plan"]),
     (
         "table",
         &[
