@@ -98,8 +98,8 @@ impl BoundTerm {
             Error::invalid_argument(format!("a filter on column {} of a batch of {}", self.column, batch.num_columns()))
         })?;
         let compared = match self.operator {
-            Operator::IsNull => arrow_arith::boolean::is_null(column).map_err(failed)?,
-            Operator::IsNotNull => arrow_arith::boolean::is_not_null(column).map_err(failed)?,
+            Operator::IsNull => return Ok(!&there(column)),
+            Operator::IsNotNull => return Ok(there(column)),
             Operator::In | Operator::NotIn => return self.membership(column),
             Operator::Eq => cmp::eq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
             Operator::NotEq => cmp::neq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
@@ -117,8 +117,7 @@ impl BoundTerm {
         if self.operator == Operator::In {
             return Ok(found);
         }
-        let there = passed(&arrow_arith::boolean::is_not_null(&column).map_err(failed)?);
-        Ok(&there & &!&found)
+        Ok(&there(&column) & &!&found)
     }
 }
 
@@ -157,6 +156,11 @@ impl BoundTerm {
 /// Null is not passed.
 fn passed(compared: &BooleanArray) -> BooleanBuffer {
     if compared.null_count() > 0 { prep_null_mask_filter(compared).values().clone() } else { compared.values().clone() }
+}
+
+/// The rows that are not null.
+fn there(column: &ArrayRef) -> BooleanBuffer {
+    column.logical_nulls().map_or_else(|| BooleanBuffer::new_set(column.len()), |nulls| nulls.inner().clone())
 }
 
 /// One NaN, one zero: the kernels compare floats by their bits.

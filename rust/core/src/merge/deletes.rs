@@ -3,6 +3,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Scalar, StringArray};
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
 use crate::error::{Error, Result};
@@ -21,28 +22,26 @@ pub struct DeleteMarkers {
 impl DeleteMarkers {
     /// The marked rows; none where no column marks any.
     pub fn deleted(&self) -> Result<Option<BooleanArray>> {
-        let mut all: Option<BooleanArray> = None;
-        let mut add = |marked: BooleanArray| -> Result<()> {
-            let marked =
-                if marked.null_count() > 0 { arrow_select::filter::prep_null_mask_filter(&marked) } else { marked };
-            all = Some(match all.take() {
-                Some(others) => arrow_arith::boolean::or(&others, &marked).map_err(failed)?,
-                None => marked,
-            });
-            Ok(())
+        let mut all: Option<BooleanBuffer> = None;
+        let mut add = |marked: &BooleanArray| {
+            let marked = match marked.nulls() {
+                Some(there) => marked.values() & there.inner(),
+                None => marked.values().clone(),
+            };
+            all = Some(all.take().map_or_else(|| marked.clone(), |others| &others | &marked));
         };
         // The flag counts only where it is a boolean.
         if let Some(flags) = self.is_deleted.as_ref().filter(|flags| *flags.data_type() == DataType::Boolean) {
-            add(flags.as_boolean().clone())?;
+            add(flags.as_boolean());
         }
         if let Some(operations) = &self.operation {
-            add(is_text(operations, "D")?)?;
-            add(is_text(operations, "-U")?)?;
+            add(&is_text(operations, "D")?);
+            add(&is_text(operations, "-U")?);
         }
         if let Some((values, marker)) = &self.field {
-            add(is_text(values, marker)?)?;
+            add(&is_text(values, marker)?);
         }
-        Ok(all.filter(|all| all.true_count() > 0))
+        Ok(all.filter(|all| all.count_set_bits() > 0).map(|all| BooleanArray::new(all, None)))
     }
 }
 
