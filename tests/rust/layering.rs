@@ -22,8 +22,8 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("timeline", &["names", "config", "storage", "avro"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
-    ("plan", &["names", "config", "storage", "filter", "timeline", "file_group"]),
-    ("read", &["names", "config", "storage", "filter", "avro", "base_file", "log", "merge", "file_group", "plan"]),
+    ("plan", &["names", "config", "storage", "filter", "avro", "timeline", "file_group"]),
+    ("read", &["names", "config", "storage", "filter", "avro", "base_file", "log", "merge", "timeline", "plan"]),
     (
         "table",
         &[

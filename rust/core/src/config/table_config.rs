@@ -165,6 +165,22 @@ impl TableConfig {
         Ok(())
     }
 
+    /// The partition columns that Hudi gives as text, whatever their type: those of timestamp-based key generators, whose
+    /// paths hold formatted times (`SparkHoodieTableFileIndex.getPartitionSchema`).
+    #[must_use]
+    pub fn text_partition_fields(&self) -> Vec<&str> {
+        let generator = self.key_generator.as_deref().unwrap_or_default();
+        let name = generator.rsplit('.').next().unwrap_or_default();
+        if ["TIMESTAMP", "TIMESTAMP_AVRO", "TimestampBasedKeyGenerator", "TimestampBasedAvroKeyGenerator"]
+            .contains(&name)
+        {
+            return self.partition_fields.iter().map(String::as_str).collect();
+        }
+        let declared = self.properties.get("hoodie.table.partition.fields").unwrap_or_default();
+        let timed = declared.split(',').filter_map(|field| field.trim().rsplit_once(':'));
+        timed.filter(|(_, kind)| kind.eq_ignore_ascii_case("timestamp")).map(|(name, _)| name).collect()
+    }
+
     /// The extension of its base files, without the dot.
     #[must_use]
     pub fn base_file_extension(&self) -> String {

@@ -77,3 +77,70 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<S
     };
     Ok(slices.keys().rev().find(had_begun).map_or_else(own, Clone::clone))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::file_group::view::tests::{listed, told};
+    use crate::timeline::tests::timeline;
+
+    fn slices(instants: &[&str], names: &[&str], pending: Option<&str>) -> Result<Vec<String>> {
+        let files = listed(names);
+        Ok(told(&build(files.base_files, files.log_files, pending, &timeline(instants))?))
+    }
+
+    const BASE: &str = "f_0-1-2_10.parquet";
+
+    #[test]
+    fn a_log_belongs_where_its_completion_falls() {
+        let instants = ["10_11.commit", "12_15.deltacommit", "18_25.deltacommit", "20_30.commit", "22_24.deltacommit"];
+        let names = [BASE, "f_0-1-2_20.parquet", ".f_12.log.1_0-1-2", ".f_18.log.1_0-1-2", ".f_22.log.1_0-1-2"];
+        assert_eq!(slices(&instants, &names, None).unwrap(), ["10: base 1 logs", "20: base 2 logs"]);
+    }
+
+    #[test]
+    fn a_pending_compaction_takes_what_is_completed_later() {
+        let instants = ["10_11.commit", "12_15.deltacommit", "18_25.deltacommit", "20.compaction.inflight"];
+        let names = [BASE, "f_0-1-2_20.parquet", ".f_12.log.1_0-1-2", ".f_18.log.1_0-1-2"];
+        assert_eq!(slices(&instants, &names, Some("20")).unwrap(), ["10: base 1 logs", "20: 1 logs"]);
+    }
+
+    #[test]
+    fn a_group_of_logs_alone_begins_with_its_first_completed_log() {
+        let instants = ["10.deltacommit.inflight", "12_15.deltacommit", "13_14.deltacommit"];
+        let names = [".f_10.log.1_0-1-2", ".f_12.log.1_0-1-2", ".f_13.log.1_0-1-2"];
+        assert_eq!(slices(&instants, &names, None).unwrap(), ["12: 2 logs"]);
+    }
+
+    #[test]
+    fn files_of_uncompleted_instants_open_no_slice() {
+        let instants = ["10_11.commit", "12.deltacommit.inflight", "13_14.deltacommit"];
+        let names = [BASE, "f_0-1-2_12.parquet", ".f_12.log.1_0-1-2", ".f_13.log.1_0-1-2", ".f_19.log.1_0-1-2"];
+        assert_eq!(slices(&instants, &names, None).unwrap(), ["10: base 1 logs"]);
+    }
+
+    #[test]
+    fn a_log_from_before_the_upgrade_names_its_slice() {
+        let instants = ["10_21.commit", "20_25.commit"];
+        let names = [BASE, "f_0-1-2_20.parquet", ".f_10.log.1_0-1-2", ".f_20.log.1_0-1-2"];
+        assert_eq!(slices(&instants, &names, None).unwrap(), ["10: base 1 logs", "20: base 1 logs"]);
+    }
+
+    #[test]
+    fn an_unknown_completion_time_is_refused_only_where_it_matters() {
+        let instants = ["19_20.deltacommit", "20_30.commit"];
+        assert_eq!(slices(&instants, &[BASE, ".f_12.log.1_0-1-2"], None).unwrap(), ["10: base 1 logs"]);
+        let error = slices(&instants, &[BASE, ".f_12.log.1_0-1-2", "f_0-1-2_20.parquet"], None).unwrap_err();
+        assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::Unsupported, Some("12")));
+    }
+
+    #[test]
+    fn times_of_different_precision_are_compared_by_request() {
+        let instants = ["20240101000000_20240103000000000.deltacommit", "20240102000000_20240102000001.commit"];
+        let names =
+            ["f_0-1-2_20230101000000.parquet", ".f_20240101000000.log.1_0-1-2", "f_0-1-2_20240102000000.parquet"];
+        let expected = ["20230101000000: base 1 logs", "20240102000000: base 0 logs"];
+        assert_eq!(slices(&instants, &names, None).unwrap(), expected);
+    }
+}

@@ -21,3 +21,16 @@ pub(super) fn build(bases: Vec<ListedBase>, logs: Vec<ListedLog>, pending_compac
     }
     slices
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_group::view::tests::{listed, told};
+
+    #[test]
+    fn the_name_of_a_log_holds_its_slice() {
+        let files = listed(&["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", ".f_20.log.1_0-1-2", "f_0-1-2_30.parquet"]);
+        let slices = build(files.base_files, files.log_files, Some("40"));
+        assert_eq!(told(&slices), ["10: base 1 logs", "20: 1 logs", "30: base 0 logs", "40: 0 logs"]);
+    }
+}

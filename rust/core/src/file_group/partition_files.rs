@@ -1,7 +1,6 @@
 //! A partition's listing, told apart by name: base files, logs, and what is neither.
 
 use crate::names::{BaseFileName, LogFileName};
-use crate::storage::FileStatus;
 
 /// The data files of one partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,15 +32,16 @@ pub struct ListedLog {
 }
 
 impl PartitionFiles {
-    /// Takes the data files out of a folder's listing. Checksum files, markers and files of others are left out.
+    /// Takes the data files out of a folder's listing of names and lengths. Checksum files, markers and files of others are
+    /// left out.
     #[must_use]
-    pub fn of<'a>(partition: &str, listed: impl IntoIterator<Item = &'a FileStatus>) -> Self {
+    pub fn of<'a>(partition: &str, listed: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
         let mut files = Self { partition: partition.to_owned(), ..Self::default() };
-        for status in listed {
-            if let Some(name) = BaseFileName::parse(&status.name) {
-                files.base_files.push(ListedBase { name, len: status.len });
-            } else if let Some(name) = LogFileName::parse(&status.name).filter(|name| name.extension == "log") {
-                files.log_files.push(ListedLog { name, len: status.len });
+        for (name, len) in listed {
+            if let Some(name) = BaseFileName::parse(name) {
+                files.base_files.push(ListedBase { name, len });
+            } else if let Some(name) = LogFileName::parse(name).filter(|name| name.extension == "log") {
+                files.log_files.push(ListedLog { name, len });
             }
         }
         files

@@ -228,3 +228,180 @@ fn replaced(timeline: &Timeline, query_instant: &str) -> Result<ByGroup> {
     }
     Ok(groups)
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::config::Properties;
+    use crate::timeline::memory_place::MemoryPlace;
+
+    pub(in crate::file_group) fn listed(names: &[&str]) -> PartitionFiles {
+        PartitionFiles::of("p", names.iter().map(|name| (*name, 1)))
+    }
+
+    pub(in crate::file_group) fn told(slices: &Slices) -> Vec<String> {
+        let one = |(key, draft): (&String, &Draft)| {
+            let base = if draft.bases.is_empty() { "" } else { "base " };
+            format!("{key}: {base}{} logs", draft.logs.len())
+        };
+        slices.iter().map(one).collect()
+    }
+
+    struct Table {
+        timeline: Timeline,
+        config: TableConfig,
+    }
+
+    impl Table {
+        fn with(version: &str, instants: &[(&str, &str)]) -> Self {
+            let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version)];
+            let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+            let path = |name: &str| format!("{}/{name}", config.timeline_folder);
+            let files: Vec<_> = instants.iter().map(|(name, text)| (path(name), text.as_bytes())).collect();
+            let empty = [path("kept"), path("20.compaction.requested")];
+            let kept = if instants.iter().any(|(name, _)| name.contains("compaction")) { 2 } else { 1 };
+            let files = files.iter().map(|(path, bytes)| (path.as_str(), *bytes));
+            let empty = empty.iter().take(kept).map(|path| (path.as_str(), b"".as_slice()));
+            let place = MemoryPlace::holding(files.chain(empty));
+            Self { timeline: Timeline::load(&place, &config).unwrap(), config }
+        }
+
+        fn new(version: &str, instants: &[&str]) -> Self {
+            Self::with(version, &instants.iter().map(|name| (*name, "")).collect::<Vec<_>>())
+        }
+
+        fn view(&self, as_of: Option<&str>, pending_compaction: Option<&str>) -> View<'_> {
+            let mut view = View::of(&self.timeline, &self.config, as_of).unwrap();
+            if let Some(instant) = pending_compaction {
+                view.pending_compactions.entry("p".into()).or_default().insert("f".into(), instant.into());
+            }
+            view
+        }
+
+        fn chosen(&self, as_of: Option<&str>, pending_compaction: Option<&str>, names: &[&str]) -> Vec<String> {
+            shown(&self.view(as_of, pending_compaction).slices(&listed(names)).unwrap())
+        }
+    }
+
+    /// `base instant: files`.
+    fn shown(slices: &[FileSlice]) -> Vec<String> {
+        let one = |slice: &FileSlice| {
+            let base = slice.base_file.iter().map(|file| file.name.as_str());
+            let names: Vec<&str> = base.chain(slice.log_files.iter().map(|file| file.name.as_str())).collect();
+            format!("{}: {}", slice.base_instant, names.join(" "))
+        };
+        slices.iter().map(one).collect()
+    }
+
+    const BASE: &str = "f_0-1-2_10.parquet";
+
+    #[test]
+    fn the_newest_slice_at_the_query_instant() {
+        let table = Table::new("6", &["10.commit", "15.deltacommit", "20.commit", "25.deltacommit"]);
+        let names = [BASE, ".f_10.log.1_0-1-2", "f_0-1-2_20.parquet", ".f_20.log.1_0-1-2", ".f_20.log.1_0-1-2.cdc"];
+        assert_eq!(table.chosen(None, None, &names), ["20: f_0-1-2_20.parquet .f_20.log.1_0-1-2"]);
+        assert_eq!(table.chosen(Some("19"), None, &names), ["10: f_0-1-2_10.parquet .f_10.log.1_0-1-2"]);
+        assert!(table.chosen(Some("09"), None, &names).is_empty());
+    }
+
+    #[test]
+    fn a_pending_compaction_is_read_with_the_slice_before() {
+        for (version, instants, later) in [
+            ("6", ["10.commit", "12.deltacommit", "20.compaction.inflight", "25.deltacommit"], ".f_20.log.1_0-1-2"),
+            (
+                "9",
+                ["10_11.commit", "12_13.deltacommit", "20.compaction.inflight", "25_26.deltacommit"],
+                ".f_25.log.1_0-1-2",
+            ),
+        ] {
+            let earlier = if version == "6" { ".f_10.log.1_0-1-2" } else { ".f_12.log.1_0-1-2" };
+            let names = [BASE, earlier, "f_0-9-9_20.parquet", later];
+            let table = Table::new(version, &instants);
+            assert_eq!(table.chosen(None, Some("20"), &names), [format!("10: {BASE} {earlier} {later}")], "{version}");
+            assert_eq!(table.chosen(Some("12"), Some("20"), &names), [format!("10: {BASE} {earlier}")], "{version}");
+            let log_only = table.chosen(None, Some("20"), &names[2..]);
+            assert_eq!(log_only, [format!("20: {later}")], "{version}");
+        }
+    }
+
+    #[test]
+    fn a_delta_commit_that_overlaps_a_compaction_is_not_lost() {
+        let table = Table::new("9", &["10_11.commit", "18_25.deltacommit", "20_30.commit"]);
+        let names = [BASE, ".f_18.log.1_0-1-2", "f_0-1-2_20.parquet"];
+        assert_eq!(table.chosen(None, None, &names), ["20: f_0-1-2_20.parquet .f_18.log.1_0-1-2"]);
+    }
+
+    #[test]
+    fn uncommitted_files_do_not_count() {
+        let table = Table::new("6", &["10.commit", "12.deltacommit.inflight", "15.deltacommit"]);
+        assert_eq!(
+            table.chosen(None, None, &[BASE, "f_0-1-2_12.parquet", "f_0-1-2_14.parquet"]),
+            [format!("10: {BASE}")]
+        );
+        assert!(table.chosen(None, None, &[".f_12.log.1_0-1-2"]).is_empty());
+        let table = Table::new("9", &["10_11.commit", "12.deltacommit.inflight", "15_16.deltacommit"]);
+        let names = [BASE, ".f_12.log.1_0-1-2", "f_0-1-2_12.parquet", ".f_15.log.1_0-1-2"];
+        assert_eq!(table.chosen(None, None, &names), [format!("10: {BASE} .f_15.log.1_0-1-2")]);
+    }
+
+    #[test]
+    fn logs_after_the_query_instant_are_left_out_where_they_have_files_of_their_own() {
+        let names = [BASE, ".f_12.log.1_0-1-2", ".f_15.log.1_0-1-2"];
+        let table = Table::new("9", &["10_11.commit", "12_13.deltacommit", "15_16.deltacommit"]);
+        assert_eq!(table.chosen(Some("12"), None, &names), [format!("10: {BASE} .f_12.log.1_0-1-2")]);
+    }
+
+    #[test]
+    fn replaced_groups_are_gone_from_then_on() {
+        let replace = r#"{"operationType":"CLUSTER","partitionToReplaceFileIds":{"p":["f"],"q":["h"]}}"#;
+        let table = Table::with("6", &[("10.commit", ""), ("20.replacecommit", replace)]);
+        let names = [BASE, "g_0-1-2_20.parquet", "h_0-1-2_10.parquet"];
+        assert_eq!(table.chosen(None, None, &names), ["20: g_0-1-2_20.parquet", "10: h_0-1-2_10.parquet"]);
+        assert_eq!(table.chosen(Some("19"), None, &names), [format!("10: {BASE}"), "10: h_0-1-2_10.parquet".into()]);
+    }
+
+    #[test]
+    fn read_optimized_knows_base_files_alone() {
+        let table = Table::new("6", &["10.deltacommit", "20.compaction.inflight", "25.deltacommit"]);
+        let files =
+            listed(&[BASE, ".f_10.log.1_0-1-2", "f_0-1-2_20.parquet", ".f_20.log.1_0-1-2", ".g_10.log.1_0-1-2"]);
+        let view = table.view(None, Some("20"));
+        assert_eq!(shown(&view.base_files(&files).unwrap()), [format!("10: {BASE}")]);
+        assert_eq!(view.slices(&files).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn of_retried_files_the_committed_one_is_read() {
+        let commit = r#"{"partitionToWriteStats":{"p":[{"fileId":"f","path":"p/f_0-1-1_10.parquet"}]}}"#;
+        let names = ["f_0-1-1_10.parquet", "f_0-1-2_10.parquet"];
+        let told = Table::with("6", &[("10.commit", commit)]);
+        assert_eq!(told.chosen(None, None, &names), ["10: f_0-1-1_10.parquet"]);
+        let untold = Table::with("6", &[("20.commit", commit)]);
+        assert_eq!(untold.chosen(None, None, &names), ["10: f_0-1-2_10.parquet"]);
+    }
+
+    #[test]
+    fn a_table_without_commits_is_empty() {
+        for version in ["6", "9"] {
+            assert!(Table::new(version, &[]).chosen(None, None, &[BASE, ".f_10.log.1_0-1-2"]).is_empty());
+        }
+    }
+
+    #[test]
+    fn base_files_of_another_format_are_refused_by_name() {
+        let table = Table::new("6", &["10.commit"]);
+        let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.orc"])).unwrap_err();
+        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_10.orc")));
+    }
+
+    #[test]
+    fn slices_travel_as_json() {
+        let table = Table::new("6", &["10.commit"]);
+        let slices = table.view(None, None).slices(&listed(&[BASE, ".f_10.log.1_0-1-2"])).unwrap();
+        let json = serde_json::to_string(&slices).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<FileSlice>>(&json).unwrap(), slices);
+        assert_eq!(slices[0].total_len(), 2);
+        assert_eq!(slices[0].log_files[0].path, "p/.f_10.log.1_0-1-2");
+    }
+}

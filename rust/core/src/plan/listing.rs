@@ -21,7 +21,7 @@ pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
         // A folder can go between two listings: a clean drops empty partitions.
         let Some(entries) = place.list(&folder)? else { continue };
         let (files, below) = split(entries);
-        let listed = PartitionFiles::of(&folder, &files);
+        let listed = data_files(&folder, &files);
         if files.iter().any(is_marker) {
             partitions.push(listed);
             continue;
@@ -52,7 +52,11 @@ pub fn partitions(place: &dyn Place) -> Result<Vec<String>> {
 /// `Io` where the folder cannot be listed.
 pub fn files_of(place: &dyn Place, partition: &str) -> Result<PartitionFiles> {
     let (files, _) = split(place.list(partition)?.unwrap_or_default());
-    Ok(PartitionFiles::of(partition, &files))
+    Ok(data_files(partition, &files))
+}
+
+fn data_files(partition: &str, files: &[FileStatus]) -> PartitionFiles {
+    PartitionFiles::of(partition, files.iter().map(|file| (file.name.as_str(), file.len)))
 }
 
 fn split(entries: Vec<Entry>) -> (Vec<FileStatus>, Vec<String>) {
@@ -85,7 +89,7 @@ mod tests {
     use crate::timeline::memory_place::MemoryPlace;
 
     fn place(paths: &[&str]) -> std::sync::Arc<dyn Place> {
-        MemoryPlace::new(paths.iter().map(|path| (*path, b"".as_slice())))
+        MemoryPlace::holding(paths.iter().map(|path| (*path, b"".as_slice())))
     }
 
     const BASE: &str = "f-0_0-1-2_20240101000000000.parquet";

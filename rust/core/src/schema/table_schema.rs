@@ -4,11 +4,14 @@
 //! empty one, which is passed over. Else it is the one that the table was created with. Some commits store meta columns with
 //! it and most do not, so they are taken off and put in front anew.
 
-use crate::avro::Schema;
+use crate::avro::{Field, Schema};
 use crate::config::{TableConfig, TimelineLayout};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::timeline::{Instant, Part, Timeline};
+
+/// Under this key commits keep the schema that schema on read goes by (`InternalSchema`).
+const EVOLVED: &str = "latest_schema";
 
 /// The schema as of an instant, or the latest; meta columns first where the table has them. `None` where neither a commit nor
 /// the table's properties hold one: the footer of a data file then does.
@@ -37,6 +40,11 @@ fn stored<'a>(
     }
     for instant in writes.into_iter().rev() {
         let metadata = timeline.commit_metadata(instant, Part::Header)?;
+        if metadata.as_ref().is_some_and(|metadata| metadata.extra.get(EVOLVED).is_some_and(|text| !text.is_empty())) {
+            let message = "the table's schema was changed under schema on read (hoodie.schema.on.read.enable), which tells \
+                columns by id; this release tells them by name; an instant before the change can be read";
+            return Err(Error::unsupported(message).at_instant(&instant.requested_time));
+        }
         if let Some(text) = metadata.as_ref().and_then(|metadata| metadata.schema()) {
             return Ok(Some((instant, text.to_owned())));
         }
@@ -58,10 +66,17 @@ pub fn with_table_columns(schema: &Schema, config: &TableConfig) -> Result<Schem
         }
     }
     let mut schema = schema.without_fields(&meta_columns::ALL)?.with_leading_nullable_strings(&leading)?;
+    let texts = config.text_partition_fields();
+    if !texts.is_empty() {
+        let as_text = |field: &Field| {
+            if texts.contains(&field.name.as_str()) { Field::nullable_string(&field.name) } else { field.clone() }
+        };
+        schema = schema.with_fields(schema.fields().iter().map(as_text).collect())?;
+    }
     if config.drop_partition_columns {
         let mut fields = schema.fields().to_vec();
         for name in config.partition_fields.iter().filter(|name| schema.field(name).is_none()) {
-            fields.push(crate::avro::Field::nullable_string(name));
+            fields.push(Field::nullable_string(name));
         }
         schema = schema.with_fields(fields)?;
     }
@@ -97,7 +112,7 @@ mod tests {
         let paths: Vec<String> = files.iter().map(|(name, _)| format!("{}/{name}", config.timeline_folder)).collect();
         let kept = format!("{}/kept", config.timeline_folder);
         let files = paths.iter().map(String::as_str).zip(files.iter().map(|(_, bytes)| bytes.as_slice()));
-        let place = MemoryPlace::new(files.chain([(kept.as_str(), b"".as_slice())]));
+        let place = MemoryPlace::holding(files.chain([(kept.as_str(), b"".as_slice())]));
         let timeline = Timeline::load(&place, &config).unwrap();
         let schema = at(&timeline, &config, as_of).unwrap()?;
         Some(schema.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(","))

@@ -131,7 +131,7 @@ mod tests {
             ("h/4_4_0.parquet", &other),
         ];
         for version in [Some(b"2".as_slice()), Some(b"x"), None] {
-            let place = MemoryPlace::new(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
+            let place = MemoryPlace::holding(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
             let history = read(&*place, "h").unwrap();
             assert_eq!(history.completion_time("2"), Some("5"), "{version:?}");
             assert_eq!(history.completion_time("4"), None);
@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn no_manifest_is_no_history_and_a_torn_one_an_error() {
-        let place = MemoryPlace::new([("h/x", b"".as_slice())]);
+        let place = MemoryPlace::holding([("h/x", b"".as_slice())]);
         assert!(read(&*place, "h").unwrap().0.is_empty());
         assert!(read(&*place, "none").unwrap().0.is_empty());
-        let place = MemoryPlace::new([("h/manifest_1", b"{".as_slice())]);
+        let place = MemoryPlace::holding([("h/manifest_1", b"{".as_slice())]);
         let error = read(&*place, "h").unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidTable);
         assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));

@@ -85,7 +85,7 @@ mod tests {
         let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version), zone];
         let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
         let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", config.timeline_folder)).collect();
-        let place = MemoryPlace::new(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
+        let place = MemoryPlace::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
         Timeline::load(&place, &config).unwrap()
     }
 
@@ -150,7 +150,7 @@ mod tests {
     fn a_missing_timeline_folder_is_told() {
         let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
         let config = TableConfig::from_properties(config).unwrap();
-        let error = Timeline::load(&MemoryPlace::new([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
+        let error = Timeline::load(&MemoryPlace::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
         assert_eq!(error.kind(), crate::Kind::InvalidTable);
         assert!(error.to_string().contains(".hoodie/timeline"), "{error}");
     }

@@ -16,7 +16,7 @@ pub(crate) struct MemoryPlace(BTreeMap<String, Bytes>);
 struct MemoryFile(String, Bytes);
 
 impl MemoryPlace {
-    pub(crate) fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Arc<dyn Place> {
+    pub(crate) fn holding<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Arc<dyn Place> {
         let files = files.into_iter().map(|(path, bytes)| (path.to_owned(), Bytes::copy_from_slice(bytes)));
         Arc::new(Self(files.collect()))
     }

@@ -4,7 +4,7 @@ use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
 use super::timeline::Timeline;
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
 
 /// A compaction or log compaction that is planned and not completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,8 +97,7 @@ impl Timeline {
         Ok(groups)
     }
 
-    /// The instant that the last completed clean kept everything from; `None` where there was no clean, or one that went by
-    /// versions.
+    /// The last completed clean and the instant that it kept everything from, where it went by instants.
     ///
     /// # Errors
     /// As for [`Timeline::commit_metadata`], of the clean.
@@ -110,7 +109,14 @@ impl Timeline {
 
     fn read<T>(&self, instant: &Instant, name: &str, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         let path = format!("{}/{name}", self.folder);
-        let read = || parse(&self.place.open(&path)?.read_all()?);
+        let read = || match self.place.open(&path) {
+            Ok(source) => parse(&source.read_all()?),
+            Err(error) if error.kind() == Kind::NotFound => Err(Error::not_found(format!(
+                "the {}'s file is not there: it was archived or taken back since the timeline was listed (load the table again), or the table was copied in part",
+                instant.action
+            ))),
+            Err(error) => Err(error),
+        };
         read().map_err(|error| error.in_file(self.place.full_path(&path)).at_instant(&instant.requested_time))
     }
 }

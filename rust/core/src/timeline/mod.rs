@@ -34,3 +34,6 @@ pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use service_plans::CompactionOperation;
 pub use timeline::{Completion, Timeline};
+
+#[cfg(test)]
+pub(crate) use timeline::tests;

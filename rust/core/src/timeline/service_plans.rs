@@ -63,3 +63,87 @@ pub(super) fn earliest_retained(bytes: &[u8]) -> Result<Option<String>> {
 fn optional_text(value: Value<'_>, name: &'static str) -> Result<Option<String>> {
     Ok(value.field(name)?.map(Value::text).transpose()?.map(str::to_owned))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    /// A container of one record, given as its Avro bytes.
+    fn container(fields: &str, datum: &[u8]) -> Vec<u8> {
+        let schema = format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#);
+        let long = |value: usize| {
+            let mut value = value << 1;
+            let mut bytes = Vec::new();
+            while value > 0x7f {
+                bytes.push((value & 0x7f) as u8 | 0x80);
+                value >>= 7;
+            }
+            bytes.push(value as u8);
+            bytes
+        };
+        let mut bytes = [b"Obj\x01".as_slice(), &long(1), &long(11), b"avro.schema", &long(schema.len())].concat();
+        bytes.extend_from_slice(schema.as_bytes());
+        bytes.extend([[0].as_slice(), &[7; 16], &long(1), &long(datum.len()), datum, &[7; 16]].concat());
+        bytes
+    }
+
+    fn text(value: &str) -> Vec<u8> {
+        [&[value.len() as u8 * 2], value.as_bytes()].concat()
+    }
+
+    const OPERATIONS: &str = r#"{"name":"operations","type":["null",{"type":"array","items":{"type":"record","name":"o","fields":[
+        {"name":"baseInstantTime","type":["null","string"]},
+        {"name":"deltaFilePaths","type":["null",{"type":"array","items":"string"}],"default":null},
+        {"name":"fileId","type":["null","string"]},{"name":"partitionPath","type":["null","string"]}]}}]}"#;
+
+    #[test]
+    fn compaction_plans() {
+        let operation = [
+            &[2, 2, 2],
+            text("10").as_slice(),
+            &[2, 2],
+            &text("/t/p/.f_10.log.1"),
+            &[0, 2],
+            &text("f"),
+            &[2],
+            &text("p"),
+            &[0],
+        ]
+        .concat();
+        let expected = CompactionOperation {
+            partition: "p".into(),
+            file_id: "f".into(),
+            base_instant: "10".into(),
+            log_files: vec![".f_10.log.1".into()],
+        };
+        assert_eq!(compaction(&container(OPERATIONS, &operation)).unwrap(), [expected]);
+        assert!(compaction(&container(OPERATIONS, &[0])).unwrap().is_empty());
+        assert!(compaction(b"").unwrap().is_empty());
+        assert_eq!(compaction(b"{}").unwrap_err().kind(), Kind::CorruptLog);
+    }
+
+    #[test]
+    fn only_a_plan_makes_a_replace_commit_clustering() {
+        let fields = |plan: &str| {
+            format!(
+                r#"{{"name":"operationType","type":["null","string"]}},{{"name":"clusteringPlan","type":["null",{plan}]}}"#
+            )
+        };
+        let fields = fields(r#"{"type":"record","name":"c","fields":[{"name":"version","type":"int"}]}"#);
+        let cluster = [&[2], text("CLUSTER").as_slice(), &[2, 0]].concat();
+        assert!(is_clustering(&container(&fields, &cluster)).unwrap());
+        assert!(!is_clustering(&container(&fields, &[0, 0])).unwrap());
+        assert!(!is_clustering(b"").unwrap());
+    }
+
+    #[test]
+    fn what_a_clean_kept() {
+        let field = r#"{"name":"earliestCommitToRetain","type":"string"}"#;
+        assert_eq!(earliest_retained(&container(field, &text("20"))).unwrap().as_deref(), Some("20"));
+        assert_eq!(earliest_retained(&container(field, &text(""))).unwrap(), None);
+        assert_eq!(earliest_retained(&container(r#"{"name":"other","type":"string"}"#, &text("20"))).unwrap(), None);
+        let wrong = container(r#"{"name":"earliestCommitToRetain","type":"long"}"#, &[2]);
+        assert_eq!(earliest_retained(&wrong).unwrap_err().kind(), Kind::InvalidTable);
+    }
+}

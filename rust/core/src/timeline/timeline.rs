@@ -176,7 +176,7 @@ pub(crate) mod tests {
     /// A timeline of file names; names with `_` or `clustering` are those of layout 2.
     pub(crate) fn timeline(names: &[&str]) -> Timeline {
         let parse = |name: &&str| layout_v2::parse(name).or_else(|| layout_v1::parse(name)).unwrap();
-        Timeline::new(MemoryPlace::new([]), "t".into(), None, names.iter().map(parse).collect())
+        Timeline::new(MemoryPlace::holding([]), "t".into(), None, names.iter().map(parse).collect())
     }
 
     #[test]
