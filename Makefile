@@ -49,7 +49,7 @@ setup: $(VENV)/ready ## make .venv with everything that building and testing nee
 setup-spark35: $(VENV35)/ready ## make .venv-spark35, for the tests on Spark 3.5
 
 build: setup ## compile the native module (optimised) and install mortice into .venv
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet >/dev/null
 
 demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
 	@$(ON_SPARK) $(BIN)/python python/examples/demo.py

@@ -86,6 +86,12 @@ def unpack(name, folder):
     return pathlib.Path(folder)
 
 
+def logs_of(path):
+    """The log files in a folder, in the order of their instants; checksum files look much like them."""
+    found = [log for log in pathlib.Path(path).glob(".*.log.*") if not log.name.endswith(".crc")]
+    return sorted(found, key=lambda log: log.name.split("_")[1])
+
+
 def assert_same_answer(expected, actual, *, ordered=True):
     """Columns, their types (names of children aside) and the rows, as a multiset, bit for bit."""
     if ordered:

@@ -17,12 +17,18 @@ AVRO_DATA_BLOCK = 3
 INSTANT_TIME, SCHEMA = 0, 2
 
 
-def block(kind, header, content):
+def frame(kind, header, content_length):
+    """What stands before and after the content of a block."""
     entries = b"".join(struct.pack(">ii", key, len(text.encode())) + text.encode() for key, text in header.items())
-    body = struct.pack(">ii", 1, kind) + struct.pack(">i", len(header)) + entries
-    body += struct.pack(">q", len(content)) + content + struct.pack(">i", 0)
-    head = MAGIC + struct.pack(">q", len(body) + 8)
-    return head + body + struct.pack(">q", len(head) + len(body))
+    body = struct.pack(">ii", 1, kind) + struct.pack(">i", len(header)) + entries + struct.pack(">q", content_length)
+    footer = struct.pack(">i", 0)
+    size = len(body) + content_length + len(footer) + 8
+    return MAGIC + struct.pack(">q", size) + body, footer + struct.pack(">q", size + 6)
+
+
+def block(kind, header, content):
+    before, after = frame(kind, header, len(content))
+    return before + content + after
 
 
 def avro_block(schema, records, instant):

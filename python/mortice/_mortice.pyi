@@ -3,17 +3,31 @@
 Arrow data crosses the border through the Arrow PyCapsule interface alone.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
+
+__all__ = [
+    "ArrowBatch",
+    "ArrowSchema",
+    "Block",
+    "Blocks",
+    "LogFile",
+    "Scan",
+    "Split",
+    "Stream",
+    "Table",
+    "__version__",
+    "debug_build",
+]
 
 __version__: str
 debug_build: bool
 """Whether the core was built without optimisation (never benchmark such a build)."""
 
-Instant = tuple[str, str | None, str, str]
+_Instant = tuple[str, str | None, str, str]
 """(requested time, completion time, action, state)"""
 
-Filters = Sequence[Sequence[tuple[str, str, Any]]] | None
+_Filters = Sequence[Sequence[tuple[str, str, Any]]] | None
 """Disjunctive normal form: any of the lists, all terms of a list."""
 
 @final
@@ -30,8 +44,8 @@ class ArrowBatch:
 class Table:
     """One table, its timeline read once, at opening."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         uri: str,
         storage_options: Mapping[str, str],
         *,
@@ -41,7 +55,7 @@ class Table:
         threads: int | None,
         memory_limit: int | None,
         spill_dir: str | None,
-    ) -> None: ...
+    ) -> Table: ...
     @property
     def uri(self) -> str: ...
     @property
@@ -57,18 +71,18 @@ class Table:
     @property
     def properties(self) -> dict[str, str]: ...
     def schema(self) -> ArrowSchema: ...
-    def timeline(self) -> list[Instant]: ...
-    def file_slices(self, as_of: str | None = None, filters: Filters = None) -> list[dict[str, Any]]:
+    def timeline(self) -> list[_Instant]: ...
+    def file_slices(self, as_of: str | None = None, filters: _Filters = None) -> list[dict[str, Any]]:
         """Dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
     def snapshot(
         self,
         columns: Sequence[str] | None,
-        filters: Filters,
+        filters: _Filters,
         as_of: str | None,
         merge: bool,
         emit_deletes: bool,
     ) -> Scan: ...
-    def read_optimized(self, columns: Sequence[str] | None, filters: Filters, as_of: str | None) -> Scan: ...
+    def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> Scan: ...
 
 @final
 class Scan:
@@ -124,12 +138,19 @@ class Block:
     """Why the block is corrupt; None for a sound one."""
 
 @final
+class Blocks:
+    """The blocks of a log file: sound ones come before an error."""
+
+    def __iter__(self) -> Blocks: ...
+    def __next__(self) -> Block: ...
+
+@final
 class LogFile:
-    def __init__(self, path: str, storage_options: Mapping[str, str]) -> None: ...
+    def __new__(cls, path: str, storage_options: Mapping[str, str]) -> LogFile: ...
     @property
     def path(self) -> str: ...
     def __len__(self) -> int:
         """Bytes in the file."""
-    def blocks(self, reverse: bool = False) -> Iterator[Block]: ...
+    def blocks(self, reverse: bool = False) -> Blocks: ...
     def records(self, block: Block) -> ArrowBatch: ...
     def deletes(self, block: Block) -> ArrowBatch: ...

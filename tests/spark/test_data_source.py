@@ -8,7 +8,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer, assert_same_answer, queries
+from cases import answer, assert_same_answer, logs_of, queries
 from frames import to_arrow
 
 pytestmark = pytest.mark.spark4
@@ -124,7 +124,7 @@ def test_a_missing_table_is_named(spark, tmp_path):
 
 def test_an_error_on_an_executor_keeps_its_code_and_its_place(spark, copy_of):
     path = copy_of(NAME)
-    log = max(path.glob(".*.log.*"), key=lambda log: log.name.split("_")[1])
+    log = logs_of(path)[-1]
     log.write_bytes(log.read_bytes()[:-100])
     with pytest.raises(Exception, match="MORTICE-CORRUPT-LOG") as raised:
         load(spark, path, **{"mortice.on_corrupt": "raise"}).collect()
