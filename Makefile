@@ -17,7 +17,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 RUFF_PATHS := python tests benches
 
-.PHONY: help check-tools setup setup-spark35 build demo test test-rust test-python test-spark35 test-all corpus lint lint-rust lint-python format bench wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 test-all corpus lint lint-rust lint-python format bench wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -48,8 +48,12 @@ setup: $(VENV)/ready ## make .venv with everything that building and testing nee
 
 setup-spark35: $(VENV35)/ready ## make .venv-spark35, for the tests on Spark 3.5
 
-build: setup ## compile the native module (optimised) and install mortice into .venv
+build: setup ## compile the native module, optimised, and install mortice into .venv
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet >/dev/null
+
+# Tests run on the checked build: quick to compile, overflows and debug assertions caught.
+develop: setup ## compile the native module, unoptimised and checked, and install mortice into .venv
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet >/dev/null
 
 demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
 	@$(ON_SPARK) $(BIN)/python python/examples/demo.py
@@ -57,12 +61,12 @@ demo: build ## read a bundled table, written by Hudi, through PySpark, and show 
 test: lint test-rust test-python test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, a part on Spark 3.5
 
 test-rust: check-tools ## Rust tests
-	$(CARGO) test --workspace --quiet
+	$(CARGO) test --quiet
 
-test-python: build ## Python and Spark 4 tests, and the examples in docstrings
+test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST)
 
-test-spark35: build ## the part of the Spark tests that Spark 3.5 runs
+test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs
 	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
 		$(MAKE) --no-print-directory setup-spark35 && \
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
@@ -71,7 +75,7 @@ test-spark35: build ## the part of the Spark tests that Spark 3.5 runs
 
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
 
-corpus: build ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES
+corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES
 	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES)
 
 lint: lint-rust lint-python ## check formatting, style and types, without changing anything
@@ -80,7 +84,7 @@ lint-rust: check-tools
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
-lint-python: build
+lint-python: develop
 	$(BIN)/ruff format --check --quiet $(RUFF_PATHS)
 	$(BIN)/ruff check --quiet $(RUFF_PATHS)
 	$(BIN)/mypy
@@ -91,11 +95,12 @@ format: setup ## format the Rust and the Python
 	$(BIN)/ruff format --quiet $(RUFF_PATHS)
 	$(BIN)/ruff check --quiet --fix $(RUFF_PATHS)
 
-bench: build ## Python benchmarks: not part of any test
+bench: build ## benchmarks against rivals, Rust and Python: not part of any test
+	$(CARGO) bench --package mortice-benches
 	$(BIN)/python -m pytest -q -p no:cacheprovider --benchmark-only -o addopts="--import-mode=importlib" benches/python
 
 wheel: setup ## build a wheel into dist/
-	$(BIN)/maturin build --release --out dist
+	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too
 	rm -rf $(VENV) $(VENV35) dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts
