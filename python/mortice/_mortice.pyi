@@ -1,0 +1,135 @@
+"""The native core. Everything here releases the GIL while Rust works and raises `mortice.MorticeError` subclasses.
+
+Arrow data crosses the border through the Arrow PyCapsule interface alone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, final
+
+__version__: str
+debug_build: bool
+"""Whether the core was built without optimisation (never benchmark such a build)."""
+
+Instant = tuple[str, str | None, str, str]
+"""(requested time, completion time, action, state)"""
+
+Filters = Sequence[Sequence[tuple[str, str, Any]]] | None
+"""Disjunctive normal form: any of the lists, all terms of a list."""
+
+@final
+class ArrowSchema:
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class ArrowBatch:
+    num_rows: int
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+
+@final
+class Table:
+    """One table, its timeline read once, at opening."""
+
+    def __init__(
+        self,
+        uri: str,
+        storage_options: Mapping[str, str],
+        *,
+        semantics: str,
+        on_corrupt: str,
+        batch_rows: int,
+        threads: int | None,
+        memory_limit: int | None,
+        spill_dir: str | None,
+    ) -> None: ...
+    @property
+    def uri(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def merge_mode(self) -> str: ...
+    @property
+    def record_key_fields(self) -> list[str]: ...
+    @property
+    def partition_fields(self) -> list[str]: ...
+    @property
+    def ordering_fields(self) -> list[str]: ...
+    @property
+    def properties(self) -> dict[str, str]: ...
+    def schema(self) -> ArrowSchema: ...
+    def timeline(self) -> list[Instant]: ...
+    def file_slices(self, as_of: str | None = None, filters: Filters = None) -> list[dict[str, Any]]:
+        """Dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
+    def snapshot(
+        self,
+        columns: Sequence[str] | None,
+        filters: Filters,
+        as_of: str | None,
+        merge: bool,
+        emit_deletes: bool,
+    ) -> Scan: ...
+    def read_optimized(self, columns: Sequence[str] | None, filters: Filters, as_of: str | None) -> Scan: ...
+
+@final
+class Scan:
+    """A planned query: its splits are fixed."""
+
+    def schema(self) -> ArrowSchema: ...
+    def splits(self) -> list[Split]: ...
+    def explain(self) -> str: ...
+    def stream(self) -> Stream:
+        """All splits, on as many threads as the table's options allow."""
+
+@final
+class Split:
+    """One file slice of a query, complete in itself."""
+
+    @staticmethod
+    def from_bytes(data: bytes) -> Split: ...
+    def to_bytes(self) -> bytes: ...
+    def schema(self) -> ArrowSchema: ...
+    def describe(self) -> dict[str, Any]:
+        """`partition`, `file_id`, `base_instant`, `bytes` (of base and log files), `files`."""
+    def stream(self, start_row: int = 0) -> Stream: ...
+
+@final
+class Stream:
+    """Record batches being read. Also a C stream for any Arrow consumer; a stream is read once."""
+
+    def schema(self) -> ArrowSchema: ...
+    def __iter__(self) -> Stream: ...
+    def __next__(self) -> ArrowBatch: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def report(self) -> dict[str, Any]:
+        """What has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
+        `uncommitted` (blocks), `records_read`, `records_won`, `base_rows`, `rows`."""
+    def close(self) -> None: ...
+
+@final
+class Block:
+    type: str
+    offset: int
+    end: int
+    block_size: int | None
+    trailing_length: int | None
+    log_format_version: int | None
+    content_version: int | None
+    content_offset: int
+    content_length: int
+    instant_time: str | None
+    header: dict[str, str]
+    footer: dict[str, str]
+    record_count: int | None
+    damage: str | None
+    """Why the block is corrupt; None for a sound one."""
+
+@final
+class LogFile:
+    def __init__(self, path: str, storage_options: Mapping[str, str]) -> None: ...
+    @property
+    def path(self) -> str: ...
+    def __len__(self) -> int:
+        """Bytes in the file."""
+    def blocks(self, reverse: bool = False) -> Iterator[Block]: ...
+    def records(self, block: Block) -> ArrowBatch: ...
+    def deletes(self, block: Block) -> ArrowBatch: ...

@@ -1,0 +1,42 @@
+"""`mortice read`: the rows of a table."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from mortice.cli.show import print_json, print_table
+from mortice.cli.terms import parse_term
+from mortice.scan import Scan
+from mortice.table import Table
+
+ROWS_AT_A_TERMINAL = 20
+
+
+def run_read(arguments: argparse.Namespace) -> int:
+    """Prints the rows."""
+    table = Table(arguments.path)
+    query = table.read_optimized if arguments.read_optimized else table.snapshot
+    scan = query(
+        columns=None if arguments.columns is None else [name.strip() for name in arguments.columns.split(",")],
+        filters=[parse_term(text, table.schema) for text in arguments.filter] or None,
+        as_of=arguments.as_of,
+    )
+    if arguments.json:
+        for row in itertools.islice(_rows(scan), arguments.limit):
+            print_json(dict(zip(scan.schema.names, row, strict=True)))
+        return 0
+    limit = ROWS_AT_A_TERMINAL if arguments.limit is None else arguments.limit
+    rows = list(itertools.islice(_rows(scan), limit + 1))
+    print_table(scan.schema.names, rows[:limit])
+    if len(rows) > limit and arguments.limit is None:
+        print(f"first {limit} rows; --limit N shows more", file=sys.stderr)
+    return 0
+
+
+def _rows(scan: Scan) -> Iterator[tuple[Any, ...]]:
+    for batch in scan.to_reader():
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -1,0 +1,140 @@
+"""The exceptions of mortice: what went wrong, where, and a stable code that outlives the type.
+
+The native module raises these by name. They are plain Python classes, so they pickle with everything they know, and
+they can be caught by the built-in class that fits too (`FileNotFoundError`, `ValueError`, `OSError`).
+
+    code                        class
+    MORTICE-NOT-FOUND           TableNotFoundError
+    MORTICE-CORRUPT-LOG         CorruptLogError
+    MORTICE-UNSUPPORTED         UnsupportedError
+    MORTICE-INVALID-TABLE       InvalidTableError
+    MORTICE-FILE-CLEANED        FileCleanedError
+    MORTICE-INVALID-ARGUMENT    InvalidArgumentError
+    MORTICE-MEMORY-LIMIT        MemoryLimitError
+    MORTICE-IO                  StorageError
+"""
+
+from __future__ import annotations
+
+import errno
+from typing import ClassVar
+
+__all__ = [
+    "CorruptLogError",
+    "FileCleanedError",
+    "InvalidArgumentError",
+    "InvalidTableError",
+    "MemoryLimitError",
+    "MorticeError",
+    "StorageError",
+    "TableNotFoundError",
+    "UnsupportedError",
+]
+
+
+class MorticeError(Exception):
+    """The parent of all errors of mortice.
+
+    >>> str(UnsupportedError("no such thing yet", path="trips", offset=7))
+    '[MORTICE-UNSUPPORTED] no such thing yet (file trips, offset 7)'
+    """
+
+    default_code: ClassVar[str] = "MORTICE-ERROR"
+
+    path: str | None
+    """The file or table concerned."""
+    offset: int | None
+    """The byte offset in that file."""
+    block: int | None
+    """The ordinal of the log block in that file, from 0."""
+    instant: str | None
+    """The instant concerned."""
+    code: str
+    """A stable code. It stands in the text too, for places where the type is lost (Spark's executors)."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        path: str | None = None,
+        offset: int | None = None,
+        block: int | None = None,
+        instant: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.path = path
+        self.offset = offset
+        self.block = block
+        self.instant = instant
+        self.code = code or self.default_code
+
+    def __str__(self) -> str:
+        message = str(self.args[0]) if self.args else ""
+        # Rust writes the code and the place itself; a message that begins with a code is complete.
+        if message.startswith("[MORTICE-"):
+            return message
+        place = {"file": self.path, "offset": self.offset, "block": self.block, "instant": self.instant}
+        known = ", ".join(f"{name} {value}" for name, value in place.items() if value is not None)
+        return f"[{self.code}] {message}" + (f" ({known})" if known else "")
+
+
+class TableNotFoundError(MorticeError, FileNotFoundError):
+    """There is no Hudi table, or no file, at the path."""
+
+    default_code = "MORTICE-NOT-FOUND"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        path: str | None = None,
+        offset: int | None = None,
+        block: int | None = None,
+        instant: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, path=path, offset=offset, block=block, instant=instant, code=code)
+        self.errno = errno.ENOENT
+
+
+class CorruptLogError(MorticeError):
+    """Bytes of a log file cannot be what they claim to be."""
+
+    default_code = "MORTICE-CORRUPT-LOG"
+
+
+class UnsupportedError(MorticeError):
+    """The table or the query needs something that this release does not have."""
+
+    default_code = "MORTICE-UNSUPPORTED"
+
+
+class InvalidTableError(MorticeError):
+    """The table contradicts itself or the format."""
+
+    default_code = "MORTICE-INVALID-TABLE"
+
+
+class FileCleanedError(MorticeError):
+    """Hudi's cleaner has removed a file that the query needs. Plan the query again, or ask for a later instant."""
+
+    default_code = "MORTICE-FILE-CLEANED"
+
+
+class InvalidArgumentError(MorticeError, ValueError):
+    """What was asked for cannot be."""
+
+    default_code = "MORTICE-INVALID-ARGUMENT"
+
+
+class MemoryLimitError(MorticeError):
+    """The merge would need more memory than allowed."""
+
+    default_code = "MORTICE-MEMORY-LIMIT"
+
+
+class StorageError(MorticeError, OSError):
+    """The storage failed."""
+
+    default_code = "MORTICE-IO"

@@ -1,0 +1,108 @@
+"""Arguments checked at the border, so that a wrong one is refused by name before anything is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mortice.errors import InvalidArgumentError, UnsupportedError
+
+DEFAULT_BATCH_ROWS = 65536
+DEFAULT_SEMANTICS = "1.x"
+DEFAULT_ON_CORRUPT = "skip"
+
+LARGEST_COUNT = 2**63
+
+
+def checked_text(argument: str, text: str) -> str:
+    """Text that can be written as UTF-8, as Rust holds it: without halves of surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"{argument} is not valid Unicode: {text!r}") from error
+    return str.__str__(text)
+
+
+def checked_uri(uri: object) -> str:
+    """A path or URI as text."""
+    if not isinstance(uri, (str, os.PathLike)):
+        raise InvalidArgumentError(f"the table's path is text or a Path, not {type(uri).__name__} {uri!r}")
+    text = os.fspath(uri)
+    if not isinstance(text, str):
+        raise InvalidArgumentError(f"the table's path is text, not bytes: {text!r}")
+    if not text:
+        raise InvalidArgumentError("the table's path is empty")
+    return checked_text("the table's path", text)
+
+
+def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Storage options as text; truth values become `true` and `false`."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise InvalidArgumentError(f"storage_options is a mapping of names to values, not {type(options).__name__}")
+    return {_name(name): _text(name, value) for name, value in options.items()}
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"the name of a storage option is text, not {name!r}")
+    return checked_text("the name of a storage option", name)
+
+
+def _text(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (str, int)):
+        return checked_text(f"the storage option {name!r}", str(value))
+    raise InvalidArgumentError(f"the storage option {name!r} is text, a number or a truth value, not {value!r}")
+
+
+def checked_semantics(semantics: object) -> str:
+    """`1.x`. `0.x` is known but not there yet."""
+    if semantics == "0.x":
+        raise UnsupportedError(
+            "semantics='0.x' (merging as Hudi 0.x does) is not in this release; "
+            "leave it out to read as the newest Hudi does"
+        )
+    return _one_of("semantics", semantics, ("1.x",), known="'1.x' and '0.x'")
+
+
+def checked_on_corrupt(on_corrupt: object) -> str:
+    """What happens at a corrupt log block: `skip` it, as Hudi does, or `raise`."""
+    return _one_of("on_corrupt", on_corrupt, ("skip", "raise"), known="'skip' and 'raise'")
+
+
+def _one_of(argument: str, value: object, choices: Sequence[str], *, known: str) -> str:
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidArgumentError(f"{argument} is one of {known}, not {value!r}")
+    return value
+
+
+def checked_count(argument: str, value: object, *, least: int = 1) -> int:
+    """A whole number, `least` or more."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < LARGEST_COUNT:
+        raise InvalidArgumentError(f"{argument} is a whole number of {least} or more, not {value!r}")
+    return value
+
+
+def checked_optional_count(argument: str, value: object) -> int | None:
+    return None if value is None else checked_count(argument, value)
+
+
+def checked_columns(columns: Sequence[str] | None) -> list[str] | None:
+    """The names asked for, in that order. Whether the table has them is the native module's to say."""
+    if columns is None:
+        return None
+    if isinstance(columns, (str, bytes)) or not isinstance(columns, Sequence):
+        raise InvalidArgumentError(f"columns is a list of names, such as ['fare', 'rider'], not {columns!r}")
+    names = list(columns)
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(f"columns is a list of names; {name!r} is no name")
+        checked_text("a name in columns", name)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InvalidArgumentError(f"columns names {', '.join(map(repr, twice))} more than once")
+    return names

@@ -1,0 +1,17 @@
+"""mortice for PySpark.
+
+    import mortice.spark
+
+    # Spark 3.5 and later
+    frame = mortice.spark.read(spark, "/lake/trips", columns=["rider", "fare"], filters=[("fare", ">", 3)])
+    # Spark 4 and later
+    frame = spark.read.format("mortice").load("/lake/trips")
+
+Both give the same rows. `read` costs the JVM less, since Spark prunes no columns of a Python data source; name the
+columns. pyspark is imported only when one of these is called.
+"""
+
+from mortice.spark.read import read
+from mortice.spark.register import register
+
+__all__ = ["read", "register"]

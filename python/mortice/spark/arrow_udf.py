@@ -1,0 +1,96 @@
+"""What runs on the executors: descriptors of splits become Arrow batches, exactly of Spark's types.
+
+Both doors into Spark use it. One generator, one split at a time, nothing held back: the write to the JVM blocks, which
+is all the back-pressure there need be. No thread outlives a split, since Spark forks its workers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from mortice.errors import InvalidArgumentError
+from mortice.scan import Split, record_batches
+
+DESCRIPTOR = "split"
+"""The one column of the descriptor rows."""
+MOST_BATCH_BYTES = 16 * 1024 * 1024
+"""Spark's JVM allocates every batch whole, off its heap."""
+
+logger = logging.getLogger("mortice.spark")
+
+
+def split_batches(descriptor: bytes, target: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of one split in batches of the schema `target`."""
+    split = Split.from_bytes(descriptor)
+    stream = split.stream()
+    for batch in record_batches(stream):
+        yield from _portions(conformed(batch, target))
+    _tell_of_damage(split, stream.report())
+
+
+def conformed(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
+    """`batch` with the children's names and the nullability of `target`. The types are the same; no data is copied."""
+    if batch.num_columns != len(target):
+        raise AssertionError(f"a batch of {batch.num_columns} columns where {len(target)} were planned")
+    columns = [_as_type(column, field) for column, field in zip(batch.columns, target, strict=True)]
+    if not columns:
+        return batch
+    return pa.RecordBatch.from_arrays(columns, schema=target)
+
+
+def _as_type(column: pa.Array, field: pa.Field) -> pa.Array:
+    if not field.nullable and column.null_count:
+        raise InvalidArgumentError(f"the column {field.name!r} holds nulls, but the schema given says NOT NULL")
+    if str(column.type) == str(field.type):
+        return column
+    # Only the names and the nullability of children differ.
+    return column.cast(field.type, safe=True)
+
+
+def _portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch, in parts where it is too large for the JVM to take at once."""
+    if batch.nbytes <= MOST_BATCH_BYTES or batch.num_rows <= 1:
+        yield batch
+        return
+    rows = max(1, batch.num_rows * MOST_BATCH_BYTES // batch.nbytes)
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
+    """One warning for a split, however many blocks were corrupt."""
+    corrupt = report.get("corrupt") or []
+    if corrupt:
+        places = "; ".join(f"{block['file']} at offset {block['offset']}: {block['reason']}" for block in corrupt)
+        logger.warning(
+            "[MORTICE-CORRUPT-LOG] %d corrupt log blocks were left out of %r: %s", len(corrupt), split, places
+        )
+
+
+class ReadDescriptors:
+    """For `mapInArrow` over rows of descriptors."""
+
+    def __init__(self, target: pa.Schema) -> None:
+        self.target = target
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for descriptor in batch.column(0).to_pylist():
+                yield from split_batches(descriptor, self.target)
+
+
+class ReadNumbered:
+    """For `mapInArrow` over a range of numbers: Spark Connect has no RDD, so the descriptors travel along."""
+
+    def __init__(self, descriptors: list[bytes], target: pa.Schema) -> None:
+        self.descriptors = descriptors
+        self.target = target
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from split_batches(self.descriptors[number], self.target)

@@ -1,0 +1,244 @@
+"""The options of the Spark source: the one place where they are read.
+
+    hoodie.datasource.query.type    snapshot (default), read_optimized
+    as.of.instant                   the instant to read as of
+    hoodie.datasource.merge.type    payload_combine (default)
+    columns                         `a,b,c` or a JSON list; in this order
+    filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
+    mortice.semantics               1.x (default)
+    mortice.batch.rows              rows in a batch, at most (default and most 65536)
+    mortice.threads                 threads of one Spark task (default 1)
+    mortice.on_corrupt              skip (default) or raise
+    mortice.mmap                    true (default) or false
+
+An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
+than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
+`mortice.` option is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.filters import Filters
+from mortice.instants import InstantLike
+from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
+from mortice.scan import Scan
+from mortice.table import Table
+
+QUERY_TYPE = "hoodie.datasource.query.type"
+AS_OF = "as.of.instant"
+BEGIN = "hoodie.datasource.read.begin.instanttime"
+END = "hoodie.datasource.read.end.instanttime"
+MERGE_TYPE = "hoodie.datasource.merge.type"
+INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
+SEMANTICS = "mortice.semantics"
+
+MOST_BATCH_ROWS = 65536
+"""Spark's JVM takes every batch whole, off its heap."""
+
+_USE_INSTEAD = (
+    "use query type snapshot, with a filter on _hoodie_commit_time for the rows last written after an instant"
+)
+
+_REFUSED = {
+    BEGIN: f"incremental queries are not in this release; {_USE_INSTEAD}",
+    END: f"incremental queries are not in this release; {_USE_INSTEAD}",
+    INCREMENTAL_FORMAT: f"incremental queries are not in this release; {_USE_INSTEAD}",
+    "hoodie.datasource.read.extract.partition.values.from.path": "partition columns are read from the rows",
+    "hoodie.datasource.read.schema.use.end.instanttime": "the schema is that of the snapshot asked for",
+    "hoodie.datasource.read.paths": "load() one table by its base path",
+    "hoodie.datasource.write.payload.class": "the payload is the table's own",
+    "hoodie.datasource.write.precombine.field": "the ordering fields are the table's own",
+    "hoodie.datasource.write.record.merger.impls": "the merge mode is the table's own",
+    "hoodie.compaction.payload.class": "the payload is the table's own",
+    "hoodie.table.ordering.fields": "the ordering fields are the table's own",
+    "hoodie.table.precombine.field": "the ordering fields are the table's own",
+    "glob.paths": "load() one table by its base path, and use filters on its partition columns",
+}
+_REFUSED_PREFIXES = {
+    "hoodie.datasource.read.incr.": "incremental queries are not in this release",
+    "hoodie.datasource.streaming.": "streaming is not in this release",
+    "hoodie.read.timeline.holes.": "incremental queries are not in this release",
+    "hoodie.write.record.merge.": "the merge mode is the table's own",
+    "hoodie.record.merge.": "the merge mode is the table's own",
+    "hoodie.record.merger.": "the merge mode is the table's own",
+    "hoodie.payload.": "the payload is the table's own",
+}
+"""Options of Hudi that change which rows come back, and why they are not taken."""
+
+_WITHOUT_EFFECT = {
+    "hoodie.metadata.enable",
+    "hoodie.enable.data.skipping",
+    "hoodie.file.group.reader.enabled",
+    "hoodie.datasource.read.use.new.parquet.file.format",
+    "hoodie.datasource.read.file.index.listing.mode",
+    "hoodie.datasource.read.file.index.list.file.statuses.using.ro.path.filter",
+    "hoodie.datasource.read.table.version",
+    "hoodie.memory.merge.max.size",
+    "hoodie.memory.spillable.map.path",
+    "hoodie.memory.compaction.max.size",
+    "hoodie.common.spillable.diskmap.type",
+    "hoodie.table.name",
+}
+"""Options of Hudi that change how it reads, never what comes back."""
+
+_said: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Query:
+    """What a user of Spark asked for."""
+
+    uri: str
+    columns: Sequence[str] | None = None
+    filters: Filters = None
+    as_of: InstantLike = None
+    read_optimized: bool = False
+    table_arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def table(self) -> Table:
+        """The table, opened now."""
+        return Table(self.uri, **self.table_arguments)
+
+    def scan(self, table: Table, columns: Sequence[str] | None) -> Scan:
+        """The query on `table`, with these columns."""
+        read = table.read_optimized if self.read_optimized else table.snapshot
+        return read(columns=columns, filters=self.filters, as_of=self.as_of)
+
+
+def lowered(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options by lower-case name, as Spark hands them over."""
+    return {str(name).lower(): value for name, value in (options or {}).items()}
+
+
+def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
+    """The query that options ask for. Values are text; `columns`, `filters` and the instant may be Python values."""
+    rest = lowered(options)
+    path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
+    query = Query(
+        uri=path,
+        columns=_columns(rest.pop("columns", None)),
+        filters=_filters(rest.pop("filters", None)),
+        as_of=rest.pop(AS_OF, None),
+        read_optimized=_is_read_optimized(str(rest.pop(QUERY_TYPE, "snapshot"))),
+        table_arguments=_table_arguments(rest),
+    )
+    _check_merge_type(str(rest.pop(MERGE_TYPE, "payload_combine")))
+    _check_schema_on_read(str(rest.pop("hoodie.schema.on.read.enable", "true")))
+    for name in rest:
+        _check_other(name)
+    return query
+
+
+def _path(path: Any, paths: Any, uri: str | None) -> str:
+    if uri is not None:
+        return checked_uri(uri)
+    if path is None and paths is not None:
+        several = _json("paths", paths)
+        if not isinstance(several, list) or len(several) != 1:
+            raise InvalidArgumentError(f"load() takes the base path of one table, not {paths}")
+        path = several[0]
+    if path is None:
+        raise InvalidArgumentError("no table named; give its base path to load()")
+    return checked_uri(path)
+
+
+def _columns(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    names = _json("columns", value) if value.lstrip().startswith("[") else [name.strip() for name in value.split(",")]
+    if not names or not all(isinstance(name, str) and name for name in names):
+        raise InvalidArgumentError(f'the option columns is a list of names, such as a,b or ["a", "b"], not {value!r}')
+    return names
+
+
+def _filters(value: Any) -> Any:
+    return _json("filters", value) if isinstance(value, str) else value
+
+
+def _json(name: str, value: Any) -> Any:
+    try:
+        return json.loads(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"the option {name} is not JSON: {error}: {value!r}") from error
+
+
+def _is_read_optimized(query_type: str) -> bool:
+    kind = query_type.strip().lower()
+    if kind in ("incremental", "cdc"):
+        raise UnsupportedError(f"{QUERY_TYPE}={query_type} is not in this release; {_USE_INSTEAD}")
+    if kind not in ("snapshot", "read_optimized"):
+        raise InvalidArgumentError(f"{QUERY_TYPE} is snapshot or read_optimized, not {query_type!r}")
+    return kind == "read_optimized"
+
+
+def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
+    """Takes the `mortice.` options out of `rest`."""
+    rows = _whole("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
+    if rows > MOST_BATCH_ROWS:
+        raise InvalidArgumentError(
+            f"mortice.batch.rows is at most {MOST_BATCH_ROWS}, since Spark holds a batch whole; got {rows}"
+        )
+    arguments: dict[str, Any] = {
+        "batch_rows": rows,
+        # One: Spark gives a task one core and forks its workers.
+        "threads": _whole("mortice.threads", rest.pop("mortice.threads", 1)),
+    }
+    for name, argument in ((SEMANTICS, "semantics"), ("mortice.on_corrupt", "on_corrupt")):
+        if name in rest:
+            arguments[argument] = rest.pop(name)
+    if "mortice.mmap" in rest:
+        arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
+    return arguments
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        number = int(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        number = value
+    return checked_count(f"the option {name}", number)
+
+
+def _truth(name: str, value: Any) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise InvalidArgumentError(f"the option {name} is true or false, not {value!r}")
+    return text == "true"
+
+
+def _check_merge_type(value: str) -> None:
+    kind = value.strip().lower()
+    if kind == "skip_merge":
+        raise UnsupportedError(
+            f"{MERGE_TYPE}={value} is not in this release; {QUERY_TYPE}=read_optimized reads the base files alone"
+        )
+    if kind not in ("payload_combine", "realtime_payload_combine"):
+        raise InvalidArgumentError(f"{MERGE_TYPE} is payload_combine, not {value!r}")
+
+
+def _check_schema_on_read(value: str) -> None:
+    if not _truth("hoodie.schema.on.read.enable", value):
+        raise UnsupportedError(
+            "hoodie.schema.on.read.enable=false is not in this release: "
+            "a table's schema history is always honoured; leave it out"
+        )
+
+
+def _check_other(name: str) -> None:
+    if name.startswith("mortice."):
+        raise InvalidArgumentError(f"no such option: {name}; see mortice.spark.options for those there are")
+    why = _REFUSED.get(name) or next(
+        (why for prefix, why in _REFUSED_PREFIXES.items() if name.startswith(prefix)), None
+    )
+    if why:
+        raise UnsupportedError(f"the option {name} could change the rows and is not taken: {why}")
+    if name not in _WITHOUT_EFFECT and name not in _said:
+        _said.add(name)
+        warnings.warn(f"the option {name} has no meaning for mortice and is left aside", UserWarning, stacklevel=2)

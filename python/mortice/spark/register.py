@@ -1,0 +1,27 @@
+"""Making `format("mortice")` known to a session.
+
+Not needed where mortice is installed: Spark 4 finds `pyspark_mortice` itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: SparkSession) -> None:
+    """Makes `spark.read.format("mortice")` known to this session. On Spark 3.5, which has no such sources, it warns."""
+    if not hasattr(spark, "dataSource"):
+        warnings.warn(
+            f"Spark {spark.version} has no Python data sources, so format('mortice') needs Spark 4; "
+            "mortice.spark.read(spark, path) works here",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return
+    from pyspark_mortice import DefaultSource
+
+    spark.dataSource.register(DefaultSource)

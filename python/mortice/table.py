@@ -1,0 +1,194 @@
+"""The one door: a Hudi table and the queries it answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from mortice import _mortice
+from mortice.errors import UnsupportedError
+from mortice.file_slice import FileSlice
+from mortice.filters import Filters, normal_form
+from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.options import (
+    DEFAULT_BATCH_ROWS,
+    DEFAULT_ON_CORRUPT,
+    DEFAULT_SEMANTICS,
+    checked_columns,
+    checked_count,
+    checked_on_corrupt,
+    checked_optional_count,
+    checked_semantics,
+    checked_storage_options,
+    checked_uri,
+)
+from mortice.scan import Scan
+from mortice.timeline import Instant, Timeline
+
+__all__ = ["Table"]
+
+
+class Table:
+    """A Hudi table, as it stands when it is opened; open it again to see later commits.
+
+        table = mortice.Table("/lake/trips")
+        table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
+
+    Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
+    `semantics`, whose merging to follow (`"1.x"`); `memory_limit`, bytes that a merge may hold; `spill_dir`, where it
+    may spill; `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None:
+    all cores); `batch_rows`, rows in a batch, at most.
+
+    Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
+    """
+
+    def __init__(  # noqa: PLR0917
+        self,
+        uri: str | os.PathLike[str],
+        storage_options: Mapping[str, Any] | None = None,
+        semantics: str = DEFAULT_SEMANTICS,
+        memory_limit: int | None = None,
+        spill_dir: str | os.PathLike[str] | None = None,
+        on_corrupt: str = DEFAULT_ON_CORRUPT,
+        threads: int | None = None,
+        batch_rows: int = DEFAULT_BATCH_ROWS,
+    ) -> None:
+        self._native = _mortice.Table(
+            checked_uri(uri),
+            checked_storage_options(storage_options),
+            semantics=checked_semantics(semantics),
+            on_corrupt=checked_on_corrupt(on_corrupt),
+            batch_rows=checked_count("batch_rows", batch_rows),
+            threads=checked_optional_count("threads", threads),
+            memory_limit=checked_optional_count("memory_limit", memory_limit),
+            spill_dir=None if spill_dir is None else os.fspath(spill_dir),
+        )
+
+    @property
+    def uri(self) -> str:
+        """Where the table lies."""
+        return self._native.uri
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The table's columns: Hudi's meta columns first."""
+        return pa.schema(self._native.schema())
+
+    @cached_property
+    def properties(self) -> Mapping[str, str]:
+        """`hoodie.properties`."""
+        return MappingProxyType(self._native.properties)
+
+    @property
+    def version(self) -> int:
+        """The table version."""
+        return self._native.version
+
+    @property
+    def merge_mode(self) -> str:
+        """How records of one key are merged: `EVENT_TIME_ORDERING`, `COMMIT_TIME_ORDERING` or `CUSTOM`."""
+        return self._native.merge_mode
+
+    @property
+    def record_key_fields(self) -> list[str]:
+        """The columns that make the record key."""
+        return self._native.record_key_fields
+
+    @property
+    def partition_fields(self) -> list[str]:
+        """The columns that make the partition path."""
+        return self._native.partition_fields
+
+    @property
+    def ordering_fields(self) -> list[str]:
+        """The columns that tell which of two records is the later."""
+        return self._native.ordering_fields
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        """What happened to the table."""
+        return Timeline(Instant(*instant) for instant in self._native.timeline())
+
+    def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
+        """The file slices that a snapshot reads; with `filters` on partition columns, only those that can match."""
+        slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
+        return [FileSlice.from_native(slice_) for slice_ in slices]
+
+    def snapshot(
+        self,
+        columns: Sequence[str] | None = None,
+        filters: Filters = None,
+        as_of: InstantLike = None,
+        merge: bool = True,
+        emit_deletes: bool = False,
+    ) -> Scan:
+        """The latest rows, base files merged with their log files; with `as_of`, the rows as they were then.
+
+        `columns` come back in the order asked for. `filters` (see `mortice.filters`) are exact. A column that a filter
+        or the merge needs need not be among the columns.
+        """
+        if not merge:
+            raise UnsupportedError(
+                "merge=False (base and log records side by side) is not in this release; "
+                "use read_optimized() for the base files alone, or LogFile for log records"
+            )
+        if emit_deletes:
+            raise UnsupportedError(
+                "emit_deletes=True is not in this release; use LogFile.deletes() to see the deletes of a log file"
+            )
+        names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
+        return Scan(
+            self._native.snapshot(names, terms, instant, True, False),
+            lambda: self._native.snapshot([], terms, instant, True, False),
+            self._title("snapshot", instant, terms),
+        )
+
+    def read_optimized(
+        self, columns: Sequence[str] | None = None, filters: Filters = None, as_of: InstantLike = None
+    ) -> Scan:
+        """The rows of the base files alone: faster, and blind to whatever has not been compacted yet."""
+        names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
+        return Scan(
+            self._native.read_optimized(names, terms, instant),
+            lambda: self._native.read_optimized([], terms, instant),
+            self._title("read optimized", instant, terms),
+        )
+
+    def incremental(self, *_args: object, **_options: object) -> NoReturn:
+        """Not in this release: the rows that changed after an instant."""
+        raise UnsupportedError(
+            "incremental queries are not in this release; "
+            "use snapshot(), with a filter on _hoodie_commit_time for the rows last written after an instant"
+        )
+
+    def changes(self, *_args: object, **_options: object) -> NoReturn:
+        """Not in this release: the change log of a table that keeps one."""
+        raise UnsupportedError(
+            "changes() (change data capture) is not in this release; "
+            "compare two snapshot(as_of=…), or read the log files with LogFile"
+        )
+
+    def follow(self, *_args: object, **_options: object) -> Iterator[NoReturn]:
+        """Not in this release: commits as they complete."""
+        raise UnsupportedError(
+            "follow() is not in this release; open the table anew from time to time and look at timeline.latest"
+        )
+
+    def _instant(self, as_of: InstantLike) -> str | None:
+        return instant_text(as_of, self.properties.get(TIMELINE_ZONE, "LOCAL"))
+
+    def _title(self, kind: str, instant: str | None, terms: object) -> str:
+        moment = f" as of {instant}" if instant else ""
+        filtered = f", filters {terms}" if terms else ""
+        return f"{kind} of {self.uri}{moment}{filtered}"
+
+    def __repr__(self) -> str:
+        keys = ", ".join(self.record_key_fields)
+        return (
+            f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}), {len(self.schema)} columns)"
+        )

@@ -1,0 +1,44 @@
+"""Found by Spark 4: `spark.read.format("mortice")` works wherever mortice is installed, without a call to register it.
+
+Spark imports every installed module whose name begins with `pyspark_` when any Python data source is first looked up,
+so this one loads nothing until a mortice table is read. Spark 3.5 has no Python data sources; there the module is
+empty.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+try:
+    from pyspark.sql.datasource import DataSource
+except ImportError:  # Spark 3.5, or no Spark at all
+    __all__: list[str] = []
+else:
+    if TYPE_CHECKING:
+        from pyspark.sql.datasource import DataSourceReader
+        from pyspark.sql.types import StructType
+
+        from mortice.spark.data_source import MorticeDataSource
+
+    __all__ = ["DefaultSource"]
+
+    class DefaultSource(DataSource):
+        """`format("mortice")`; see `mortice.spark.data_source.MorticeDataSource` for its options."""
+
+        @classmethod
+        def name(cls) -> str:
+            """The word for `format()`."""
+            return "mortice"
+
+        def schema(self) -> StructType:
+            """The table's schema, or the columns asked for."""
+            return self._source().schema()
+
+        def reader(self, schema: StructType) -> DataSourceReader:
+            """The reader of one query."""
+            return self._source().reader(schema)
+
+        def _source(self) -> MorticeDataSource:
+            from mortice.spark.data_source import MorticeDataSource
+
+            return MorticeDataSource(self.options)

@@ -1,0 +1,58 @@
+//! Arrow schemas and batches in PyCapsules (the Arrow PyCapsule interface): `arrow_schema`, `arrow_array`,
+//! `arrow_array_stream`. A capsule owns its struct; a consumer moves it out, else dropping the capsule releases it.
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
+use arrow_array::{Array, RecordBatch, StructArray};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// A schema, for any Arrow library.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct ArrowSchema(pub(crate) SchemaRef);
+
+#[pymethods]
+impl ArrowSchema {
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0)
+    }
+}
+
+/// A record batch, for any Arrow library.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct ArrowBatch(pub(crate) RecordBatch);
+
+#[pymethods]
+impl ArrowBatch {
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.0.num_rows()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.0.schema())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        // The interface lets a producer give its own schema whatever was requested.
+        drop(requested_schema);
+        let rows = StructArray::from(self.0.clone());
+        let array = FFI_ArrowArray::new(&rows.to_data());
+        Ok((schema_capsule(py, &self.0.schema())?, PyCapsule::new_with_value(py, array, c"arrow_array")?))
+    }
+}
+
+fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(|error| unexported(&error))?;
+    PyCapsule::new_with_value(py, schema, c"arrow_schema")
+}
+
+fn unexported(error: &ArrowError) -> PyErr {
+    PyValueError::new_err(format!("the schema cannot be handed to Python: {error}"))
+}

@@ -1,0 +1,43 @@
+//! Core errors become the exceptions of `mortice.errors`: plain Python classes with the place in their attributes.
+
+use mortice::{Error, Kind};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+const fn class_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::NotFound => "TableNotFoundError",
+        Kind::CorruptLog => "CorruptLogError",
+        Kind::Unsupported => "UnsupportedError",
+        Kind::InvalidTable => "InvalidTableError",
+        Kind::FileCleaned => "FileCleanedError",
+        Kind::InvalidArgument => "InvalidArgumentError",
+        Kind::MemoryLimit => "MemoryLimitError",
+        Kind::Io => "StorageError",
+        _ => "MorticeError",
+    }
+}
+
+/// The Python exception of a core error.
+pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    match exception(py, error) {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(other) => other,
+    }
+}
+
+fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
+    let place = error.place();
+    let attributes = PyDict::new(py);
+    attributes.set_item("path", place.path.as_deref())?;
+    attributes.set_item("offset", place.offset)?;
+    attributes.set_item("block", place.block)?;
+    attributes.set_item("instant", place.instant.as_deref())?;
+    attributes.set_item("code", error.kind().code())?;
+    py.import("mortice.errors")?.getattr(class_of(error.kind()))?.call((error.to_string(),), Some(&attributes))
+}
+
+/// Runs Rust work without the GIL and raises its error.
+pub(crate) fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> mortice::Result<T> + Send) -> PyResult<T> {
+    py.detach(work).map_err(|error| raised(py, &error))
+}

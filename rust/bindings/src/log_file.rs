@@ -1,0 +1,169 @@
+//! `LogFile`, `Block` and the iterator over blocks.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
+use pyo3::prelude::*;
+
+use crate::arguments::{StorageArgument, is_mapped};
+use crate::arrow::ArrowBatch;
+use crate::errors::{raised, released};
+
+/// One log file, looked at by itself.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct LogFile(CoreLogFile);
+
+/// One block of a log file.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct Block {
+    core: CoreBlock,
+    head: Option<(i32, i32)>,
+    record_count: Option<u64>,
+}
+
+/// The blocks of a file, one at a time, so that sound ones come before an error.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct Blocks {
+    file: Py<LogFile>,
+    blocks: Mutex<Box<dyn Iterator<Item = mortice::Result<CoreBlock>> + Send>>,
+}
+
+#[pymethods]
+impl LogFile {
+    #[new]
+    fn new(py: Python<'_>, path: String, storage_options: StorageArgument) -> PyResult<Self> {
+        let mapped = is_mapped(&storage_options).map_err(|error| raised(py, &error))?;
+        released(py, || CoreLogFile::open(&path, mapped)).map(Self)
+    }
+
+    #[getter]
+    fn path(&self) -> String {
+        self.0.source().path().to_owned()
+    }
+
+    fn __len__(&self) -> usize {
+        usize::try_from(self.0.len()).unwrap_or(usize::MAX)
+    }
+
+    #[pyo3(signature = (reverse=false))]
+    fn blocks(slf: Bound<'_, Self>, reverse: bool) -> Blocks {
+        let blocks = slf.get().0.blocks(reverse);
+        Blocks { file: slf.unbind(), blocks: Mutex::new(blocks) }
+    }
+
+    fn records(&self, py: Python<'_>, block: &Block) -> PyResult<ArrowBatch> {
+        released(py, || self.0.records(&block.core)).map(ArrowBatch)
+    }
+
+    fn deletes(&self, py: Python<'_>, block: &Block) -> PyResult<ArrowBatch> {
+        released(py, || self.0.deletes(&block.core)).map(ArrowBatch)
+    }
+}
+
+#[pymethods]
+impl Blocks {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Block>> {
+        let file = &self.file.get().0;
+        released(py, || {
+            let next = self.blocks.lock().unwrap_or_else(PoisonError::into_inner).next().transpose()?;
+            next.map(|core| {
+                let (head, record_count) = (file.content_head(&core)?, file.record_count(&core)?);
+                Ok(Block { core, head, record_count })
+            })
+            .transpose()
+        })
+    }
+}
+
+#[pymethods]
+impl Block {
+    #[getter]
+    fn r#type(&self) -> String {
+        self.core.type_name().into_owned()
+    }
+
+    #[getter]
+    fn offset(&self) -> u64 {
+        self.core.offset
+    }
+
+    #[getter]
+    fn end(&self) -> u64 {
+        self.core.end
+    }
+
+    #[getter]
+    fn block_size(&self) -> Option<i64> {
+        self.core.block_size
+    }
+
+    #[getter]
+    fn trailing_length(&self) -> Option<i64> {
+        self.core.trailing_length
+    }
+
+    #[getter]
+    fn log_format_version(&self) -> Option<i32> {
+        self.core.log_format_version
+    }
+
+    #[getter]
+    fn content_version(&self) -> Option<i32> {
+        self.head.map(|(version, _)| version)
+    }
+
+    #[getter]
+    fn content_offset(&self) -> u64 {
+        self.core.content.start
+    }
+
+    #[getter]
+    fn content_length(&self) -> u64 {
+        self.core.content.end - self.core.content.start
+    }
+
+    #[getter]
+    fn instant_time(&self) -> Option<String> {
+        self.core.header.instant_time().map(Into::into)
+    }
+
+    #[getter]
+    fn header(&self) -> BTreeMap<String, String> {
+        named(&self.core.header)
+    }
+
+    #[getter]
+    fn footer(&self) -> BTreeMap<String, String> {
+        named(&self.core.footer)
+    }
+
+    #[getter]
+    fn record_count(&self) -> Option<u64> {
+        self.record_count
+    }
+
+    #[getter]
+    fn damage(&self) -> Option<String> {
+        self.core.damage().map(|damage| damage.reason.clone())
+    }
+
+    fn __repr__(&self) -> String {
+        let core = &self.core;
+        format!(
+            "<Block {} {}..{} instant {}>",
+            core.type_name(),
+            core.offset,
+            core.end,
+            core.header.instant_time().unwrap_or_default()
+        )
+    }
+}
+
+fn named(header: &Header) -> BTreeMap<String, String> {
+    header.named().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
+}

@@ -1,0 +1,48 @@
+//! `Split`: one file slice of a query, complete in itself.
+
+use mortice::Split as CoreSplit;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrow::ArrowSchema;
+use crate::errors::{raised, released};
+use crate::stream::Stream;
+
+/// One file slice of a query.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct Split(pub(crate) CoreSplit);
+
+#[pymethods]
+impl Split {
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        CoreSplit::from_bytes(data).map(Self).map_err(|error| raised(py, &error))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.0.to_bytes().map_err(|error| raised(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    fn schema(&self, py: Python<'_>) -> PyResult<ArrowSchema> {
+        self.0.schema().map(ArrowSchema).map_err(|error| raised(py, &error))
+    }
+
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let slice = &self.0.slice;
+        let dict = PyDict::new(py);
+        dict.set_item("partition", &slice.partition)?;
+        dict.set_item("file_id", &slice.file_id)?;
+        dict.set_item("base_instant", &slice.base_instant)?;
+        dict.set_item("bytes", self.0.bytes())?;
+        let files = slice.base_file.iter().map(|base| &base.path).chain(slice.log_files.iter().map(|log| &log.path));
+        dict.set_item("files", files.collect::<Vec<_>>())?;
+        Ok(dict)
+    }
+
+    #[pyo3(signature = (start_row=0))]
+    fn stream(&self, py: Python<'_>, start_row: u64) -> PyResult<Stream> {
+        let split = self.0.clone();
+        released(py, move || mortice::Stream::of_split(split, start_row)).map(Stream::new)
+    }
+}

@@ -1,0 +1,106 @@
+//! `Stream`: record batches as they are read.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_array::RecordBatchReader;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+use crate::arrow::{ArrowBatch, ArrowSchema};
+use crate::errors::released;
+
+/// Record batches being read. A C stream made of it reads from the same place on.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct Stream(Arc<Mutex<mortice::Stream>>, SchemaRef);
+
+impl Stream {
+    pub(crate) fn new(stream: mortice::Stream) -> Self {
+        let schema = stream.schema();
+        Self(Arc::new(Mutex::new(stream)), schema)
+    }
+}
+
+fn next_of(stream: &Mutex<mortice::Stream>) -> Option<mortice::Result<RecordBatch>> {
+    stream.lock().unwrap_or_else(PoisonError::into_inner).next()
+}
+
+#[pymethods]
+impl Stream {
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(self.1.clone())
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
+        let batch = released(py, || next_of(&self.0).transpose())?;
+        Ok(batch.map(ArrowBatch))
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        let reader = Reader { stream: Arc::clone(&self.0), schema: self.1.clone() };
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+    }
+
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).report());
+        let dict = PyDict::new(py);
+        dict.set_item("files", report.files)?;
+        dict.set_item("blocks", &report.blocks)?;
+        let corrupt = report.corrupt.iter().map(|one| -> PyResult<Bound<'py, PyDict>> {
+            let place = PyDict::new(py);
+            place.set_item("file", &one.file)?;
+            place.set_item("offset", one.offset)?;
+            place.set_item("reason", &one.reason)?;
+            Ok(place)
+        });
+        dict.set_item("corrupt", corrupt.collect::<PyResult<Vec<_>>>()?)?;
+        for (name, count) in [
+            ("rolled_back", report.rolled_back),
+            ("uncommitted", report.uncommitted),
+            ("records_read", report.records_read),
+            ("records_won", report.records_won),
+            ("base_rows", report.base_rows),
+            ("rows", report.rows),
+        ] {
+            dict.set_item(name, count)?;
+        }
+        Ok(dict)
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).close());
+    }
+}
+
+/// The stream as Arrow's own reader; errors keep their text there.
+struct Reader {
+    stream: Arc<Mutex<mortice::Stream>>,
+    schema: SchemaRef,
+}
+
+impl Iterator for Reader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = next_of(&self.stream)?;
+        Some(next.map_err(|error| ArrowError::ExternalError(Box::new(error))))
+    }
+}
+
+impl RecordBatchReader for Reader {
+    fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+}

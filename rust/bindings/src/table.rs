@@ -1,0 +1,145 @@
+//! `Table`: the door to one table.
+
+use std::collections::BTreeMap;
+
+use mortice::{Ask, OnCorrupt, ReadOptions, Table as CoreTable};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::arguments::{FilterArgument, StorageArgument, filter};
+use crate::arrow::ArrowSchema;
+use crate::errors::{raised, released};
+use crate::scan::Scan;
+
+/// One table, its timeline read once, at opening.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct Table(CoreTable);
+
+/// (requested time, completion time, action, state).
+type Instant = (String, Option<String>, &'static str, &'static str);
+
+#[pymethods]
+impl Table {
+    #[new]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, threads, memory_limit, spill_dir))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        uri: String,
+        storage_options: StorageArgument,
+        semantics: &str,
+        on_corrupt: &str,
+        batch_rows: usize,
+        threads: Option<usize>,
+        memory_limit: Option<u64>,
+        spill_dir: Option<String>,
+    ) -> PyResult<Self> {
+        let options = (|| {
+            mortice::check_supported(semantics, memory_limit, spill_dir.as_deref())?;
+            ReadOptions { on_corrupt: OnCorrupt::parse(on_corrupt)?, batch_rows, threads }.checked()
+        })()
+        .map_err(|error| raised(py, &error))?;
+        released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)
+    }
+
+    #[getter]
+    fn uri(&self) -> &str {
+        self.0.uri()
+    }
+
+    #[getter]
+    fn version(&self) -> u8 {
+        self.0.config().version.number()
+    }
+
+    #[getter]
+    fn merge_mode(&self) -> String {
+        self.0.merge().mode.name().to_owned()
+    }
+
+    #[getter]
+    fn record_key_fields(&self) -> Vec<String> {
+        self.0.config().record_key_fields.clone()
+    }
+
+    #[getter]
+    fn partition_fields(&self) -> Vec<String> {
+        self.0.config().partition_fields.clone()
+    }
+
+    #[getter]
+    fn ordering_fields(&self) -> Vec<String> {
+        self.0.config().ordering_fields.clone()
+    }
+
+    #[getter]
+    fn properties(&self) -> BTreeMap<String, String> {
+        self.0.config().properties.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    fn schema(&self, py: Python<'_>) -> PyResult<ArrowSchema> {
+        released(py, || self.0.schema()).map(ArrowSchema)
+    }
+
+    fn timeline(&self) -> Vec<Instant> {
+        self.0
+            .timeline()
+            .instants()
+            .iter()
+            .map(|one| (one.requested_time.clone(), one.completion_time.clone(), one.action.name(), one.state.name()))
+            .collect()
+    }
+
+    #[pyo3(signature = (as_of=None, filters=None))]
+    fn file_slices<'py>(
+        &self,
+        py: Python<'py>,
+        as_of: Option<String>,
+        filters: FilterArgument<'py>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let filter = filter(py, filters)?;
+        let slices = released(py, || self.0.file_slices(as_of.as_deref(), &filter))?;
+        slices.iter().map(|slice| described(py, slice)).collect()
+    }
+
+    fn snapshot(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filters: FilterArgument<'_>,
+        as_of: Option<String>,
+        merge: bool,
+        emit_deletes: bool,
+    ) -> PyResult<Scan> {
+        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
+        released(py, || self.0.snapshot(&Ask { merge, emit_deletes, ..ask })).map(Scan)
+    }
+
+    fn read_optimized(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filters: FilterArgument<'_>,
+        as_of: Option<String>,
+    ) -> PyResult<Scan> {
+        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
+        released(py, || self.0.read_optimized(&ask)).map(Scan)
+    }
+}
+
+fn described<'py>(py: Python<'py>, slice: &mortice::FileSlice) -> PyResult<Bound<'py, PyDict>> {
+    let file = |path: &str, len: u64| -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        dict.set_item("path", path)?;
+        dict.set_item("len", len)?;
+        Ok(dict)
+    };
+    let dict = PyDict::new(py);
+    dict.set_item("partition", &slice.partition)?;
+    dict.set_item("file_id", &slice.file_id)?;
+    dict.set_item("base_instant", &slice.base_instant)?;
+    dict.set_item("base_file", slice.base_file.as_ref().map(|base| file(&base.path, base.len)).transpose()?)?;
+    let logs = slice.log_files.iter().map(|log| file(&log.path, log.len)).collect::<PyResult<Vec<_>>>()?;
+    dict.set_item("log_files", logs)?;
+    Ok(dict)
+}

@@ -1,0 +1,172 @@
+//! Columns as a file has them, brought to the table's types, by name and without loss.
+//!
+//! | in the file | in the table |
+//! |---|---|
+//! | any list layout (`array`, `bag/array_element`, `list/element`) | list of `element` |
+//! | struct | struct with the wanted children, by name; those missing are null |
+//! | map, whatever its children's names | map of `key` and `value` |
+//! | fixed bytes | binary |
+//! | int | long, float, double |
+//! | long | float, double |
+//! | float | double, through its shortest decimal text, as Hudi widens floats |
+//! | int, long, float, double, date, decimal | string, as Java writes it |
+//! | decimal | decimal of at least its whole digits and scale |
+//! | timestamp of another unit | microseconds, if none is lost |
+//!
+//! Anything else is refused by name: a narrowing would change values.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+};
+use arrow_array::{Array, ArrayRef, ListArray, MapArray, PrimitiveArray, StructArray, new_null_array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, FieldRef, Fields, TimeUnit};
+
+use crate::avro;
+use crate::error::{Error, Result};
+
+/// The type to read a column as, so that conforming it loses nothing: INT96 times, which would overflow in nanoseconds, are
+/// read in microseconds.
+pub(super) fn reading_type(file: &DataType, wanted: &DataType) -> DataType {
+    match (file, wanted) {
+        (DataType::Timestamp(TimeUnit::Nanosecond, zone), DataType::Timestamp(TimeUnit::Microsecond, _)) => {
+            DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
+        }
+        (DataType::Struct(fields), DataType::Struct(targets)) => DataType::Struct(
+            fields
+                .iter()
+                .map(|field| match targets.find(field.name()) {
+                    Some((_, target)) => retyped(field, target),
+                    None => Arc::clone(field),
+                })
+                .collect(),
+        ),
+        (DataType::List(item), DataType::List(target)) => DataType::List(retyped(item, target)),
+        (DataType::Map(entries, sorted), DataType::Map(targets, _)) => match (entries.data_type(), targets.data_type())
+        {
+            (DataType::Struct(pair), DataType::Struct(target)) => {
+                let pair: Fields = pair.iter().zip(target.iter()).map(|(one, target)| retyped(one, target)).collect();
+                DataType::Map(Arc::new(entries.as_ref().clone().with_data_type(DataType::Struct(pair))), *sorted)
+            }
+            _ => file.clone(),
+        },
+        _ => file.clone(),
+    }
+}
+
+fn retyped(field: &FieldRef, target: &FieldRef) -> FieldRef {
+    Arc::new(field.as_ref().clone().with_data_type(reading_type(field.data_type(), target.data_type())))
+}
+
+/// The array as `wanted`; itself where it is that already. `column` names it in errors.
+pub(super) fn conform(array: &ArrayRef, wanted: &DataType, column: &str) -> Result<ArrayRef> {
+    if array.data_type() == wanted {
+        return Ok(Arc::clone(array));
+    }
+    match (array.data_type(), wanted) {
+        (DataType::List(_), DataType::List(item)) => list(array.as_list(), item, column),
+        (DataType::Struct(_), DataType::Struct(fields)) => structure(array.as_struct(), fields, column),
+        (DataType::Map(..), DataType::Map(entries, sorted)) => map(array.as_map(), entries, *sorted, column),
+        (DataType::Float32, DataType::Float64) => {
+            Ok(Arc::new(array.as_primitive::<Float32Type>().unary::<_, Float64Type>(avro::float_to_double)))
+        }
+        (DataType::Timestamp(..), DataType::Timestamp(TimeUnit::Microsecond, zone)) => {
+            let micros = micros(array).ok_or_else(|| misfit(array.data_type(), wanted, column))?;
+            Ok(Arc::new(micros.with_timezone_opt(zone.clone())))
+        }
+        (
+            DataType::Int32
+            | DataType::Int64
+            | DataType::Float32
+            | DataType::Float64
+            | DataType::Date32
+            | DataType::Decimal128(..),
+            DataType::Utf8,
+        ) => avro::java_text_of(array),
+        (from, to) if is_widening(from, to) => {
+            let options = CastOptions { safe: false, ..Default::default() };
+            cast_with_options(array, wanted, &options).map_err(|error| misfit(from, wanted, column).caused_by(error))
+        }
+        (from, _) => Err(misfit(from, wanted, column)),
+    }
+}
+
+fn is_widening(from: &DataType, to: &DataType) -> bool {
+    use DataType::{Binary, Decimal128, FixedSizeBinary, Float32, Float64, Int8, Int16, Int32, Int64, Utf8};
+    match (from, to) {
+        (Int8 | Int16, Int32 | Int64 | Float32 | Float64)
+        | (Int32, Int64 | Float32 | Float64)
+        | (Int64, Float32 | Float64) => true,
+        (FixedSizeBinary(_) | Utf8, Binary) | (Binary, Utf8) | (DataType::Null, _) => true,
+        (Decimal128(precision, scale), Decimal128(to_precision, to_scale)) => {
+            let whole = |precision: u8, scale: i8| i16::from(precision) - i16::from(scale);
+            to_scale >= scale && whole(*to_precision, *to_scale) >= whole(*precision, *scale)
+        }
+        _ => false,
+    }
+}
+
+fn misfit(from: &DataType, wanted: &DataType, column: &str) -> Error {
+    Error::unsupported(format!(
+        "column {column} is of type {from} in the base file, which cannot become the table's {wanted}"
+    ))
+}
+
+/// Microseconds of any unit; none where a value does not fit.
+fn micros(array: &ArrayRef) -> Option<PrimitiveArray<TimestampMicrosecondType>> {
+    let DataType::Timestamp(unit, _) = array.data_type() else { return None };
+    match unit {
+        TimeUnit::Second => None,
+        TimeUnit::Millisecond => {
+            array.as_primitive::<TimestampMillisecondType>().try_unary(|value| value.checked_mul(1000).ok_or(())).ok()
+        }
+        TimeUnit::Microsecond => Some(array.as_primitive::<TimestampMicrosecondType>().clone()),
+        TimeUnit::Nanosecond => {
+            Some(array.as_primitive::<TimestampNanosecondType>().unary(|value| value.div_euclid(1000)))
+        }
+    }
+}
+
+fn list(array: &ListArray, item: &FieldRef, column: &str) -> Result<ArrayRef> {
+    let values = conform(array.values(), item.data_type(), &format!("{column}.{}", item.name()))?;
+    let list = ListArray::try_new(Arc::clone(item), array.offsets().clone(), values, array.nulls().cloned());
+    list.map(|list| Arc::new(list) as ArrayRef).map_err(|error| unshaped(column, error))
+}
+
+fn structure(array: &StructArray, fields: &Fields, column: &str) -> Result<ArrayRef> {
+    let children = fields
+        .iter()
+        .map(|field| match array.column_by_name(field.name()) {
+            Some(child) => conform(child, field.data_type(), &format!("{column}.{}", field.name())),
+            None => Ok(new_null_array(field.data_type(), array.len())),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    StructArray::try_new_with_length(fields.clone(), children, array.nulls().cloned(), array.len())
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| unshaped(column, error))
+}
+
+fn map(array: &MapArray, entries: &FieldRef, sorted: bool, column: &str) -> Result<ArrayRef> {
+    let DataType::Struct(pair) = entries.data_type() else {
+        return Err(misfit(array.data_type(), entries.data_type(), column));
+    };
+    let (Some(key), Some(value)) = (pair.first(), pair.get(1)) else {
+        return Err(misfit(array.data_type(), entries.data_type(), column));
+    };
+    let children = vec![
+        conform(array.keys(), key.data_type(), &format!("{column}.key"))?,
+        conform(array.values(), value.data_type(), &format!("{column}.value"))?,
+    ];
+    let pairs = StructArray::try_new(pair.clone(), children, None).map_err(|error| unshaped(column, error))?;
+    MapArray::try_new(Arc::clone(entries), array.offsets().clone(), pairs, array.nulls().cloned(), sorted)
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| unshaped(column, error))
+}
+
+fn unshaped(column: &str, error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_table(format!("column {column} of the base file has another shape than the table's"))
+        .caused_by(error)
+}

@@ -1,0 +1,16 @@
+//! Base files: the rows of a file slice before its log.
+//!
+//! | file | job |
+//! |---|---|
+//! | `reader` | the trait of an open base file |
+//! | `parquet` | parquet, streamed by row groups |
+//! | `conform` | columns as a file has them, brought to the table's types |
+//! | `open` | the choice by the file's name |
+
+mod conform;
+mod open;
+mod parquet;
+mod reader;
+
+pub use open::open;
+pub use reader::{BaseFile, Batches};

@@ -1,0 +1,190 @@
+//! Parquet base files: row groups stream through, only the wanted columns' bytes are touched.
+//!
+//! The parquet crate panics on some damaged files. Such a panic is caught here and becomes an error that names the file; the
+//! reader it came from is not used again.
+
+use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+use bytes::{Buf, Bytes};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::conform::{conform, reading_type};
+use super::reader::{BaseFile, Batches};
+use crate::error::{Error, Result};
+use crate::storage::Source;
+
+/// The key under which Avro writers leave their schema.
+const AVRO_SCHEMA: &str = "parquet.avro.schema";
+
+/// A parquet file, its footer read.
+pub(super) struct ParquetFile {
+    bytes: SourceBytes,
+    metadata: ArrowReaderMetadata,
+}
+
+impl ParquetFile {
+    /// Reads the footer. What it says of Arrow types is passed over: the table's schema decides.
+    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+        let bytes = SourceBytes(source);
+        let metadata = guarded(&bytes, || ArrowReaderMetadata::load(&bytes, options()))?;
+        Ok(Self { bytes, metadata })
+    }
+
+    /// The file's metadata with its columns read as the wanted types want them.
+    fn hinted(&self, wanted: &Schema) -> Result<ArrowReaderMetadata> {
+        let fields = self.metadata.schema().fields().iter().map(|field| match wanted.fields().find(field.name()) {
+            Some((_, target)) => {
+                let kind = reading_type(field.data_type(), target.data_type());
+                Arc::new(field.as_ref().clone().with_data_type(kind))
+            }
+            None => Arc::clone(field),
+        });
+        let hint = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        if hint.fields() == self.metadata.schema().fields() {
+            return Ok(self.metadata.clone());
+        }
+        let metadata = Arc::clone(self.metadata.metadata());
+        guarded(&self.bytes, || ArrowReaderMetadata::try_new(metadata, options().with_schema(hint)))
+    }
+}
+
+fn options() -> ArrowReaderOptions {
+    ArrowReaderOptions::new().with_skip_arrow_metadata(true)
+}
+
+impl BaseFile for ParquetFile {
+    fn row_count(&self) -> u64 {
+        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
+    }
+
+    fn avro_schema(&self) -> Option<String> {
+        let pairs = self.metadata.metadata().file_metadata().key_value_metadata()?;
+        pairs.iter().find(|pair| pair.key == AVRO_SCHEMA).and_then(|pair| pair.value.clone())
+    }
+
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+        let metadata = self.hinted(wanted)?;
+        let roots: Vec<usize> = metadata
+            .schema()
+            .fields()
+            .iter()
+            .enumerate()
+            .filter(|(_, field)| wanted.fields().find(field.name()).is_some())
+            .map(|(index, _)| index)
+            .collect();
+        let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
+        let bytes = self.bytes.clone();
+        let reader = guarded(&self.bytes, || {
+            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata)
+                .with_projection(mask)
+                .with_batch_size(batch_rows)
+                .build()
+        })?;
+        Ok(Box::new(Conformed { reader: Some(reader), wanted: Arc::clone(wanted), bytes: self.bytes }))
+    }
+}
+
+/// Batches as the file has them, brought to the wanted columns.
+struct Conformed {
+    /// None after an error.
+    reader: Option<ParquetRecordBatchReader>,
+    wanted: SchemaRef,
+    bytes: SourceBytes,
+}
+
+impl Iterator for Conformed {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let reader = self.reader.as_mut()?;
+        let batch = match guarded(&self.bytes, || reader.next().transpose()) {
+            Ok(batch) => batch?,
+            Err(error) => {
+                self.reader = None;
+                return Some(Err(error));
+            }
+        };
+        Some(self.conformed(&batch).map_err(|error| error.in_file(self.bytes.0.path())))
+    }
+}
+
+impl Conformed {
+    fn conformed(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        let columns = self
+            .wanted
+            .fields()
+            .iter()
+            .map(|field| match batch.column_by_name(field.name()) {
+                Some(column) => conform(column, field.data_type(), field.name()),
+                None => Ok(arrow_array::new_null_array(field.data_type(), batch.num_rows())),
+            })
+            .collect::<Result<Vec<ArrayRef>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
+            .map_err(|error| Error::invalid_table("columns of a base file").caused_by(error))
+    }
+}
+
+/// A source as the parquet crate reads it: slices of a mapping are handed on as they are.
+#[derive(Clone)]
+struct SourceBytes(Arc<dyn Source>);
+
+impl SourceBytes {
+    fn range(&self, start: u64, end: u64) -> Result<Bytes, ParquetError> {
+        self.0.read(start..end).map_err(|error| ParquetError::External(Box::new(error)))
+    }
+}
+
+impl Length for SourceBytes {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for SourceBytes {
+    type T = Box<dyn Read + Send>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        let end = if self.0.window() == 0 { self.0.len() } else { (start + self.0.window()).min(self.0.len()) };
+        let first = self.range(start, end)?.reader();
+        if end == self.0.len() {
+            return Ok(Box::new(first));
+        }
+        Ok(Box::new(first.chain(self.range(end, self.0.len())?.reader())))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let end = start.checked_add(length as u64).ok_or_else(|| ParquetError::EOF("a range past 2^64".to_owned()))?;
+        self.range(start, end)
+    }
+}
+
+/// Runs the parquet crate's code: its errors and its panics both become errors that name the file.
+fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
+    bytes: &SourceBytes,
+    read: impl FnOnce() -> std::result::Result<T, E>,
+) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(read)) {
+        Ok(read) => read.map_err(|error| damaged(error, bytes)),
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the parquet reader gave up");
+            Err(damaged(text, bytes))
+        }
+    }
+}
+
+fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>, bytes: &SourceBytes) -> Error {
+    Error::invalid_table("the base file is no sound parquet file, or of a kind that cannot be read")
+        .caused_by(error)
+        .in_file(bytes.0.path())
+}

@@ -1,0 +1,25 @@
+//! Config: what a table says of itself in `.hoodie/hoodie.properties`.
+//!
+//! | file | job |
+//! |---|---|
+//! | `properties` | Java's properties text |
+//! | `property_files` | which of a table's property files holds good |
+//! | `table_version` | table versions and the timeline layouts that go with them |
+//! | `table_config` | the keys that a reader goes by, typed |
+//! | `merge_config` | how records of one key become one row |
+//! | `merge_inference` | the merge mode of tables that do not store it |
+//! | `read_options` | what a caller may choose |
+
+mod merge_config;
+mod merge_inference;
+mod properties;
+mod property_files;
+mod read_options;
+mod table_config;
+mod table_version;
+
+pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
+pub use properties::Properties;
+pub use read_options::{OnCorrupt, ReadOptions, check_supported};
+pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
+pub use table_version::{TableVersion, TimelineLayout};

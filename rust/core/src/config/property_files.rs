@@ -1,0 +1,182 @@
+//! Which of a table's property files holds good (`ConfigUtils.fetchConfigs`, `HoodieTableConfig.validateChecksum`).
+//!
+//! A writer that changes `hoodie.properties` copies it to `hoodie.properties.backup`, deletes it, writes it anew and deletes
+//! the backup. A reader takes the first of the two that is whole, and looks again after a pause where neither is.
+//! `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it tells a torn file, nothing else.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::Properties;
+use crate::error::{Error, Kind, Result};
+use crate::storage::{self, Place, StorageOptions};
+
+const FOLDER: &str = ".hoodie";
+const MAIN: &str = ".hoodie/hoodie.properties";
+const BACKUP: &str = ".hoodie/hoodie.properties.backup";
+const NAME: &str = "hoodie.table.name";
+const TRIES: u32 = 5;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Reads the properties of the table at `place`.
+///
+/// # Errors
+/// `NotFound` where there is no table, naming the table above the path if there is one; `InvalidTable` where both files
+/// stay torn.
+pub(super) fn read(place: &dyn Place) -> Result<Properties> {
+    if place.list(FOLDER)?.is_none() {
+        return Err(no_table(place));
+    }
+    let mut tries = 1;
+    loop {
+        match attempt(place)? {
+            Outcome::Whole(properties) => return Ok(properties),
+            // Once is no proof: between the two looks a writer may have put the main file back and removed the backup.
+            Outcome::Absent if tries > 1 => return Err(no_table(place)),
+            Outcome::Absent => {}
+            Outcome::Torn(error) if tries == TRIES => return Err(error),
+            Outcome::Torn(_) => sleep(PAUSE),
+        }
+        tries += 1;
+    }
+}
+
+enum Outcome {
+    Whole(Properties),
+    Torn(Error),
+    Absent,
+}
+
+fn attempt(place: &dyn Place) -> Result<Outcome> {
+    let mut torn = None;
+    for path in [MAIN, BACKUP] {
+        let read = place.open(path).and_then(|source| source.read_all());
+        let bytes = match read {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == Kind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        match Properties::parse(&bytes).and_then(verified) {
+            Ok(properties) => return Ok(Outcome::Whole(properties)),
+            Err(error) => torn = torn.or(Some(error.in_file(place.full_path(path)))),
+        }
+    }
+    Ok(torn.map_or(Outcome::Absent, Outcome::Torn))
+}
+
+fn verified(properties: Properties) -> Result<Properties> {
+    let Some(name) = properties.get(NAME) else {
+        return Err(Error::invalid_table(format!(
+            "{NAME} is missing: the file is torn or not Hudi's; restore it, or create it anew with Hudi's CLI"
+        )));
+    };
+    let Some(stored) = properties.first_of(&["hoodie.table.checksum"]) else { return Ok(properties) };
+    let mut crc = flate2::Crc::new();
+    crc.update(format!("{}.{name}", properties.get("hoodie.database.name").unwrap_or_default()).as_bytes());
+    if stored == crc.sum().to_string() {
+        return Ok(properties);
+    }
+    Err(Error::invalid_table(format!(
+        "hoodie.table.checksum is {stored}, but the table's names have {}: the file is torn, or the table was renamed by hand",
+        crc.sum()
+    )))
+}
+
+fn no_table(place: &dyn Place) -> Error {
+    let mut message = format!("no Hudi table here: there is no {MAIN}");
+    match table_above(place.root()) {
+        Some(table) => message.push_str(&format!("; the table is {table}: read that, with a filter for a partition")),
+        None => message.push_str("; give the table's base path, the folder that holds .hoodie"),
+    }
+    Error::not_found(message).in_file(place.root())
+}
+
+/// The nearest table whose folder holds `path`, for paths of partitions and of `.hoodie` itself.
+fn table_above(path: &str) -> Option<String> {
+    let mut path = path.trim_end_matches('/');
+    while let Some((above, _)) = path.rsplit_once('/').filter(|(above, _)| !above.is_empty() && !above.ends_with(':')) {
+        let place = storage::open(above, &StorageOptions::new()).ok()?;
+        if place.open(MAIN).is_ok() {
+            return Some(above.to_owned());
+        }
+        path = above;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("mortice-properties-{name}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(path.join(".hoodie")).unwrap();
+            Self(path)
+        }
+
+        fn put(&self, name: &str, text: &str) -> &Self {
+            fs::write(self.0.join(name), text).unwrap();
+            self
+        }
+
+        fn read(&self) -> Result<Properties> {
+            read(&*storage::open(self.0.to_str().unwrap(), &StorageOptions::new())?)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    const WHOLE: &str = "hoodie.table.name=basic\nhoodie.table.checksum=3661580203\n";
+
+    #[test]
+    fn checksum_is_that_of_the_names() {
+        let folder = Folder::new("checksum");
+        assert_eq!(folder.put(MAIN, WHOLE).read().unwrap().get(NAME), Some("basic"));
+    }
+
+    #[test]
+    fn the_backup_stands_in() {
+        let folder = Folder::new("backup");
+        folder.put(BACKUP, WHOLE);
+        assert_eq!(folder.read().unwrap().get(NAME), Some("basic"));
+        folder.put(MAIN, "hoodie.table.na");
+        assert_eq!(folder.read().unwrap().get(NAME), Some("basic"));
+    }
+
+    #[test]
+    fn a_torn_file_is_told() {
+        let folder = Folder::new("torn");
+        let error = folder.put(MAIN, &WHOLE.replace("basic", "other")).read().unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert!(error.to_string().contains("checksum"), "{error}");
+        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with(MAIN)));
+    }
+
+    #[test]
+    fn a_partition_leads_to_its_table() {
+        let folder = Folder::new("above");
+        let error = folder.read().unwrap_err();
+        assert_eq!(error.kind(), Kind::NotFound);
+        assert!(error.to_string().contains("base path"), "{error}");
+        folder.put(MAIN, WHOLE);
+        let table = folder.0.to_str().unwrap();
+        for below in [".hoodie", "a/b", "a"] {
+            fs::create_dir_all(folder.0.join(below)).unwrap();
+            let place = storage::open(&format!("{table}/{below}"), &StorageOptions::new()).unwrap();
+            let error = read(&*place).unwrap_err();
+            assert_eq!(error.kind(), Kind::NotFound);
+            assert!(error.to_string().contains(&format!("the table is {table}:")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! How to read: what a caller may choose.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// What to do about a corrupt block that Hudi would pass over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum OnCorrupt {
+    /// Pass over it and report it, as Hudi does.
+    #[default]
+    Skip,
+    /// Fail.
+    Raise,
+}
+
+impl OnCorrupt {
+    /// `skip` or `raise`.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "skip" => Ok(Self::Skip),
+            "raise" => Ok(Self::Raise),
+            other => Err(Error::invalid_argument(format!("on_corrupt is \"skip\" or \"raise\", not {other:?}"))),
+        }
+    }
+}
+
+/// Rows in a batch unless the caller says otherwise.
+const BATCH_ROWS: usize = 65_536;
+
+/// Options of a read; they travel with each split.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadOptions {
+    /// Corrupt blocks.
+    pub on_corrupt: OnCorrupt,
+    /// The most rows in a batch; at least 1.
+    pub batch_rows: usize,
+    /// Splits read at once; `None` is one per core.
+    pub threads: Option<usize>,
+}
+
+impl ReadOptions {
+    /// The options, if they can be met.
+    pub fn checked(self) -> Result<Self> {
+        if self.batch_rows == 0 || self.threads == Some(0) {
+            return Err(Error::invalid_argument("batch_rows and threads are 1 or more"));
+        }
+        Ok(self)
+    }
+}
+
+/// Refuses what this release does not have of a table's options: rules of Hudi 0.x, a memory limit, a spill folder.
+pub fn check_supported(semantics: &str, memory_limit: Option<u64>, spill_dir: Option<&str>) -> Result<()> {
+    match semantics {
+        "1.x" => {}
+        "0.x" => {
+            let message = "semantics=\"0.x\" (the merge rules of Hudi 0.x); this release has those of 1.x";
+            return Err(Error::unsupported(message));
+        }
+        other => return Err(Error::invalid_argument(format!("semantics is \"1.x\" or \"0.x\", not {other:?}"))),
+    }
+    if memory_limit.is_some() || spill_dir.is_some() {
+        return Err(Error::unsupported(
+            "memory_limit and spill_dir; this release keeps the keys of a slice's logs in memory",
+        ));
+    }
+    Ok(())
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { on_corrupt: OnCorrupt::Skip, batch_rows: BATCH_ROWS, threads: None }
+    }
+}

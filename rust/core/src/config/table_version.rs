@@ -1,0 +1,137 @@
+//! Table versions and timeline layouts (`HoodieTableVersion`, `TimelineLayoutVersion`).
+//!
+//! | version | release | layout |
+//! |---|---|---|
+//! | 0, 1 | before 0.9 | 0: an instant changes state by renaming its one file; 1 |
+//! | 2 … 7 | 0.9 … 0.16 | 1: a file for each state |
+//! | 8, 9 | 1.0 … 1.2 | 2: completion times |
+
+use std::fmt;
+
+use super::Properties;
+use crate::error::{Error, Result};
+
+/// A supported table version, 2 to 9.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+pub struct TableVersion(u8);
+
+/// How a timeline names and fills its files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub enum TimelineLayout {
+    /// Layout 1, table versions 1 to 7: requested times only, commit metadata in JSON.
+    V1,
+    /// Layout 2, from table version 8: completion times, commit metadata in Avro.
+    V2,
+}
+
+impl TableVersion {
+    const OLDEST: u8 = 2;
+    const NEWEST: u8 = 9;
+
+    /// Reads `hoodie.table.version`, and sees that `hoodie.timeline.layout.version`, where there is one, goes with it.
+    ///
+    /// # Errors
+    /// `Unsupported` for versions below 2 (also where none is stored, as before Hudi 0.6) and above 9; `InvalidTable` for
+    /// what is no number and for a layout of another version.
+    pub fn of(properties: &Properties) -> Result<Self> {
+        let text = properties.first_of(&["hoodie.table.version"]).unwrap_or("0");
+        let number: u32 = text
+            .parse()
+            .map_err(|_| Error::invalid_table(format!("hoodie.table.version is {text:?}, not a number")))?;
+        let version = match u8::try_from(number) {
+            Ok(number) if (Self::OLDEST..=Self::NEWEST).contains(&number) => Self(number),
+            _ if number < u32::from(Self::OLDEST) => {
+                return Err(Error::unsupported(format!(
+                    "table version {number} (Hudi before 0.9); versions {} to {} are supported: upgrade the table with `upgrade table` of Hudi's CLI, or by a write with a newer release",
+                    Self::OLDEST,
+                    Self::NEWEST
+                )));
+            }
+            _ => {
+                return Err(Error::unsupported(format!(
+                    "table version {number}; versions {} to {} are supported: a newer release of this reader is needed",
+                    Self::OLDEST,
+                    Self::NEWEST
+                )));
+            }
+        };
+        version.check_layout(properties.first_of(&["hoodie.timeline.layout.version"]))?;
+        Ok(version)
+    }
+
+    fn check_layout(self, stored: Option<&str>) -> Result<()> {
+        let expected = if self.layout() == TimelineLayout::V1 { "1" } else { "2" };
+        match stored {
+            None => Ok(()),
+            Some(stored) if stored == expected => Ok(()),
+            Some("0") => Err(Error::unsupported(
+                "timeline layout 0 (instants renamed in place, Hudi before 0.5.1): upgrade the table with Hudi",
+            )),
+            Some(stored) => Err(Error::invalid_table(format!(
+                "hoodie.timeline.layout.version is {stored:?}, but table version {self} goes with layout {expected}; an upgrade or downgrade may have been cut short"
+            ))),
+        }
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        self.0
+    }
+
+    /// The layout of its timeline. It decides how slices are built, too: by the base instant in log names in layout 1, by
+    /// completion time in layout 2.
+    #[must_use]
+    pub fn layout(self) -> TimelineLayout {
+        if self.0 < 8 { TimelineLayout::V1 } else { TimelineLayout::V2 }
+    }
+}
+
+impl fmt::Display for TableVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    fn of(version: &str, layout: &str) -> Result<TableVersion> {
+        let entries = [("hoodie.table.version", version), ("hoodie.timeline.layout.version", layout)];
+        TableVersion::of(&entries.into_iter().filter(|(_, value)| !value.is_empty()).collect())
+    }
+
+    #[test]
+    fn versions_decide_the_layout() {
+        for (version, layout, expected) in [
+            ("2", "1", TimelineLayout::V1),
+            ("6", "", TimelineLayout::V1),
+            ("7", "1", TimelineLayout::V1),
+            ("8", "2", TimelineLayout::V2),
+            ("9", "", TimelineLayout::V2),
+        ] {
+            assert_eq!(of(version, layout).unwrap().layout(), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_name() {
+        for (version, layout, kind, word) in [
+            ("10", "2", Kind::Unsupported, "version 10"),
+            ("1000", "2", Kind::Unsupported, "version 1000"),
+            ("1", "1", Kind::Unsupported, "version 1"),
+            ("", "1", Kind::Unsupported, "version 0"),
+            ("six", "1", Kind::InvalidTable, "six"),
+            ("-1", "1", Kind::InvalidTable, "-1"),
+            ("6", "2", Kind::InvalidTable, "layout"),
+            ("9", "1", Kind::InvalidTable, "layout"),
+            ("6", "0", Kind::Unsupported, "layout 0"),
+        ] {
+            let error = of(version, layout).unwrap_err();
+            assert_eq!(error.kind(), kind, "{version}/{layout}");
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+}

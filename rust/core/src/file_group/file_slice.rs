@@ -1,0 +1,66 @@
+//! A file slice: a base file and the logs on top of it (`FileSlice`).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::partition_files::{ListedBase, ListedLog};
+
+/// What is read together: the rows of one file group at one time.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileSlice {
+    /// The partition, `""` where the table has none.
+    pub partition: String,
+    /// The file group.
+    pub file_id: String,
+    /// The instant that the slice begins with.
+    pub base_instant: String,
+    /// The base file; none for a group of logs alone.
+    pub base_file: Option<BaseFile>,
+    /// Logs, oldest first; without change logs.
+    pub log_files: Vec<LogFile>,
+}
+
+/// A base file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BaseFile {
+    /// Relative to the table.
+    pub path: String,
+    /// The last part of the path.
+    pub name: String,
+    /// Bytes.
+    pub len: u64,
+    /// The instant that wrote it.
+    pub instant: String,
+}
+
+/// A log file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LogFile {
+    /// Relative to the table.
+    pub path: String,
+    /// The last part of the path.
+    pub name: String,
+    /// Bytes, when it was listed: what a writer appends later is no part of the slice.
+    pub len: u64,
+}
+
+impl FileSlice {
+    /// Bytes of all its files.
+    #[must_use]
+    pub fn total_len(&self) -> u64 {
+        let base = self.base_file.as_ref().map_or(0, |file| file.len);
+        self.log_files.iter().fold(base, |sum, file| sum.saturating_add(file.len))
+    }
+}
+
+/// Slices of one group while they are built, by the instant that each begins with.
+pub(super) type Slices = BTreeMap<String, Draft>;
+
+/// The files of a slice before the choice.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Draft {
+    /// One, unless retried tasks left several.
+    pub(super) bases: Vec<ListedBase>,
+    pub(super) logs: Vec<ListedLog>,
+}

@@ -1,0 +1,19 @@
+//! File groups: which files are read together, and which do not count. Pure: handed the listing of a partition.
+//!
+//! | file | job |
+//! |---|---|
+//! | `partition_files` | a partition's listing, told apart by name |
+//! | `file_slice` | what is read together |
+//! | `by_name` | builds slices up to table version 7: a log's name holds its slice |
+//! | `by_completion` | builds slices from version 8: a log belongs where its completion time falls |
+//! | `view` | chooses the slices that a query reads |
+
+mod by_completion;
+mod by_name;
+mod file_slice;
+mod partition_files;
+mod view;
+
+pub use file_slice::{BaseFile, FileSlice, LogFile};
+pub use partition_files::{ListedBase, ListedLog, PartitionFiles};
+pub use view::View;

@@ -1,0 +1,307 @@
+//! A filter bound to a schema: which rows of a batch pass.
+//!
+//! Comparisons are Spark's: null passes no test but `is null`; NaN equals NaN and is greatest; -0.0 equals 0.0; text and
+//! bytes compare by unsigned bytes.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar};
+use arrow_buffer::BooleanBuffer;
+use arrow_ord::cmp;
+use arrow_ord::ord::make_comparator;
+use arrow_ord::sort::sort;
+use arrow_schema::{ArrowError, DataType, Schema, SortOptions};
+use arrow_select::filter::{filter_record_batch, prep_null_mask_filter};
+
+use super::expr::{Filter, Operator, Term};
+use super::literal::array_of;
+use crate::error::{Error, Result};
+
+/// A filter whose columns exist and whose literals are of their types.
+#[derive(Debug, Clone)]
+pub struct BoundFilter {
+    any: Vec<Vec<BoundTerm>>,
+}
+
+#[derive(Debug, Clone)]
+struct BoundTerm {
+    column: usize,
+    operator: Operator,
+    /// As the comparison takes them; floats canonical.
+    literals: ArrayRef,
+}
+
+impl BoundFilter {
+    /// Binds to a schema. [`crate::Kind::InvalidArgument`] for unknown or nested columns and for literals that are not
+    /// exactly values of their column's type.
+    pub fn bind(filter: &Filter, schema: &Schema) -> Result<Self> {
+        let bound = |all: &Vec<Term>| all.iter().map(|term| BoundTerm::bind(term, schema)).collect::<Result<Vec<_>>>();
+        Ok(Self { any: filter.lists().iter().map(bound).collect::<Result<_>>()? })
+    }
+
+    /// Which rows pass; the mask has no nulls.
+    pub fn mask(&self, batch: &RecordBatch) -> Result<BooleanArray> {
+        let rows = batch.num_rows();
+        if self.any.is_empty() {
+            return Ok(BooleanArray::new(BooleanBuffer::new_set(rows), None));
+        }
+        let mut any = BooleanBuffer::new_unset(rows);
+        for list in &self.any {
+            let mut all = BooleanBuffer::new_set(rows);
+            for term in list {
+                all = &all & &term.mask(batch)?;
+            }
+            any = &any | &all;
+        }
+        Ok(BooleanArray::new(any, None))
+    }
+
+    /// The rows that pass; the batch itself where all do.
+    pub fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        if self.any.is_empty() {
+            return Ok(batch.clone());
+        }
+        let mask = self.mask(batch)?;
+        match mask.true_count() {
+            kept if kept == batch.num_rows() => Ok(batch.clone()),
+            0 => Ok(batch.slice(0, 0)),
+            _ => filter_record_batch(batch, &mask).map_err(failed),
+        }
+    }
+}
+
+impl BoundTerm {
+    fn bind(term: &Term, schema: &Schema) -> Result<Self> {
+        let name = term.column();
+        let Some((column, field)) = schema.fields().find(name) else {
+            let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+            let nested = if name.contains('.') { "; nested fields cannot be filtered on" } else { "" };
+            let message =
+                format!("a filter on column {name:?}, which the table has not{nested}; it has: {}", known.join(", "));
+            return Err(Error::invalid_argument(message));
+        };
+        let literals: ArrayRef = match term.operator() {
+            Operator::IsNull | Operator::IsNotNull => Arc::new(BooleanArray::from(Vec::<bool>::new())),
+            _ => {
+                let literals = canonical(&array_of(term.literals(), field.data_type(), name)?);
+                sort(&literals, None).map_err(failed)?
+            }
+        };
+        Ok(Self { column, operator: term.operator(), literals })
+    }
+
+    fn mask(&self, batch: &RecordBatch) -> Result<BooleanBuffer> {
+        let column = batch.columns().get(self.column).ok_or_else(|| {
+            Error::invalid_argument(format!("a filter on column {} of a batch of {}", self.column, batch.num_columns()))
+        })?;
+        let compared = match self.operator {
+            Operator::IsNull => arrow_arith::boolean::is_null(column).map_err(failed)?,
+            Operator::IsNotNull => arrow_arith::boolean::is_not_null(column).map_err(failed)?,
+            Operator::In | Operator::NotIn => return self.membership(column),
+            Operator::Eq => cmp::eq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
+            Operator::NotEq => cmp::neq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
+            Operator::Lt => cmp::lt(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
+            Operator::LtEq => cmp::lt_eq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
+            Operator::Gt => cmp::gt(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
+            Operator::GtEq => cmp::gt_eq(&canonical(column), &Scalar::new(&self.literals)).map_err(failed)?,
+        };
+        Ok(passed(&compared))
+    }
+
+    fn membership(&self, column: &ArrayRef) -> Result<BooleanBuffer> {
+        let column = canonical(column);
+        let found = if self.literals.len() <= FEW { self.any_equal(&column)? } else { self.searched(&column)? };
+        if self.operator == Operator::In {
+            return Ok(found);
+        }
+        let there = passed(&arrow_arith::boolean::is_not_null(&column).map_err(failed)?);
+        Ok(&there & &!&found)
+    }
+}
+
+/// Literals of a list up to which comparing with each in turn is the fastest.
+const FEW: usize = 8;
+
+impl BoundTerm {
+    fn any_equal(&self, column: &ArrayRef) -> Result<BooleanBuffer> {
+        let mut found = BooleanBuffer::new_unset(column.len());
+        for row in 0..self.literals.len() {
+            let literal = self.literals.slice(row, 1);
+            found = &found | &passed(&cmp::eq(column, &Scalar::new(&literal)).map_err(failed)?);
+        }
+        Ok(found)
+    }
+
+    /// Each value looked for among the literals, which were sorted when bound.
+    fn searched(&self, column: &ArrayRef) -> Result<BooleanBuffer> {
+        let compare = make_comparator(column, &self.literals, SortOptions::default()).map_err(failed)?;
+        let among = |row: usize| {
+            let (mut from, mut to) = (0, self.literals.len());
+            while from < to {
+                let middle = usize::midpoint(from, to);
+                match compare(row, middle) {
+                    Ordering::Equal => return true,
+                    Ordering::Less => to = middle,
+                    Ordering::Greater => from = middle + 1,
+                }
+            }
+            false
+        };
+        Ok(BooleanBuffer::collect_bool(column.len(), |row| column.is_valid(row) && among(row)))
+    }
+}
+
+/// Null is not passed.
+fn passed(compared: &BooleanArray) -> BooleanBuffer {
+    if compared.null_count() > 0 { prep_null_mask_filter(compared).values().clone() } else { compared.values().clone() }
+}
+
+/// One NaN, one zero: the kernels compare floats by their bits.
+fn canonical(array: &ArrayRef) -> ArrayRef {
+    match array.data_type() {
+        DataType::Float32 => Arc::new(
+            array
+                .as_primitive::<Float32Type>()
+                .unary::<_, Float32Type>(|x| if x.is_nan() { f32::NAN } else { x + 0.0 }),
+        ),
+        DataType::Float64 => Arc::new(
+            array
+                .as_primitive::<Float64Type>()
+                .unary::<_, Float64Type>(|x| if x.is_nan() { f64::NAN } else { x + 0.0 }),
+        ),
+        _ => Arc::clone(array),
+    }
+}
+
+fn failed(error: ArrowError) -> Error {
+    Error::invalid_argument("the filter cannot be evaluated").caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{
+        BinaryArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int32Array, Int64Array, StringArray,
+        TimestampMicrosecondArray,
+    };
+    use arrow_schema::Field;
+
+    use super::super::expr::Literal;
+    use super::*;
+
+    fn rows(array: ArrayRef, operator: Operator, literals: Vec<Literal>) -> Result<Vec<usize>> {
+        let field = Field::new("c", array.data_type().clone(), true);
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![array]).unwrap();
+        let filter = Filter::any_of(vec![vec![Term::new("c", operator, literals)?]]);
+        let mask = BoundFilter::bind(&filter, &batch.schema())?.mask(&batch)?;
+        assert_eq!(mask.null_count(), 0);
+        Ok((0..mask.len()).filter(|row| mask.value(*row)).collect())
+    }
+
+    fn ints() -> ArrayRef {
+        Arc::new(Int32Array::from(vec![Some(1), None, Some(3), Some(-1)]))
+    }
+
+    #[test]
+    fn comparisons_and_nulls() {
+        let three = || vec![Literal::Int(3)];
+        assert_eq!(rows(ints(), Operator::Eq, three()).unwrap(), [2]);
+        assert_eq!(rows(ints(), Operator::NotEq, three()).unwrap(), [0, 3]);
+        assert_eq!(rows(ints(), Operator::Lt, three()).unwrap(), [0, 3]);
+        assert_eq!(rows(ints(), Operator::LtEq, three()).unwrap(), [0, 2, 3]);
+        assert_eq!(rows(ints(), Operator::Gt, vec![Literal::Float(-1.0)]).unwrap(), [0, 2]);
+        assert_eq!(rows(ints(), Operator::GtEq, vec![Literal::Int(1)]).unwrap(), [0, 2]);
+        assert_eq!(rows(ints(), Operator::IsNull, vec![]).unwrap(), [1]);
+        assert_eq!(rows(ints(), Operator::IsNotNull, vec![]).unwrap(), [0, 2, 3]);
+        assert_eq!(rows(ints(), Operator::In, vec![Literal::Int(3), Literal::Int(1)]).unwrap(), [0, 2]);
+        assert_eq!(rows(ints(), Operator::NotIn, vec![Literal::Int(3)]).unwrap(), [0, 3]);
+        assert_eq!(rows(ints(), Operator::In, vec![]).unwrap(), [0_usize; 0]);
+        assert_eq!(rows(ints(), Operator::NotIn, vec![]).unwrap(), [0, 2, 3]);
+    }
+
+    #[test]
+    fn long_lists_find_what_short_ones_find() {
+        let many = |extra: i128| (0..20).map(|n| Literal::Int(n * 10)).chain([Literal::Int(extra)]).collect::<Vec<_>>();
+        assert_eq!(rows(ints(), Operator::In, many(3)).unwrap(), [2]);
+        assert_eq!(rows(ints(), Operator::In, many(-1)).unwrap(), [3]);
+        assert_eq!(rows(ints(), Operator::NotIn, many(1)).unwrap(), [2, 3]);
+        let doubles = Arc::new(Float64Array::from(vec![Some(-0.0), None, Some(-f64::NAN), Some(5.0)]));
+        let literals = (0..20).map(|n| Literal::Float(f64::from(n) * 2.0)).chain([Literal::Float(f64::NAN)]).collect();
+        assert_eq!(rows(doubles, Operator::In, literals).unwrap(), [0, 2]);
+    }
+
+    #[test]
+    fn floats_as_spark_has_them() {
+        let doubles = || Arc::new(Float64Array::from(vec![0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY])) as ArrayRef;
+        assert_eq!(rows(doubles(), Operator::Eq, vec![Literal::Float(-0.0)]).unwrap(), [0, 1]);
+        assert_eq!(rows(doubles(), Operator::Eq, vec![Literal::Float(f64::NAN)]).unwrap(), [2, 3]);
+        assert_eq!(rows(doubles(), Operator::Gt, vec![Literal::Float(f64::INFINITY)]).unwrap(), [2, 3]);
+        let floats = Arc::new(Float32Array::from(vec![1.1, 2.5]));
+        assert_eq!(rows(floats, Operator::Eq, vec![Literal::Float(1.1)]).unwrap(), [0]);
+    }
+
+    #[test]
+    fn literals_are_cast_exactly_or_refused() {
+        let long = || Arc::new(Int64Array::from(vec![Some(i64::MAX)])) as ArrayRef;
+        let decimal =
+            || Arc::new(Decimal128Array::from(vec![150, 25]).with_precision_and_scale(5, 2).unwrap()) as ArrayRef;
+        let fits = |array: ArrayRef, literal: Literal| rows(array, Operator::Eq, vec![literal]);
+        assert_eq!(fits(long(), Literal::Int(i128::from(i64::MAX))).unwrap(), [0]);
+        assert_eq!(fits(decimal(), Literal::Float(1.5)).unwrap(), [0]);
+        assert_eq!(fits(decimal(), Literal::Decimal { unscaled: 25, scale: 2 }).unwrap(), [1]);
+        assert_eq!(fits(Arc::new(BinaryArray::from_vec(vec![b"a", b"\xff"])), Literal::Bytes(vec![255])).unwrap(), [1]);
+        for (array, literal) in [
+            (ints(), Literal::Float(3.5)),
+            (ints(), Literal::Int(1 << 40)),
+            (ints(), Literal::Text("3".into())),
+            (ints(), Literal::Bool(true)),
+            (long(), Literal::Int(1 << 80)),
+            (decimal(), Literal::Decimal { unscaled: 1, scale: 3 }),
+            (decimal(), Literal::Int(100_000)),
+            (Arc::new(StringArray::from(vec!["1"])) as ArrayRef, Literal::Int(1)),
+            (Arc::new(Float64Array::from(vec![1.0])) as ArrayRef, Literal::Int((1 << 53) + 1)),
+        ] {
+            let error = fits(array, literal.clone()).unwrap_err();
+            assert_eq!(error.kind(), crate::Kind::InvalidArgument, "{literal}");
+        }
+    }
+
+    #[test]
+    fn dates_and_times_by_value_and_by_text() {
+        let dates = || Arc::new(Date32Array::from(vec![0, 19723])) as ArrayRef;
+        let text = |text: &str| vec![Literal::Text(text.into())];
+        assert_eq!(rows(dates(), Operator::Eq, text("2024-01-01")).unwrap(), [1]);
+        assert_eq!(rows(dates(), Operator::Lt, vec![Literal::Date(1)]).unwrap(), [0]);
+        assert!(rows(dates(), Operator::Eq, text("2024-01-01T00:00")).is_err());
+        let times = |zone: Option<&str>| {
+            let array = TimestampMicrosecondArray::from(vec![1_704_067_200_000_001_i64, 0]);
+            Arc::new(array.with_timezone_opt(zone)) as ArrayRef
+        };
+        assert_eq!(rows(times(None), Operator::Eq, text("2024-01-01 00:00:00.000001")).unwrap(), [0]);
+        assert_eq!(rows(times(Some("UTC")), Operator::Gt, text("2024-01-01T01:00:00+01:00")).unwrap(), [0]);
+        assert!(rows(times(None), Operator::Gt, text("2024-01-01T01:00:00+01:00")).is_err());
+        assert!(rows(times(None), Operator::Gt, vec![Literal::Timestamp { micros: 0, utc: true }]).is_err());
+    }
+
+    #[test]
+    fn unknown_columns_are_named() {
+        let schema = Schema::new(vec![Field::new("fare", DataType::Int32, true)]);
+        let filter = |name: &str| Filter::any_of(vec![vec![Term::new(name, Operator::IsNull, vec![]).unwrap()]]);
+        assert!(BoundFilter::bind(&filter("fair"), &schema).unwrap_err().to_string().contains("it has: fare"));
+        assert!(BoundFilter::bind(&filter("fare.x"), &schema).unwrap_err().to_string().contains("nested"));
+    }
+
+    #[test]
+    fn any_list_of_all_terms() {
+        let schema = Arc::new(Schema::new(vec![Field::new("c", DataType::Int32, true)]));
+        let batch = RecordBatch::try_new(schema.clone(), vec![ints()]).unwrap();
+        let term = |operator, value| Term::new("c", operator, vec![Literal::Int(value)]).unwrap();
+        let between = vec![term(Operator::Gt, 0), term(Operator::Lt, 3)];
+        let filter = Filter::any_of(vec![between, vec![term(Operator::Eq, -1)]]);
+        let kept = BoundFilter::bind(&filter, &schema).unwrap().apply(&batch).unwrap();
+        assert_eq!(kept.column(0).as_primitive::<arrow_array::types::Int32Type>().values(), &[1, -1]);
+        assert_eq!(BoundFilter::bind(&Filter::default(), &schema).unwrap().apply(&batch).unwrap(), batch);
+    }
+}

@@ -1,0 +1,259 @@
+//! What a caller asks of rows: any of several lists of terms, all terms of a list (disjunctive normal form, as in pyarrow).
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// A value to compare with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Literal {
+    /// Only refused, with the way out: null equals nothing.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer of any width.
+    Int(i128),
+    /// A floating-point number, by its bits: a split travels as text, which has no NaN.
+    Float(#[serde(with = "bits")] f64),
+    /// Text; also a date or time as text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// A decimal number.
+    Decimal {
+        /// Its digits.
+        unscaled: i128,
+        /// How many of them stand behind the point.
+        scale: i8,
+    },
+    /// Days since the epoch.
+    Date(i32),
+    /// Microseconds since the epoch.
+    Timestamp {
+        /// The microseconds.
+        micros: i64,
+        /// Whether they are an instant, or else a wall clock's.
+        utc: bool,
+    },
+}
+
+mod bits {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &f64, to: S) -> Result<S::Ok, S::Error> {
+        value.to_bits().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+        u64::deserialize(from).map(f64::from_bits)
+    }
+}
+
+/// How a column is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Operator {
+    /// `=`
+    Eq,
+    /// `!=`
+    NotEq,
+    /// `<`
+    Lt,
+    /// `<=`
+    LtEq,
+    /// `>`
+    Gt,
+    /// `>=`
+    GtEq,
+    /// `in`
+    In,
+    /// `not in`
+    NotIn,
+    /// `is null`
+    IsNull,
+    /// `is not null`
+    IsNotNull,
+}
+
+impl Operator {
+    const TEXTS: [(&'static str, Self); 11] = [
+        ("=", Self::Eq),
+        ("==", Self::Eq),
+        ("!=", Self::NotEq),
+        ("<", Self::Lt),
+        ("<=", Self::LtEq),
+        (">", Self::Gt),
+        (">=", Self::GtEq),
+        ("in", Self::In),
+        ("not in", Self::NotIn),
+        ("is null", Self::IsNull),
+        ("is not null", Self::IsNotNull),
+    ];
+
+    /// The operator that a text names; letters of either case.
+    pub fn parse(text: &str) -> Result<Self> {
+        let lower = text.trim().to_lowercase();
+        Self::TEXTS.iter().find(|(name, _)| *name == lower).map(|(_, operator)| *operator).ok_or_else(|| {
+            let known: Vec<_> = Self::TEXTS.iter().map(|(name, _)| *name).collect();
+            Error::invalid_argument(format!("unknown filter operator {text:?}; known: {}", known.join(", ")))
+        })
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        Self::TEXTS.iter().find(|(_, operator)| *operator == self).map_or("", |(name, _)| name)
+    }
+}
+
+/// One comparison of one column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Term {
+    column: String,
+    operator: Operator,
+    literals: Vec<Literal>,
+}
+
+impl Term {
+    /// `literals`: one for a comparison, any number for `in` and `not in`, none for the null tests. A null literal is
+    /// refused: nothing equals null.
+    pub fn new(column: impl Into<String>, operator: Operator, literals: Vec<Literal>) -> Result<Self> {
+        let column = column.into();
+        let fits = match operator {
+            Operator::In | Operator::NotIn => true,
+            Operator::IsNull | Operator::IsNotNull => literals.is_empty(),
+            _ => literals.len() == 1,
+        };
+        if !fits {
+            let message = format!("{} literals for {:?} of column {column:?}", literals.len(), operator.text());
+            return Err(Error::invalid_argument(message));
+        }
+        if literals.contains(&Literal::Null) {
+            let message =
+                format!("{:?} of column {column:?} with null, which equals nothing; use \"is null\"", operator.text());
+            return Err(Error::invalid_argument(message));
+        }
+        Ok(Self { column, operator, literals })
+    }
+
+    /// The column compared.
+    #[must_use]
+    pub fn column(&self) -> &str {
+        &self.column
+    }
+
+    /// How.
+    #[must_use]
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// With what.
+    #[must_use]
+    pub fn literals(&self) -> &[Literal] {
+        &self.literals
+    }
+}
+
+/// Which rows are wanted; by default all.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Filter {
+    any: Vec<Vec<Term>>,
+}
+
+impl Filter {
+    /// Rows that meet all terms of any of the lists. No list at all is every row; so is a list without terms.
+    #[must_use]
+    pub fn any_of(any: Vec<Vec<Term>>) -> Self {
+        if any.iter().any(Vec::is_empty) { Self::default() } else { Self { any } }
+    }
+
+    /// Whether every row is wanted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.any.is_empty()
+    }
+
+    /// The lists.
+    #[must_use]
+    pub fn lists(&self) -> &[Vec<Term>] {
+        &self.any
+    }
+
+    /// The columns it looks at.
+    #[must_use]
+    pub fn columns(&self) -> BTreeSet<&str> {
+        self.any.iter().flatten().map(Term::column).collect()
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.any.is_empty() {
+            return f.write_str("none");
+        }
+        let lists: Vec<String> =
+            self.any.iter().map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")).collect();
+        f.write_str(&lists.join(" or "))
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.column, self.operator.text())?;
+        match self.literals.as_slice() {
+            [] => Ok(()),
+            [one] => write!(f, " {one}"),
+            more => write!(f, " ({})", more.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => value.fmt(f),
+            Self::Int(value) => value.fmt(f),
+            Self::Float(value) => value.fmt(f),
+            Self::Text(value) => write!(f, "{value:?}"),
+            Self::Bytes(value) => write!(f, "{} bytes", value.len()),
+            Self::Decimal { unscaled, scale } => write!(f, "{unscaled}e-{scale}"),
+            Self::Date(days) => write!(f, "day {days}"),
+            Self::Timestamp { micros, .. } => write!(f, "{micros} µs"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operators_by_their_texts() {
+        for (text, operator) in Operator::TEXTS {
+            assert_eq!(Operator::parse(text).unwrap(), operator);
+        }
+        assert_eq!(Operator::parse(" NOT IN ").unwrap(), Operator::NotIn);
+        assert!(Operator::parse("like").unwrap_err().to_string().contains("is not null"));
+    }
+
+    #[test]
+    fn null_is_refused_with_the_way_out() {
+        let error = Term::new("a", Operator::Eq, vec![Literal::Null]).unwrap_err();
+        assert!(error.to_string().contains("is null"));
+        assert!(Term::new("a", Operator::Eq, vec![]).is_err());
+        assert!(Term::new("a", Operator::IsNull, vec![Literal::Int(1)]).is_err());
+    }
+
+    #[test]
+    fn travels_as_text() {
+        let literals =
+            vec![Literal::Float(f64::NAN), Literal::Float(-0.0), Literal::Int(i128::MAX), Literal::Bytes(vec![0, 255])];
+        let filter = Filter::any_of(vec![vec![Term::new("a", Operator::In, literals).unwrap()]]);
+        let back: Filter = serde_json::from_str(&serde_json::to_string(&filter).unwrap()).unwrap();
+        assert_eq!(format!("{back:?}"), format!("{filter:?}"));
+    }
+}

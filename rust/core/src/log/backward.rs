@@ -1,0 +1,63 @@
+//! Framing from the end, by trailing lengths (`HoodieLogFileReader.prev`), for those who want the last blocks first.
+//!
+//! A trailing length is believed only if the magic stands where it points and the block size there agrees. Where that
+//! holds back to the first byte, forward framing meets the same blocks (each starts where the one before ends, and passes
+//! the same checks), so they are read one by one, last first. At the first length that does not hold, the whole file is
+//! framed from the front and turned around: the result is the forward one, always.
+
+use std::sync::Arc;
+
+use super::block::Block;
+use super::forward::Forward;
+use super::layout::{BEFORE_SIZE, LEAST_SIZE, MAGIC};
+use crate::cursor::Cursor;
+use crate::error::Result;
+use crate::storage::Source;
+
+/// The blocks of a file, last first.
+pub fn backward(source: Arc<dyn Source>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+    match block_starts(source.as_ref()) {
+        Ok(Some(starts)) => {
+            let last = starts.len() as u64;
+            Box::new(
+                starts
+                    .into_iter()
+                    .zip((0..last).rev())
+                    .filter_map(move |(start, index)| Forward::starting_at(Arc::clone(&source), start, index).next()),
+            )
+        }
+        Ok(None) => reversed(Forward::new(source)),
+        Err(error) => Box::new(std::iter::once(Err(error))),
+    }
+}
+
+fn reversed(forward: Forward) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
+    let mut blocks: Vec<_> = forward.collect();
+    blocks.reverse();
+    Box::new(blocks.into_iter())
+}
+
+/// Where blocks start, last first; `None` where the trailing lengths do not hold back to the first byte.
+fn block_starts(source: &dyn Source) -> Result<Option<Vec<u64>>> {
+    let mut starts = Vec::new();
+    let mut end = source.len();
+    while end > 0 {
+        let Some(start) = start_of_block_ending_at(source, end)? else { return Ok(None) };
+        starts.push(start);
+        end = start;
+    }
+    Ok(Some(starts))
+}
+
+fn start_of_block_ending_at(source: &dyn Source, end: u64) -> Result<Option<u64>> {
+    let Some(trailing_at) = end.checked_sub(8) else { return Ok(None) };
+    let trailing = Cursor::new(&source.read(trailing_at..end)?).i64_be()?;
+    let Some(trailing) = u64::try_from(trailing).ok().filter(|len| (LEAST_SIZE + 6..=trailing_at).contains(len)) else {
+        return Ok(None);
+    };
+    let start = trailing_at - trailing;
+    let head = source.read(start..start + BEFORE_SIZE)?;
+    let mut cursor = Cursor::new(&head);
+    let sound = cursor.take(MAGIC.len())? == MAGIC && u64::try_from(cursor.i64_be()?).ok() == Some(trailing - 6);
+    Ok(sound.then_some(start))
+}

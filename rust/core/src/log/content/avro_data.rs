@@ -1,0 +1,103 @@
+//! Content of an Avro data block (`HoodieAvroDataBlock`) and of a CDC block:
+//!
+//! | field | bytes |
+//! |---|---|
+//! | log block version | 4, read and ignored, as Hudi does |
+//! | record count | 4 |
+//! | records | (length 4, one Avro datum) each; no marker, no compression |
+//!
+//! Walking from length to length is a chain of cache misses, so the walk asks for what lies a few KiB ahead.
+
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+
+/// Where the records of a block lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AvroRecords {
+    /// The log block version.
+    pub version: i32,
+    /// `(offset, length)` of each datum in the content.
+    pub datums: Vec<(u32, u32)>,
+}
+
+/// The two numbers at the head of a content: log block version, and record count (or byte length of a delete block).
+pub fn head(content: &[u8]) -> Result<(i32, i32)> {
+    let mut cursor = Cursor::new(content);
+    Ok((cursor.i32_be()?, cursor.i32_be()?))
+}
+
+/// Finds the records. Hudi reads by count, so bytes after the last record are let be.
+pub fn records(content: &[u8]) -> Result<AvroRecords> {
+    let (version, count) = head(content)?;
+    // A record takes its length of four bytes at least.
+    let most = content.len().saturating_sub(8) / 4;
+    let Some(count) = usize::try_from(count).ok().filter(|count| *count <= most) else {
+        return Err(Error::corrupt(format!("{count} records where at most {most} fit")).at_offset(4));
+    };
+    if u32::try_from(content.len()).is_err() {
+        return Err(Error::corrupt("a content of 4 GiB or more, which no Hudi release writes").at_offset(0));
+    }
+    let mut datums = Vec::with_capacity(count);
+    let mut at = 8_usize;
+    for _ in 0..count {
+        let (start, len) = datum_at(content, at)?;
+        datums.push((start, len));
+        at = start as usize + len as usize;
+    }
+    Ok(AvroRecords { version, datums })
+}
+
+/// The datum whose length stands at `at`.
+#[inline]
+pub fn datum_at(content: &[u8], at: usize) -> Result<(u32, u32)> {
+    let mut cursor = Cursor::new(content.get(at..).unwrap_or_default());
+    let len = cursor.i32_be().map_err(|error| error.offset_from(at as u64))?;
+    let Some(len) = u32::try_from(len).ok().filter(|len| *len as usize <= cursor.remaining()) else {
+        let left = cursor.remaining();
+        return Err(Error::corrupt(format!("a record of {len} bytes where {left} are left")).at_offset(at as u64));
+    };
+    let start = u32::try_from(at + 4).map_err(|_| Error::corrupt("a content of 4 GiB or more").at_offset(at as u64))?;
+    Ok((start, len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(records: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = vec![0, 0, 0, 3];
+        bytes.extend(u32::try_from(records.len()).unwrap().to_be_bytes());
+        for record in records {
+            bytes.extend(u32::try_from(record.len()).unwrap().to_be_bytes());
+            bytes.extend(*record);
+        }
+        bytes
+    }
+
+    #[test]
+    fn finds_records_and_lets_trailing_bytes_be() {
+        let mut bytes = content(&[b"ab", b"", b"c"]);
+        bytes.extend(b"junk");
+        let found = records(&bytes).unwrap();
+        assert_eq!((found.version, found.datums), (3, vec![(12, 2), (18, 0), (22, 1)]));
+        assert_eq!(records(&content(&[])).unwrap().datums, []);
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let whole = content(&[b"abc", b"de"]);
+        for len in 0..whole.len() {
+            assert!(records(&whole[..len]).is_err(), "{len}");
+        }
+    }
+
+    #[test]
+    fn counts_and_lengths_are_not_believed() {
+        let mut bytes = content(&[b"abc"]);
+        bytes[4] = 0x7f;
+        assert_eq!(records(&bytes).unwrap_err().place().offset, Some(4));
+        let mut bytes = content(&[b"abc"]);
+        bytes[8] = 0xff;
+        assert_eq!(records(&bytes).unwrap_err().place().offset, Some(8));
+    }
+}

@@ -1,0 +1,115 @@
+//! The layout of a log file, shared by readers and writers (`HoodieLogFormat`, `HoodieLogBlock`).
+//!
+//! A file is a concatenation of blocks; all integers are big-endian:
+//!
+//! | field | bytes | value |
+//! |---|---|---|
+//! | magic | 6 | `#HUDI#` |
+//! | block size S | 8 | bytes from the next field to the end, the trailing length included |
+//! | log format version | 4 | 1 |
+//! | block type | 4 | ordinal of [`BlockType`] |
+//! | header map | | count, then (ordinal of [`HeaderKey`], length, UTF-8 text) each |
+//! | content length C | 8 | |
+//! | content | C | |
+//! | footer map | | as the header; always empty today |
+//! | trailing length | 8 | bytes of everything before this field: S + 6 |
+
+/// The first bytes of each block.
+pub const MAGIC: [u8; 6] = *b"#HUDI#";
+
+/// The one log format version that any release writes.
+pub const LOG_FORMAT_VERSION: i32 = 1;
+
+/// Bytes of the magic and the block size, which the block size does not count.
+pub(super) const BEFORE_SIZE: u64 = 14;
+
+/// The smallest block size: version, type, an empty header, content length, an empty footer and trailing length.
+pub(super) const LEAST_SIZE: u64 = 32;
+
+/// Block types, by the ordinal on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BlockType {
+    /// A command: rollback of an instant.
+    Command,
+    /// Keys that are deleted.
+    Delete,
+    /// Never written; what a reader calls a damaged stretch.
+    Corrupt,
+    /// Avro records.
+    AvroData,
+    /// An HFile of Avro records.
+    HfileData,
+    /// A parquet file.
+    ParquetData,
+    /// Change data, in `.cdc` files only.
+    CdcData,
+}
+
+impl BlockType {
+    const BY_ORDINAL: [Self; 7] =
+        [Self::Command, Self::Delete, Self::Corrupt, Self::AvroData, Self::HfileData, Self::ParquetData, Self::CdcData];
+
+    /// The type with that ordinal.
+    #[must_use]
+    pub fn of(ordinal: i32) -> Option<Self> {
+        usize::try_from(ordinal).ok().and_then(|index| Self::BY_ORDINAL.get(index).copied())
+    }
+
+    /// Hudi's name of the type (`HoodieLogBlockType`).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Command => "COMMAND_BLOCK",
+            Self::Delete => "DELETE_BLOCK",
+            Self::Corrupt => "CORRUPT_BLOCK",
+            Self::AvroData => "AVRO_DATA_BLOCK",
+            Self::HfileData => "HFILE_DATA_BLOCK",
+            Self::ParquetData => "PARQUET_DATA_BLOCK",
+            Self::CdcData => "CDC_DATA_BLOCK",
+        }
+    }
+}
+
+/// Header keys, by the ordinal on disk (`HeaderMetadataType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i32)]
+pub enum HeaderKey {
+    /// The writing instant.
+    InstantTime = 0,
+    /// Of a command: the instant that it undoes.
+    TargetInstantTime = 1,
+    /// The records' Avro schema.
+    Schema = 2,
+    /// `0` = rollback.
+    CommandBlockType = 3,
+    /// Instants whose blocks this log-compacted block replaces, comma separated.
+    CompactedBlockTimes = 4,
+    /// Base64 of a roaring bitmap: the records' rows in the base file.
+    RecordPositions = 5,
+    /// `attempt,sequence` of task retries.
+    BlockIdentifier = 6,
+    /// `true`: the schema holds only the updated columns.
+    IsPartial = 7,
+    /// Which base file the positions speak of.
+    BaseFileInstantTimeOfRecordPositions = 8,
+}
+
+impl HeaderKey {
+    const NAMES: [&'static str; 9] = [
+        "INSTANT_TIME",
+        "TARGET_INSTANT_TIME",
+        "SCHEMA",
+        "COMMAND_BLOCK_TYPE",
+        "COMPACTED_BLOCK_TIMES",
+        "RECORD_POSITIONS",
+        "BLOCK_IDENTIFIER",
+        "IS_PARTIAL",
+        "BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS",
+    ];
+
+    /// Hudi's name of the key with that ordinal; `None` for one that no release has.
+    #[must_use]
+    pub fn name_of(ordinal: i32) -> Option<&'static str> {
+        usize::try_from(ordinal).ok().and_then(|index| Self::NAMES.get(index).copied())
+    }
+}

@@ -1,0 +1,32 @@
+//! Log files: blocks framed in bytes, their headers and contents, and which of them count.
+//!
+//! | file | job |
+//! |---|---|
+//! | `layout` | the container's magic, ordinals and header keys, shared with writers |
+//! | `header` | the header and footer maps |
+//! | `block` | one block, sound or corrupt |
+//! | `window` | bytes of a source, mapped or fetched by windows |
+//! | `forward` | framing from the front (`HoodieLogFileReader`) |
+//! | `backward` | framing from the end, by trailing lengths |
+//! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
+//! | `content` | what is in a block |
+//! | `log_file` | one log file, looked at by itself |
+
+pub mod content;
+
+mod backward;
+mod block;
+mod forward;
+mod header;
+mod layout;
+mod log_file;
+mod valid_blocks;
+mod window;
+
+pub use backward::backward;
+pub use block::{Block, BlockKind, Damage};
+pub use forward::Forward;
+pub use header::Header;
+pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
+pub use log_file::LogFile;
+pub use valid_blocks::{BlockRef, ScanRules, ValidBlocks};

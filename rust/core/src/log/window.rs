@@ -1,0 +1,45 @@
+//! Bytes of a source for a parser that walks through it: slices of a mapping, or windows fetched and kept.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::storage::Source;
+
+/// The stretch of a source that was fetched last.
+pub(super) struct Window {
+    source: Arc<dyn Source>,
+    start: u64,
+    bytes: Bytes,
+}
+
+impl Window {
+    pub(super) fn new(source: Arc<dyn Source>) -> Self {
+        Self { source, start: 0, bytes: Bytes::new() }
+    }
+
+    /// The bytes of `range`, cut at the end of the file.
+    pub(super) fn get(&mut self, range: Range<u64>) -> Result<Bytes> {
+        let end = range.end.min(self.source.len());
+        let start = range.start.min(end);
+        if let Some(held) = self.held(start, end) {
+            return Ok(held);
+        }
+        let window = self.source.window();
+        if window == 0 {
+            return self.source.read(start..end);
+        }
+        let until = start.saturating_add(window).max(end).min(self.source.len());
+        self.bytes = self.source.read(start..until)?;
+        self.start = start;
+        Ok(self.held(start, end).unwrap_or_default())
+    }
+
+    fn held(&self, start: u64, end: u64) -> Option<Bytes> {
+        let from = usize::try_from(start.checked_sub(self.start)?).ok()?;
+        let to = usize::try_from(end.checked_sub(self.start)?).ok()?;
+        (to <= self.bytes.len()).then(|| self.bytes.slice(from..to))
+    }
+}

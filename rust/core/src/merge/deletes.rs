@@ -1,0 +1,93 @@
+//! Which rows of a data block are deletes (`DeleteContext`): `_hoodie_is_deleted` is true, `_hoodie_operation` is `D` or
+//! `-U`, or the table's own delete field holds its marker. Rows of base files are never deletes of themselves.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, Scalar, StringArray};
+use arrow_schema::DataType;
+
+use crate::error::{Error, Result};
+
+/// Columns that may mark a row as deleted; null never does.
+#[derive(Debug, Clone, Default)]
+pub struct DeleteMarkers {
+    /// `_hoodie_is_deleted`.
+    pub is_deleted: Option<ArrayRef>,
+    /// `_hoodie_operation`.
+    pub operation: Option<ArrayRef>,
+    /// The table's delete field, and the text that marks a delete.
+    pub field: Option<(ArrayRef, String)>,
+}
+
+impl DeleteMarkers {
+    /// The marked rows; none where no column marks any.
+    pub fn deleted(&self) -> Result<Option<BooleanArray>> {
+        let mut all: Option<BooleanArray> = None;
+        let mut add = |marked: BooleanArray| -> Result<()> {
+            let marked =
+                if marked.null_count() > 0 { arrow_select::filter::prep_null_mask_filter(&marked) } else { marked };
+            all = Some(match all.take() {
+                Some(others) => arrow_arith::boolean::or(&others, &marked).map_err(failed)?,
+                None => marked,
+            });
+            Ok(())
+        };
+        // The flag counts only where it is a boolean.
+        if let Some(flags) = self.is_deleted.as_ref().filter(|flags| *flags.data_type() == DataType::Boolean) {
+            add(flags.as_boolean().clone())?;
+        }
+        if let Some(operations) = &self.operation {
+            add(is_text(operations, "D")?)?;
+            add(is_text(operations, "-U")?)?;
+        }
+        if let Some((values, marker)) = &self.field {
+            add(is_text(values, marker)?)?;
+        }
+        Ok(all.filter(|all| all.true_count() > 0))
+    }
+}
+
+fn is_text(values: &ArrayRef, text: &str) -> Result<BooleanArray> {
+    let values = match values.data_type() {
+        DataType::Utf8 => values.clone(),
+        DataType::Boolean | DataType::Int32 | DataType::Int64 => {
+            arrow_cast::cast(values, &DataType::Utf8).map_err(failed)?
+        }
+        other => {
+            return Err(Error::unsupported(format!("a delete field of type {other}; text, int and boolean are read")));
+        }
+    };
+    arrow_ord::cmp::eq(&values, &Scalar::new(StringArray::from(vec![text]))).map_err(failed)
+}
+
+fn failed(error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_table("the delete markers of a log block could not be read").caused_by(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::Int32Array;
+
+    use super::*;
+
+    #[test]
+    fn any_mark_deletes_and_null_does_not() {
+        let markers = DeleteMarkers {
+            is_deleted: Some(Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), None, None]))),
+            operation: Some(Arc::new(StringArray::from(vec![None, Some("D"), Some("U"), Some("-U"), None]))),
+            field: Some((Arc::new(Int32Array::from(vec![None, None, Some(1), None, Some(7)])), "7".into())),
+        };
+        let deleted = markers.deleted().unwrap().unwrap();
+        assert_eq!(deleted.iter().map(Option::unwrap).collect::<Vec<_>>(), [true, true, false, true, true]);
+    }
+
+    #[test]
+    fn no_mark_no_array() {
+        assert!(DeleteMarkers::default().deleted().unwrap().is_none());
+        let none = BooleanArray::from(vec![None, Some(false)]);
+        assert!(DeleteMarkers { is_deleted: Some(Arc::new(none)), ..Default::default() }.deleted().unwrap().is_none());
+        let text = DeleteMarkers { is_deleted: Some(Arc::new(StringArray::from(vec!["true"]))), ..Default::default() };
+        assert!(text.deleted().unwrap().is_none());
+    }
+}

@@ -1,0 +1,52 @@
+//! The contract between whoever reads logs and the merger.
+
+use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
+
+use super::ordering::OrderingColumn;
+use crate::error::Result;
+
+/// A log record: the source it lies in, and its place there, whose meaning is the source's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowRef {
+    /// Ordinal of the source.
+    pub source: u32,
+    /// Place of the record in it.
+    pub at: u32,
+}
+
+/// Whether records come from data blocks or are deletes of delete blocks: the two merge by different rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// Rows of a data block.
+    Data,
+    /// Keys of a delete block.
+    Delete,
+}
+
+/// Keys, ordering values and delete marks of consecutive records of one source, in log order. All of one length.
+pub struct LogBatch<'a> {
+    /// Data or deletes.
+    pub kind: LogKind,
+    /// Where each key lies in the source's bytes: `offset << 32 | length`.
+    pub keys: &'a UInt64Array,
+    /// What they are ordered by.
+    pub ordering: &'a OrderingColumn,
+    /// Rows that are deletes; none where no row is one. Of a delete block every row is.
+    pub deleted: Option<&'a BooleanArray>,
+    /// Each record's place, for [`RowRef::at`].
+    pub places: &'a [u32],
+}
+
+/// Log rows that were fetched: batches of one schema, and for each row asked for (batch, row).
+pub struct Fetched {
+    /// The rows, in any order.
+    pub batches: Vec<RecordBatch>,
+    /// Where each row asked for is.
+    pub picks: Vec<(usize, usize)>,
+}
+
+/// Fetches the rows that won.
+pub trait Winners {
+    /// Fetches rows, each decoded once, unwanted columns never.
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched>;
+}

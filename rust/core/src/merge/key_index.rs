@@ -1,0 +1,208 @@
+//! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
+//!
+//! Cost of a distinct key: an entry of 24 bytes, its ordering value (8 or 16 bytes; text is kept) and about 5 bytes of
+//! hash table.
+
+use bytes::Bytes;
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::hash::BuildHasher;
+
+use super::input::RowRef;
+use super::ordering::OrderingValue;
+use crate::error::{Error, Result};
+
+/// The record of one key.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    row: RowRef,
+    key_at: u32,
+    key_len: u32,
+    hash: u32,
+    state: u32,
+}
+
+const DELETED: u32 = 1;
+const DEFAULT_ORDERING: u32 = 2;
+const TAKEN: u32 = 4;
+
+/// A record as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored<'a> {
+    pub(super) row: RowRef,
+    pub(super) deleted: bool,
+    pub(super) ordering: OrderingValue<'a>,
+    /// A base row has used it up.
+    pub(super) taken: bool,
+}
+
+/// The hash of a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyHash(u32);
+
+/// A place of a key in the source that its record lies in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct KeyPlace {
+    pub(super) at: u32,
+    pub(super) len: u32,
+}
+
+/// Keys to entries.
+#[derive(Default)]
+pub(super) struct KeyIndex {
+    sources: Vec<Bytes>,
+    entries: Vec<Entry>,
+    orderings: Orderings,
+    table: HashTable<u32>,
+    hasher: FixedState,
+}
+
+impl KeyIndex {
+    /// Makes the bytes of one more source known; its ordinal.
+    pub(super) fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
+        let ordinal = u32::try_from(self.sources.len());
+        self.sources.push(bytes);
+        ordinal.map_err(|_| Error::unsupported("more than 4 billion log blocks in one file slice"))
+    }
+
+    /// The key at a place of a source.
+    pub(super) fn key(&self, source: u32, place: KeyPlace) -> Result<&[u8]> {
+        key_in(&self.sources, source, place)
+            .ok_or_else(|| Error::corrupt("a record key outside of its block").at_offset(u64::from(place.at)))
+    }
+
+    /// What a key hashes to, for [`KeyIndex::find`] and [`KeyIndex::store`].
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) fn hash(&self, key: &[u8]) -> KeyHash {
+        KeyHash(self.hasher.hash_one(key) as u32)
+    }
+
+    /// The entry of a key.
+    #[inline]
+    pub(super) fn find(&self, hash: KeyHash, key: &[u8]) -> Option<u32> {
+        self.table.find(spread(hash.0), |index| self.is_key(*index, hash.0, key)).copied()
+    }
+
+    #[inline]
+    fn is_key(&self, index: u32, hash: u32, key: &[u8]) -> bool {
+        self.entries.get(index as usize).is_some_and(|entry| {
+            let place = KeyPlace { at: entry.key_at, len: entry.key_len };
+            entry.hash == hash && key_in(&self.sources, entry.row.source, place) == Some(key)
+        })
+    }
+
+    /// What is stored under an entry.
+    pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
+        let entry = self.entries.get(index as usize)?;
+        let ordering = if entry.state & DEFAULT_ORDERING != 0 {
+            OrderingValue::Default
+        } else {
+            self.orderings.get(index as usize)
+        };
+        Some(Stored { row: entry.row, deleted: entry.state & DELETED != 0, ordering, taken: entry.state & TAKEN != 0 })
+    }
+
+    /// Stores a record: under its key's entry, or a new one at the end.
+    pub(super) fn store(
+        &mut self,
+        index: Option<u32>,
+        hash: KeyHash,
+        row: RowRef,
+        place: KeyPlace,
+        ordering: OrderingValue<'_>,
+        deleted: bool,
+    ) -> Result<()> {
+        let default = if ordering == OrderingValue::Default { DEFAULT_ORDERING } else { 0 };
+        let state = default | if deleted { DELETED } else { 0 };
+        let entry = Entry { row, key_at: place.at, key_len: place.len, hash: hash.0, state };
+        if let Some(index) = index {
+            if let Some(slot) = self.entries.get_mut(index as usize) {
+                *slot = entry;
+            }
+            self.orderings.set(index as usize, ordering);
+            return Ok(());
+        }
+        let Ok(next) = u32::try_from(self.entries.len()) else {
+            return Err(Error::unsupported("more than 4 billion keys in the logs of one file slice"));
+        };
+        self.entries.push(entry);
+        self.orderings.set(next as usize, ordering);
+        let entries = &self.entries;
+        let hash_of = |index: &u32| entries.get(*index as usize).map_or(0, |entry| spread(entry.hash));
+        self.table.insert_unique(spread(hash.0), next, hash_of);
+        Ok(())
+    }
+
+    /// Marks an entry as used up by a base row.
+    pub(super) fn take(&mut self, index: u32) {
+        if let Some(entry) = self.entries.get_mut(index as usize) {
+            entry.state |= TAKEN;
+        }
+    }
+
+    /// Distinct keys.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
+    let start = place.at as usize;
+    sources.get(source as usize)?.get(start..start.checked_add(place.len as usize)?)
+}
+
+/// The table wants 64 bits with the top ones meaningful; entries keep 32.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// Ordering values by entry, in the one form that the table's ordering column has.
+#[derive(Default)]
+enum Orderings {
+    #[default]
+    None,
+    Fixed(Vec<i64>),
+    Wide(Vec<i128>),
+    Text(Vec<Box<[u8]>>),
+}
+
+impl Orderings {
+    fn get(&self, index: usize) -> OrderingValue<'_> {
+        match self {
+            Self::None => None,
+            Self::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
+            Self::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
+            Self::Text(all) => all.get(index).map(|text| OrderingValue::Text(text)),
+        }
+        .unwrap_or(OrderingValue::Default)
+    }
+
+    /// Sets a value; the vector grows to it (entries before the first real value are defaults, marked in the entry).
+    fn set(&mut self, index: usize, value: OrderingValue<'_>) {
+        match (&mut *self, value) {
+            (_, OrderingValue::Default) => {}
+            (Self::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
+            (Self::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
+            (Self::Text(all), OrderingValue::Text(value)) => put(all, index, value.into()),
+            (_, OrderingValue::Fixed(value)) => *self = Self::Fixed(filled(index, value)),
+            (_, OrderingValue::Wide(value)) => *self = Self::Wide(filled(index, value)),
+            (_, OrderingValue::Text(value)) => *self = Self::Text(filled(index, value.into())),
+        }
+    }
+}
+
+fn put<T: Default + Clone>(all: &mut Vec<T>, index: usize, value: T) {
+    if all.len() <= index {
+        all.resize(index + 1, T::default());
+    }
+    if let Some(slot) = all.get_mut(index) {
+        *slot = value;
+    }
+}
+
+fn filled<T: Default + Clone>(index: usize, value: T) -> Vec<T> {
+    let mut all = Vec::new();
+    put(&mut all, index, value);
+    all
+}

@@ -1,0 +1,235 @@
+//! The merge of one file slice: all log records first, then the base rows batch by batch, then what remains.
+//!
+//! 1. [`Merger::add`] takes log records in log order and keeps the latest of each key.
+//! 2. [`Merger::merge_base`] tells each base row's fate. The first base row of a key uses the log record up.
+//! 3. [`Merger::inserts`] gives the log rows whose keys no base row had.
+
+use arrow_array::{Array, StringArray};
+use bytes::Bytes;
+
+use super::input::{LogBatch, RowRef};
+use super::key_index::{KeyIndex, KeyPlace};
+use super::ordering::OrderingColumn;
+use super::rules::{Rules, Side};
+use crate::error::{Error, Result};
+
+/// What becomes of a base row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays.
+    Keep,
+    /// A log row takes its place.
+    Replace(RowRef),
+    /// It is deleted.
+    Drop,
+}
+
+/// Merges the log records and base rows of one file slice.
+pub struct Merger {
+    rules: Rules,
+    index: KeyIndex,
+    taken: usize,
+}
+
+impl Merger {
+    /// An empty merge by the rules of a table.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        Self { rules, index: KeyIndex::default(), taken: 0 }
+    }
+
+    /// Makes known the bytes in which the keys of a source lie; the source's ordinal, for [`RowRef::source`].
+    pub fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
+        self.index.add_source(bytes)
+    }
+
+    /// Takes records of a source, in log order.
+    pub fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
+        for (row, at) in batch.places.iter().enumerate() {
+            if batch.keys.is_null(row) {
+                let message = "a log record without a record key; merging is by key";
+                return Err(Error::invalid_table(message).at_offset(u64::from(*at)));
+            }
+            let place = key_place(batch.keys.value(row));
+            let deleted = batch.deleted.is_some_and(|deleted| deleted.value(row));
+            let newer = Side { ordering: batch.ordering.value(row), deleted };
+            let key = self.index.key(source, place)?;
+            let hash = self.index.hash(key);
+            let found = self.index.find(hash, key);
+            if let Some(stored) = found.and_then(|index| self.index.stored(index)) {
+                let stored = Side { ordering: stored.ordering, deleted: stored.deleted };
+                if !self.rules.replaces(batch.kind, newer, stored) {
+                    continue;
+                }
+            }
+            self.index.store(found, hash, RowRef { source, at: *at }, place, newer.ordering, deleted)?;
+        }
+        Ok(())
+    }
+
+    /// Distinct keys in the logs.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Whether there is a log record that no base row has used up.
+    #[must_use]
+    pub fn has_open_keys(&self) -> bool {
+        self.taken < self.index.len()
+    }
+
+    /// The fates of base rows, or `None` where all of them stay. A row without a key stays: no log record is its.
+    pub fn merge_base(&mut self, keys: &StringArray, ordering: &OrderingColumn) -> Option<Vec<Fate>> {
+        if !self.has_open_keys() {
+            return None;
+        }
+        let mut fates: Option<Vec<Fate>> = None;
+        for (row, key) in keys.iter().enumerate() {
+            let found = key.map(str::as_bytes).and_then(|key| self.index.find(self.index.hash(key), key));
+            let Some(index) = found else { continue };
+            let Some(log) = self.index.stored(index).filter(|log| !log.taken) else { continue };
+            let side = Side { ordering: log.ordering, deleted: log.deleted };
+            let fate = match (self.rules.wins_over_base(side, ordering.value(row)), log.deleted) {
+                (false, _) => Fate::Keep,
+                (true, true) => Fate::Drop,
+                (true, false) => Fate::Replace(log.row),
+            };
+            self.index.take(index);
+            self.taken += 1;
+            if fate != Fate::Keep
+                && let Some(slot) = fates.get_or_insert_with(|| vec![Fate::Keep; keys.len()]).get_mut(row)
+            {
+                *slot = fate;
+            }
+        }
+        fates
+    }
+
+    /// Log rows that no base row has met, deletes left out, in order of their keys' first appearance: at most `limit`,
+    /// from entry `from` on, and the entry to go on from (none at the end).
+    #[must_use]
+    pub fn inserts(&self, from: usize, limit: usize) -> (Vec<RowRef>, Option<usize>) {
+        let mut rows = Vec::new();
+        let mut at = from;
+        while rows.len() < limit {
+            let Some(stored) = u32::try_from(at).ok().and_then(|index| self.index.stored(index)) else {
+                return (rows, None);
+            };
+            if !stored.taken && !stored.deleted {
+                rows.push(stored.row);
+            }
+            at += 1;
+        }
+        (rows, Some(at))
+    }
+}
+
+/// `offset << 32 | length`.
+#[allow(clippy::cast_possible_truncation)]
+fn key_place(packed: u64) -> KeyPlace {
+    KeyPlace { at: (packed >> 32) as u32, len: packed as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{BooleanArray, UInt64Array};
+
+    use super::*;
+    use crate::merge::LogKind;
+
+    const EVENT: Rules = Rules::EventTime { int_ordering: false };
+
+    /// A history: (key, ordering or none for unordered, is a delete) of each log record.
+    fn merger(rules: Rules, records: &[(&str, Option<i64>, Option<LogKind>)]) -> Merger {
+        let mut merger = Merger::new(rules);
+        for (key, ordering, deleted_by) in records {
+            let source = merger.add_source(Bytes::copy_from_slice(key.as_bytes())).unwrap();
+            let ordering = ordering.map_or(OrderingColumn::Unordered, |value| OrderingColumn::Fixed(vec![value], None));
+            let deleted = deleted_by.map(|_| BooleanArray::from(vec![true]));
+            let batch = LogBatch {
+                kind: deleted_by.unwrap_or(LogKind::Data),
+                keys: &UInt64Array::from(vec![key.len() as u64]),
+                ordering: &ordering,
+                deleted: deleted.as_ref(),
+                places: &[0],
+            };
+            merger.add(source, &batch).unwrap();
+        }
+        merger
+    }
+
+    fn fate(merger: &mut Merger, key: &str, ordering: i64) -> Fate {
+        let keys = StringArray::from(vec![key]);
+        let fates = merger.merge_base(&keys, &OrderingColumn::Fixed(vec![ordering], None));
+        fates.map_or(Fate::Keep, |fates| fates[0])
+    }
+
+    fn replaced_by(record: u32) -> Fate {
+        Fate::Replace(RowRef { source: record, at: 0 })
+    }
+
+    const DELETE: Option<LogKind> = Some(LogKind::Delete);
+
+    /// The worked examples of Hudi's event-time ordering.
+    #[test]
+    fn event_time_histories() {
+        for (history, base, expected) in [
+            (vec![("k", Some(20), None), ("k", Some(15), None)], 10, replaced_by(0)),
+            (vec![("k", Some(5), None)], 10, Fate::Keep),
+            (vec![("k", Some(20), None)], 20, replaced_by(0)),
+            // An unordered delete is forgotten once a later record comes: the base row returns.
+            (vec![("k", None, DELETE), ("k", Some(5), None)], 10, Fate::Keep),
+            (vec![("k", Some(20), DELETE), ("k", Some(15), None)], 10, Fate::Drop),
+            (vec![("k", Some(5), DELETE)], 10, Fate::Keep),
+            (vec![("k", None, DELETE), ("k", Some(99), DELETE), ("k", Some(5), None)], 1, replaced_by(2)),
+        ] {
+            assert_eq!(fate(&mut merger(EVENT, &history), "k", base), expected, "{history:?}");
+        }
+    }
+
+    #[test]
+    fn commit_time_takes_the_last() {
+        let history = [("k", Some(20), None), ("k", Some(15), None)];
+        assert_eq!(fate(&mut merger(Rules::CommitTime, &history), "k", 99), replaced_by(1));
+    }
+
+    #[test]
+    fn the_first_of_repeated_base_keys_takes_the_log_record() {
+        let mut merger = merger(EVENT, &[("k", Some(20), None)]);
+        let fates = merger.merge_base(&StringArray::from(vec!["k", "k"]), &OrderingColumn::Fixed(vec![1, 1], None));
+        assert_eq!(fates.unwrap(), [replaced_by(0), Fate::Keep]);
+        assert!(!merger.has_open_keys());
+    }
+
+    #[test]
+    fn inserts_are_what_the_base_did_not_have() {
+        let history = [
+            ("b", Some(1), None),
+            ("a", Some(1), None),
+            ("x", Some(1), DELETE),
+            ("k", Some(1), None),
+            ("b", Some(2), None),
+        ];
+        let mut merger = merger(EVENT, &history);
+        assert_eq!(fate(&mut merger, "k", 5), Fate::Keep);
+        let source = |row: &RowRef| row.source;
+        let (rows, next) = merger.inserts(0, 1);
+        assert_eq!(rows.iter().map(source).collect::<Vec<_>>(), [4]);
+        let (rows, next) = merger.inserts(next.unwrap(), 10);
+        assert_eq!((rows.iter().map(source).collect::<Vec<_>>(), next), (vec![1], None));
+    }
+
+    #[test]
+    fn keys_that_share_bytes_are_told_apart() {
+        let history: Vec<(String, Option<i64>, Option<LogKind>)> =
+            (0..5000).map(|n| (format!("key-{n}"), Some(n), None)).collect();
+        let history: Vec<_> = history.iter().map(|(key, ordering, kind)| (key.as_str(), *ordering, *kind)).collect();
+        let mut merger = merger(EVENT, &history);
+        assert_eq!(merger.keys(), 5000);
+        for n in (0..5000).step_by(7) {
+            assert_eq!(fate(&mut merger, &format!("key-{n}"), 0), replaced_by(n));
+        }
+        assert_eq!(fate(&mut merger, "key-", 0), Fate::Keep);
+    }
+}

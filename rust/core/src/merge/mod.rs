@@ -1,0 +1,28 @@
+//! Merging: log records and base rows of the same key become one row (`BufferedRecordMerger`, the rules of Hudi 1.x).
+//!
+//! | file | job |
+//! |---|---|
+//! | `input` | the contract: what a log must say of its records, and how winners are fetched |
+//! | `ordering` | ordering values, comparable as Hudi compares them |
+//! | `deletes` | which rows of a data block are deletes |
+//! | `rules` | who wins, by merge mode |
+//! | `key_index` | the latest record of each key, keys left where they lie |
+//! | `merger` | log records in, fates of base rows and remaining inserts out |
+//! | `output` | base rows and log rows woven into one batch |
+//!
+//! Nothing here knows a log file: the same merger serves a reference implementation in a test.
+
+mod deletes;
+mod input;
+mod key_index;
+mod merger;
+mod ordering;
+mod output;
+mod rules;
+
+pub use deletes::DeleteMarkers;
+pub use input::{Fetched, LogBatch, LogKind, RowRef, Winners};
+pub use merger::{Fate, Merger};
+pub use ordering::{OrderingColumn, OrderingValue, double_order};
+pub use output::{pick_all, weave};
+pub use rules::Rules;

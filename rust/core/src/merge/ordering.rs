@@ -1,0 +1,186 @@
+//! Ordering values, brought to forms that compare as Hudi compares the Java values.
+//!
+//! | column | form | order |
+//! |---|---|---|
+//! | none (commit-time ordering) | `Default` | all equal |
+//! | boolean, int, long, date, timestamp | `Fixed` | numeric; false before true |
+//! | float, double | `Fixed` | `Double.compareTo`: -0.0 before 0.0, NaN greatest |
+//! | decimal | `Wide` | numeric, at the column's scale |
+//! | string | `Text` | UTF-8 bytes, as Spark has it |
+//!
+//! Null is Java's `Integer` 0, Hudi's default. On an int column that is the number 0. On any other type it cannot be
+//! compared (Hudi's read fails); here it is smallest, and two nulls tie.
+
+use std::cmp::Ordering;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, StringArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, TimeUnit};
+
+use crate::error::{Error, Result};
+
+/// One ordering value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OrderingValue<'a> {
+    /// None, or null.
+    Default,
+    /// Numbers of up to 64 bits, mapped to integers of the same order.
+    Fixed(i64),
+    /// Decimals, unscaled at the column's scale.
+    Wide(i128),
+    /// Text.
+    Text(&'a [u8]),
+}
+
+impl OrderingValue<'_> {
+    /// The order Hudi gives. Values of one column are of one form; a default is before any other value.
+    #[inline]
+    #[must_use]
+    pub fn compare(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Fixed(one), Self::Fixed(two)) => one.cmp(two),
+            (Self::Wide(one), Self::Wide(two)) => one.cmp(two),
+            (Self::Text(one), Self::Text(two)) => one.cmp(two),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::Default => 0,
+            Self::Fixed(_) => 1,
+            Self::Wide(_) => 2,
+            Self::Text(_) => 3,
+        }
+    }
+}
+
+/// The ordering values of many records.
+#[derive(Debug, Clone)]
+pub enum OrderingColumn {
+    /// No ordering: every value is the default.
+    Unordered,
+    /// Values of up to 64 bits, and which are there.
+    Fixed(Vec<i64>, Option<NullBuffer>),
+    /// Decimals.
+    Wide(Vec<i128>, Option<NullBuffer>),
+    /// Strings.
+    Text(StringArray),
+}
+
+impl OrderingColumn {
+    /// The values of a column of the table; [`crate::Kind::Unsupported`] for types that have no order in Hudi.
+    pub fn of(array: &ArrayRef) -> Result<Self> {
+        Ok(match array.data_type() {
+            DataType::Boolean => {
+                let values = array.as_boolean();
+                Self::Fixed(values.values().iter().map(i64::from).collect(), values.nulls().cloned())
+            }
+            // On an int column the default and the number 0 are the same `Integer`.
+            DataType::Int32 => {
+                let values = array.as_primitive::<Int32Type>();
+                Self::Fixed(values.iter().map(|value| i64::from(value.unwrap_or(0))).collect(), None)
+            }
+            DataType::Int64 => fixed::<Int64Type>(array, |value| value),
+            DataType::Date32 => fixed::<Date32Type>(array, i64::from),
+            DataType::Timestamp(TimeUnit::Microsecond, _) => fixed::<TimestampMicrosecondType>(array, |value| value),
+            DataType::Float32 => fixed::<Float32Type>(array, |value| double_order(f64::from(value))),
+            DataType::Float64 => fixed::<Float64Type>(array, double_order),
+            DataType::Decimal128(..) => {
+                let values = array.as_primitive::<Decimal128Type>();
+                Self::Wide(values.values().to_vec(), values.nulls().cloned())
+            }
+            DataType::Utf8 => Self::Text(array.as_string::<i32>().clone()),
+            other => {
+                let message =
+                    format!("an ordering field of type {other}; orderable are numbers, text, dates and timestamps");
+                return Err(Error::unsupported(message));
+            }
+        })
+    }
+
+    /// The value of a row; the default where the row has none.
+    #[inline]
+    #[must_use]
+    pub fn value(&self, row: usize) -> OrderingValue<'_> {
+        let there = |nulls: &Option<NullBuffer>| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+        match self {
+            Self::Unordered => OrderingValue::Default,
+            Self::Fixed(values, nulls) => match values.get(row) {
+                Some(value) if there(nulls) => OrderingValue::Fixed(*value),
+                _ => OrderingValue::Default,
+            },
+            Self::Wide(values, nulls) => match values.get(row) {
+                Some(value) if there(nulls) => OrderingValue::Wide(*value),
+                _ => OrderingValue::Default,
+            },
+            Self::Text(values) if values.is_valid(row) => OrderingValue::Text(values.value(row).as_bytes()),
+            Self::Text(_) => OrderingValue::Default,
+        }
+    }
+}
+
+fn fixed<T: ArrowPrimitiveType>(array: &ArrayRef, order: impl Fn(T::Native) -> i64) -> OrderingColumn {
+    let values = array.as_primitive::<T>();
+    OrderingColumn::Fixed(values.values().iter().map(|value| order(*value)).collect(), values.nulls().cloned())
+}
+
+/// An integer that orders as `Double.compareTo` orders doubles: all NaNs equal and greatest.
+#[must_use]
+pub fn double_order(value: f64) -> i64 {
+    let canonical = if value.is_nan() { f64::NAN } else { value };
+    let bits = canonical.to_bits().cast_signed();
+    if canonical.is_nan() { i64::MAX } else { bits ^ ((bits >> 63) & i64::MAX) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{BooleanArray, Decimal128Array, Float64Array, Int32Array, Int64Array};
+
+    use super::*;
+
+    fn ascending(array: ArrayRef) {
+        let column = OrderingColumn::of(&array).unwrap();
+        for one in 0..array.len() {
+            for two in 0..array.len() {
+                assert_eq!(column.value(one).compare(&column.value(two)), one.cmp(&two), "{one} {two} of {array:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn orders_as_java_does() {
+        ascending(Arc::new(Int64Array::from(vec![None, Some(i64::MIN), Some(-1), Some(0), Some(i64::MAX)])));
+        ascending(Arc::new(BooleanArray::from(vec![None, Some(false), Some(true)])));
+        let doubles = vec![f64::NEG_INFINITY, -1.5, -0.0, 0.0, 1e-300, 2.0, f64::INFINITY, f64::NAN];
+        ascending(Arc::new(Float64Array::from(doubles)));
+        ascending(Arc::new(Decimal128Array::from(vec![-5, 0, 7]).with_precision_and_scale(10, 2).unwrap()));
+        ascending(Arc::new(StringArray::from(vec![
+            None,
+            Some(""),
+            Some("10"),
+            Some("9"),
+            Some("\u{fffd}"),
+            Some("\u{10000}"),
+        ])));
+    }
+
+    #[test]
+    fn null_on_an_int_column_is_zero() {
+        let column =
+            OrderingColumn::of(&(Arc::new(Int32Array::from(vec![None, Some(0), Some(-1)])) as ArrayRef)).unwrap();
+        assert_eq!(column.value(0).compare(&column.value(1)), Ordering::Equal);
+        assert_eq!(column.value(0).compare(&column.value(2)), Ordering::Greater);
+    }
+
+    #[test]
+    fn every_nan_is_the_same_nan() {
+        assert_eq!(double_order(f64::NAN), double_order(-f64::NAN));
+    }
+}

@@ -1,0 +1,63 @@
+//! Base file names: `<fileId>_<writeToken>_<instant>.<ext>` (`FSUtils.makeBaseFileName`).
+
+/// What a base file's name says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BaseFileName {
+    /// The whole name.
+    pub name: String,
+    /// The file group.
+    pub file_id: String,
+    /// `task-stage-attempt`.
+    pub write_token: String,
+    /// The instant that wrote the file.
+    pub instant: String,
+    /// The format's extension without the dot: `parquet`, `orc`, `hfile`, `lance`.
+    pub extension: String,
+}
+
+impl BaseFileName {
+    /// Parses a name; `None` where it is not a base file's.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let (stem, extension) = name.rsplit_once('.')?;
+        let mut parts = stem.split('_');
+        let (file_id, write_token, instant) = (parts.next()?, parts.next()?, parts.next()?);
+        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let numeric = !instant.is_empty() && instant.bytes().all(|byte| byte.is_ascii_digit());
+        let known = ["parquet", "orc", "hfile", "lance"].contains(&extension);
+        if parts.next().is_some() || !plain(file_id) || !plain(write_token) || !numeric || !known {
+            return None;
+        }
+        Some(Self {
+            name: name.to_owned(),
+            file_id: file_id.to_owned(),
+            write_token: write_token.to_owned(),
+            instant: instant.to_owned(),
+            extension: extension.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parses_base_files_only() {
+        let name = BaseFileName::parse("9a4a-0_0-17-15_20261121022051219.parquet").unwrap();
+        assert_eq!((name.file_id.as_str(), name.instant.as_str()), ("9a4a-0", "20261121022051219"));
+        assert_eq!(name.write_token, "0-17-15");
+        for other in [
+            ".9a4a-0_2026.log.1_0-1-2",
+            "a_b.parquet",
+            "a_0-1-2_x.parquet",
+            "a_0-1-2_2026.parquet.crc",
+            ".a_0-1-2_2026.parquet.crc",
+            ".hoodie_partition_metadata.parquet",
+            "part-0000.parquet",
+            "a_0-1-2_2026_9.parquet",
+        ] {
+            assert_eq!(BaseFileName::parse(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Instant times: texts of digits, compared as text (`HoodieInstantTimeGenerator`, `HoodieSqlCommonUtils.formatQueryInstant`).
+//!
+//! | form | meaning |
+//! |---|---|
+//! | `yyyyMMddHHmmss` | seconds, Hudi before 0.10 |
+//! | `yyyyMMddHHmmssSSS` | milliseconds |
+//! | longer | actions of the metadata table |
+//! | `yyyy-MM-dd`, `yyyy-MM-dd HH:mm:ss[.SSS]` | what a user may ask with |
+
+use crate::error::{Error, Result};
+
+/// The instant that a query names, in the timeline's form. Digits are taken as they are; a date is its midnight; a time
+/// without milliseconds means the whole of that second, as Hudi has it. Anything else is
+/// [`crate::Kind::InvalidArgument`].
+pub fn of_query(text: &str) -> Result<String> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(text.to_owned());
+    }
+    let pattern = "dddd-dd-dd dd:dd:dd.ddd";
+    let shaped = text.len() <= pattern.len()
+        && text.bytes().zip(pattern.bytes()).all(|(byte, form)| match form {
+            b'd' => byte.is_ascii_digit(),
+            b' ' => byte == b' ' || byte == b'T',
+            other => byte == other,
+        });
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    match (shaped, text.len()) {
+        (true, 10) => Ok(digits + "000000000"),
+        (true, 19) => Ok(digits + "999"),
+        (true, 23) => Ok(digits),
+        _ => Err(Error::invalid_argument(format!(
+            "{text:?} is no instant: give one from the timeline (yyyyMMddHHmmssSSS), yyyy-MM-dd or yyyy-MM-dd HH:mm:ss[.SSS]"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_of_a_query_instant() {
+        for (text, instant) in [
+            ("20240102030405", "20240102030405"),
+            ("20240102030405678", "20240102030405678"),
+            ("2024-01-02", "20240102000000000"),
+            ("2024-01-02 03:04:05", "20240102030405999"),
+            ("2024-01-02T03:04:05.678", "20240102030405678"),
+            ("000", "000"),
+        ] {
+            assert_eq!(of_query(text).unwrap(), instant);
+        }
+        for wrong in ["", "yesterday", "2024-1-2", "2024-01-02 03:04", "2024/01/02", "2024-01-02 03:04:05.6789"] {
+            assert_eq!(of_query(wrong).unwrap_err().kind(), crate::Kind::InvalidArgument, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Log file names: `.<fileId>_<instant>.log.<version>[_<writeToken>][.cdc]` (`FSUtils.LOG_FILE_PATTERN`).
+//!
+//! The instant is the base instant of the file slice up to table version 7, the writing delta commit's from 8 on.
+//! Releases before 1.1 split a file id that holds `_` or `.` at the last underscore; such names are still taken here.
+
+use std::cmp::Ordering;
+
+/// What a log file's name says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LogFileName {
+    /// The whole name.
+    pub name: String,
+    /// The file group.
+    pub file_id: String,
+    /// Base instant or delta commit, by table version.
+    pub instant: String,
+    /// `log`, or `archive` on the old archived timeline.
+    pub extension: String,
+    /// Counts from 1 and rolls over.
+    pub version: i64,
+    /// `task-stage-attempt`; none in very old names.
+    pub write_token: Option<String>,
+    /// Whether it is a supplemental change log, never merged.
+    pub cdc: bool,
+}
+
+impl LogFileName {
+    /// Parses a name; `None` where it is not a log file's.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let body = name.strip_prefix('.')?;
+        let (body, cdc) = match body.strip_suffix(".cdc") {
+            Some(body) => (body, true),
+            None => (body, false),
+        };
+        let (head, extension, tail) = [".log.", ".archive."].iter().find_map(|mark| {
+            let (head, tail) = body.rsplit_once(mark)?;
+            Some((head, mark.trim_matches('.'), tail))
+        })?;
+        let (version, write_token) = match tail.split_once('_') {
+            Some((version, token)) => (version, Some(token)),
+            None => (tail, None),
+        };
+        if !is_number(version) || write_token.is_some_and(|token| !is_token(token)) || cdc && write_token.is_none() {
+            return None;
+        }
+        let (file_id, instant) = head.rsplit_once('_')?;
+        if file_id.is_empty() {
+            return None;
+        }
+        Some(Self {
+            name: name.to_owned(),
+            file_id: file_id.to_owned(),
+            instant: instant.to_owned(),
+            extension: extension.to_owned(),
+            version: version.parse().ok()?,
+            write_token: write_token.map(str::to_owned),
+            cdc,
+        })
+    }
+
+    /// The order of log files in a slice, oldest first (`HoodieLogFile.LogFileComparator`): instant, version as a number,
+    /// write token as text with none first, then `.cdc` after its data file.
+    #[must_use]
+    pub fn slice_order(&self, other: &Self) -> Ordering {
+        let one = (&self.instant, self.version, &self.write_token, self.cdc);
+        one.cmp(&(&other.instant, other.version, &other.write_token, other.cdc))
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_token(text: &str) -> bool {
+    let mut parts = text.split('-');
+    parts.by_ref().take(3).filter(|part| is_number(part)).count() == 3 && parts.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str) -> LogFileName {
+        LogFileName::parse(name).unwrap()
+    }
+
+    #[test]
+    fn every_generation_of_names() {
+        let name = parse(".afb7-0_20261121022548701.log.1_0-45-49");
+        assert_eq!((name.file_id.as_str(), name.instant.as_str(), name.version), ("afb7-0", "20261121022548701", 1));
+        assert_eq!(name.write_token.as_deref(), Some("0-45-49"));
+        assert!(parse(".afb7-0_2026.log.1_0-45-49.cdc").cdc);
+        assert_eq!(parse(".f_2026.log.3").write_token, None);
+        assert_eq!(parse(".commits_.archive.7_1-0-1").extension, "archive");
+        assert_eq!(parse(".a_b.c_2020.log.1_1-0-1").file_id, "a_b.c");
+    }
+
+    #[test]
+    fn other_files_are_not_logs() {
+        for name in [
+            "..f_2026.log.1_0-1-2.crc",
+            ".f_2026.log.1_0-1-2.crc",
+            "f_0-1-2_2026.parquet",
+            ".hoodie_partition_metadata",
+            ".f_2026.log.x_0-1-2",
+            ".f_2026.log.1_0-1",
+            ".f_2026.log.1_0-1-2-3",
+            ".f2026.log.1_0-1-2",
+            ".f_2026.log.1_0-1-2.tmp",
+            ".f_1.log.99999999999999999999",
+        ] {
+            assert_eq!(LogFileName::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn order_is_instant_version_token_suffix() {
+        let ascending = [
+            ".f_1.log.1",
+            ".f_1.log.1_10-1-1",
+            ".f_1.log.1_9-1-1",
+            ".f_1.log.1_9-1-1.cdc",
+            ".f_1.log.2_0-0-0",
+            ".f_1.log.10_0-0-0",
+            ".f_2.log.1_0-0-0",
+        ];
+        let mut names: Vec<_> = ascending.iter().rev().map(|name| parse(name)).collect();
+        names.sort_by(LogFileName::slice_order);
+        assert_eq!(names.iter().map(|name| name.name.as_str()).collect::<Vec<_>>(), ascending);
+    }
+}

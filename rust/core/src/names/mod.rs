@@ -1,0 +1,9 @@
+//! Names: what file names, instants and column names say. Pure text, no storage.
+
+pub mod base_file_name;
+pub mod instant_time;
+pub mod log_file_name;
+pub mod meta_columns;
+
+pub use base_file_name::BaseFileName;
+pub use log_file_name::LogFileName;

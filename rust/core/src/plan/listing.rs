@@ -1,0 +1,127 @@
+//! The partitions of a table and their files, from storage (`FileSystemBackedTableMetadata`).
+//!
+//! A folder that holds `.hoodie_partition_metadata` (or the same with a base file's extension) is a partition, and is not
+//! descended into; the table's root is one where the table is not partitioned. `.hoodie` is no data.
+
+use crate::error::{Error, Result};
+use crate::file_group::PartitionFiles;
+use crate::storage::{Entry, FileStatus, Place};
+
+const MARKER: &str = ".hoodie_partition_metadata";
+const TABLE_FOLDER: &str = ".hoodie";
+
+/// All partitions with their data files, sorted by path.
+///
+/// # Errors
+/// `InvalidTable` where a folder holds data files and no marker; `Io` where a folder cannot be listed.
+pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
+    let mut partitions = Vec::new();
+    let mut folders = vec![String::new()];
+    while let Some(folder) = folders.pop() {
+        // A folder can go between two listings: a clean drops empty partitions.
+        let Some(entries) = place.list(&folder)? else { continue };
+        let (files, below) = split(entries);
+        let listed = PartitionFiles::of(&folder, &files);
+        if files.iter().any(is_marker) {
+            partitions.push(listed);
+            continue;
+        }
+        if let Some(stray) = first_name(&listed) {
+            let message = format!(
+                "{stray} lies in a folder without {MARKER}, which Hudi takes for no partition; the table was copied without its hidden files, or the file is not the table's"
+            );
+            return Err(Error::invalid_table(message).in_file(place.full_path(&folder)));
+        }
+        folders.extend(below.into_iter().map(|name| joined(&folder, &name)).filter(|path| path != TABLE_FOLDER));
+    }
+    partitions.sort_by(|one, other| one.partition.cmp(&other.partition));
+    Ok(partitions)
+}
+
+/// The paths of all partitions, sorted; `""` is the root.
+///
+/// # Errors
+/// As for [`list_table`].
+pub fn partitions(place: &dyn Place) -> Result<Vec<String>> {
+    Ok(list_table(place)?.into_iter().map(|files| files.partition).collect())
+}
+
+/// The data files of one partition; none where there is no such folder.
+///
+/// # Errors
+/// `Io` where the folder cannot be listed.
+pub fn files_of(place: &dyn Place, partition: &str) -> Result<PartitionFiles> {
+    let (files, _) = split(place.list(partition)?.unwrap_or_default());
+    Ok(PartitionFiles::of(partition, &files))
+}
+
+fn split(entries: Vec<Entry>) -> (Vec<FileStatus>, Vec<String>) {
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    for entry in entries {
+        match entry {
+            Entry::File(status) => files.push(status),
+            Entry::Folder(name) => folders.push(name),
+        }
+    }
+    (files, folders)
+}
+
+fn is_marker(status: &FileStatus) -> bool {
+    status.name.strip_prefix(MARKER).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+fn first_name(files: &PartitionFiles) -> Option<&str> {
+    let base = files.base_files.first().map(|base| base.name.name.as_str());
+    base.or(files.log_files.first().map(|log| log.name.name.as_str()))
+}
+
+fn joined(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::memory_place::MemoryPlace;
+
+    fn place(paths: &[&str]) -> std::sync::Arc<dyn Place> {
+        MemoryPlace::new(paths.iter().map(|path| (*path, b"".as_slice())))
+    }
+
+    const BASE: &str = "f-0_0-1-2_20240101000000000.parquet";
+    const LOG: &str = ".f-0_20240101000000000.log.1_0-1-2";
+
+    #[test]
+    fn partitions_are_the_folders_with_a_marker() {
+        let place = place(&[
+            ".hoodie/hoodie.properties",
+            ".hoodie/metadata/files/.hoodie_partition_metadata",
+            "2024/01/02/.hoodie_partition_metadata",
+            &format!("2024/01/02/{BASE}"),
+            &format!("2024/01/02/.{BASE}.crc"),
+            &format!("2024/01/02/{LOG}"),
+            &format!("2024/01/02/below/{BASE}"),
+            "a b=é z/.hoodie_partition_metadata.parquet",
+            "empty/of data/_SUCCESS",
+        ]);
+        let listed = list_table(&*place).unwrap();
+        assert_eq!(partitions(&*place).unwrap(), ["2024/01/02", "a b=é z"]);
+        assert_eq!((listed[0].base_files.len(), listed[0].log_files.len()), (1, 1));
+        assert!(listed[1].is_empty());
+        assert_eq!(files_of(&*place, "2024/01/02").unwrap(), listed[0]);
+        assert!(files_of(&*place, "none").unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_root_is_the_partition_of_a_table_without() {
+        let listed = list_table(&*place(&[".hoodie/x", ".hoodie_partition_metadata", BASE])).unwrap();
+        assert_eq!((listed.len(), listed[0].partition.as_str(), listed[0].base_files.len()), (1, "", 1));
+    }
+
+    #[test]
+    fn data_without_a_marker_is_not_passed_over() {
+        let error = list_table(&*place(&[".hoodie/x", &format!("p=1/{BASE}")])).unwrap_err();
+        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+        assert!(error.to_string().contains("p=1") && error.to_string().contains(MARKER), "{error}");
+    }
+}

@@ -1,0 +1,89 @@
+//! Splits: the parts of a planned query, each complete in itself. They travel as text to other processes and read
+//! themselves there.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+
+use crate::avro::{self, Types};
+use crate::config::{MergeConfig, ReadOptions};
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+use crate::filter::Filter;
+use crate::storage::StorageOptions;
+use crate::timeline::InstantFilter;
+
+/// Changes when a split of one release could not be read by another.
+const FORM: u32 = 1;
+
+/// What all splits of a query share.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Query {
+    /// The table's URI.
+    pub uri: String,
+    /// How to reach it.
+    pub storage: StorageOptions,
+    /// The table's Avro schema as of the query, as JSON.
+    pub schema: String,
+    /// Whether the files hold the meta columns.
+    pub populate_meta_fields: bool,
+    /// The table's merge rules.
+    pub merge: MergeConfig,
+    /// Whether uncommitted data lies inside shared log files and is told by block (table version 7 and below).
+    pub commits_by_block: bool,
+    /// Which instants count.
+    pub instants: InstantFilter,
+    /// The columns asked for, in order.
+    pub columns: Vec<String>,
+    /// Rows asked for.
+    pub filter: Filter,
+    /// How to read.
+    pub options: ReadOptions,
+}
+
+/// One file slice of a query.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Split {
+    /// What to do.
+    pub query: Arc<Query>,
+    /// With what.
+    pub slice: FileSlice,
+}
+
+impl Split {
+    /// The schema of the batches it gives.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let types = avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?;
+        let columns = self.query.columns.iter().map(|name| types.index_of(name)).collect::<Result<Vec<_>, _>>();
+        let projected = columns.and_then(|columns| types.project(&columns));
+        let schema = projected.map_err(|error| Error::invalid_argument("a split's columns").caused_by(error))?;
+        Ok(Arc::new(schema))
+    }
+
+    /// The split as bytes, for [`Split::from_bytes`] in another process.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(&(FORM, self))
+            .map_err(|error| Error::invalid_argument("a split could not be written").caused_by(error))
+    }
+
+    /// Reads what [`Split::to_bytes`] gave; [`crate::Kind::InvalidArgument`] for anything else, splits of releases with
+    /// another form included.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let unread = |error| Error::invalid_argument("not a split of this release of mortice").caused_by(error);
+        let (form, _): (u32, IgnoredAny) = serde_json::from_slice(bytes).map_err(unread)?;
+        if form != FORM {
+            let message = format!("a split of form {form}; this release of mortice reads form {FORM}");
+            return Err(Error::invalid_argument(message));
+        }
+        let (_, split): (u32, Self) = serde_json::from_slice(bytes).map_err(unread)?;
+        Ok(split)
+    }
+
+    /// Bytes of the slice's files.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.slice.total_len()
+    }
+}

@@ -1,0 +1,76 @@
+//! The blocks of a file slice that count: all log files framed, damage reported, the scan's rules applied.
+
+use std::sync::Arc;
+
+use super::report::{Corrupt, SharedReport};
+use crate::config::OnCorrupt;
+use crate::error::{Error, Kind, Result};
+use crate::log::{BlockKind, BlockRef, Forward, ScanRules, ValidBlocks};
+use crate::plan::Split;
+use crate::storage::{Place, Prefix, Source};
+use crate::timeline::InstantFilter;
+
+/// The open log files of a slice, and the blocks that count, oldest first.
+pub(super) struct LogBlocks {
+    pub(super) files: Vec<Arc<dyn Source>>,
+    pub(super) blocks: Vec<BlockRef>,
+}
+
+/// Frames all log files of a split. Nothing of the blocks' contents is read.
+pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
+    let rules = Rules { instants: &split.query.instants, by_block: split.query.commits_by_block };
+    let mut files: Vec<Arc<dyn Source>> = Vec::new();
+    let mut valid = ValidBlocks::default();
+    for (ordinal, log) in split.slice.log_files.iter().enumerate() {
+        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_planned(place, &log.path)?, log.len)?);
+        for block in Forward::new(Arc::clone(&source)) {
+            let block = block?;
+            note(&block, source.path(), split.query.options.on_corrupt, report)?;
+            valid.add(ordinal, block, &rules).map_err(|error| error.in_file(source.path()))?;
+        }
+        files.push(source);
+    }
+    let mut told = report.edit();
+    told.files += files.len() as u64;
+    told.rolled_back += valid.rolled_back;
+    told.uncommitted += valid.uncommitted;
+    drop(told);
+    Ok(LogBlocks { files, blocks: valid.finish() })
+}
+
+/// Opens a file of a plan; one that has gone since is [`Kind::FileCleaned`].
+pub(super) fn open_planned(place: &dyn Place, path: &str) -> Result<Arc<dyn Source>> {
+    place.open(path).map_err(|error| {
+        if error.kind() != Kind::NotFound {
+            return error;
+        }
+        let message = "the file has gone since the query was planned (a cleaner, or a rollback); plan the query again";
+        Error::new(Kind::FileCleaned, message).in_file(place.full_path(path))
+    })
+}
+
+fn note(block: &crate::log::Block, path: &str, on_corrupt: OnCorrupt, report: &SharedReport) -> Result<()> {
+    let mut told = report.edit();
+    *told.blocks.entry(block.type_name().into_owned()).or_default() += 1;
+    let BlockKind::Corrupt(damage) = &block.kind else { return Ok(()) };
+    if on_corrupt == OnCorrupt::Raise {
+        return Err(Error::corrupt(damage.reason.clone()).at_offset(damage.offset).in_block(block.index).in_file(path));
+    }
+    told.corrupt.push(Corrupt { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
+    Ok(())
+}
+
+struct Rules<'a> {
+    instants: &'a InstantFilter,
+    by_block: bool,
+}
+
+impl ScanRules for Rules<'_> {
+    fn is_visible(&self, instant: &str) -> bool {
+        instant <= self.instants.latest.as_str()
+    }
+
+    fn is_committed(&self, instant: &str) -> bool {
+        !self.by_block || self.instants.is_committed(instant)
+    }
+}

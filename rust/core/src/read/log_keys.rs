@@ -1,0 +1,212 @@
+//! What the merge needs to know of each log record, and nothing else: where its key lies, what it is ordered by, whether
+//! it is a delete. Unwanted columns are stepped over, not decoded.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, TimeUnit};
+
+use crate::avro::{self, Want};
+use crate::config::{MergeConfig, MergeMode};
+use crate::error::{Error, Result};
+use crate::log::content::delete::{DECIMAL_SCALE, Deleted, Ordering};
+use crate::merge::{DeleteMarkers, OrderingColumn, Rules};
+use crate::names::meta_columns;
+
+/// The columns that tell of a record, by the table's schema and merge rules.
+#[derive(Debug, Clone)]
+pub(super) struct KeyColumns {
+    /// The record key.
+    pub(super) key: String,
+    /// The ordering field and its Arrow type; none in commit-time ordering.
+    pub(super) ordering: Option<(String, DataType)>,
+    is_deleted: Option<String>,
+    operation: Option<String>,
+    delete_field: Option<(String, String)>,
+    /// Whether the ordering field counts milliseconds in Avro.
+    millis: bool,
+}
+
+/// Keys, ordering and deletes of records of a data block.
+pub(super) struct KeyBatch {
+    pub(super) keys: UInt64Array,
+    pub(super) ordering: OrderingColumn,
+    pub(super) markers: DeleteMarkers,
+}
+
+impl KeyColumns {
+    /// Of a table. [`crate::Kind::Unsupported`], by name, for what this release cannot merge.
+    pub(super) fn of(
+        table: &avro::Schema,
+        types: &arrow_schema::Schema,
+        merge: &MergeConfig,
+        meta: bool,
+    ) -> Result<Self> {
+        if !meta {
+            return Err(Error::unsupported(
+                "merging a table without meta columns (hoodie.populate.meta.fields=false); its read-optimized view can be read",
+            ));
+        }
+        let ordering = match merge.ordering_fields.as_slice() {
+            [] => None,
+            [one] => Some((one.clone(), type_of(types, one)?)),
+            more => {
+                let message = format!("several ordering fields ({}); this release merges by one", more.join(", "));
+                return Err(Error::unsupported(message));
+            }
+        };
+        let there = |name: &str| table.field(name).map(|_| name.to_owned());
+        let millis = ordering.as_ref().and_then(|(name, _)| table.field(name)).is_some_and(|field| {
+            matches!(field.ty.non_null(), avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis)
+        });
+        Ok(Self {
+            key: meta_columns::RECORD_KEY.to_owned(),
+            ordering,
+            is_deleted: there(meta_columns::IS_DELETED),
+            operation: there(meta_columns::OPERATION),
+            delete_field: merge
+                .delete_marker
+                .as_ref()
+                .filter(|delete| table.field(&delete.field).is_some())
+                .map(|delete| (delete.field.clone(), delete.marker.clone())),
+            millis,
+        })
+    }
+
+    /// The rules of the merge.
+    pub(super) fn rules(&self, merge: &MergeConfig) -> Rules {
+        if merge.mode == MergeMode::CommitTime {
+            return Rules::CommitTime;
+        }
+        let int_ordering = self.ordering.as_ref().is_some_and(|(_, kind)| *kind == DataType::Int32);
+        Rules::EventTime { int_ordering }
+    }
+
+    /// Columns that base rows must bring to be merged.
+    pub(super) fn of_base(&self) -> Vec<String> {
+        std::iter::once(self.key.clone()).chain(self.ordering.iter().map(|(name, _)| name.clone())).collect()
+    }
+
+    /// What to decode of a data block, in the order that [`KeyColumns::batch`] takes it.
+    pub(super) fn wants(&self) -> Vec<Want> {
+        let mut wants = vec![Want::Place(self.key.clone())];
+        wants.extend(self.ordering.iter().map(|(name, _)| Want::Value(name.clone())));
+        wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
+        wants.extend(self.operation.iter().cloned().map(Want::Value));
+        wants.extend(self.delete_field.iter().map(|(name, _)| Want::Value(name.clone())));
+        wants
+    }
+
+    /// The decoded columns, by what they mean.
+    pub(super) fn batch(&self, decoded: &RecordBatch) -> Result<KeyBatch> {
+        let mut columns = decoded.columns().iter().cloned();
+        let mut next = || columns.next().ok_or_else(|| Error::invalid_table("a key column is missing"));
+        let keys = next()?.as_primitive::<UInt64Type>().clone();
+        let ordering = match &self.ordering {
+            Some(_) => OrderingColumn::of(&next()?)?,
+            None => OrderingColumn::Unordered,
+        };
+        let mut when = |there: bool| -> Result<Option<ArrayRef>> { if there { next().map(Some) } else { Ok(None) } };
+        let markers = DeleteMarkers {
+            is_deleted: when(self.is_deleted.is_some())?,
+            operation: when(self.operation.is_some())?,
+            field: when(self.delete_field.is_some())?.zip(self.delete_field.as_ref().map(|(_, marker)| marker.clone())),
+        };
+        Ok(KeyBatch { keys, ordering, markers })
+    }
+
+    /// The keys of a delete block.
+    pub(super) fn deleted_keys(&self, all: &[Deleted]) -> UInt64Array {
+        all.iter()
+            .map(|one| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start)))
+            .collect()
+    }
+
+    /// The ordering values of a delete block, as values of the table's ordering column. A value of another class than
+    /// the column's cannot be compared: Hudi lets such a delete win, and so it counts as unordered here.
+    pub(super) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
+        let Some((_, kind)) = &self.ordering else { return Ok(OrderingColumn::Unordered) };
+        let orderings = all.iter().map(|one| &one.ordering);
+        Ok(match kind {
+            DataType::Utf8 => text_column(orderings, content)?,
+            DataType::Decimal128(_, scale) => wide_column(orderings.map(|one| decimal(one, *scale)).collect()),
+            other => fixed_column(orderings.map(|one| self.fixed(one, other)).collect()),
+        })
+    }
+
+    fn fixed(&self, value: &Ordering, kind: &DataType) -> Option<i64> {
+        match (value, kind) {
+            (Ordering::Int(0), DataType::Int32) => Some(0),
+            // Hudi writes the `Integer` 0 for deletes without an ordering value, whatever the column's type.
+            (Ordering::Int(0), _) => None,
+            (Ordering::Int(value) | Ordering::Date(value), DataType::Int32 | DataType::Date32) => {
+                Some(i64::from(*value))
+            }
+            (Ordering::Int(value), DataType::Int64) => Some(i64::from(*value)),
+            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => {
+                Some(crate::merge::double_order(f64::from(*value)))
+            }
+            (Ordering::Long(value), DataType::Int64) => Some(*value),
+            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => {
+                value.checked_mul(1000)
+            }
+            (Ordering::Long(value) | Ordering::TimestampMicros(value), DataType::Timestamp(..)) => Some(*value),
+            (Ordering::Float(value), DataType::Float32) => Some(crate::merge::double_order(f64::from(*value))),
+            // A float column that became a double one: by its decimal text, as Hudi widens floats.
+            (Ordering::Float(value), DataType::Float64) => {
+                value.to_string().parse().ok().map(crate::merge::double_order)
+            }
+            (Ordering::Double(value), DataType::Float64) => Some(crate::merge::double_order(*value)),
+            (Ordering::Boolean(value), DataType::Boolean) => Some(i64::from(*value)),
+            (Ordering::TimeMicros(value), DataType::Int64) => Some(*value),
+            _ => None,
+        }
+    }
+}
+
+fn type_of(types: &arrow_schema::Schema, name: &str) -> Result<DataType> {
+    if let Some((_, field)) = types.fields().find(name) {
+        return Ok(field.data_type().clone());
+    }
+    let why =
+        if name.contains('.') { "is nested; this release merges by top-level fields" } else { "is not in its schema" };
+    Err(Error::unsupported(format!("the table's ordering field {name:?} {why}")))
+}
+
+fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
+    let Ordering::Decimal(unscaled) = value else { return None };
+    let shift = u32::from(DECIMAL_SCALE.abs_diff(scale));
+    let factor = 10_i128.checked_pow(shift)?;
+    if scale >= DECIMAL_SCALE { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
+}
+
+fn nulls_of<T>(values: &[Option<T>]) -> Option<NullBuffer> {
+    values.iter().any(Option::is_none).then(|| values.iter().map(Option::is_some).collect::<Vec<_>>().into())
+}
+
+fn fixed_column(values: Vec<Option<i64>>) -> OrderingColumn {
+    let nulls = nulls_of(&values);
+    OrderingColumn::Fixed(values.into_iter().map(Option::unwrap_or_default).collect(), nulls)
+}
+
+fn wide_column(values: Vec<Option<i128>>) -> OrderingColumn {
+    let nulls = nulls_of(&values);
+    OrderingColumn::Wide(values.into_iter().map(Option::unwrap_or_default).collect(), nulls)
+}
+
+fn text_column<'a>(values: impl Iterator<Item = &'a Ordering>, content: &[u8]) -> Result<OrderingColumn> {
+    let texts = values.map(|value| match value {
+        Ordering::Text(at) => {
+            let bytes = content.get(at.start as usize..at.end as usize).unwrap_or_default();
+            let text = std::str::from_utf8(bytes).map_err(|error| {
+                Error::corrupt("the ordering value of a deleted key is not UTF-8")
+                    .at_offset(u64::from(at.start))
+                    .caused_by(error)
+            })?;
+            Ok(Some(text))
+        }
+        _ => Ok(None),
+    });
+    Ok(OrderingColumn::Text(texts.collect::<Result<_>>()?))
+}

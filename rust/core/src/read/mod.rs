@@ -1,0 +1,23 @@
+//! Reading: a split becomes a stream of record batches.
+//!
+//! | file | job |
+//! |---|---|
+//! | `projection` | which columns are delivered, carried and probed |
+//! | `log_blocks` | the blocks of a slice that count |
+//! | `log_keys` | keys, ordering values and delete marks of a block |
+//! | `log_records` | the only meeting of log and merge: the merger fed, winners fetched |
+//! | `file_slice` | one split, read |
+//! | `pool` | several splits, read at once |
+//! | `report` | what a read has met |
+
+mod file_slice;
+mod log_blocks;
+mod log_keys;
+mod log_records;
+mod pool;
+mod projection;
+mod report;
+
+pub use file_slice::SplitReader;
+pub use pool::Stream;
+pub use report::{Corrupt, Report, SharedReport};

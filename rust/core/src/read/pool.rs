@@ -1,0 +1,219 @@
+//! Several splits read at once, their batches given in the splits' order.
+//!
+//! Threads start with the first batch asked for, belong to the stream, and are joined when it is dropped: none is left
+//! behind in a process that may fork. Each split has a queue of a few batches, so that memory is bounded and a consumer
+//! that stops early stops the readers. A stream that was begun before a fork refuses to go on in the child.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::file_slice::SplitReader;
+use super::report::{Report, SharedReport};
+use crate::error::{Error, Kind, Result};
+use crate::plan::Split;
+
+/// Batches that a split's reader may be ahead of the consumer.
+const AHEAD: usize = 2;
+
+/// Record batches of splits. After an error there is nothing more.
+pub struct Stream {
+    schema: SchemaRef,
+    report: SharedReport,
+    splits: VecDeque<Split>,
+    threads: usize,
+    /// Rows still to be left out, for a reader that goes on where another stopped.
+    skip: u64,
+    state: State,
+}
+
+enum State {
+    Idle,
+    Inline(Box<SplitReader>),
+    Pooled(Pool),
+    Done,
+}
+
+impl Stream {
+    /// Batches of `schema` from all splits, read by up to `threads` threads; with one, in the caller's own.
+    #[must_use]
+    pub fn new(schema: SchemaRef, splits: Vec<Split>, threads: usize) -> Self {
+        let threads = threads.clamp(1, splits.len().max(1));
+        Self { schema, report: SharedReport::default(), splits: splits.into(), threads, skip: 0, state: State::Idle }
+    }
+
+    /// The batches of one split, in the caller's own thread, without its first `start_row` rows.
+    pub fn of_split(split: Split, start_row: u64) -> Result<Self> {
+        let schema = SplitReader::new(split.clone(), SharedReport::default())?.schema();
+        let mut stream = Self::new(schema, vec![split], 1);
+        stream.skip = start_row;
+        Ok(stream)
+    }
+
+    /// The schema of every batch.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// What has been read so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.report.snapshot()
+    }
+
+    /// Stops reading; threads are joined.
+    pub fn close(&mut self) {
+        self.splits.clear();
+        self.state = State::Done;
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            match &mut self.state {
+                State::Idle if self.threads > 1 => {
+                    let splits = std::mem::take(&mut self.splits);
+                    self.state = State::Pooled(Pool::start(splits, self.threads, &self.report)?);
+                }
+                State::Idle => match self.splits.pop_front() {
+                    Some(split) => {
+                        self.state = State::Inline(Box::new(SplitReader::new(split, self.report.clone())?));
+                    }
+                    None => return Ok(None),
+                },
+                State::Inline(reader) => match reader.next() {
+                    Some(batch) => return batch.map(Some),
+                    None => self.state = State::Idle,
+                },
+                State::Pooled(pool) => return pool.next_batch(),
+                State::Done => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let step = self.step().transpose();
+            let Some(Ok(batch)) = &step else {
+                self.close();
+                return step;
+            };
+            if self.skip == 0 {
+                return step;
+            }
+            let rows = batch.num_rows();
+            let left_out = usize::try_from(self.skip).unwrap_or(usize::MAX).min(rows);
+            self.skip -= left_out as u64;
+            if left_out < rows {
+                return Some(Ok(batch.slice(left_out, rows - left_out)));
+            }
+        }
+    }
+}
+
+/// What a reader sends: an end is said, so that a reader that died is not taken for one that is done.
+enum Message {
+    Batch(RecordBatch),
+    Failed(Error),
+    End,
+}
+
+type Work = Arc<Mutex<VecDeque<(Split, SyncSender<Message>)>>>;
+
+struct Pool {
+    queues: VecDeque<Receiver<Message>>,
+    threads: Vec<JoinHandle<()>>,
+    process: u32,
+}
+
+impl Pool {
+    fn start(splits: VecDeque<Split>, threads: usize, report: &SharedReport) -> Result<Self> {
+        let (mut queues, mut work) = (VecDeque::new(), VecDeque::new());
+        for split in splits {
+            let (sender, receiver) = sync_channel(AHEAD);
+            queues.push_back(receiver);
+            work.push_back((split, sender));
+        }
+        let work: Work = Arc::new(Mutex::new(work));
+        let mut pool = Self { queues, threads: Vec::new(), process: std::process::id() };
+        for ordinal in 0..threads {
+            let (work, report) = (Arc::clone(&work), report.clone());
+            let thread = std::thread::Builder::new().name(format!("mortice-read-{ordinal}"));
+            match thread.spawn(move || read_splits(&work, &report)) {
+                Ok(thread) => pool.threads.push(thread),
+                // Fewer threads than wished for read all the same; without any there is nobody to wait for.
+                Err(_) if ordinal > 0 => break,
+                Err(error) => return Err(Error::io("could not start a reader thread", error)),
+            }
+        }
+        Ok(pool)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.process != std::process::id() {
+            return Err(Error::invalid_argument("a stream cannot be read on in a forked child; read the scan again"));
+        }
+        while let Some(queue) = self.queues.front() {
+            match queue.recv() {
+                Ok(Message::Batch(batch)) => return Ok(Some(batch)),
+                Ok(Message::Failed(error)) => return Err(error),
+                Ok(Message::End) => {
+                    self.queues.pop_front();
+                }
+                Err(_) => return Err(Error::new(Kind::Io, "a reader thread ended before its split did")),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Readers that wait for room in a queue find it gone, and end.
+        self.queues.clear();
+        for thread in std::mem::take(&mut self.threads) {
+            if self.process == std::process::id() {
+                let _ = thread.join();
+            } else {
+                // In a forked child the thread does not exist; waiting for it would never end.
+                std::mem::forget(thread);
+            }
+        }
+    }
+}
+
+fn read_splits(work: &Work, report: &SharedReport) {
+    loop {
+        let next = work.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some((split, queue)) = next else { return };
+        if !read_split(split, &queue, report) {
+            return;
+        }
+    }
+}
+
+/// Whether there is still somebody to read for.
+fn read_split(split: Split, queue: &SyncSender<Message>, report: &SharedReport) -> bool {
+    let reader = match SplitReader::new(split, report.clone()) {
+        Ok(reader) => reader,
+        Err(error) => return queue.send(Message::Failed(error)).is_ok(),
+    };
+    for batch in reader {
+        let message = match batch {
+            Ok(batch) => Message::Batch(batch),
+            Err(error) => Message::Failed(error),
+        };
+        if queue.send(message).is_err() {
+            return false;
+        }
+    }
+    queue.send(Message::End).is_ok()
+}

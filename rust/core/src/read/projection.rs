@@ -1,0 +1,73 @@
+//! Which columns a read delivers, which it carries for the filter, and which it needs to merge.
+//!
+//! | schema | columns |
+//! |---|---|
+//! | `output` | what the caller asked for, in that order |
+//! | `carried` | those, then what the filter needs |
+//! | `base` | those, then the record key and the ordering field, unless there already |
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::error::{Error, Result};
+use crate::filter::{BoundFilter, Filter};
+
+/// The columns of a read.
+#[derive(Debug)]
+pub(super) struct Projection {
+    pub(super) output: SchemaRef,
+    pub(super) carried: SchemaRef,
+    pub(super) base: SchemaRef,
+    filter: BoundFilter,
+    filtering: bool,
+}
+
+impl Projection {
+    /// `merge_columns` are the columns of base rows that merging needs; none where nothing is merged.
+    pub(super) fn new(table: &Schema, columns: &[String], filter: &Filter, merge_columns: &[String]) -> Result<Self> {
+        let filter_columns: Vec<String> = filter.columns().into_iter().map(Into::into).collect();
+        let output = select(table, columns, &[])?;
+        let carried = select(table, columns, &filter_columns)?;
+        let carried_names: Vec<String> = carried.fields().iter().map(|field| field.name().clone()).collect();
+        let base = select(table, &carried_names, merge_columns)?;
+        let filter = BoundFilter::bind(filter, &carried)?;
+        Ok(Self { output, carried, base, filter, filtering: !filter_columns.is_empty() })
+    }
+
+    /// The carried columns of a base batch.
+    pub(super) fn carried_of(&self, base: &RecordBatch) -> Result<RecordBatch> {
+        first_columns(base, &self.carried)
+    }
+
+    /// The rows that pass the filter, with the columns that the caller asked for.
+    pub(super) fn deliver(&self, carried: &RecordBatch) -> Result<RecordBatch> {
+        if self.filtering { first_columns(&self.filter.apply(carried)?, &self.output) } else { Ok(carried.clone()) }
+    }
+}
+
+/// The named columns and then those of `more` that are not among them.
+fn select(table: &Schema, names: &[String], more: &[String]) -> Result<SchemaRef> {
+    let more = more
+        .iter()
+        .enumerate()
+        .filter(|(index, name)| !names.contains(name) && !more.iter().take(*index).any(|earlier| earlier == *name));
+    let fields = names
+        .iter()
+        .chain(more.map(|(_, name)| name))
+        .map(|name| match table.fields().find(name) {
+            Some((_, field)) => Ok(Arc::clone(field)),
+            None => Err(Error::invalid_argument(format!("no column {name:?} in the table"))),
+        })
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Arc::new(Schema::new(fields)))
+}
+
+/// The leading columns of a batch, as many as `schema` has.
+fn first_columns(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+    let columns = batch.columns().iter().take(schema.fields().len()).cloned().collect();
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
+        .map_err(|error| Error::invalid_table("columns of other types than the table's").caused_by(error))
+}

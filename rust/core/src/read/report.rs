@@ -1,0 +1,56 @@
+//! What a read has met: files, blocks by kind, damage, and how many records came out.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A stretch of a log file that was passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Corrupt {
+    /// The log file.
+    pub file: String,
+    /// Where the block begins.
+    pub offset: u64,
+    /// What was expected and what was found.
+    pub reason: String,
+}
+
+/// Counts of a read, of one split or of many.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Base and log files opened.
+    pub files: u64,
+    /// Log blocks framed, by Hudi's name of their type.
+    pub blocks: BTreeMap<String, u64>,
+    /// Damaged stretches.
+    pub corrupt: Vec<Corrupt>,
+    /// Blocks undone by rollbacks.
+    pub rolled_back: u64,
+    /// Blocks of instants that did not complete.
+    pub uncommitted: u64,
+    /// Log records (rows and deletes) whose keys were read.
+    pub records_read: u64,
+    /// Log rows that were decoded, because they won.
+    pub records_won: u64,
+    /// Base rows read.
+    pub base_rows: u64,
+    /// Rows delivered.
+    pub rows: u64,
+}
+
+/// A report that several readers write to.
+#[derive(Debug, Clone, Default)]
+pub struct SharedReport(Arc<Mutex<Report>>);
+
+impl SharedReport {
+    /// The report, to write to.
+    pub fn edit(&self) -> MutexGuard<'_, Report> {
+        // A panic elsewhere cannot leave counts that would be unsafe to read.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The report as it stands.
+    #[must_use]
+    pub fn snapshot(&self) -> Report {
+        self.edit().clone()
+    }
+}

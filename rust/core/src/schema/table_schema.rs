@@ -1,0 +1,146 @@
+//! The table's Avro schema at an instant (`TableSchemaResolver`).
+//!
+//! It is that of the newest completed write that stores one, by completion from table version 8 on; clustering may store an
+//! empty one, which is passed over. Else it is the one that the table was created with. Some commits store meta columns with
+//! it and most do not, so they are taken off and put in front anew.
+
+use crate::avro::Schema;
+use crate::config::{TableConfig, TimelineLayout};
+use crate::error::Result;
+use crate::names::meta_columns;
+use crate::timeline::{Instant, Part, Timeline};
+
+/// The schema as of an instant, or the latest; meta columns first where the table has them. `None` where neither a commit nor
+/// the table's properties hold one: the footer of a data file then does.
+///
+/// # Errors
+/// What reading commit metadata may fail with; `InvalidTable` where a stored schema is none.
+pub fn at(timeline: &Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Option<Schema>> {
+    if let Some((instant, text)) = stored(timeline, config, as_of)? {
+        let schema = Schema::parse(&text).and_then(|schema| with_table_columns(&schema, config));
+        return schema.map(Some).map_err(|error| error.at_instant(&instant.requested_time));
+    }
+    let Some(text) = &config.create_schema else { return Ok(None) };
+    with_table_columns(&Schema::parse(text)?, config).map(Some)
+}
+
+/// The schema of the newest write that stores one.
+fn stored<'a>(
+    timeline: &'a Timeline,
+    config: &TableConfig,
+    as_of: Option<&str>,
+) -> Result<Option<(&'a Instant, String)>> {
+    let in_time = |instant: &&Instant| as_of.is_none_or(|as_of| instant.requested_time.as_str() <= as_of);
+    let mut writes: Vec<&Instant> = timeline.completed_writes().filter(in_time).collect();
+    if config.layout() == TimelineLayout::V2 {
+        writes.sort_by(|one, other| one.completion_time.cmp(&other.completion_time));
+    }
+    for instant in writes.into_iter().rev() {
+        let metadata = timeline.commit_metadata(instant, Part::Header)?;
+        if let Some(text) = metadata.as_ref().and_then(|metadata| metadata.schema()) {
+            return Ok(Some((instant, text.to_owned())));
+        }
+    }
+    Ok(None)
+}
+
+/// A schema as the table's rows have it: meta columns in front where the files hold them, partition columns that are only in
+/// the path at the end.
+///
+/// # Errors
+/// `InvalidTable` where it is no record.
+pub fn with_table_columns(schema: &Schema, config: &TableConfig) -> Result<Schema> {
+    let mut leading: Vec<&str> = Vec::new();
+    if config.populate_meta_fields {
+        leading.extend(meta_columns::ALL);
+        if schema.field(meta_columns::OPERATION).is_some() {
+            leading.push(meta_columns::OPERATION);
+        }
+    }
+    let mut schema = schema.without_fields(&meta_columns::ALL)?.with_leading_nullable_strings(&leading)?;
+    if config.drop_partition_columns {
+        let mut fields = schema.fields().to_vec();
+        for name in config.partition_fields.iter().filter(|name| schema.field(name).is_none()) {
+            fields.push(crate::avro::Field::nullable_string(name));
+        }
+        schema = schema.with_fields(fields)?;
+    }
+    Ok(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Properties;
+    use crate::timeline::memory_place::MemoryPlace;
+
+    const OLD: &str = r#"{"type":"record","name":"r","fields":[{"name":"_hoodie_file_name","type":["null","string"]},{"name":"a","type":"int"}]}"#;
+
+    fn schema(fields: &str) -> String {
+        let fields: Vec<_> = fields.split(',').map(|name| format!(r#"{{"name":"{name}","type":"int"}}"#)).collect();
+        format!(r#"{{"type":"record","name":"r","fields":[{}]}}"#, fields.join(","))
+    }
+
+    fn commit(schema: &str, operation: &str) -> Vec<u8> {
+        serde_json::json!({"operationType": operation, "extraMetadata": {"schema": schema}}).to_string().into_bytes()
+    }
+
+    fn columns(
+        version: &str,
+        extra: &[(&str, &str)],
+        files: &[(&str, Vec<u8>)],
+        as_of: Option<&str>,
+    ) -> Option<String> {
+        let stored = [("hoodie.table.name", "t"), ("hoodie.table.version", version)];
+        let properties: Properties = stored.iter().chain(extra).copied().collect();
+        let config = TableConfig::from_properties(properties).unwrap();
+        let paths: Vec<String> = files.iter().map(|(name, _)| format!("{}/{name}", config.timeline_folder)).collect();
+        let kept = format!("{}/kept", config.timeline_folder);
+        let files = paths.iter().map(String::as_str).zip(files.iter().map(|(_, bytes)| bytes.as_slice()));
+        let place = MemoryPlace::new(files.chain([(kept.as_str(), b"".as_slice())]));
+        let timeline = Timeline::load(&place, &config).unwrap();
+        let schema = at(&timeline, &config, as_of).unwrap()?;
+        Some(schema.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(","))
+    }
+
+    const META: &str =
+        "_hoodie_commit_time,_hoodie_commit_seqno,_hoodie_record_key,_hoodie_partition_path,_hoodie_file_name";
+
+    #[test]
+    fn the_newest_commit_with_a_schema_counts() {
+        let files = [
+            ("1.deltacommit", commit(OLD, "UPSERT")),
+            ("2.deltacommit", commit(&schema("a,b"), "UPSERT")),
+            ("3.replacecommit", commit("", "CLUSTER")),
+            ("4.commit", Vec::new()),
+            ("5.deltacommit.inflight", Vec::new()),
+        ];
+        assert_eq!(columns("6", &[], &files, None).unwrap(), format!("{META},a,b"));
+        assert_eq!(columns("6", &[], &files, Some("1")).unwrap(), format!("{META},a"));
+        assert_eq!(columns("6", &[], &files, Some("0")), None);
+    }
+
+    #[test]
+    fn from_version_8_on_completion_decides_which_is_newest() {
+        let files = [("1_9.deltacommit", commit(&schema("a"), "")), ("2_5.deltacommit", commit(&schema("b"), ""))];
+        assert_eq!(columns("8", &[], &files, None).unwrap(), format!("{META},a"));
+    }
+
+    #[test]
+    fn meta_columns_and_partition_columns_as_the_table_has_them() {
+        let files = [("1.deltacommit", commit(OLD, ""))];
+        assert_eq!(columns("6", &[("hoodie.populate.meta.fields", "false")], &files, None).unwrap(), "a");
+        let dropped =
+            [("hoodie.datasource.write.drop.partition.columns", "true"), ("hoodie.table.partition.fields", "p,a")];
+        assert_eq!(columns("6", &dropped, &files, None).unwrap(), format!("{META},a,p"));
+        let operation = [("1.deltacommit", commit(&schema("a,_hoodie_operation"), ""))];
+        assert_eq!(columns("6", &[], &operation, None).unwrap(), format!("{META},_hoodie_operation,a"));
+    }
+
+    #[test]
+    fn a_table_without_commits_has_the_schema_of_its_creation() {
+        let created = schema("x");
+        assert_eq!(columns("9", &[("hoodie.table.create.schema", &created)], &[], None).unwrap(), format!("{META},x"));
+        assert_eq!(columns("9", &[], &[], None), None);
+    }
+}

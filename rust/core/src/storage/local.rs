@@ -1,0 +1,151 @@
+//! The local file system: files are mapped, or, where that fails or is switched off, read by windows.
+
+use std::fs::{File, read_dir};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use bytes::Bytes;
+
+use super::{Entry, FileStatus, MappedFile, Place, Source};
+use crate::error::{Error, Result};
+
+/// Bytes that one windowed read fetches.
+const WINDOW: u64 = 256 * 1024;
+
+/// A local file read by ranges, without a mapping.
+pub struct LocalFile {
+    path: String,
+    file: File,
+    len: u64,
+}
+
+impl Source for LocalFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn window(&self) -> u64 {
+        WINDOW
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        let wanted = range.end.checked_sub(range.start).filter(|_| range.end <= self.len);
+        let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok()) else {
+            let message = format!("bytes {range:?} of a file of {}", self.len);
+            return Err(Error::invalid_argument(message).in_file(&self.path));
+        };
+        let mut bytes = vec![0; wanted];
+        self.file
+            .read_exact_at(&mut bytes, range.start)
+            .map_err(|error| Error::io("could not read", error).in_file(&self.path).at_offset(range.start))?;
+        Ok(bytes.into())
+    }
+}
+
+/// A folder of the local file system.
+pub struct LocalPlace {
+    root: String,
+    folder: PathBuf,
+    mapped: bool,
+}
+
+impl LocalPlace {
+    /// The folder at `path`; `mapped` false switches memory mapping off.
+    #[must_use]
+    pub fn new(path: &str, mapped: bool) -> Self {
+        Self { root: path.to_owned(), folder: PathBuf::from(path), mapped }
+    }
+
+    /// Opens one file by its path: mapped where that works, else read by windows.
+    pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn Source>> {
+        let name = path.to_string_lossy();
+        let file = File::open(path).map_err(|error| unopened(&name, error))?;
+        let status = file.metadata().map_err(|error| unopened(&name, error))?;
+        if status.is_dir() {
+            return Err(Error::not_found("a folder, where a file was expected").in_file(name));
+        }
+        let len = status.len();
+        if mapped
+            && len > 0
+            && let Ok(mapped) = MappedFile::map(&file, &name)
+        {
+            return Ok(Arc::new(mapped));
+        }
+        Ok(Arc::new(LocalFile { path: name.into_owned(), file, len }))
+    }
+}
+
+impl Place for LocalPlace {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        let path = self.folder.join(folder);
+        let failed = |error| Error::io("could not list the folder", error).in_file(path.to_string_lossy());
+        let children = match read_dir(&path) {
+            Ok(children) => children,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut entries = Vec::new();
+        for child in children {
+            let child = child.map_err(failed)?;
+            let Ok(name) = child.file_name().into_string() else { continue };
+            // A file may go while the folder is read (a cleaner, a writer's temporary): it is then not there.
+            let Ok(status) = std::fs::metadata(child.path()) else { continue };
+            entries.push((name, status));
+        }
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(Some(entries.into_iter().map(|(name, status)| entry(name, &status)).collect()))
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        Self::open_file(&self.folder.join(path), self.mapped)
+    }
+}
+
+fn entry(name: String, status: &std::fs::Metadata) -> Entry {
+    if status.is_dir() {
+        return Entry::Folder(name);
+    }
+    let since_epoch = status.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified_ms = since_epoch.and_then(|time| i64::try_from(time.as_millis()).ok()).unwrap_or(0);
+    Entry::File(FileStatus { name, len: status.len(), modified_ms })
+}
+
+fn unopened(path: &str, error: std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Error::not_found("no such file").in_file(path);
+    }
+    Error::io("could not open the file", error).in_file(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mapped_and_windowed_reads_agree() {
+        let path = std::env::temp_dir().join(format!("mortice local {}.bin", std::process::id()));
+        std::fs::write(&path, b"0123456789").unwrap();
+        for mapped in [true, false] {
+            let source = LocalPlace::open_file(&path, mapped).unwrap();
+            assert_eq!(source.len(), 10);
+            assert_eq!(source.read(3..6).unwrap(), "345");
+            assert_eq!(source.read(10..10).unwrap(), "");
+            assert!(source.read(3..11).is_err());
+            assert_eq!(source.window() == 0, mapped);
+        }
+        std::fs::remove_file(&path).unwrap();
+        let error = LocalPlace::open_file(&path, true).err().unwrap();
+        assert_eq!(error.kind(), crate::Kind::NotFound);
+    }
+}

@@ -1,0 +1,54 @@
+//! A memory-mapped file. Its ranges are slices of the mapping: nothing is copied, and only touched pages are read.
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::ops::Range;
+
+use bytes::Bytes;
+use memmap2::Mmap;
+
+use super::Source;
+use crate::error::{Error, Result};
+
+/// A local file mapped into memory.
+pub struct MappedFile {
+    path: String,
+    bytes: Bytes,
+}
+
+impl MappedFile {
+    /// Maps the whole file. Fails where the system refuses the mapping (an address-space limit, a file system without
+    /// mappings); callers then read by windows instead.
+    pub fn map(file: &File, path: &str) -> std::io::Result<Self> {
+        // SAFETY: the mapping is private to this value and read only. Hudi never rewrites or shortens a data file or a
+        // log file in place: it creates files, appends to log files past the length seen here, and deletes whole files
+        // (a deleted file stays mapped). No `&mut` to the mapped pages exists in this process.
+        let map = unsafe { Mmap::map(file)? };
+        Ok(Self { path: path.to_owned(), bytes: Bytes::from_owner(map) })
+    }
+}
+
+impl Source for MappedFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn window(&self) -> u64 {
+        0
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        let within = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+        match within {
+            Some((start, end)) if start <= end && end <= self.bytes.len() => Ok(self.bytes.slice(start..end)),
+            _ => {
+                Err(Error::invalid_argument(format!("bytes {range:?} of a file of {}", self.len())).in_file(&self.path))
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Storage: bytes of files and listings of folders, wherever they lie.
+//!
+//! | file | job |
+//! |---|---|
+//! | `source` | the trait of an open file: its length, bytes of a range |
+//! | `listing` | what a folder holds |
+//! | `place` | the trait of a place that files lie in, rooted at a table |
+//! | `prefix` | the part of a file that a plan has seen |
+//! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
+//! | `local` | the local file system; windowed reads where mapping fails |
+//! | `open` | the choice of a place for a URI |
+
+mod listing;
+mod local;
+mod mmap;
+mod open;
+mod place;
+mod prefix;
+mod source;
+
+pub use listing::{Entry, FileStatus};
+pub use local::{LocalFile, LocalPlace};
+pub use mmap::MappedFile;
+pub use open::{StorageOptions, is_mapped, open};
+pub use place::Place;
+pub use prefix::Prefix;
+pub use source::Source;

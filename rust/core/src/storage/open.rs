@@ -1,0 +1,77 @@
+//! Which place a URI names.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{LocalPlace, Place};
+use crate::error::{Error, Result};
+
+/// Options of the storage, by name. `mmap` = `false` reads local files by windows.
+pub type StorageOptions = BTreeMap<String, String>;
+
+/// The place at `uri`: a plain path or `file:` URI. Schemes of object stores are refused by name.
+pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
+    Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+}
+
+/// Whether local files are to be mapped. [`crate::Kind::InvalidArgument`] for options that are not known.
+pub fn is_mapped(options: &StorageOptions) -> Result<bool> {
+    if let Some(name) = options.keys().find(|name| *name != "mmap") {
+        return Err(Error::invalid_argument(format!("unknown storage option {name:?}; known: mmap")));
+    }
+    match options.get("mmap").map(String::as_str) {
+        None | Some("true") => Ok(true),
+        Some("false") => Ok(false),
+        Some(other) => Err(Error::invalid_argument(format!("storage option mmap is true or false, not {other:?}"))),
+    }
+}
+
+/// The local path that a URI names.
+fn local_path(uri: &str) -> Result<String> {
+    if uri.is_empty() {
+        return Err(Error::invalid_argument("an empty path"));
+    }
+    let Some((scheme, rest)) = uri.split_once(':') else { return Ok(trimmed(uri)) };
+    let is_scheme = scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    match (is_scheme, scheme) {
+        (true, "file") if rest.starts_with("///") => Ok(trimmed(rest.get(2..).unwrap_or(rest))),
+        (true, "file") if rest.starts_with("//") => {
+            Err(Error::invalid_argument("a file URI names a host; write file:///path").in_file(uri))
+        }
+        (true, "file") => Ok(trimmed(rest)),
+        (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
+            "this release reads local paths only, not {scheme}://; mount the store or copy the table"
+        ))
+        .in_file(uri)),
+        _ => Ok(trimmed(uri)),
+    }
+}
+
+fn trimmed(path: &str) -> String {
+    let short = path.trim_end_matches('/');
+    if short.is_empty() { "/".to_owned() } else { short.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uris_and_paths() {
+        for (uri, path) in [
+            ("/a b/ü/", "/a b/ü"),
+            ("a/b", "a/b"),
+            ("file:///a", "/a"),
+            ("file:/a/", "/a"),
+            ("/", "/"),
+            ("/a:b", "/a:b"),
+            ("a:b", "a:b"),
+        ] {
+            assert_eq!(local_path(uri).unwrap(), path, "{uri}");
+        }
+        assert_eq!(local_path("s3://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
+        assert!(local_path("").is_err());
+        assert!(local_path("file://host/a").is_err());
+    }
+}

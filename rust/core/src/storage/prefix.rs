@@ -1,0 +1,50 @@
+//! The first bytes of a file, as many as a plan has seen.
+//!
+//! A log file of an old table may grow after a query was planned; what was appended since is not part of that query.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Source;
+use crate::error::{Error, Result};
+
+/// A source cut to a length.
+pub struct Prefix {
+    whole: Arc<dyn Source>,
+    len: u64,
+}
+
+impl Prefix {
+    /// The first `len` bytes; [`crate::Kind::InvalidTable`] where the file is shorter than it was when planned.
+    pub fn new(whole: Arc<dyn Source>, len: u64) -> Result<Self> {
+        if whole.len() < len {
+            let message = format!("the file had {len} bytes when the query was planned, now {}", whole.len());
+            return Err(Error::invalid_table(message).in_file(whole.path()));
+        }
+        Ok(Self { whole, len })
+    }
+}
+
+impl Source for Prefix {
+    fn path(&self) -> &str {
+        self.whole.path()
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn window(&self) -> u64 {
+        self.whole.window()
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        if range.end > self.len {
+            let message = format!("bytes {range:?} of a file of {}", self.len);
+            return Err(Error::invalid_argument(message).in_file(self.path()));
+        }
+        self.whole.read(range)
+    }
+}

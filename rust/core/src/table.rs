@@ -1,0 +1,273 @@
+//! The one door: a table, its queries, and their streams.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::avro::{self, Types};
+use crate::base_file;
+use crate::config::{MergeConfig, ReadOptions, TableConfig, TimelineLayout};
+use crate::error::{Error, Result};
+use crate::file_group::{FileSlice, PartitionFiles, View};
+use crate::filter::{BoundFilter, Filter};
+use crate::names::instant_time;
+use crate::plan::{Query, Split, list_table, splits};
+use crate::read::Stream;
+use crate::schema::table_schema;
+use crate::storage::{self, Place, StorageOptions};
+use crate::timeline::{InstantFilter, Timeline};
+
+/// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
+pub struct Table {
+    uri: String,
+    storage: StorageOptions,
+    place: Arc<dyn Place>,
+    config: TableConfig,
+    timeline: Timeline,
+    options: ReadOptions,
+}
+
+/// What a query asks for.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// Top-level columns in the order wanted; `None` is all, meta columns first.
+    pub columns: Option<Vec<String>>,
+    /// Rows.
+    pub filter: Filter,
+    /// The instant to look from, in any form that Hudi takes; `None` is the latest.
+    pub as_of: Option<String>,
+    /// Whether base and log rows of a key become one.
+    pub merge: bool,
+    /// Whether deleted keys are delivered, too.
+    pub emit_deletes: bool,
+}
+
+impl Default for Ask {
+    fn default() -> Self {
+        Self { columns: None, filter: Filter::default(), as_of: None, merge: true, emit_deletes: false }
+    }
+}
+
+/// A planned query: its splits are fixed.
+pub struct Scan {
+    schema: SchemaRef,
+    query: Arc<Query>,
+    splits: Vec<Split>,
+    kind: &'static str,
+    as_of: Option<String>,
+}
+
+impl Table {
+    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
+    /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
+    pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        let place = storage::open(uri, storage)?;
+        let config = TableConfig::load(place.as_ref())?;
+        let timeline = Timeline::load(&place, &config)?;
+        Ok(Self { uri: uri.to_owned(), storage: storage.clone(), place, config, timeline, options })
+    }
+
+    /// As it was given.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// What `hoodie.properties` says.
+    #[must_use]
+    pub fn config(&self) -> &TableConfig {
+        &self.config
+    }
+
+    /// How records of one key are merged.
+    #[must_use]
+    pub fn merge(&self) -> &MergeConfig {
+        &self.config.merge
+    }
+
+    /// The timeline as it was when the table was opened.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// The schema of the newest commit, meta columns first.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let (_, types) = self.schema_at(None)?;
+        Ok(types)
+    }
+
+    /// The file slices that a snapshot reads.
+    pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
+        if !filter.is_empty() {
+            return Err(Error::unsupported("file_slices(filters=...); this release does not prune partitions"));
+        }
+        let as_of = as_of.map(instant_time::of_query).transpose()?;
+        Ok(self.slices(as_of.as_deref(), View::slices)?.0)
+    }
+
+    /// The rows as of an instant, base files and logs merged.
+    pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
+        if !ask.merge || ask.emit_deletes {
+            let what = if ask.merge { "emit_deletes=True" } else { "merge=False (skip_merge)" };
+            return Err(Error::unsupported(format!("snapshot({what}); this release delivers merged rows")));
+        }
+        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+        let (slices, instants) = self.slices(as_of.as_deref(), View::slices)?;
+        if slices.iter().any(|slice| !slice.log_files.is_empty()) {
+            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+        }
+        self.scan("snapshot", ask, as_of, slices, instants)
+    }
+
+    /// The rows of base files alone: what compactions have merged, and no log.
+    pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
+        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+        let (slices, instants) = self.slices(as_of.as_deref(), View::base_files)?;
+        self.scan("read_optimized", ask, as_of, slices, instants)
+    }
+
+    /// The slices that a view chooses of every partition, and which instants count in it.
+    fn slices<'t>(
+        &'t self,
+        as_of: Option<&str>,
+        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+    ) -> Result<(Vec<FileSlice>, InstantFilter)> {
+        let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
+        let Some(latest) = view.query_instant() else { return Ok(Default::default()) };
+        let mut slices = Vec::new();
+        for files in list_table(self.place.as_ref())? {
+            slices.extend(choose(&view, &files)?);
+        }
+        Ok((slices, self.timeline.instant_filter(latest)))
+    }
+
+    fn schema_at(&self, as_of: Option<&str>) -> Result<(avro::Schema, SchemaRef)> {
+        let schema = match table_schema::at(&self.timeline, &self.config, as_of)? {
+            Some(schema) => schema,
+            None => self.schema_of_files(as_of)?,
+        };
+        let types = avro::arrow_schema(&schema, Types::Table).map_err(|error| error.in_file(&self.uri))?;
+        Ok((schema, Arc::new(types)))
+    }
+
+    /// Where no commit holds a schema: that of a base file; of a table without any, the meta columns alone.
+    fn schema_of_files(&self, as_of: Option<&str>) -> Result<avro::Schema> {
+        let (slices, _) = self.slices(as_of, View::base_files)?;
+        let text = match slices.iter().find_map(|slice| slice.base_file.as_ref()) {
+            Some(base) => base_file::open(self.place.open(&base.path)?)?.avro_schema(),
+            None => None,
+        };
+        match text {
+            Some(text) => table_schema::with_table_columns(&avro::Schema::parse(&text)?, &self.config),
+            None if slices.is_empty() => {
+                table_schema::with_table_columns(&avro::Schema::record("empty", Vec::new()), &self.config)
+            }
+            None => {
+                Err(Error::unsupported("neither a commit nor a base file holds the table's schema").in_file(&self.uri))
+            }
+        }
+    }
+
+    fn scan(
+        &self,
+        kind: &'static str,
+        ask: &Ask,
+        as_of: Option<String>,
+        slices: Vec<FileSlice>,
+        instants: InstantFilter,
+    ) -> Result<Scan> {
+        if self.config.drop_partition_columns {
+            let message =
+                "partition columns that are only in the path (hoodie.datasource.write.drop.partition.columns)";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        }
+        let (schema, types) = self.schema_at(as_of.as_deref())?;
+        let columns = columns(&types, ask.columns.as_deref())?;
+        BoundFilter::bind(&ask.filter, &types)?;
+        let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
+        let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
+        let query = Arc::new(Query {
+            uri: self.uri.clone(),
+            storage: self.storage.clone(),
+            schema: schema.json().to_owned(),
+            populate_meta_fields: self.config.populate_meta_fields,
+            merge: self.merge().clone(),
+            commits_by_block: self.config.layout() == TimelineLayout::V1,
+            instants,
+            columns,
+            filter: ask.filter.clone(),
+            options: self.options.clone(),
+        });
+        let splits = splits(&query, slices);
+        Ok(Scan { schema: output, query, splits, kind, as_of })
+    }
+}
+
+impl Scan {
+    /// The schema of every batch.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// The parts that can be read apart.
+    #[must_use]
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// Reads all splits.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Stream::new(self.schema(), self.splits.clone(), self.query.options.threads.unwrap_or(cores))
+    }
+
+    /// What will be read, and how it is merged, for a person.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        let mut text = format!("{} of {}", self.kind, self.query.uri);
+        let (mut base, mut logs, mut bytes) = (0_usize, 0_usize, 0_u64);
+        for split in &self.splits {
+            base += usize::from(split.slice.base_file.is_some());
+            logs += split.slice.log_files.len();
+            bytes = bytes.saturating_add(split.bytes());
+        }
+        let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
+        let lines = [
+            ("as of", self.as_of.clone().unwrap_or_else(|| format!("latest ({})", self.query.instants.latest))),
+            ("merge", self.query.merge.mode.name().to_owned()),
+            ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
+            ("columns", columns),
+            ("filter", self.query.filter.to_string()),
+        ];
+        for (name, value) in lines {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n  {name:<8} {value}");
+        }
+        text
+    }
+}
+
+/// The columns asked for, checked against the schema; all of them where none were named.
+fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<String>> {
+    let Some(asked) = asked else {
+        return Ok(types.fields().iter().map(|field| field.name().clone()).collect());
+    };
+    let known = || types.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
+    for (index, name) in asked.iter().enumerate() {
+        if types.fields().find(name).is_none() {
+            let nested = if name.contains('.') { "; nested fields cannot be asked for alone" } else { "" };
+            return Err(Error::invalid_argument(format!(
+                "no column {name:?} in the table{nested}; it has: {}",
+                known()
+            )));
+        }
+        if asked.iter().take(index).any(|earlier| earlier == name) {
+            return Err(Error::invalid_argument(format!("column {name:?} is asked for twice")));
+        }
+    }
+    Ok(asked.to_vec())
+}

@@ -1,0 +1,205 @@
+//! What a completed commit, delta commit or replace commit tells of itself (`HoodieCommitMetadata`,
+//! `HoodieReplaceCommitMetadata`).
+//!
+//! Layout 1 keeps it as JSON, layout 2 as an Avro container with the same names; the bytes say which. An empty file is
+//! legal and tells nothing. Unknown keys are those of newer releases.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::avro_value::{Record, Value, is_container};
+use crate::error::{Error, Result};
+
+/// What was written, by whom.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommitMetadata {
+    /// `WriteOperationType`: `UPSERT`, `COMPACT`, `CLUSTER`, …; `UNKNOWN` where none is stored.
+    pub operation: String,
+    /// Free text by key: schema, checkpoints.
+    pub extra: BTreeMap<String, String>,
+    /// What was written to each file group, by partition.
+    pub write_stats: BTreeMap<String, Vec<WriteStat>>,
+    /// The file groups that this replaces, by partition.
+    pub replaced: BTreeMap<String, Vec<String>>,
+}
+
+/// What was written to one file group.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct WriteStat {
+    /// The file group.
+    pub file_id: Option<String>,
+    /// The file, relative to the table.
+    pub path: Option<String>,
+    /// The base instant that was written upon; the text `null` for a new file group.
+    pub prev_commit: Option<String>,
+    /// For logs: the slice's base file name, by table version.
+    pub base_file: Option<String>,
+    /// For logs: log file names, by table version.
+    pub log_files: Option<Vec<String>>,
+    /// Bytes of the file after the write.
+    pub file_size_in_bytes: Option<i64>,
+    /// Rows written.
+    pub num_writes: Option<i64>,
+    /// Rows inserted.
+    pub num_inserts: Option<i64>,
+    /// Rows updated.
+    pub num_update_writes: Option<i64>,
+    /// Rows deleted.
+    pub num_deletes: Option<i64>,
+    /// Change log files by path, with their bytes.
+    pub cdc_stats: Option<BTreeMap<String, i64>>,
+}
+
+/// Which parts of the metadata are wanted: the statistics are most of its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Operation and free text.
+    Header,
+    /// Operation and replaced file groups.
+    Replaced,
+    /// Everything.
+    All,
+}
+
+impl CommitMetadata {
+    /// Reads the bytes of a completed instant's file; `None` where it is empty.
+    ///
+    /// # Errors
+    /// `InvalidTable` or `CorruptLog` where the bytes are neither the JSON nor the container they should be.
+    pub fn parse(bytes: &[u8], part: Part) -> Result<Option<Self>> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        if is_container(bytes) { from_avro(bytes, part).map(Some) } else { from_json(bytes).map(Some) }
+    }
+
+    /// The table's Avro schema at the time; `None` where it is not stored or empty.
+    #[must_use]
+    pub fn schema(&self) -> Option<&str> {
+        self.extra.get("schema").map(|text| text.trim()).filter(|text| !text.is_empty() && *text != "null")
+    }
+
+    /// The paths of all files written, relative to the table.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.write_stats.values().flatten().filter_map(|stat| stat.path.as_deref())
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Json {
+    operation_type: Option<String>,
+    #[serde(default)]
+    extra_metadata: Option<BTreeMap<String, Option<String>>>,
+    #[serde(default)]
+    partition_to_write_stats: Option<BTreeMap<String, Option<Vec<WriteStat>>>>,
+    #[serde(default)]
+    partition_to_replace_file_ids: Option<BTreeMap<String, Option<Vec<String>>>>,
+}
+
+fn from_json(bytes: &[u8]) -> Result<CommitMetadata> {
+    let json: Json = serde_json::from_slice(bytes)
+        .map_err(|error| Error::invalid_table("commit metadata that is neither JSON nor Avro").caused_by(error))?;
+    Ok(CommitMetadata {
+        operation: json.operation_type.unwrap_or_else(|| "UNKNOWN".to_owned()),
+        extra: known(json.extra_metadata),
+        write_stats: known(json.partition_to_write_stats),
+        replaced: known(json.partition_to_replace_file_ids),
+    })
+}
+
+fn known<T>(map: Option<BTreeMap<String, Option<T>>>) -> BTreeMap<String, T> {
+    map.into_iter().flatten().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+fn from_avro(bytes: &[u8], part: Part) -> Result<CommitMetadata> {
+    let wanted: &[&str] = match part {
+        Part::Header => &["operationType", "extraMetadata"],
+        Part::Replaced => &["operationType", "partitionToReplaceFileIds"],
+        Part::All => &["operationType", "extraMetadata", "partitionToWriteStats", "partitionToReplaceFileIds"],
+    };
+    let record = Record::read(bytes, wanted)?;
+    let root = record.root();
+    let operation = root.field("operationType")?.map(Value::text).transpose()?.unwrap_or("UNKNOWN").to_owned();
+    let mut metadata = CommitMetadata { operation, ..CommitMetadata::default() };
+    for (key, value) in entries(root.field("extraMetadata")?)? {
+        metadata.extra.insert(key.to_owned(), value.text()?.to_owned());
+    }
+    for (partition, stats) in entries(root.field("partitionToWriteStats")?)? {
+        let stats: Result<_> = stats.items()?.into_iter().map(write_stat).collect();
+        metadata.write_stats.insert(partition.to_owned(), stats?);
+    }
+    for (partition, ids) in entries(root.field("partitionToReplaceFileIds")?)? {
+        metadata.replaced.insert(partition.to_owned(), texts(ids)?);
+    }
+    Ok(metadata)
+}
+
+fn entries<'a>(map: Option<Value<'a>>) -> Result<Vec<(&'a str, Value<'a>)>> {
+    map.map_or(Ok(Vec::new()), Value::entries)
+}
+
+pub(super) fn texts(list: Value<'_>) -> Result<Vec<String>> {
+    list.items()?.into_iter().map(|item| item.text().map(str::to_owned)).collect()
+}
+
+fn write_stat(stat: Value<'_>) -> Result<WriteStat> {
+    let text =
+        |name| -> Result<Option<String>> { Ok(stat.field(name)?.map(Value::text).transpose()?.map(str::to_owned)) };
+    let long = |name| -> Result<Option<i64>> { stat.field(name)?.map(Value::long).transpose() };
+    let cdc = stat.field("cdcStats")?.map(Value::entries).transpose()?;
+    let cdc: Option<Result<_>> =
+        cdc.map(|entries| entries.into_iter().map(|(path, len)| Ok((path.to_owned(), len.long()?))).collect());
+    Ok(WriteStat {
+        file_id: text("fileId")?,
+        path: text("path")?,
+        prev_commit: text("prevCommit")?,
+        base_file: text("baseFile")?,
+        log_files: stat.field("logFiles")?.map(texts).transpose()?,
+        file_size_in_bytes: long("fileSizeInBytes")?,
+        num_writes: long("numWrites")?,
+        num_inserts: long("numInserts")?,
+        num_update_writes: long("numUpdateWrites")?,
+        num_deletes: long("numDeletes")?,
+        cdc_stats: cdc.transpose()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn json_of_layout_1() {
+        let text = r#"{"partitionToWriteStats":{"p=x":[{"fileId":"f","path":"p=x/.f_1.log.1_0-1-2","prevCommit":"1",
+            "logFiles":[".f_1.log.1_0-1-2"],"baseFile":null,"numWrites":3,"fileSizeInBytes":10,"recordsStats":{"a":1}}],
+            "q":null},"compacted":false,"extraMetadata":{"schema":"{}","nothing":null},"operationType":"UPSERT",
+            "partitionToReplaceFileIds":{"p=x":["g"]},"new in 2.0":[1]}"#;
+        let metadata = CommitMetadata::parse(text.as_bytes(), Part::All).unwrap().unwrap();
+        assert_eq!(metadata.operation, "UPSERT");
+        assert_eq!(metadata.schema(), Some("{}"));
+        assert_eq!(metadata.paths().collect::<Vec<_>>(), ["p=x/.f_1.log.1_0-1-2"]);
+        assert_eq!(metadata.write_stats["p=x"][0].num_writes, Some(3));
+        assert_eq!(metadata.replaced["p=x"], ["g"]);
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_an_error() {
+        assert_eq!(CommitMetadata::parse(b"", Part::All).unwrap(), None);
+        let metadata = CommitMetadata::parse(b"{}", Part::All).unwrap().unwrap();
+        assert_eq!((metadata.operation.as_str(), metadata.schema()), ("UNKNOWN", None));
+        let empty = br#"{"extraMetadata":{"schema":""}}"#;
+        assert_eq!(CommitMetadata::parse(empty, Part::All).unwrap().unwrap().schema(), None);
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        for bytes in [b"PAR1".as_slice(), b"{\"operationType\":", b"Obj\x01"] {
+            let error = CommitMetadata::parse(bytes, Part::All).unwrap_err();
+            assert!(matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog), "{error}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Which log blocks count, by the instant in their header (`BaseHoodieLogRecordReader`).
+//!
+//! Up to table version 7 several delta commits may share a log file, so that each block is judged by its own instant; from
+//! version 8 on uncommitted log files are left out beforehand, and the same test changes nothing. It is for data and delete
+//! blocks only: command blocks always count.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// The instants whose blocks count. Goes along with a split.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstantFilter {
+    /// Requested times of completed writes on the active timeline.
+    pub completed: BTreeSet<String>,
+    /// Requested times of pending ones.
+    pub inflight: BTreeSet<String>,
+    /// Where the active timeline begins: what lies before is archived, hence completed.
+    pub timeline_start: Option<String>,
+    /// The instant that is asked for.
+    pub latest: String,
+}
+
+impl InstantFilter {
+    /// Whether blocks of this instant count: it is completed, and not after the instant that is asked for.
+    #[must_use]
+    pub fn is_committed(&self, instant: &str) -> bool {
+        let archived = self.timeline_start.as_deref().is_some_and(|start| instant < start);
+        instant <= self.latest.as_str()
+            && !self.inflight.contains(instant)
+            && (archived || self.completed.contains(instant))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::timeline::timeline::tests::timeline;
+
+    #[test]
+    fn blocks_count_by_their_instant() {
+        let filter =
+            timeline(&["3.deltacommit.inflight", "4.deltacommit", "6.deltacommit", "8.commit"]).instant_filter("6");
+        for (instant, committed) in
+            [("1", true), ("3", false), ("4", true), ("5", false), ("6", true), ("8", false), ("9", false)]
+        {
+            assert_eq!(filter.is_committed(instant), committed, "{instant}");
+        }
+        let json = serde_json::to_string(&filter).unwrap();
+        assert_eq!(serde_json::from_str::<super::InstantFilter>(&json).unwrap(), filter);
+    }
+}

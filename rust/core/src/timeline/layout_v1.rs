@@ -1,0 +1,106 @@
+//! File names of timeline layout 1, table versions 1 to 7 (`HoodieInstant`, `InstantFileNameParserV1`).
+//!
+//! ```text
+//! <t>.<action>.requested     <t>.<action>.inflight     <t>.<action>      completed
+//! <t>.inflight               a commit under way: the action is left out
+//! ```
+//! `compaction` and `logcompaction` are pending only; `savepoint` is never requested; clustering is a `replacecommit` from
+//! the start. Names outside this table are no instants.
+
+use super::instant::{Action, Instant, State};
+
+/// The instant that a file name tells of; `None` where it is no instant's.
+#[must_use]
+pub(super) fn parse(name: &str) -> Option<Instant> {
+    let (time, suffix) = name.split_once('.')?;
+    if time.is_empty() || !time.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let (action, state) = action_and_state(suffix)?;
+    if action == Action::Clustering {
+        return None;
+    }
+    Some(Instant { requested_time: time.to_owned(), completion_time: None, action, state, file_name: name.to_owned() })
+}
+
+/// What stands behind the time, the same in both layouts.
+pub(super) fn action_and_state(suffix: &str) -> Option<(Action, State)> {
+    if suffix == "inflight" {
+        return Some((Action::Commit, State::Inflight));
+    }
+    let (action, state) = match suffix.split_once('.') {
+        None => (suffix, State::Completed),
+        Some((action, "requested")) => (action, State::Requested),
+        Some((action, "inflight")) => (action, State::Inflight),
+        Some(_) => return None,
+    };
+    let action = Action::named(action)?;
+    let pending_only = action.completes_as() != action;
+    let known = match state {
+        State::Completed => !pending_only,
+        State::Requested => action != Action::Savepoint,
+        State::Inflight => action != Action::Commit,
+    };
+    known.then_some((action, state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_of_the_layout() {
+        for (name, action, state) in [
+            ("1.commit.requested", Action::Commit, State::Requested),
+            ("1.inflight", Action::Commit, State::Inflight),
+            ("1.commit", Action::Commit, State::Completed),
+            ("1.deltacommit.requested", Action::DeltaCommit, State::Requested),
+            ("1.deltacommit.inflight", Action::DeltaCommit, State::Inflight),
+            ("1.deltacommit", Action::DeltaCommit, State::Completed),
+            ("1.compaction.requested", Action::Compaction, State::Requested),
+            ("1.compaction.inflight", Action::Compaction, State::Inflight),
+            ("1.logcompaction.requested", Action::LogCompaction, State::Requested),
+            ("1.logcompaction.inflight", Action::LogCompaction, State::Inflight),
+            ("1.replacecommit.requested", Action::ReplaceCommit, State::Requested),
+            ("1.replacecommit.inflight", Action::ReplaceCommit, State::Inflight),
+            ("1.replacecommit", Action::ReplaceCommit, State::Completed),
+            ("1.clean.requested", Action::Clean, State::Requested),
+            ("1.clean.inflight", Action::Clean, State::Inflight),
+            ("1.clean", Action::Clean, State::Completed),
+            ("1.rollback.requested", Action::Rollback, State::Requested),
+            ("1.rollback.inflight", Action::Rollback, State::Inflight),
+            ("1.rollback", Action::Rollback, State::Completed),
+            ("1.restore.inflight", Action::Restore, State::Inflight),
+            ("1.savepoint.inflight", Action::Savepoint, State::Inflight),
+            ("1.savepoint", Action::Savepoint, State::Completed),
+            ("1.indexing", Action::Indexing, State::Completed),
+            ("1.schemacommit", Action::SchemaCommit, State::Completed),
+        ] {
+            let instant = parse(name).unwrap();
+            assert_eq!((instant.action, instant.state), (action, state), "{name}");
+            assert_eq!((instant.requested_time.as_str(), instant.completion_time), ("1", None));
+        }
+    }
+
+    #[test]
+    fn other_files_are_no_instants() {
+        for name in [
+            "hoodie.properties",
+            ".1.commit.crc",
+            "1.commit.crc",
+            "1_2.commit",
+            "1.compaction",
+            "1.logcompaction",
+            "1.commit.inflight",
+            "1.savepoint.requested",
+            "1.clustering.requested",
+            "1.commit.requested.tmp",
+            "1",
+            "1.",
+            ".commit",
+            "x1.commit",
+        ] {
+            assert_eq!(parse(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! File names of timeline layout 2, from table version 8 (`InstantFileNameParserV2`).
+//!
+//! ```text
+//! <t>.<action>.requested     <t>.<action>.inflight     <t>_<c>.<action>  completed at c
+//! <t>.inflight               a commit under way: the action is left out
+//! <t>.<action>               completed before an upgrade that stopped half-way: c is the file's modification time
+//! ```
+//! `clustering` is pending only and completes as `replacecommit`; a `replacecommit` can be pending too (insert_overwrite).
+
+use super::instant::{Instant, State};
+use super::layout_v1::action_and_state;
+
+/// The instant that a file name tells of; `None` where it is no instant's. A completed one without completion time is for
+/// the caller to complete.
+#[must_use]
+pub(super) fn parse(name: &str) -> Option<Instant> {
+    let (times, suffix) = name.split_once('.')?;
+    let (requested, completion) = match times.split_once('_') {
+        Some((requested, completion)) => (requested, Some(completion)),
+        None => (times, None),
+    };
+    let numeric = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !numeric(requested) || !completion.is_none_or(numeric) {
+        return None;
+    }
+    let (action, state) = action_and_state(suffix)?;
+    if completion.is_some() && state != State::Completed {
+        return None;
+    }
+    Some(Instant {
+        requested_time: requested.to_owned(),
+        completion_time: completion.map(str::to_owned),
+        action,
+        state,
+        file_name: name.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::Action;
+
+    #[test]
+    fn every_name_of_the_layout() {
+        for (name, action, state, completion) in [
+            ("1.commit.requested", Action::Commit, State::Requested, None),
+            ("1.inflight", Action::Commit, State::Inflight, None),
+            ("1_2.commit", Action::Commit, State::Completed, Some("2")),
+            ("1_2.deltacommit", Action::DeltaCommit, State::Completed, Some("2")),
+            ("1.compaction.requested", Action::Compaction, State::Requested, None),
+            ("1.logcompaction.inflight", Action::LogCompaction, State::Inflight, None),
+            ("1.replacecommit.inflight", Action::ReplaceCommit, State::Inflight, None),
+            ("1.clustering.requested", Action::Clustering, State::Requested, None),
+            ("1.clustering.inflight", Action::Clustering, State::Inflight, None),
+            ("1_2.replacecommit", Action::ReplaceCommit, State::Completed, Some("2")),
+            ("1_2.clean", Action::Clean, State::Completed, Some("2")),
+            ("1_2.rollback", Action::Rollback, State::Completed, Some("2")),
+            ("1_2.restore", Action::Restore, State::Completed, Some("2")),
+            ("1.savepoint.inflight", Action::Savepoint, State::Inflight, None),
+            ("1_2.savepoint", Action::Savepoint, State::Completed, Some("2")),
+            ("1_2.indexing", Action::Indexing, State::Completed, Some("2")),
+            ("1_2.schemacommit", Action::SchemaCommit, State::Completed, Some("2")),
+            ("1.deltacommit", Action::DeltaCommit, State::Completed, None),
+        ] {
+            let instant = parse(name).unwrap();
+            assert_eq!((instant.action, instant.state), (action, state), "{name}");
+            assert_eq!((instant.requested_time.as_str(), instant.completion_time.as_deref()), ("1", completion));
+        }
+    }
+
+    #[test]
+    fn other_files_are_no_instants() {
+        for name in [
+            "_2.commit",
+            "1_.commit",
+            "1_2_3.commit",
+            "1_2.commit.requested",
+            "1_2.clustering",
+            "1_2.inflight",
+            "_version_",
+        ] {
+            assert_eq!(parse(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Lists the active timeline (`HoodieActiveTimeline`, `TimelineLayout.filterHoodieInstants`).
+//!
+//! Files of earlier states stay on storage. An instant is what its highest state says, where a compaction and the commit that
+//! it becomes are one instant (and so with log compactions and clustering), a savepoint and the commit that it protects two.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Local};
+
+use super::instant::{Action, Instant};
+use super::timeline::Timeline;
+use super::{layout_v1, layout_v2};
+use crate::config::{TableConfig, TimelineLayout, TimelineZone};
+use crate::error::{Error, Result};
+use crate::storage::{Entry, FileStatus, Place};
+
+impl Timeline {
+    /// Lists the active timeline of the table at `place`. Nothing else is read until it is asked for.
+    ///
+    /// # Errors
+    /// `InvalidTable` where the timeline folder is missing; `Io` where it cannot be listed.
+    pub fn load(place: &Arc<dyn Place>, config: &TableConfig) -> Result<Self> {
+        let folder = &config.timeline_folder;
+        let Some(entries) = place.list(folder)? else {
+            let message = format!(
+                "the timeline folder is missing, which table version {} keeps there; the table was copied in part, or an upgrade was cut short",
+                config.version
+            );
+            return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
+        };
+        let mut highest: BTreeMap<(String, Action), Instant> = BTreeMap::new();
+        for entry in entries {
+            let Entry::File(status) = entry else { continue };
+            let Some(instant) = parse(&status, config)? else { continue };
+            let key = (instant.requested_time.clone(), instant.action.completes_as());
+            // An upgrade that was cut short can leave both names of a completed instant: the one with the time counts.
+            let rank = |instant: &Instant| (instant.state, instant.file_name.contains('_'));
+            if highest.get(&key).is_none_or(|known| rank(known) < rank(&instant)) {
+                highest.insert(key, instant);
+            }
+        }
+        let archive = (config.layout() == TimelineLayout::V2).then(|| config.archive_folder.clone());
+        Ok(Self::new(Arc::clone(place), folder.clone(), archive, highest.into_values().collect()))
+    }
+}
+
+fn parse(status: &FileStatus, config: &TableConfig) -> Result<Option<Instant>> {
+    if config.layout() == TimelineLayout::V1 {
+        return Ok(layout_v1::parse(&status.name));
+    }
+    let Some(mut instant) = layout_v2::parse(&status.name) else { return Ok(None) };
+    if instant.is_completed() && instant.completion_time.is_none() {
+        instant.completion_time = Some(modification_time(status, config.timeline_zone)?);
+    }
+    Ok(Some(instant))
+}
+
+/// A modification time in the form of an instant, in the timeline's zone. `LOCAL` is the writer's, which is not stored: as in
+/// Hudi it is taken to be the reader's.
+fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<String> {
+    let time = DateTime::from_timestamp_millis(status.modified_ms).filter(|_| status.modified_ms > 0);
+    let time = time.ok_or_else(|| {
+        Error::invalid_table(
+            "a completed instant without completion time, on a storage that tells no modification time",
+        )
+        .in_file(&status.name)
+    })?;
+    let form = "%Y%m%d%H%M%S%3f";
+    Ok(match zone {
+        TimelineZone::Utc => time.format(form).to_string(),
+        TimelineZone::Local => time.with_timezone(&Local).format(form).to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Properties;
+    use crate::timeline::State;
+    use crate::timeline::memory_place::MemoryPlace;
+
+    fn load(version: &str, names: &[&str]) -> Timeline {
+        let zone = ("hoodie.table.timeline.timezone", "UTC");
+        let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version), zone];
+        let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+        let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", config.timeline_folder)).collect();
+        let place = MemoryPlace::new(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
+        Timeline::load(&place, &config).unwrap()
+    }
+
+    fn told(timeline: &Timeline) -> Vec<(String, State)> {
+        timeline.instants().iter().map(|instant| (instant.to_string(), instant.state)).collect()
+    }
+
+    #[test]
+    fn the_highest_state_counts_and_time_sorts() {
+        let timeline = load(
+            "6",
+            &[
+                "3.compaction.requested",
+                "3.compaction.inflight",
+                "1.commit.requested",
+                "1.inflight",
+                "1.commit",
+                "2.compaction.requested",
+                "2.compaction.inflight",
+                "2.commit",
+                "1.savepoint.inflight",
+                "1.savepoint",
+                "hoodie.properties",
+                ".1.commit.crc",
+                "archived/x",
+            ],
+        );
+        assert_eq!(
+            told(&timeline),
+            [
+                ("1.commit".to_owned(), State::Completed),
+                ("1.savepoint".to_owned(), State::Completed),
+                ("2.commit".to_owned(), State::Completed),
+                ("3.compaction".to_owned(), State::Inflight),
+            ]
+        );
+    }
+
+    #[test]
+    fn clustering_and_what_it_becomes_are_one_instant() {
+        let timeline = load(
+            "9",
+            &["1.clustering.requested", "1.clustering.inflight", "1_4.replacecommit", "2.logcompaction.requested"],
+        );
+        assert_eq!(
+            told(&timeline),
+            [("1.replacecommit".to_owned(), State::Completed), ("2.logcompaction".to_owned(), State::Requested)]
+        );
+        assert_eq!(timeline.instants()[0].completion_time.as_deref(), Some("4"));
+    }
+
+    #[test]
+    fn a_completed_name_without_completion_time_takes_the_files_time() {
+        let timeline = load("8", &["20240101000000000.deltacommit"]);
+        assert_eq!(timeline.instants()[0].completion_time.as_deref(), Some("19700101000001000"));
+        let both = load("8", &["1.deltacommit", "1_2.deltacommit"]);
+        assert_eq!(both.instants()[0].completion_time.as_deref(), Some("2"));
+        assert_eq!(both.instants().len(), 1);
+    }
+
+    #[test]
+    fn a_missing_timeline_folder_is_told() {
+        let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
+        let config = TableConfig::from_properties(config).unwrap();
+        let error = Timeline::load(&MemoryPlace::new([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
+        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+        assert!(error.to_string().contains(".hoodie/timeline"), "{error}");
+    }
+}

@@ -1,0 +1,69 @@
+//! A place in memory, for tests.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::error::{Error, Result};
+use crate::storage::{Entry, FileStatus, Place, Source};
+
+/// Files by path; folders are those that paths name.
+#[derive(Default)]
+pub(crate) struct MemoryPlace(BTreeMap<String, Bytes>);
+
+struct MemoryFile(String, Bytes);
+
+impl MemoryPlace {
+    pub(crate) fn new<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Arc<dyn Place> {
+        let files = files.into_iter().map(|(path, bytes)| (path.to_owned(), Bytes::copy_from_slice(bytes)));
+        Arc::new(Self(files.collect()))
+    }
+}
+
+impl Place for MemoryPlace {
+    fn root(&self) -> &str {
+        "memory:table"
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let mut entries = BTreeMap::new();
+        for (path, bytes) in &self.0 {
+            let Some(rest) = path.strip_prefix(&prefix) else { continue };
+            let (name, entry) = match rest.split_once('/') {
+                Some((name, _)) => (name, Entry::Folder(name.to_owned())),
+                None => {
+                    let status = FileStatus { name: rest.to_owned(), len: bytes.len() as u64, modified_ms: 1000 };
+                    (rest, Entry::File(status))
+                }
+            };
+            entries.insert(name, entry);
+        }
+        Ok((!entries.is_empty() || folder.is_empty()).then(|| entries.into_values().collect()))
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        let bytes = self.0.get(path).ok_or_else(|| Error::not_found("no such file").in_file(path))?;
+        Ok(Arc::new(MemoryFile(path.to_owned(), bytes.clone())))
+    }
+}
+
+impl Source for MemoryFile {
+    fn path(&self) -> &str {
+        &self.0
+    }
+
+    fn len(&self) -> u64 {
+        self.1.len() as u64
+    }
+
+    fn window(&self) -> u64 {
+        0
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        Ok(self.1.slice(range.start as usize..range.end as usize))
+    }
+}

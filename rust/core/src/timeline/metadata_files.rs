@@ -1,0 +1,121 @@
+//! Reads of instants' files: commit metadata, service plans, replaced file groups.
+
+use super::commit_metadata::{CommitMetadata, Part};
+use super::instant::{Action, Instant};
+use super::service_plans::{self, CompactionOperation};
+use super::timeline::Timeline;
+use crate::error::Result;
+
+/// A compaction or log compaction that is planned and not completed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingCompaction {
+    /// Its requested time.
+    pub instant: String,
+    /// What it is to merge.
+    pub operations: Vec<CompactionOperation>,
+}
+
+/// A file group that a completed replace commit has put others in place of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ReplacedFileGroup {
+    /// The partition, `""` where the table has none.
+    pub partition: String,
+    /// The file group.
+    pub file_id: String,
+    /// Requested time of the replace commit.
+    pub instant: String,
+}
+
+impl Timeline {
+    /// What a completed write tells of itself; `None` where its file is empty.
+    ///
+    /// # Errors
+    /// `NotFound` where the file is gone (archived meanwhile); `InvalidTable` or `CorruptLog` where it cannot be read.
+    pub fn commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
+        self.read(instant, &instant.file_name, |bytes| CommitMetadata::parse(bytes, part))
+    }
+
+    /// Pending compactions with their plans, oldest first. Each cuts its file groups: newer logs go to a new slice.
+    ///
+    /// # Errors
+    /// As for [`Timeline::commit_metadata`], of the plans.
+    pub fn pending_compactions(&self) -> Result<Vec<PendingCompaction>> {
+        self.plans(Action::Compaction)
+    }
+
+    /// Pending log compactions with their plans, oldest first. They cut nothing.
+    ///
+    /// # Errors
+    /// As for [`Timeline::commit_metadata`], of the plans.
+    pub fn pending_log_compactions(&self) -> Result<Vec<PendingCompaction>> {
+        self.plans(Action::LogCompaction)
+    }
+
+    fn plans(&self, action: Action) -> Result<Vec<PendingCompaction>> {
+        let plan = |instant: &Instant| {
+            let operations = self.read(instant, &requested_file(instant), service_plans::compaction)?;
+            Ok(PendingCompaction { instant: instant.requested_time.clone(), operations })
+        };
+        self.pending(action).map(plan).collect()
+    }
+
+    /// Pending clustering. In layout 1 it is a replace commit, and only its plan tells it from an overwrite.
+    ///
+    /// # Errors
+    /// As for [`Timeline::commit_metadata`], of the plans.
+    pub fn pending_clustering(&self) -> Result<Vec<&Instant>> {
+        let mut pending = Vec::new();
+        for instant in self.pending_writes() {
+            let is_clustering = match instant.action {
+                Action::Clustering => true,
+                Action::ReplaceCommit => self.read(instant, &requested_file(instant), service_plans::is_clustering)?,
+                _ => false,
+            };
+            if is_clustering {
+                pending.push(instant);
+            }
+        }
+        Ok(pending)
+    }
+
+    /// The file groups that completed replace commits have replaced. Their files stay until a clean.
+    ///
+    /// # Errors
+    /// As for [`Timeline::commit_metadata`].
+    pub fn replaced_file_groups(&self) -> Result<Vec<ReplacedFileGroup>> {
+        let mut groups = Vec::new();
+        for instant in self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit) {
+            let Some(metadata) = self.commit_metadata(instant, Part::Replaced)? else { continue };
+            for (partition, file_ids) in metadata.replaced {
+                groups.extend(file_ids.into_iter().map(|file_id| ReplacedFileGroup {
+                    partition: partition.clone(),
+                    file_id,
+                    instant: instant.requested_time.clone(),
+                }));
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The instant that the last completed clean kept everything from; `None` where there was no clean, or one that went by
+    /// versions.
+    ///
+    /// # Errors
+    /// As for [`Timeline::commit_metadata`], of the clean.
+    pub(super) fn last_clean(&self) -> Result<Option<(&Instant, Option<String>)>> {
+        let mut cleans = self.instants().iter().rev().filter(|instant| instant.action == Action::Clean);
+        let Some(clean) = cleans.find(|instant| instant.is_completed()) else { return Ok(None) };
+        Ok(Some((clean, self.read(clean, &clean.file_name, service_plans::earliest_retained)?)))
+    }
+
+    fn read<T>(&self, instant: &Instant, name: &str, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        let path = format!("{}/{name}", self.folder);
+        let read = || parse(&self.place.open(&path)?.read_all()?);
+        read().map_err(|error| error.in_file(self.place.full_path(&path)).at_instant(&instant.requested_time))
+    }
+}
+
+/// The file that an instant's plan stands in, whatever its state.
+fn requested_file(instant: &Instant) -> String {
+    format!("{}.{}.requested", instant.requested_time, instant.action)
+}

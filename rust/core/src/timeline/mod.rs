@@ -1,0 +1,36 @@
+//! Timeline: what has happened to a table and what is under way.
+//!
+//! | file | job |
+//! |---|---|
+//! | `instant` | an action with its times and its state |
+//! | `layout_v1`, `layout_v2` | file names of the two layouts |
+//! | `load` | lists the active timeline; the highest state of each instant counts |
+//! | `timeline` | what is completed, visible, first and last |
+//! | `metadata_files` | reads of instants' files: commit metadata, plans, replaced file groups |
+//! | `commit_metadata`, `service_plans`, `avro_value` | what stands in those files |
+//! | `history_v2` | completion times of archived instants, layout 2 |
+//! | `time_travel` | which instants may still be asked for |
+//! | `instant_filter` | which log blocks count |
+
+mod avro_value;
+mod commit_metadata;
+mod history_v2;
+mod instant;
+mod instant_filter;
+mod layout_v1;
+mod layout_v2;
+mod load;
+#[cfg(test)]
+pub(crate) mod memory_place;
+mod metadata_files;
+mod service_plans;
+mod time_travel;
+#[expect(clippy::module_inception, reason = "the room's main thing bears its name")]
+mod timeline;
+
+pub use commit_metadata::{CommitMetadata, Part, WriteStat};
+pub use instant::{Action, Instant, State};
+pub use instant_filter::InstantFilter;
+pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
+pub use service_plans::CompactionOperation;
+pub use timeline::{Completion, Timeline};

@@ -1,0 +1,223 @@
+//! The active timeline: what is completed, visible, first and last (`BaseHoodieTimeline`).
+//!
+//! An instant before the start of the active timeline has been archived, and only completed ones are. The start is the first
+//! write, in whatever state (archiving never passes a pending one), that is not kept back by a savepoint: archiving may go on
+//! past a savepoint and leave a hole behind it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use super::history_v2::{self, History};
+use super::instant::{Action, Instant};
+use super::instant_filter::InstantFilter;
+use crate::error::Result;
+use crate::storage::Place;
+
+/// The active timeline of a table. Metadata is read when it is asked for.
+pub struct Timeline {
+    pub(super) place: Arc<dyn Place>,
+    pub(super) folder: String,
+    history_folder: Option<String>,
+    history: OnceLock<History>,
+    instants: Vec<Instant>,
+    writes: BTreeMap<String, Vec<usize>>,
+    start: Option<String>,
+}
+
+/// When a write was completed, as far as is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion<'a> {
+    /// At this time.
+    At(&'a str),
+    /// It is pending, or nothing is known of it.
+    Pending,
+    /// It was completed before the start of the active timeline; the time is not stored.
+    Archived,
+}
+
+impl Timeline {
+    pub(super) fn new(
+        place: Arc<dyn Place>,
+        folder: String,
+        history_folder: Option<String>,
+        mut instants: Vec<Instant>,
+    ) -> Self {
+        instants.sort_by(Instant::timeline_order);
+        let mut writes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (at, instant) in instants.iter().enumerate().filter(|(_, instant)| instant.action.is_write()) {
+            writes.entry(instant.requested_time.clone()).or_default().push(at);
+        }
+        let savepoints: BTreeSet<&str> = instants
+            .iter()
+            .filter(|instant| instant.action == Action::Savepoint)
+            .map(|instant| instant.requested_time.as_str())
+            .collect();
+        let start = writes.keys().find(|time| !savepoints.contains(time.as_str())).or(writes.keys().next()).cloned();
+        Self { place, folder, history_folder, history: OnceLock::new(), instants, writes, start }
+    }
+
+    /// All instants, sorted by requested time.
+    #[must_use]
+    pub fn instants(&self) -> &[Instant] {
+        &self.instants
+    }
+
+    /// The writes of a requested time: one, unless a table service and a writer chose the same.
+    pub fn writes_at(&self, requested_time: &str) -> impl Iterator<Item = &Instant> {
+        self.writes.get(requested_time).into_iter().flatten().filter_map(|at| self.instants.get(*at))
+    }
+
+    /// Completed commits, delta commits and replace commits, sorted by requested time.
+    pub fn completed_writes(&self) -> impl DoubleEndedIterator<Item = &Instant> {
+        self.instants.iter().filter(|instant| instant.is_completed_write())
+    }
+
+    /// Writes that are not completed, table services included, sorted by requested time.
+    pub fn pending_writes(&self) -> impl DoubleEndedIterator<Item = &Instant> {
+        self.instants.iter().filter(|instant| instant.action.is_write() && !instant.is_completed())
+    }
+
+    /// Pending instants of one action.
+    pub fn pending(&self, action: Action) -> impl Iterator<Item = &Instant> {
+        self.instants.iter().filter(move |instant| instant.action == action && !instant.is_completed())
+    }
+
+    /// The first write that no savepoint keeps back: anything before it is archived, hence completed.
+    #[must_use]
+    pub fn start(&self) -> Option<&str> {
+        self.start.as_deref()
+    }
+
+    /// Whether an instant lies before the start of the active timeline.
+    #[must_use]
+    pub fn is_before_start(&self, requested_time: &str) -> bool {
+        self.start().is_some_and(|start| requested_time < start)
+    }
+
+    /// Whether a write is completed, here or in the archive.
+    #[must_use]
+    pub fn is_completed(&self, requested_time: &str) -> bool {
+        if self.writes.contains_key(requested_time) {
+            return self.writes_at(requested_time).any(Instant::is_completed);
+        }
+        self.is_before_start(requested_time)
+    }
+
+    /// Whether readers see slices of this base instant: completed ones, and those that a pending compaction has cut.
+    #[must_use]
+    pub fn is_visible(&self, requested_time: &str) -> bool {
+        self.is_completed(requested_time) || self.writes_at(requested_time).any(is_pending_compaction)
+    }
+
+    /// What a query of the latest state asks for: the requested time of the last completed write or pending compaction.
+    /// `None` for a table that nothing was written to.
+    #[must_use]
+    pub fn latest_visible(&self) -> Option<&str> {
+        let mut visible = self.instants.iter().rev().filter(|instant| {
+            instant.is_completed_write() || instant.action.is_write() && is_pending_compaction(instant)
+        });
+        visible.next().map(|instant| instant.requested_time.as_str())
+    }
+
+    /// When a write was completed (layout 2). For archived ones the history is read, once.
+    ///
+    /// # Errors
+    /// What reading the history may fail with.
+    pub fn completion_time(&self, requested_time: &str) -> Result<Completion<'_>> {
+        if self.writes.contains_key(requested_time) {
+            let completed = self.writes_at(requested_time).find_map(|instant| instant.completion_time.as_deref());
+            return Ok(completed.map_or(Completion::Pending, Completion::At));
+        }
+        if !self.is_before_start(requested_time) {
+            return Ok(Completion::Pending);
+        }
+        Ok(self.history()?.completion_time(requested_time).map_or(Completion::Archived, Completion::At))
+    }
+
+    fn history(&self) -> Result<&History> {
+        if let Some(history) = self.history.get() {
+            return Ok(history);
+        }
+        let history = match &self.history_folder {
+            Some(folder) => history_v2::read(&*self.place, folder)?,
+            None => History::default(),
+        };
+        Ok(self.history.get_or_init(|| history))
+    }
+
+    /// What a scan of logs needs in order to tell the blocks that count at `latest` from the others.
+    #[must_use]
+    pub fn instant_filter(&self, latest: &str) -> InstantFilter {
+        let times = |completed| {
+            let writes = self.instants.iter().filter(|instant| instant.action.is_write());
+            writes
+                .filter(move |instant| instant.is_completed() == completed)
+                .map(|instant| instant.requested_time.clone())
+        };
+        InstantFilter {
+            completed: times(true).collect(),
+            inflight: times(false).filter(|time| !self.is_completed(time)).collect(),
+            timeline_start: self.start.clone(),
+            latest: latest.to_owned(),
+        }
+    }
+}
+
+fn is_pending_compaction(instant: &Instant) -> bool {
+    !instant.is_completed() && matches!(instant.action, Action::Compaction | Action::LogCompaction)
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::{layout_v1, layout_v2};
+
+    /// A timeline of file names; names with `_` or `clustering` are those of layout 2.
+    pub(crate) fn timeline(names: &[&str]) -> Timeline {
+        let parse = |name: &&str| layout_v2::parse(name).or_else(|| layout_v1::parse(name)).unwrap();
+        Timeline::new(MemoryPlace::new([]), "t".into(), None, names.iter().map(parse).collect())
+    }
+
+    #[test]
+    fn archived_instants_are_completed() {
+        let timeline = timeline(&["3.deltacommit.inflight", "5_6.deltacommit", "7_8.clean"]);
+        assert_eq!(timeline.start(), Some("3"));
+        for (instant, completed) in [("1", true), ("3", false), ("4", false), ("5", true), ("7", false), ("9", false)] {
+            assert_eq!(timeline.is_completed(instant), completed, "{instant}");
+        }
+        assert_eq!(timeline.latest_visible(), Some("5"));
+    }
+
+    #[test]
+    fn archiving_goes_on_past_a_savepoint() {
+        let timeline = timeline(&["1.deltacommit", "1.savepoint", "5.deltacommit"]);
+        assert_eq!(timeline.start(), Some("5"));
+        assert!(timeline.is_completed("1") && timeline.is_completed("3"));
+        let kept = super::tests::timeline(&["4.commit", "4.savepoint"]);
+        assert!(kept.is_completed("3") && !kept.is_completed("5"));
+    }
+
+    #[test]
+    fn a_pending_compaction_is_visible_but_not_completed() {
+        let timeline = timeline(&["1.deltacommit", "2.compaction.requested", "3.clustering.requested", "4.inflight"]);
+        assert!(timeline.is_visible("2") && !timeline.is_completed("2"));
+        assert!(!timeline.is_visible("3") && !timeline.is_visible("4"));
+        assert_eq!(timeline.latest_visible(), Some("2"));
+    }
+
+    #[test]
+    fn completion_times_are_known_pending_or_archived() {
+        let timeline = timeline(&["3_9.deltacommit", "5.deltacommit.inflight"]);
+        assert_eq!(timeline.completion_time("3").unwrap(), Completion::At("9"));
+        assert_eq!(timeline.completion_time("5").unwrap(), Completion::Pending);
+        assert_eq!(timeline.completion_time("4").unwrap(), Completion::Pending);
+        assert_eq!(timeline.completion_time("2").unwrap(), Completion::Archived);
+    }
+
+    #[test]
+    fn an_empty_timeline_has_nothing() {
+        let timeline = timeline(&[]);
+        assert!(!timeline.is_completed("1") && timeline.latest_visible().is_none() && timeline.start().is_none());
+    }
+}

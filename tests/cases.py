@@ -1,0 +1,136 @@
+"""The bundled cases: real tables and log files with Hudi's own answers (see data/README.md); comparing answers."""
+
+import datetime as dt
+import json
+import math
+import os
+import pathlib
+import time
+import zipfile
+from collections import Counter
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+DATA = pathlib.Path(__file__).parent / "data"
+TABLES = sorted(path.parent.name for path in DATA.glob("*/table.zip"))
+LOGS = sorted(path.name for path in DATA.glob("log_*"))
+LOG_FILES = sorted(path.relative_to(DATA) for path in DATA.glob("log_*/logs/.*"))
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query and Hudi's answer to it."""
+
+    case: str
+    id: str
+    type: str
+    as_of: str | None
+    expected_file: pathlib.Path
+
+    @property
+    def expected(self):
+        return pq.read_table(self.expected_file)
+
+    @property
+    def options(self):
+        """The options of Hudi's own Spark source."""
+        kind = "read_optimized" if self.type == "read_optimized" else "snapshot"
+        as_of = {} if self.as_of is None else {"as.of.instant": self.as_of}
+        return {"hoodie.datasource.query.type": kind, **as_of}
+
+    def scan(self, table, **asked):
+        read = table.read_optimized if self.type == "read_optimized" else table.snapshot
+        return read(as_of=self.as_of, **asked)
+
+    def __str__(self):
+        return f"{self.case}-{self.id}"
+
+
+def case(name):
+    return json.loads((DATA / name / "case.json").read_text(encoding="utf-8"))
+
+
+def queries():
+    """The queries that the newest Hudi answered and this release can be asked."""
+    found = []
+    for name in TABLES:
+        for query in case(name)["queries"]:
+            readers = query.get("readers") or [query.get("reader", case(name)["hudi_version"])]
+            if query["type"] in ("snapshot", "read_optimized", "time_travel") and "1.2.0" in readers:
+                as_of = query["options"].get("as.of.instant")
+                found.append(Query(name, query["id"], query["type"], as_of, DATA / name / query["expected"]))
+    return found
+
+
+def answer(name, query_id="snapshot"):
+    """Hudi's answer to one query of a case."""
+    return next(query.expected for query in queries() if (query.case, query.id) == (name, query_id))
+
+
+def unpack(name, folder):
+    """The table of a case, its files' names (UTF-8) and times as they were."""
+    with zipfile.ZipFile(DATA / name / "table.zip") as archive:
+        for entry in archive.infolist():
+            # Without the flag for UTF-8, zipfile takes names for code page 437.
+            named = entry.filename if entry.flag_bits & 0x800 else entry.filename.encode("cp437").decode("utf-8")
+            target = pathlib.Path(folder, named)
+            if entry.is_dir():
+                target.mkdir(parents=True, exist_ok=True)
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(archive.read(entry))
+            modified = time.mktime((*entry.date_time, 0, 0, -1))
+            os.utime(target, (modified, modified))
+    return pathlib.Path(folder)
+
+
+def assert_same_answer(expected, actual, *, ordered=True):
+    """Columns, their types (names of children aside) and the rows, as a multiset, bit for bit."""
+    if ordered:
+        assert actual.column_names == expected.column_names
+    else:
+        assert sorted(actual.column_names) == sorted(expected.column_names)
+    names = expected.column_names
+    types = {name: shape(expected.schema.field(name).type) for name in names}
+    assert {name: shape(actual.schema.field(name).type) for name in names} == types
+    assert rows(actual.select(names)) == rows(expected)
+
+
+def shape(kind):
+    """An Arrow type, whatever its children are called."""
+    if pa.types.is_map(kind):
+        return "map", shape(kind.key_type), shape(kind.item_type)
+    if pa.types.is_list(kind):
+        return "list", shape(kind.value_type)
+    if pa.types.is_struct(kind):
+        return "struct", *((field.name, shape(field.type)) for field in kind)
+    return str(kind)
+
+
+def rows(table):
+    """The rows as a multiset of hashable tuples. NaN equals NaN, and -0.0 is not 0.0."""
+    if not table.column_names:
+        return Counter({(): table.num_rows})
+    cells = [
+        [canonical(table.schema.field(name).type, cell) for cell in table.column(name).to_pylist()]
+        for name in table.column_names
+    ]
+    return Counter(zip(*cells, strict=True))
+
+
+def canonical(kind, value):
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return frozenset((canonical(kind.key_type, key), canonical(kind.item_type, item)) for key, item in value)
+    if pa.types.is_list(kind):
+        return tuple(canonical(kind.value_type, item) for item in value)
+    if pa.types.is_struct(kind):
+        return tuple((field.name, canonical(field.type, value[field.name])) for field in kind)
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else (value, math.copysign(1.0, value))
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(dt.timezone.utc).replace(tzinfo=None)
+    return value

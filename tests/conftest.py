@@ -1,0 +1,30 @@
+"""What all tests share: the bundled tables, unpacked."""
+
+import shutil
+
+import pytest
+
+from cases import unpack
+
+
+@pytest.fixture(scope="session")
+def table_of(tmp_path_factory):
+    """The path of a bundled table, by the name of its case; unpacked once, not to be written to."""
+    unpacked = {}
+
+    def path(name):
+        if name not in unpacked:
+            unpacked[name] = unpack(name, tmp_path_factory.mktemp(name))
+        return unpacked[name]
+
+    return path
+
+
+@pytest.fixture
+def copy_of(table_of, tmp_path):
+    """A copy of a bundled table that the test may harm."""
+
+    def path(name, folder="table"):
+        return shutil.copytree(table_of(name), tmp_path / folder)
+
+    return path

@@ -1,0 +1,12 @@
+"""Arrow tables of DataFrames, on every Spark."""
+
+import pyarrow as pa
+
+
+def to_arrow(frame):
+    """`toArrow` came with Spark 4."""
+    if hasattr(frame, "toArrow"):
+        return frame.toArrow()
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return pa.Table.from_batches(frame._collect_as_arrow(), schema=to_arrow_schema(frame.schema))

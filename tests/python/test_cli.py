@@ -1,0 +1,170 @@
+"""The command `mortice`, run as users run it."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cases import DATA, LOG_FILES, answer, case
+
+NAME = "h11_event_time_deletes"
+
+
+def mortice(*arguments, status=0, **options):
+    done = subprocess.run(
+        [sys.executable, "-m", "mortice", *map(str, arguments)],
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+        **options,
+    )
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def test_read_prints_an_aligned_table(table_of):
+    done = mortice("read", table_of(NAME), "--columns", "trip_id,fare", "--limit", "3")
+    lines = done.stdout.rstrip("\n").split("\n")
+    assert lines[0].split() == ["trip_id", "fare"]
+    assert set(lines[1]) == {"-", " "}
+    assert len(lines) == 5
+    # Numbers stand to the right, so every line ends with the last digit of its fare.
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_read_shows_the_first_rows_and_says_so(table_of):
+    done = mortice("read", table_of(NAME))
+    assert len(done.stdout.splitlines()) == 22
+    assert "--limit" in done.stderr
+
+
+def test_read_json_gives_every_row(table_of):
+    rows = [json.loads(line) for line in mortice("read", table_of(NAME), "--json").stdout.splitlines()]
+    assert sorted(rows, key=lambda row: row["trip_id"]) == sorted(
+        answer(NAME).to_pylist(), key=lambda row: row["trip_id"]
+    )
+
+
+def test_read_json_of_every_type_is_json(table_of):
+    lines = mortice("read", table_of("h10_types"), "--json").stdout.splitlines()
+    rows = [json.loads(line, parse_constant=pytest.fail) for line in lines]
+    assert len(rows) == answer("h10_types").num_rows
+
+
+@pytest.mark.parametrize(
+    ("terms", "keep"),
+    [
+        (["fare > 40"], lambda row: row["fare"] > 40),
+        (["fare>=40.5", "city = oslo"], lambda row: row["fare"] >= 40.5 and row["city"] == "oslo"),
+        (["city in ('oslo', lima)"], lambda row: row["city"] in ("oslo", "lima")),
+        (["city not in ('oslo')"], lambda row: row["city"] != "oslo"),
+        (["note is null"], lambda row: row["note"] is None),
+        (["_hoodie_is_deleted = false"], lambda row: row["_hoodie_is_deleted"] is False),
+    ],
+    ids=str,
+)
+def test_read_filters(table_of, terms, keep):
+    options = [word for term in terms for word in ("--filter", term)]
+    lines = mortice("read", table_of(NAME), "--json", "--columns", "trip_id", *options).stdout.splitlines()
+    expected = {row["trip_id"] for row in answer(NAME).to_pylist() if keep(row)}
+    assert {json.loads(line)["trip_id"] for line in lines} == expected
+
+
+def test_read_as_of_and_read_optimized(table_of):
+    as_of = mortice("read", table_of(NAME), "--json", "--as-of", "20261121024615652").stdout
+    assert len(as_of.splitlines()) == answer(NAME, "as_of_03").num_rows
+    base = mortice("read", table_of(NAME), "--json", "--read-optimized").stdout
+    assert len(base.splitlines()) == answer(NAME, "read_optimized").num_rows
+
+
+def test_timeline(table_of):
+    instants = json.loads(mortice("timeline", table_of(NAME), "--json").stdout)
+    assert {i["requested_time"] for i in instants} == {c["instant"] for c in case(NAME)["commits"]}
+    assert "deltacommit" in mortice("timeline", table_of(NAME)).stdout
+
+
+def test_slices(table_of):
+    (slice_,) = json.loads(mortice("slices", table_of(NAME), "--json").stdout)
+    assert len(slice_["log_files"]) == 6
+    assert slice_["file_id"] in mortice("slices", table_of(NAME)).stdout
+
+
+def log_file(name):
+    return next(DATA / file for file in LOG_FILES if name in str(file))
+
+
+def test_log_lists_blocks():
+    said = mortice("log", log_file("log_avro_multi"), "--json").stdout
+    assert [json.loads(line)["type"] for line in said.splitlines()] == ["AVRO_DATA_BLOCK"] * 5
+    backwards = mortice("log", log_file("log_avro_multi"), "--json", "--reverse").stdout
+    assert backwards.splitlines() == said.splitlines()[::-1]
+    assert mortice("log", log_file("log_avro_multi")).stdout.count("AVRO_DATA_BLOCK") == 5
+
+
+def test_log_shows_records():
+    blocks = [
+        json.loads(line)
+        for line in mortice("log", log_file("log_avro_multi"), "--json", "--records", "2").stdout.splitlines()
+    ]
+    assert [len(block["records"]) for block in blocks] == [min(2, block["record_count"]) for block in blocks]
+    assert "in all" in mortice("log", log_file("log_rollback"), "--records", "1").stdout
+
+
+def test_log_verify_tells_of_damage():
+    damaged = mortice("log", log_file("cut-then-good"), "--verify", status=1)
+    assert "CORRUPT_BLOCK" in damaged.stdout
+    assert "DAMAGED" in damaged.stdout
+    mortice("log", log_file("cut-then-good"))
+    mortice("log", log_file("log_avro_multi"), "--verify")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["read", "{missing}"], 1, "NOT-FOUND"),
+        (["timeline", "{missing}"], 1, "NOT-FOUND"),
+        (["log", "{missing}"], 1, "NOT-FOUND"),
+        (["read", "{table}", "--columns", "nope"], 2, "nope"),
+        (["read", "{table}", "--filter", "fare"], 2, "fare"),
+        (["read", "{table}", "--filter", "nope = 3"], 2, "nope"),
+        (["read", "{table}", "--filter", "city in oslo"], 2, "brackets"),
+        (["read", "{table}", "--as-of", "yesterday"], 2, "yesterday"),
+    ],
+    ids=str,
+)
+def test_bad_input_is_one_clear_line(table_of, tmp_path, arguments, status, says):
+    places = {"missing": tmp_path / "missing", "table": table_of(NAME)}
+    done = mortice(*[argument.format(**places) for argument in arguments], status=status)
+    assert done.stderr.startswith("mortice: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nonsense"], ["read"], ["read", "x", "--limit", "-1"], ["read", "x", "--lim", "1"]], ids=str
+)
+def test_wrong_usage(arguments):
+    assert "usage: mortice" in mortice(*arguments, status=2).stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(table_of):
+    command = [sys.executable, "-m", "mortice", "read", str(table_of(NAME)), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        complaint = process.stderr.read()
+    assert complaint == b""
+    assert process.returncode in (0, 141)
+
+
+def test_text_that_the_terminal_cannot_show(table_of):
+    done = mortice("read", table_of("h10_types"), env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.stdout.isascii()
+
+
+def test_help_and_version():
+    assert "examples:" in mortice("--help").stdout
+    assert mortice("--version").stdout.startswith("mortice ")

@@ -1,0 +1,72 @@
+"""Errors say what and where, can be caught by the built-in class, and cross process borders whole."""
+
+import errno
+import pickle
+
+import pytest
+
+import mortice
+
+CLASSES = [
+    mortice.CorruptLogError,
+    mortice.FileCleanedError,
+    mortice.InvalidArgumentError,
+    mortice.InvalidTableError,
+    mortice.MemoryLimitError,
+    mortice.MorticeError,
+    mortice.StorageError,
+    mortice.TableNotFoundError,
+    mortice.UnsupportedError,
+]
+ATTRIBUTES = ("path", "offset", "block", "instant", "code")
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_error_pickles_with_all_it_knows(kind):
+    error = kind("what", path="a.log", offset=7, block=2, instant="001", code="MORTICE-TEST")
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind
+    assert isinstance(copy, mortice.MorticeError)
+    assert str(copy) == str(error) == "[MORTICE-TEST] what (file a.log, offset 7, block 2, instant 001)"
+    assert [getattr(copy, name) for name in ATTRIBUTES] == ["a.log", 7, 2, "001", "MORTICE-TEST"]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_every_class_has_a_code(kind):
+    assert kind("what").code == kind.default_code
+    assert str(kind("what")).startswith(f"[{kind.default_code}]")
+    assert len({one.default_code for one in CLASSES}) == len(CLASSES)
+
+
+def test_a_message_that_is_complete_is_left_alone():
+    text = "[MORTICE-IO] could not read (file a.log)"
+    assert str(mortice.StorageError(text, path="a.log")) == text
+
+
+def test_the_built_in_classes_catch_them():
+    assert issubclass(mortice.TableNotFoundError, FileNotFoundError)
+    assert mortice.TableNotFoundError("what").errno == errno.ENOENT
+    assert issubclass(mortice.InvalidArgumentError, ValueError)
+    assert issubclass(mortice.StorageError, OSError)
+
+
+def test_native_errors_are_typed_and_know_the_place(tmp_path):
+    with pytest.raises(FileNotFoundError) as missing:
+        mortice.Table(tmp_path / "nothing here")
+    error = missing.value
+    assert isinstance(error, mortice.TableNotFoundError)
+    assert error.code == "MORTICE-NOT-FOUND"
+    assert "nothing here" in str(error)
+    assert "nothing here" in error.path
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def test_errors_keep_their_type_through_a_reader(copy_of):
+    path = copy_of("h11_event_time_deletes")
+    scan = mortice.Table(path).snapshot()
+    for base in path.glob("*.parquet"):
+        base.unlink()
+    with pytest.raises(mortice.MorticeError) as raised:
+        scan.to_reader().read_all()
+    assert isinstance(raised.value, (mortice.FileCleanedError, mortice.TableNotFoundError))
+    assert raised.value.path.endswith(".parquet")

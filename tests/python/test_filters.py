@@ -1,0 +1,173 @@
+"""Filters: their forms, and that they are exact."""
+
+import datetime as dt
+import decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import mortice
+from cases import answer, assert_same_answer
+from mortice.filters import normal_form
+
+NAME = "h11_event_time_deletes"
+OPERATORS = {
+    "=": pc.equal,
+    "==": pc.equal,
+    "!=": pc.not_equal,
+    "<": pc.less,
+    "<=": pc.less_equal,
+    ">": pc.greater,
+    ">=": pc.greater_equal,
+}
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize(
+    ("column", "literal"), [("fare", 42.18), ("seats", 3), ("ts", 11018), ("note", "n4769"), ("rider", "r2")]
+)
+def test_comparisons_agree_with_arrow(table_of, column, operator, literal):
+    expected = answer(NAME)
+    mask = OPERATORS[operator](expected[column], pa.scalar(literal, expected.schema.field(column).type))
+    actual = mortice.Table(table_of(NAME)).snapshot(filters=[(column, operator, literal)]).to_arrow()
+    assert_same_answer(expected.filter(mask), actual)
+
+
+def test_null_matches_only_is_null(table_of):
+    table, expected = mortice.Table(table_of(NAME)), answer(NAME)
+    assert expected["note"].null_count > 0
+    of = lambda *term: table.snapshot(filters=[("note", *term)]).count()  # noqa: E731
+    assert of("is null") == expected["note"].null_count
+    assert of("is not null") == expected.num_rows - expected["note"].null_count
+    assert of("=", "n4769") + of("!=", "n4769") == expected.num_rows - expected["note"].null_count
+    assert of("not in", ["n4769"]) == of("!=", "n4769")
+
+
+def test_lists(table_of):
+    table, expected = mortice.Table(table_of(NAME)), answer(NAME)
+    inside = pc.is_in(expected["city"], pa.array(["oslo", "lima"]))
+    assert_same_answer(expected.filter(inside), table.snapshot(filters=[("city", "in", ["oslo", "lima"])]).to_arrow())
+    assert_same_answer(
+        expected.filter(pc.invert(inside)), table.snapshot(filters=[("city", "not in", ("oslo", "lima"))]).to_arrow()
+    )
+    assert table.snapshot(filters=[("city", "in", [])]).count() == 0
+
+
+def test_any_of_lists_of_which_all(table_of):
+    table, expected = mortice.Table(table_of(NAME)), answer(NAME)
+    filters = [[("city", "=", "oslo"), ("seats", ">", 3)], [("fare", "<", 10.0)]]
+    mask = pc.or_kleene(
+        pc.and_kleene(pc.equal(expected["city"], "oslo"), pc.greater(expected["seats"], 3)),
+        pc.less(expected["fare"], 10.0),
+    )
+    assert_same_answer(expected.filter(mask), table.snapshot(filters=filters).to_arrow())
+
+
+def test_a_filter_that_nothing_matches_leaves_the_schema(table_of):
+    table = mortice.Table(table_of(NAME))
+    empty = table.snapshot(columns=["fare"], filters=[("trip_id", "=", "nobody")]).to_arrow()
+    assert (empty.num_rows, empty.schema.names) == (0, ["fare"])
+
+
+def test_every_type_can_be_compared(table_of):
+    table, expected = mortice.Table(table_of("h10_types")), answer("h10_types")
+    checked = 0
+    for field in expected.schema:
+        present = expected[field.name].drop_null()
+        if pa.types.is_nested(field.type) or len(present) == 0 or field.name.startswith("_hoodie"):
+            continue
+        literal = present[len(present) // 2]
+        if pa.types.is_floating(field.type) and not np.isfinite(literal.as_py()):
+            continue
+        for operator in ("=", "<"):
+            mask = OPERATORS[operator](expected[field.name], literal)
+            actual = table.snapshot(filters=[(field.name, operator, literal.as_py())]).to_arrow()
+            assert_same_answer(expected.filter(mask), actual)
+            checked += 1
+    assert checked > 20
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        ("seats", "=", "three"),
+        ("seats", "=", 2.5),
+        ("fare", "=", "cheap"),
+        ("city", "=", 3),
+        ("no_such_column", "=", 3),
+        ("seats", "=", 2**40),
+    ],
+    ids=str,
+)
+def test_a_literal_that_does_not_fit_the_column_is_refused(table_of, term):
+    with pytest.raises(mortice.InvalidArgumentError):
+        mortice.Table(table_of(NAME)).snapshot(filters=[term]).to_arrow()
+
+
+UTC = dt.timezone.utc
+
+
+@pytest.mark.parametrize(
+    ("given", "plain"),
+    [
+        (np.int64(3), 3),
+        (np.float32(0.5), 0.5),
+        (np.str_("x"), "x"),
+        (np.bool_(True), True),
+        (np.datetime64("2024-01-02T03:04:05.678", "us"), dt.datetime(2024, 1, 2, 3, 4, 5, 678000)),
+        (pd.Timestamp("2024-01-02", tz="UTC"), dt.datetime(2024, 1, 2, tzinfo=UTC)),
+        (pa.scalar("x"), "x"),
+        (bytearray(b"x"), b"x"),
+        (decimal.Decimal("1.20"), decimal.Decimal("1.20")),
+        (dt.date(2024, 1, 2), dt.date(2024, 1, 2)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_scalars_of_other_libraries_become_plain(given, plain):
+    [[(_, _, literal)]] = normal_form([("a", "=", given)])
+    assert (literal, type(literal)) == (plain, type(plain))
+    [[(_, _, literals)]] = normal_form([("a", "in", [given])])
+    assert literals == [plain]
+
+
+@pytest.mark.parametrize(
+    ("filters", "says"),
+    [
+        ("fare > 3", "list"),
+        ({"fare": 3}, "list"),
+        ([("fare", "=")], "no literal"),
+        ([("fare", "~", 3)], "operator"),
+        ([("fare", "is", None)], "is null"),
+        ([("fare", "is null", 3)], "takes no literal"),
+        ([("fare", "in", 3)], "list of literals"),
+        ([("city", "in", "oslo")], "list of literals"),
+        ([("fare", "=", object())], "Decimal"),
+        ([("fare", "=", [3])], "Decimal"),
+        ([("t", "=", pd.NaT)], "microseconds"),
+        ([("t", "=", np.datetime64("2024-01-01", "ns"))], "datetime64"),
+        ([("t", "in", np.array(["2024-01-01"], "datetime64[ns]"))], "datetime64"),
+        ([("fare", "=", decimal.Decimal("NaN"))], "no number"),
+        ([("fare", "=", decimal.Decimal("1e38"))], "digits"),
+        ([("fare", "=", 10**38)], "digits"),
+        ([("city", "=", "\ud800")], "Unicode"),
+        ([("\ud800", "=", 3)], "Unicode"),
+        ([[]], "empty"),
+        ([("fare", "=", 3), [("fare", "=", 3)]], "mixed"),
+        ([(3, "=", 3)], "term"),
+        ([5], "term"),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_wrong_shapes_are_refused_clearly(filters, says):
+    with pytest.raises(mortice.InvalidArgumentError, match=says):
+        normal_form(filters)
+
+
+def test_flat_lists_and_json_lists_are_one_conjunction():
+    flat = [("a", "=", 1), ("b", "is null")]
+    nested = [[["a", "==", 1], ["b", "IS  NULL", None]]]
+    assert normal_form(flat) == normal_form(nested) == [[("a", "=", 1), ("b", "is null", None)]]
+    assert normal_form(None) is normal_form([]) is None

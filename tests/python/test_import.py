@@ -1,0 +1,38 @@
+"""Importing mortice is cheap: no heavy libraries, no threads."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("pandas", "polars", "pyspark", "duckdb")
+
+
+@pytest.mark.parametrize("module", ["mortice", "mortice.spark", "mortice.cli", "mortice.spark.options"])
+def test_no_heavy_imports_and_no_threads(module):
+    code = f"""
+import os, sys
+import pyarrow
+import pyarrow.parquet
+heavy = {{name for name in {HEAVY!r} if name in sys.modules}}
+threads = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 0
+import {module}
+print(sorted({{name for name in {HEAVY!r} if name in sys.modules}} - heavy))
+print((len(os.listdir("/proc/self/task")) if threads else 0) - threads)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert said.split("\n")[:2] == ["[]", "0"]
+
+
+def test_the_module_that_spark_looks_up_does_not_load_the_native_core():
+    code = "import pyspark_mortice, sys; print('mortice._mortice' in sys.modules, 'mortice' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert said.split() == ["False", "False"]
+
+
+def test_the_same_version_everywhere():
+    from importlib.metadata import version
+
+    import mortice
+
+    assert mortice.__version__ == version("mortice")

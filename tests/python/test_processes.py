@@ -1,0 +1,145 @@
+"""Reading under an address-space limit, after a fork, and beside other Python threads."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import mortice
+from cases import answer, assert_same_answer
+from log_writer import avro_block
+
+NAME = "h11_event_time_deletes"
+
+
+@pytest.mark.parametrize("mmap", ["true", "false", True, False])
+def test_mapping_changes_nothing_but_the_way(table_of, mmap):
+    table = mortice.Table(table_of(NAME), storage_options={"mmap": mmap})
+    assert_same_answer(answer(NAME), table.snapshot().to_arrow())
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS is Linux's")
+def test_a_file_too_large_to_map_is_read_by_windows(tmp_path):
+    """PySpark's workers run under RLIMIT_AS. The file has one block and a hole of 64 GiB, which no limit lets map."""
+    schema = {"type": "record", "name": "r", "fields": [{"name": "k", "type": "string"}]}
+    path = tmp_path / ".x_001.log.1_0-0-0"
+    block = avro_block(schema, [{"k": "a"}], "001")
+    with path.open("wb") as file:
+        file.write(block)
+        file.truncate(len(block) + 3)
+        file.truncate(64 << 30)
+    code = f"""
+import resource, mortice
+log = mortice.LogFile({str(path)!r})
+resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+log = mortice.LogFile({str(path)!r})
+print(len(log), next(iter(log.blocks())).offset)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
+    assert said.split() == [str(64 << 30), "0"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS is Linux's")
+def test_a_table_is_read_within_a_small_address_space(table_of):
+    code = f"""
+import resource
+import pyarrow.parquet, mortice
+with open("/proc/self/statm") as statm:
+    used = int(statm.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (96 << 20), used + (96 << 20)))
+print(mortice.Table({str(table_of(NAME))!r}, threads=1).snapshot().to_arrow().num_rows)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout.split(), done.stderr) == ([str(answer(NAME).num_rows)], "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
+def test_a_forked_child_reads_after_its_parent_did(table_of):
+    """As Spark's daemon does: it imports, may read, and forks its workers."""
+    table = mortice.Table(table_of(NAME), threads=2)
+    scan = table.snapshot()
+    assert scan.count() == answer(NAME).num_rows
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+
+    def child():
+        results.put(
+            (scan.to_arrow().num_rows, table.read_optimized().count(), mortice.Table(table.uri).snapshot().count())
+        )
+
+    process = context.Process(target=child)
+    process.start()
+    counts = results.get(timeout=60)
+    process.join(timeout=60)
+    assert process.exitcode == 0
+    assert counts == (answer(NAME).num_rows, answer(NAME, "read_optimized").num_rows, answer(NAME).num_rows)
+
+
+def test_other_python_threads_go_on_during_a_read(tmp_path):
+    """One long call into the native module; a thread counts meanwhile. It could not, were the lock held."""
+    schema = {"type": "record", "name": "r", "fields": [{"name": f"c{i}", "type": "string"} for i in range(8)]}
+    record = {f"c{i}": "some text of a few words " * 4 for i in range(8)}
+    path = tmp_path / ".x_001.log.1_0-0-0"
+    path.write_bytes(avro_block(schema, [record] * 20_000, "001"))
+    log = mortice.LogFile(path)
+    (block,) = log.blocks()
+    counted, started, stopped = 0, threading.Event(), threading.Event()
+
+    def count():
+        nonlocal counted
+        while not stopped.is_set():
+            counted += 1
+            started.set()
+            time.sleep(0)
+
+    # Threads switch only where one gives way: else time slices would let the counter go on even beside a held lock.
+    interval = sys.getswitchinterval()
+    counter = threading.Thread(target=count)
+    counter.start()
+    try:
+        started.wait()
+        sys.setswitchinterval(60)
+        before = counted
+        assert log.records(block).num_rows == 20_000
+        after = counted
+    finally:
+        sys.setswitchinterval(interval)
+        stopped.set()
+        counter.join()
+    assert after > before
+
+
+def test_many_threads_may_read_one_table(table_of):
+    table = mortice.Table(table_of(NAME))
+    found = []
+
+    def read():
+        found.append(table.snapshot().to_arrow().num_rows)
+
+    threads = [threading.Thread(target=read) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [answer(NAME).num_rows] * 8
+
+
+def test_no_thread_outlives_a_read(table_of):
+    if not os.path.isdir("/proc/self/task"):
+        pytest.skip("counts threads by /proc")
+    code = f"""
+import os, pyarrow.parquet, mortice
+table = mortice.Table({str(table_of(NAME))!r}, threads=4)
+before = set(os.listdir("/proc/self/task"))
+stream = table._native.snapshot(None, None, None, True, False).stream()
+rows = sum(batch.num_rows for batch in stream)
+stream.close()
+print(rows, len(set(os.listdir("/proc/self/task")) - before))
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert said.split() == [str(answer(NAME).num_rows), "0"]

@@ -1,0 +1,198 @@
+"""What a table says of itself, and the ways to ask for a moment of it."""
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+import mortice
+from cases import answer, assert_same_answer, case
+
+NAME = "h11_event_time_deletes"
+
+
+@pytest.fixture
+def table(table_of):
+    return mortice.Table(table_of(NAME))
+
+
+def test_properties(table, table_of):
+    told = case(NAME)
+    assert table.uri == str(table_of(NAME))
+    assert table.version == told["table_version"]
+    assert table.merge_mode == told["merge_mode"]
+    assert table.record_key_fields == told["record_key"]
+    assert table.ordering_fields == told["ordering_fields"]
+    assert table.partition_fields == told["partition_fields"]
+    assert table.properties["hoodie.table.type"] == "MERGE_ON_READ"
+    with pytest.raises(TypeError):
+        table.properties["hoodie.table.type"] = "COPY_ON_WRITE"
+
+
+def test_the_schema_has_the_meta_columns_first(table):
+    assert table.schema.names == answer(NAME).column_names
+    assert table.schema.field("fare").type == pa.float64()
+
+
+def test_the_timeline_has_every_completed_commit(table):
+    completed = {(i.requested_time, i.completion_time, i.action) for i in table.timeline.completed}
+    assert completed == {(c["instant"], c["completion"], c["action"]) for c in case(NAME)["commits"]}
+    assert table.timeline.latest.requested_time == max(c["instant"] for c in case(NAME)["commits"])
+    assert list(table.timeline[:2]) == [table.timeline[0], table.timeline[1]]
+    assert all(isinstance(instant, mortice.Instant) for instant in table.timeline)
+
+
+def test_file_slices(table, table_of):
+    (slice_,) = table.file_slices()
+    assert (slice_.partition, len(slice_.log_files)) == ("", 6)
+    base = table_of(NAME) / slice_.base_file.path
+    assert base.stat().st_size == slice_.base_file.size
+    assert slice_.size == base.stat().st_size + sum(log.size for log in slice_.log_files)
+    assert {log.path.split("/")[-1] for log in slice_.log_files} == set(case(NAME)["log_blocks"])
+    assert table.file_slices(as_of=case(NAME)["commits"][0]["instant"])[0].log_files == ()
+
+
+def test_file_slices_of_partitions(table_of):
+    table = mortice.Table(table_of("h11_composite_keys_encoded_partitions"))
+    slices = table.file_slices()
+    assert len({slice_.partition for slice_ in slices}) > 1
+    area = answer("h11_composite_keys_encoded_partitions")["area"][0].as_py()
+    assert 0 < len(table.file_slices(filters=[("area", "=", area)])) < len(slices)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda text: text,
+        lambda text: f"{text[:4]}-{text[4:6]}-{text[6:8]} {text[8:10]}:{text[10:12]}:{text[12:14]}.{text[14:]}",
+        lambda text: dt.datetime.strptime(text + "000", "%Y%m%d%H%M%S%f"),
+    ],
+    ids=["instant", "text", "datetime"],
+)
+def test_as_of_takes_an_instant_in_any_form(table, form):
+    instant = "20261121024615652"
+    assert_same_answer(answer(NAME, "as_of_03"), table.snapshot(as_of=form(instant)).to_arrow())
+
+
+def test_as_of_an_aware_datetime_is_in_the_timelines_zone(table):
+    zone = dt.timezone.utc if table.properties.get("hoodie.table.timeline.timezone", "LOCAL") == "UTC" else None
+    moment = dt.datetime(2026, 11, 21, 2, 46, 15, 652000, tzinfo=zone).astimezone(dt.timezone(dt.timedelta(hours=5)))
+    assert_same_answer(answer(NAME, "as_of_03"), table.snapshot(as_of=moment).to_arrow())
+
+
+def test_as_of_before_the_first_commit_has_no_rows(table):
+    assert table.snapshot(as_of="20200101000000000").count() == 0
+
+
+@pytest.mark.parametrize("as_of", ["", "yesterday", 20240101, "2024-13-45"])
+def test_as_of_nonsense_is_refused(table, as_of):
+    with pytest.raises(mortice.InvalidArgumentError):
+        table.snapshot(as_of=as_of).to_arrow()
+
+
+def test_a_table_is_as_it_was_when_it_was_opened(copy_of):
+    path = copy_of(NAME)
+    table = mortice.Table(path)
+    before = table.snapshot().to_arrow()
+    last = max(path.glob(".hoodie/timeline/*.deltacommit"))
+    last.unlink()
+    assert_same_answer(before, table.snapshot().to_arrow())
+    assert mortice.Table(path).timeline.completed != table.timeline.completed
+
+
+@pytest.mark.parametrize(
+    ("refused", "instead"),
+    [
+        (lambda table: table.snapshot(merge=False), "read_optimized"),
+        (lambda table: table.snapshot(emit_deletes=True), "deletes"),
+        (lambda table: table.incremental("000"), "snapshot"),
+        (lambda table: table.changes("000"), "LogFile"),
+        (lambda table: table.follow("000", poll_seconds=1), "timeline"),
+        (lambda table: table.snapshot().splits(max_split_bytes=1), "leave it out"),
+        (lambda table: mortice.Table(table.uri, semantics="0.x"), "leave it out"),
+    ],
+    ids=["merge=False", "emit_deletes", "incremental", "changes", "follow", "max_split_bytes", "0.x"],
+)
+def test_what_is_missing_says_what_to_use_instead(table, refused, instead):
+    with pytest.raises(mortice.UnsupportedError, match=instead):
+        refused(table)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"semantics": "2.x"},
+        {"on_corrupt": "ignore"},
+        {"threads": 0},
+        {"threads": True},
+        {"batch_rows": 0},
+        {"batch_rows": "many"},
+        {"memory_limit": -1},
+        {"storage_options": ["mmap"]},
+        {"storage_options": {"no.such.option": "1"}},
+        {"storage_options": {"mmap": "perhaps"}},
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_refused(table, wrong):
+    with pytest.raises(mortice.InvalidArgumentError) as refused:
+        mortice.Table(table.uri, **wrong)
+    assert next(iter(wrong)).split("_")[0] in str(refused.value)
+
+
+@pytest.mark.parametrize("columns", ["fare", ["fare", "fare"], [3], ["no_such_column"], ["fare.x"]], ids=str)
+def test_wrong_columns_are_refused(table, columns):
+    with pytest.raises(mortice.InvalidArgumentError):
+        table.snapshot(columns=columns)
+
+
+def test_no_columns_leave_the_number_of_rows(table):
+    scan = table.snapshot(columns=[])
+    assert len(scan.schema) == 0
+    assert sum(batch.num_rows for batch in scan.to_reader()) == answer(NAME).num_rows
+
+
+def test_reprs_help_in_a_notebook(table):
+    scan = table.snapshot(columns=["fare"], filters=[("seats", ">", 2)])
+    assert "EVENT_TIME_ORDERING" in repr(table)
+    assert "trip_id" in repr(table)
+    assert "fare: double" in repr(scan)
+    assert "seats" in repr(scan)
+    assert "deltacommit" in repr(table.timeline)
+    assert "bytes" in repr(scan.splits()[0])
+    assert table.uri in scan.explain() or "snapshot" in scan.explain().lower()
+    with pytest.raises(TypeError):
+        len(scan)
+
+
+def test_batches_are_no_larger_than_asked(table_of):
+    scan = mortice.Table(table_of(NAME), batch_rows=7).snapshot()
+    sizes = [batch.num_rows for batch in scan.to_reader()]
+    assert max(sizes) <= 7
+    assert sum(sizes) == answer(NAME).num_rows
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_threads_change_nothing_but_the_speed(table_of, threads):
+    name = "h11_composite_keys_encoded_partitions"
+    assert_same_answer(answer(name), mortice.Table(table_of(name), threads=threads).snapshot().to_arrow())
+
+
+def test_a_split_can_be_resumed(table):
+    (split,) = table.snapshot().splits()
+    whole = split.to_reader().read_all()
+    assert split.to_reader(start_row=40).read_all().equals(whole.slice(40))
+    assert split.to_reader(start_row=10**9).read_all().num_rows == 0
+    with pytest.raises(mortice.InvalidArgumentError):
+        split.to_reader(start_row=-1)
+
+
+def test_the_report_tells_what_was_read(table):
+    scan = table.snapshot()
+    with pytest.raises(mortice.InvalidArgumentError):
+        scan.report()
+    scan.to_arrow()
+    report = scan.report()
+    assert report["rows"] == answer(NAME).num_rows
+    assert report["corrupt"] == []
+    assert sum(report["blocks"].values()) == sum(len(blocks) for blocks in case(NAME)["log_blocks"].values())

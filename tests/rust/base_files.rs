@@ -1,0 +1,183 @@
+//! Base files as the many writers of Hudi tables leave them: each list layout, old time types, columns that were widened
+//! since; and damaged ones.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Float32Array, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
+use bytes::Bytes;
+use mortice::storage::Source;
+use mortice::{Kind, Result, base_file};
+use parquet::arrow::ArrowWriter;
+use parquet::data_type::{Int32Type as ParquetInt32, Int96, Int96Type};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+
+struct Memory(Bytes);
+
+impl Source for Memory {
+    fn path(&self) -> &'static str {
+        "memory/a-0_0-1-2_001.parquet"
+    }
+
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn window(&self) -> u64 {
+        64
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        let at = |at: u64| usize::try_from(at).unwrap();
+        if range.start > range.end || range.end > self.len() {
+            return Err(mortice::Error::invalid_argument("out of range"));
+        }
+        Ok(self.0.slice(at(range.start)..at(range.end)))
+    }
+}
+
+fn read(bytes: &[u8], wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
+    base_file::open(Arc::new(Memory(Bytes::copy_from_slice(bytes))))?.batches(wanted, batch_rows)?.collect()
+}
+
+fn wanted(fields: &[(&str, DataType)]) -> SchemaRef {
+    Arc::new(Schema::new(fields.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true)).collect::<Vec<_>>()))
+}
+
+fn one_column(bytes: &[u8], name: &str, kind: &DataType) -> Result<ArrayRef> {
+    Ok(Arc::clone(read(bytes, &wanted(&[(name, kind.clone())]), 1000)?[0].column(0)))
+}
+
+/// A file of Arrow columns.
+fn arrow_file(columns: Vec<(&str, ArrayRef)>) -> Vec<u8> {
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+/// A file of one int column within a message, with definition and repetition levels: how lists are laid out by hand.
+fn int_file(message: &str, values: &[i32], definitions: &[i16], repetitions: &[i16]) -> Vec<u8> {
+    let schema = Arc::new(parse_message_type(message).unwrap());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<ParquetInt32>().write_batch(values, Some(definitions), Some(repetitions)).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.into_inner().unwrap()
+}
+
+fn int_list() -> DataType {
+    DataType::List(Arc::new(Field::new("element", DataType::Int32, true)))
+}
+
+/// [1, 2], null, [] and [3] in each layout.
+#[test]
+fn every_list_layout_is_a_list() {
+    let two_level = "message m { optional group l (LIST) { repeated int32 array; } }";
+    let bag = "message m { optional group l (LIST) { repeated group bag { optional int32 array_element; } } }";
+    let three_level = "message m { optional group l (LIST) { repeated group list { optional int32 element; } } }";
+    let files = [
+        int_file(two_level, &[1, 2, 3], &[2, 2, 0, 1, 2], &[0, 1, 0, 0, 0]),
+        int_file(bag, &[1, 2, 3], &[3, 3, 0, 1, 3], &[0, 1, 0, 0, 0]),
+        int_file(three_level, &[1, 2, 3], &[3, 3, 0, 1, 3], &[0, 1, 0, 0, 0]),
+    ];
+    for file in files {
+        let column = one_column(&file, "l", &int_list()).unwrap();
+        assert_eq!(*column.data_type(), int_list());
+        let lists = column.as_list::<i32>();
+        let texts: Vec<Option<Vec<i32>>> =
+            lists.iter().map(|list| list.map(|list| list.as_primitive::<Int32Type>().values().to_vec())).collect();
+        assert_eq!(texts, [Some(vec![1, 2]), None, Some(vec![]), Some(vec![3])]);
+    }
+}
+
+#[test]
+fn old_int96_times_survive_far_dates() {
+    let schema = Arc::new(parse_message_type("message m { required int96 t; }").unwrap());
+    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    // Nanoseconds of the day, then the Julian day: 1970-01-01 and 9999-12-31.
+    let mut times = [Int96::new(), Int96::new()];
+    times[0].set_data(5000, 0, 2_440_588);
+    times[1].set_data(0, 0, 2_440_588 + 2_932_896);
+    column.typed::<Int96Type>().write_batch(&times, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    let kind = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+    let column = one_column(&writer.into_inner().unwrap(), "t", &kind).unwrap();
+    assert_eq!(column.as_primitive::<TimestampMicrosecondType>().values(), &[5, 2_932_896 * 86_400_000_000]);
+}
+
+#[test]
+fn columns_widen_as_hudi_widens_them() {
+    let file = arrow_file(vec![
+        ("i", Arc::new(Int32Array::from(vec![Some(7), None]))),
+        ("f", Arc::new(Float32Array::from(vec![1.1, 1e9]))),
+        ("b", Arc::new(FixedSizeBinaryArray::try_from_iter([[1_u8, 2], [3, 4]].into_iter()).unwrap())),
+    ]);
+    assert_eq!(one_column(&file, "i", &DataType::Int64).unwrap().as_primitive::<Int64Type>().value(0), 7);
+    assert_eq!(one_column(&file, "f", &DataType::Float64).unwrap().as_primitive::<Float64Type>().value(0), 1.1);
+    assert_eq!(one_column(&file, "f", &DataType::Utf8).unwrap().as_string::<i32>().value(1), "1.0E9");
+    assert_eq!(one_column(&file, "i", &DataType::Utf8).unwrap().as_string::<i32>().value(0), "7");
+    assert_eq!(one_column(&file, "b", &DataType::Binary).unwrap().as_binary::<i32>().value(1), [3, 4]);
+    assert!(one_column(&file, "i", &DataType::Int64).unwrap().is_null(1));
+}
+
+#[test]
+fn what_would_lose_values_is_refused_by_name() {
+    let file = arrow_file(vec![("f", Arc::new(Float32Array::from(vec![1.5])))]);
+    let error = one_column(&file, "f", &DataType::Int32).unwrap_err();
+    assert_eq!(error.kind(), Kind::Unsupported);
+    assert!(error.to_string().contains("column f") && error.to_string().contains("parquet"), "{error}");
+}
+
+#[test]
+fn columns_come_in_the_wanted_order_and_missing_ones_are_null() {
+    let file = arrow_file(vec![
+        ("a", Arc::new(Int32Array::from(vec![1, 2, 3]))),
+        ("b", Arc::new(StringArray::from(vec!["x", "y", "z"]))),
+    ]);
+    let schema = wanted(&[("new", DataType::Float64), ("b", DataType::Utf8), ("a", DataType::Int32)]);
+    let batches = read(&file, &schema, 2).unwrap();
+    assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(batches[0].schema(), schema);
+    assert_eq!(batches[0].column(0).null_count(), 2);
+    assert_eq!(batches[1].column(1).as_string::<i32>().value(0), "z");
+}
+
+#[test]
+fn no_columns_still_have_rows() {
+    let file = arrow_file(vec![("a", Arc::new(Int32Array::from(vec![1, 2, 3])))]);
+    for schema in [wanted(&[]), wanted(&[("new", DataType::Int32)])] {
+        let rows: usize = read(&file, &schema, 2).unwrap().iter().map(RecordBatch::num_rows).sum();
+        assert_eq!(rows, 3);
+    }
+}
+
+#[test]
+fn damaged_files_are_errors_and_no_panics() {
+    let file = arrow_file(vec![
+        ("a", Arc::new(Int32Array::from((0..100).collect::<Vec<_>>()))),
+        ("b", Arc::new(StringArray::from((0..100).map(|n| format!("text {n}")).collect::<Vec<_>>()))),
+    ]);
+    let schema = wanted(&[("a", DataType::Int32), ("b", DataType::Utf8)]);
+    for len in 0..file.len() {
+        let error = read(&file[..len], &schema, 1000).unwrap_err();
+        assert!(error.place().path.is_some(), "{len}");
+    }
+    for at in 0..file.len() {
+        let mut bytes = file.clone();
+        bytes[at] ^= 0x55;
+        let _ = read(&bytes, &schema, 1000);
+    }
+}

@@ -1,0 +1,219 @@
+//! Imports go one way: formats → timeline → file groups → plan → read → table.
+//!
+//! Rooms are listed ground floor first. Each names the rooms that it may import; `error` is open to all. An import of
+//! anything else, a room that is not listed, or a loop within a room fails with its file and line.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+const ROOMS: &[(&str, &[&str])] = &[
+    ("error", &[]),
+    ("cursor", &[]),
+    ("names", &[]),
+    ("storage", &[]),
+    ("filter", &[]),
+    ("avro", &["cursor"]),
+    ("config", &["names", "storage"]),
+    ("base_file", &["avro", "storage"]),
+    ("merge", &["names"]),
+    ("log", &["cursor", "storage", "avro"]),
+    ("timeline", &["names", "config", "storage", "avro"]),
+    ("schema", &["names", "config", "storage", "avro", "timeline"]),
+    ("file_group", &["names", "config", "timeline"]),
+    ("plan", &["names", "config", "storage", "filter", "timeline", "file_group"]),
+    ("read", &["names", "config", "storage", "filter", "avro", "base_file", "log", "merge", "file_group", "plan"]),
+    (
+        "table",
+        &[
+            "names",
+            "config",
+            "storage",
+            "filter",
+            "avro",
+            "base_file",
+            "timeline",
+            "schema",
+            "file_group",
+            "plan",
+            "read",
+        ],
+    ),
+];
+
+/// An import: where it stands, the room (and file) it stands in, and what it names.
+struct Import {
+    place: String,
+    from: Vec<String>,
+    to: Vec<String>,
+}
+
+fn source_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(source_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// `crate::…` paths of a text, each to the end of its identifiers; groups in braces are taken apart.
+fn crate_paths(text: &str) -> Vec<(usize, Vec<String>)> {
+    let mut found = Vec::new();
+    let code: String = text
+        .lines()
+        .map(|line| if line.trim_start().starts_with("//") { "" } else { line })
+        .collect::<Vec<_>>()
+        .join("\n");
+    for (at, _) in code.match_indices("crate::") {
+        if code[..at].ends_with(|before: char| before.is_alphanumeric() || before == '_' || before == '$') {
+            continue;
+        }
+        let line = code[..at].matches('\n').count() + 1;
+        let rest = &code[at + "crate::".len()..];
+        if let Some(group) = rest.strip_prefix('{') {
+            let mut depth = 0_usize;
+            let end = group
+                .char_indices()
+                .find(|(_, c)| {
+                    depth += usize::from(*c == '{');
+                    let closes = *c == '}' && depth == 0;
+                    depth -= usize::from(*c == '}' && depth > 0);
+                    closes
+                })
+                .map_or(group.len(), |(at, _)| at);
+            found.extend(group[..end].split(',').map(|part| (line, identifiers(part.trim()))));
+        } else {
+            found.push((line, identifiers(rest)));
+        }
+    }
+    found
+}
+
+fn identifiers(path: &str) -> Vec<String> {
+    let end = path.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':')).unwrap_or(path.len());
+    path[..end].split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// The imports of one file, which lies at `relative` below `src`.
+fn imports_of(relative: &Path, text: &str) -> Vec<Import> {
+    let from: Vec<String> =
+        relative.with_extension("").components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    let tests = text.find("#[cfg(test)]").unwrap_or(text.len());
+    crate_paths(&text[..tests])
+        .into_iter()
+        .map(|(line, to)| Import { place: format!("{}:{line}", relative.display()), from: from.clone(), to })
+        .collect()
+}
+
+/// What is wrong with an import, if anything.
+fn verdict(import: &Import) -> Option<String> {
+    let (from, to) = (import.from.first()?.as_str(), import.to.first()?.as_str());
+    let is_room = |name: &str| ROOMS.iter().any(|(room, _)| *room == name);
+    // Macros and types that lib.rs exports at the root are the outside's door, not a room's.
+    if !is_room(to) {
+        let at_root = ["Result", "Error", "Kind"].contains(&to);
+        return (!at_root).then(|| format!("{}: {from} imports {to} from the crate's root", import.place));
+    }
+    if from == to || to == "error" || from == "lib" {
+        return None;
+    }
+    let Some((_, allowed)) = ROOMS.iter().find(|(room, _)| *room == from) else {
+        return Some(format!("{}: the room {from} is not listed", import.place));
+    };
+    (!allowed.contains(&to)).then(|| format!("{}: {from} may not import {to}", import.place))
+}
+
+fn source_root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+#[test]
+fn rooms_import_downwards_only() {
+    let root = source_root();
+    let mut wrong = Vec::new();
+    let mut imports = 0;
+    for path in source_files(&root) {
+        let relative = path.strip_prefix(&root).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let found = imports_of(relative, &text);
+        imports += found.len();
+        wrong.extend(found.iter().filter_map(verdict));
+    }
+    assert!(imports > 50, "only {imports} imports were found: the search is broken");
+    assert!(wrong.is_empty(), "imports that go upwards:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_list_itself_goes_downwards() {
+    for (index, (room, allowed)) in ROOMS.iter().enumerate() {
+        for below in *allowed {
+            assert!(ROOMS[..index].iter().any(|(name, _)| name == below), "{room} stands below {below}");
+        }
+    }
+}
+
+#[test]
+fn every_room_is_listed() {
+    let root = source_root();
+    let listed: BTreeSet<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
+    for entry in std::fs::read_dir(&root).unwrap() {
+        let name = entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
+        assert!(name == "lib" || listed.contains(name.as_str()), "{name} is not listed");
+    }
+}
+
+/// Files of a room import each other in one direction: `super::file` paths of a room have no loop.
+#[test]
+fn files_within_a_room_have_no_loop() {
+    let root = source_root();
+    let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for path in source_files(&root) {
+        let relative = path.strip_prefix(&root).unwrap().with_extension("");
+        let name = relative.to_string_lossy().into_owned();
+        if name.ends_with("mod") || name == "lib" {
+            continue;
+        }
+        let folder = relative.parent().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let tests = text.find("#[cfg(test)]").unwrap_or(text.len());
+        for (at, _) in text[..tests].match_indices("super::") {
+            if text[..at].ends_with("super::") {
+                continue;
+            }
+            let to = identifiers(&text[at + "super::".len()..tests]).first().cloned().unwrap_or_default();
+            if root.join(folder).join(&to).with_extension("rs").is_file() {
+                arrows.entry(name.clone()).or_default().insert(folder.join(to).to_string_lossy().into_owned());
+            }
+        }
+    }
+    for start in arrows.keys() {
+        let (mut seen, mut open) = (BTreeSet::new(), vec![start.clone()]);
+        while let Some(file) = open.pop() {
+            for next in arrows.get(&file).into_iter().flatten() {
+                assert_ne!(next, start, "{start} and {file} import each other, if by others");
+                if seen.insert(next.clone()) {
+                    open.push(next.clone());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_planted_import_is_found() {
+    let planted =
+        "use crate::error::Error;\n\nuse crate::{cursor::Cursor, table::Table};\nfn f() { crate::read::x() }\n";
+    let wrong: Vec<String> = imports_of(Path::new("log/block.rs"), planted).iter().filter_map(verdict).collect();
+    assert_eq!(wrong, ["log/block.rs:3: log may not import table", "log/block.rs:4: log may not import read"]);
+    let unlisted = imports_of(Path::new("helpers/x.rs"), "use crate::log::Block;");
+    assert!(verdict(&unlisted[0]).unwrap().contains("not listed"));
+    let root = imports_of(Path::new("log/block.rs"), "use crate::Table;");
+    assert!(verdict(&root[0]).unwrap().contains("root"));
+}

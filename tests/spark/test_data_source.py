@@ -1,0 +1,131 @@
+"""`spark.read.format("mortice")` on Spark 4."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import mortice
+import mortice.spark
+from cases import answer, assert_same_answer, queries
+from frames import to_arrow
+
+pytestmark = pytest.mark.spark4
+NAME = "h11_event_time_deletes"
+PARTITIONED = "h11_composite_keys_encoded_partitions"
+
+
+def load(spark, path, **options):
+    return spark.read.format("mortice").options(**options).load(str(path))
+
+
+@pytest.mark.parametrize("query", queries(), ids=str)
+def test_the_rows_are_hudis(spark, query, table_of):
+    frame = load(spark, table_of(query.case), **query.options)
+    assert_same_answer(query.expected, to_arrow(frame), ordered=query.type != "read_optimized")
+
+
+def test_it_is_found_without_being_registered(table_of):
+    """In a session that never heard of it."""
+    code = f"""
+import os, sys
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+from mortice.spark.java import use_java
+use_java()
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+print(spark.read.format("mortice").load({str(table_of(NAME))!r}).count())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240)
+    assert done.stdout.split() == [str(answer(NAME).num_rows)], done.stderr[-2000:]
+
+
+def test_it_can_be_registered(spark, table_of):
+    mortice.spark.register(spark)
+    assert load(spark, table_of(NAME)).count() == answer(NAME).num_rows
+
+
+def test_one_task_for_each_split(spark, table_of):
+    splits = mortice.Table(table_of(PARTITIONED)).snapshot().splits()
+    assert load(spark, table_of(PARTITIONED)).rdd.getNumPartitions() == len(splits) > 2
+
+
+def test_columns_and_filters_are_options(spark, table_of):
+    asked = {"columns": "fare,trip_id", "filters": json.dumps([["city", "=", "oslo"]])}
+    frame = load(spark, table_of(NAME), **asked)
+    assert frame.columns == ["fare", "trip_id"]
+    expected = [(row["fare"], row["trip_id"]) for row in answer(NAME).to_pylist() if row["city"] == "oslo"]
+    assert sorted(tuple(row) for row in frame.collect()) == sorted(expected)
+
+
+def test_a_schema_given_is_a_projection(spark, table_of):
+    frame = spark.read.format("mortice").schema("fare double, trip_id string not null").load(str(table_of(NAME)))
+    assert_same_answer(answer(NAME).select(["fare", "trip_id"]), to_arrow(frame))
+
+
+@pytest.mark.parametrize(
+    ("schema", "says"), [("fare float", "double"), ("nope string", "nope"), ("note string not null", "NOT NULL")]
+)
+def test_a_schema_that_does_not_fit_is_refused(spark, table_of, schema, says):
+    with pytest.raises(Exception, match="MORTICE-INVALID-ARGUMENT") as raised:
+        spark.read.format("mortice").schema(schema).load(str(table_of(NAME))).collect()
+    assert says in str(raised.value)
+
+
+def test_columns_and_another_schema_are_refused(spark, table_of):
+    reader = spark.read.format("mortice").option("columns", "fare").schema("trip_id string")
+    with pytest.raises(Exception, match="give one of them"):
+        reader.load(str(table_of(NAME))).collect()
+
+
+def test_sql_over_a_temporary_view(spark, table_of):
+    load(spark, table_of(NAME)).createOrReplaceTempView("loaded")
+    spark.sql(f"create or replace temporary view used using mortice options (path '{table_of(NAME)}', columns 'city')")
+    expected = answer(NAME).num_rows
+    assert spark.sql("select count(*) from loaded where seats >= 0 or seats is null").first()[0] == expected
+    assert spark.sql("select count(city) from used").first()[0] == expected
+
+
+def test_queries_over_one_frame_do_not_disturb_each_other(spark, table_of):
+    """What Spark's own filter pushdown gets wrong, and the reason why this source does not offer it."""
+    frame = load(spark, table_of(NAME))
+    oslo, lima = (frame.filter(frame.city == city).count() for city in ("oslo", "lima"))
+    assert frame.count() == answer(NAME).num_rows
+    both = frame.filter(frame.city == "oslo").union(frame.filter(frame.city == "lima"))
+    assert both.count() == oslo + lima
+    assert {row.city for row in both.select("city").distinct().collect()} == {"oslo", "lima"}
+
+
+def test_no_rows_and_no_splits(spark, table_of):
+    assert load(spark, table_of(NAME), **{"as.of.instant": "20200101000000000"}).collect() == []
+    assert load(spark, table_of(NAME), filters='[["trip_id", "=", "nobody"]]').collect() == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"columns": "nope"}, "MORTICE-INVALID-ARGUMENT"),
+        ({"mortice.nope": "1"}, "MORTICE-INVALID-ARGUMENT"),
+        ({"hoodie.datasource.query.type": "incremental"}, "MORTICE-UNSUPPORTED"),
+    ],
+    ids=str,
+)
+def test_wrong_options_fail_while_planning(spark, table_of, options, code):
+    with pytest.raises(Exception, match=code):
+        load(spark, table_of(NAME), **options).schema  # noqa: B018
+
+
+def test_a_missing_table_is_named(spark, tmp_path):
+    with pytest.raises(Exception, match="MORTICE-NOT-FOUND") as raised:
+        load(spark, tmp_path / "missing").schema  # noqa: B018
+    assert "missing" in str(raised.value)
+
+
+def test_an_error_on_an_executor_keeps_its_code_and_its_place(spark, copy_of):
+    path = copy_of(NAME)
+    log = max(path.glob(".*.log.*"), key=lambda log: log.name.split("_")[1])
+    log.write_bytes(log.read_bytes()[:-100])
+    with pytest.raises(Exception, match="MORTICE-CORRUPT-LOG") as raised:
+        load(spark, path, **{"mortice.on_corrupt": "raise"}).collect()
+    assert log.name in str(raised.value)

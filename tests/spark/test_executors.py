@@ -1,0 +1,75 @@
+"""What happens on executors: errors keep their code and place, damage is told of once, batches fit the JVM."""
+
+import logging
+
+import pyarrow as pa
+import pytest
+
+import mortice
+import mortice.spark
+from mortice.spark import arrow_udf
+
+NAME = "h11_event_time_deletes"
+
+
+@pytest.fixture
+def damaged(copy_of):
+    path = copy_of(NAME)
+    last = max(path.glob(".*.log.*"), key=lambda log: log.name.split("_")[1])
+    content = last.read_bytes()
+    last.write_bytes(content[: len(content) - 100])
+    return path, last
+
+
+def test_an_error_keeps_its_code_and_its_place(spark, damaged):
+    path, log = damaged
+    frame = mortice.spark.read(spark, path, options={"mortice.on_corrupt": "raise"})
+    with pytest.raises(Exception, match="MORTICE-CORRUPT-LOG") as raised:
+        frame.collect()
+    assert log.name in str(raised.value)
+    assert "offset 0" in str(raised.value)
+
+
+def test_a_file_that_is_gone_is_named(spark, copy_of):
+    path = copy_of(NAME)
+    frame = mortice.spark.read(spark, path)
+    base = next(path.glob("*.parquet"))
+    base.unlink()
+    with pytest.raises(Exception, match="MORTICE-") as raised:
+        frame.collect()
+    assert base.name in str(raised.value)
+
+
+def test_one_warning_for_a_split(damaged, caplog):
+    path, log = damaged
+    (split,) = mortice.Table(path).snapshot().splits()
+    with caplog.at_level(logging.WARNING):
+        batches = list(arrow_udf.split_batches(split.to_bytes(), split.schema))
+    assert sum(batch.num_rows for batch in batches) > 0
+    (record,) = caplog.records
+    assert record.name == "mortice.spark"
+    assert log.name in record.getMessage()
+    assert "offset 0" in record.getMessage()
+
+
+def test_no_warning_where_nothing_is_wrong(table_of, caplog):
+    (split,) = mortice.Table(table_of(NAME)).snapshot().splits()
+    assert list(arrow_udf.split_batches(split.to_bytes(), split.schema))
+    assert caplog.records == []
+
+
+def test_batches_are_cut_where_the_jvm_would_choke(monkeypatch):
+    monkeypatch.setattr(arrow_udf, "MOST_BATCH_BYTES", 1000)
+    batch = pa.record_batch({"c": pa.array(["x" * 100] * 55)})
+    parts = list(arrow_udf._portions(batch))
+    assert len(parts) > 1
+    assert pa.Table.from_batches(parts).to_pylist() == batch.to_pylist()
+    one = pa.record_batch({"c": ["x" * 5000]})
+    assert list(arrow_udf._portions(one)) == [one]
+
+
+def test_nothing_is_read_before_it_is_asked_for(table_of):
+    (split,) = mortice.Table(table_of(NAME), batch_rows=5).snapshot().splits()
+    batches = arrow_udf.split_batches(split.to_bytes(), split.schema)
+    assert next(batches).num_rows == 5
+    batches.close()

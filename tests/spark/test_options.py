@@ -1,0 +1,109 @@
+"""The options of the Spark source: taken, refused by name, or warned of."""
+
+import warnings
+
+import pytest
+
+from mortice import InvalidArgumentError, UnsupportedError
+from mortice.spark import options
+from mortice.spark.options import read_query
+
+
+@pytest.fixture(autouse=True)
+def nothing_said_yet(monkeypatch):
+    monkeypatch.setattr(options, "_said", set())
+
+
+def test_everything_that_is_known():
+    query = read_query(
+        {
+            "path": "/lake/trips",
+            "Columns": "rider, fare",
+            "filters": '[["fare", ">", 3]]',
+            "AS.OF.INSTANT": "20240101000000000",
+            "hoodie.datasource.query.type": "READ_OPTIMIZED",
+            "hoodie.datasource.merge.type": "payload_combine",
+            "mortice.semantics": "1.x",
+            "mortice.batch.rows": "1000",
+            "mortice.threads": "2",
+            "mortice.on_corrupt": "raise",
+            "mortice.mmap": "FALSE",
+            "hoodie.metadata.enable": "true",
+            "hoodie.schema.on.read.enable": "true",
+        }
+    )
+    assert (query.uri, query.columns, query.filters) == ("/lake/trips", ["rider", "fare"], [["fare", ">", 3]])
+    assert (query.as_of, query.read_optimized) == ("20240101000000000", True)
+    assert query.table_arguments == {
+        "semantics": "1.x",
+        "batch_rows": 1000,
+        "threads": 2,
+        "on_corrupt": "raise",
+        "storage_options": {"mmap": False},
+    }
+
+
+def test_one_thread_for_a_task_unless_asked():
+    assert read_query({"path": "t"}).table_arguments == {"batch_rows": 65536, "threads": 1}
+
+
+def test_columns_as_json_keep_commas_and_spaces():
+    assert read_query({"path": "t", "columns": '["a,b", " c"]'}).columns == ["a,b", " c"]
+
+
+def test_one_path_in_a_list():
+    assert read_query({"paths": '["/a b"]'}).uri == "/a b"
+    assert read_query({"path": "/a"}, "/b").uri == "/b"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"paths": '["/a", "/b"]'},
+        {"path": "t", "columns": ""},
+        {"path": "t", "columns": "a,,b"},
+        {"path": "t", "columns": "[1]"},
+        {"path": "t", "columns": '["a"'},
+        {"path": "t", "filters": "fare > 3"},
+        {"path": "t", "mortice.batch.rows": "0"},
+        {"path": "t", "mortice.batch.rows": "70000"},
+        {"path": "t", "mortice.threads": "many"},
+        {"path": "t", "mortice.mmap": "perhaps"},
+        {"path": "t", "mortice.no_such_thing": "1"},
+        {"path": "t", "hoodie.datasource.query.type": "realtime"},
+        {"path": "t", "hoodie.datasource.merge.type": "combine"},
+    ],
+    ids=str,
+)
+def test_wrong_options_are_refused(wrong):
+    with pytest.raises(InvalidArgumentError):
+        read_query(wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("hoodie.datasource.query.type", "incremental"),
+        ("hoodie.datasource.read.begin.instanttime", "000"),
+        ("hoodie.datasource.read.end.instanttime", "000"),
+        ("hoodie.datasource.query.incremental.format", "cdc"),
+        ("hoodie.datasource.merge.type", "skip_merge"),
+        ("hoodie.datasource.read.incr.path.glob", "*"),
+        ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING"),
+        ("hoodie.datasource.write.payload.class", "x"),
+        ("hoodie.schema.on.read.enable", "false"),
+        ("glob.paths", "*"),
+    ],
+)
+def test_what_could_change_the_rows_is_refused_by_name(name, value):
+    with pytest.raises(UnsupportedError, match=name.replace(".", r"\.")):
+        read_query({"path": "t", name: value})
+
+
+def test_other_options_are_warned_of_once():
+    with pytest.warns(UserWarning, match="mergeschema"):
+        read_query({"path": "t", "mergeSchema": "true"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_query({"path": "t", "mergeSchema": "true"})

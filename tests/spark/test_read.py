@@ -1,0 +1,103 @@
+"""`mortice.spark.read` and `Scan.to_spark`: Hudi's answers through mapInArrow, on Spark 3.5 and 4."""
+
+import datetime as dt
+
+import pytest
+
+import mortice
+import mortice.spark
+from cases import answer, assert_same_answer, queries
+from frames import to_arrow
+from mortice.spark.read import largest_first
+
+NAME = "h11_event_time_deletes"
+PARTITIONED = "h11_composite_keys_encoded_partitions"
+
+
+@pytest.mark.parametrize("query", queries(), ids=str)
+def test_the_rows_are_hudis(spark, query, table_of):
+    frame = mortice.spark.read(spark, table_of(query.case), options=query.options)
+    assert_same_answer(query.expected, to_arrow(frame), ordered=query.type != "read_optimized")
+
+
+def test_one_task_for_each_split(spark, table_of):
+    frame = mortice.spark.read(spark, table_of(PARTITIONED))
+    splits = mortice.Table(table_of(PARTITIONED)).snapshot().splits()
+    counts = frame.rdd.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect()
+    assert len(counts) == len(splits) > 2
+    assert sum(counts) == answer(PARTITIONED).num_rows
+
+
+def test_the_largest_split_comes_first(table_of):
+    splits = mortice.Table(table_of(PARTITIONED)).snapshot().splits()
+    sizes = [split.size for split in largest_first(splits)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(set(sizes)) > 1
+
+
+def test_columns_and_filters(spark, table_of):
+    frame = mortice.spark.read(spark, table_of(NAME), columns=["fare", "trip_id"], filters=[("city", "=", "oslo")])
+    assert frame.columns == ["fare", "trip_id"]
+    expected = [(row["fare"], row["trip_id"]) for row in answer(NAME).to_pylist() if row["city"] == "oslo"]
+    assert sorted(tuple(row) for row in frame.collect()) == sorted(expected)
+
+
+def test_arguments_win_over_options(spark, table_of):
+    options = {
+        "as.of.instant": "20261121024610515",
+        "columns": "fare",
+        "hoodie.datasource.query.type": "read_optimized",
+    }
+    frame = mortice.spark.read(
+        spark, table_of(NAME), columns=["trip_id"], query_type="snapshot", as_of="20261121024615652", options=options
+    )
+    assert frame.columns == ["trip_id"]
+    assert frame.count() == answer(NAME, "as_of_03").num_rows
+    by_options = mortice.spark.read(spark, table_of(NAME), options={"Hoodie.Datasource.Query.Type": "read_optimized"})
+    assert by_options.count() == answer(NAME, "read_optimized").num_rows
+
+
+def test_as_of_a_datetime(spark, table_of):
+    moment = dt.datetime(2026, 11, 21, 2, 46, 15, 652000)
+    assert mortice.spark.read(spark, table_of(NAME), as_of=moment).count() == answer(NAME, "as_of_03").num_rows
+
+
+def test_spark_goes_on_from_there(spark, table_of):
+    trips = mortice.spark.read(spark, table_of(NAME), columns=["city", "seats", "fare"])
+    trips.createOrReplaceTempView("trips")
+    found = spark.sql("select city, sum(seats) as seats from trips where fare > 20 group by city").collect()
+    expected = {}
+    for row in answer(NAME).to_pylist():
+        if row["fare"] > 20:
+            expected[row["city"]] = expected.get(row["city"], 0) + row["seats"]
+    assert {row.city: row.seats for row in found} == expected
+
+
+def test_a_table_of_no_splits_is_an_empty_frame_with_its_schema(spark, table_of):
+    frame = mortice.spark.read(spark, table_of(NAME), as_of="20200101000000000")
+    assert frame.columns == answer(NAME).column_names
+    assert (frame.count(), frame.rdd.getNumPartitions() <= 2) == (0, True)
+
+
+def test_no_rows_are_an_empty_frame(spark, table_of):
+    frame = mortice.spark.read(spark, table_of(NAME), filters=[("trip_id", "=", "nobody")])
+    assert frame.collect() == []
+
+
+def test_a_scan_becomes_a_frame(spark, table_of):
+    scan = mortice.Table(table_of(NAME)).snapshot(columns=["trip_id", "fare"])
+    assert_same_answer(answer(NAME).select(["trip_id", "fare"]), to_arrow(scan.to_spark(spark)))
+
+
+def test_small_tables_may_be_broadcast_and_others_are_not(spark, table_of):
+    small = mortice.spark.read(spark, table_of(NAME), columns=["trip_id"])
+    other = spark.range(10).selectExpr("cast(id as string) as trip_id")
+    plan = other.join(small, "trip_id")._jdf.queryExecution().toString()
+    assert "BroadcastHashJoin" in plan
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "1000")
+    try:
+        large = mortice.spark.read(spark, table_of(NAME), columns=["trip_id"])
+        joined = spark.range(10**7).selectExpr("cast(id as string) as trip_id").join(large, "trip_id")
+        assert "BroadcastHashJoin" not in joined._jdf.queryExecution().toString()
+    finally:
+        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")

@@ -1,0 +1,89 @@
+"""Arrow and Spark schemas correspond exactly."""
+
+import inspect
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import types as st
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from cases import TABLES, answer
+from mortice import InvalidArgumentError, UnsupportedError
+from mortice.spark.arrow_udf import conformed
+from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema
+
+EVERY_TYPE = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "decimal(10,2)": pa.decimal128(10, 2),
+    "decimal(38,0)": pa.decimal128(38, 0),
+    "array<int>": pa.list_(pa.int32()),
+    "array<array<string>>": pa.list_(pa.list_(pa.field("array", pa.string(), nullable=False))),
+    "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
+    "struct<a:int,b:struct<c:timestamp>>": pa.struct(
+        [("a", pa.int32()), pa.field("b", pa.struct([("c", pa.timestamp("us", "UTC"))]), nullable=False)]
+    ),
+    "map<string,array<struct<x:decimal(5,2)>>>": pa.map_(
+        pa.string(), pa.list_(pa.struct([("x", pa.decimal128(5, 2))]))
+    ),
+}
+
+
+def arrow_by_spark(schema):
+    zone = {"timezone": "UTC"} if "timezone" in inspect.signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(schema, **zone)
+
+
+@pytest.mark.parametrize("name", EVERY_TYPE)
+def test_every_type(name):
+    schema = pa.schema([pa.field("c", EVERY_TYPE[name])])
+    assert spark_schema(schema).fields[0].dataType.simpleString() == name
+    assert spark_arrow_schema(schema).equals(arrow_by_spark(spark_schema(schema)))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_bundled_table(name):
+    schema = answer(name).schema
+    assert spark_arrow_schema(schema).equals(arrow_by_spark(spark_schema(schema)))
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.uint8(), pa.large_string(), pa.timestamp("ns"), pa.time64("us"), pa.decimal256(50, 2)], ids=str
+)
+def test_what_spark_lacks_is_named(kind):
+    with pytest.raises(UnsupportedError, match="'c'"):
+        spark_schema(pa.schema([pa.field("c", kind)]))
+
+
+def test_batches_take_the_names_that_spark_gives_to_children():
+    inner = pa.struct([pa.field("x", pa.int32(), nullable=False)])
+    schema = pa.schema(
+        [pa.field("c", pa.list_(pa.field("item", inner))), pa.field("m", pa.map_(pa.string(), inner), nullable=False)]
+    )
+    batch = pa.RecordBatch.from_pylist([{"c": [{"x": 1}, None], "m": [("k", {"x": 2})]}, {"c": None, "m": []}], schema)
+    target = spark_arrow_schema(schema)
+    assert conformed(batch, target).schema.equals(target)
+    assert str(conformed(batch, target).schema) == str(target)
+    assert conformed(batch, target).to_pylist() == batch.to_pylist()
+
+
+def test_a_schema_given_is_a_projection_by_name_and_type():
+    table = pa.schema([("a", pa.int32()), ("b", pa.string()), ("l", pa.list_(pa.int32()))])
+    asked = st.StructType().add("l", st.ArrayType(st.IntegerType())).add("a", st.IntegerType(), nullable=False)
+    assert checked_projection(asked, table) == ["l", "a"]
+    with pytest.raises(InvalidArgumentError, match="no column 'A'"):
+        checked_projection(st.StructType().add("A", st.IntegerType()), table)
+    with pytest.raises(InvalidArgumentError, match="bigint"):
+        checked_projection(st.StructType().add("a", st.LongType()), table)
+    with pytest.raises(InvalidArgumentError, match="array"):
+        checked_projection(st.StructType().add("l", st.ArrayType(st.IntegerType(), containsNull=False)), table)
