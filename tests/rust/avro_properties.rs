@@ -1,6 +1,8 @@
 //! Random schemas and values, written by a small encoder of the test's own: what is decoded is what was written, a projection is the
 //! same columns, a datum cut short is an error, and no damage makes the decoder panic.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
