@@ -177,3 +177,93 @@ fn unpack(packed: &[u8], codec: Codec) -> Result<Cow<'_, [u8]>> {
     }
     Ok(Cow::Owned(content))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+
+    use super::*;
+    use crate::error::Kind;
+
+    const SCHEMA: &str = r#"{"type":"record","name":"r","fields":[{"name":"s","type":"string"},{"name":"n","type":"long"},
+        {"name":"m","type":{"type":"map","values":{"type":"array","items":"int"}}}]}"#;
+
+    fn sized(bytes: &[u8], out: &mut Vec<u8>) {
+        // Two-byte varint: enough for lengths to 8191.
+        let zigzag = bytes.len() as u64 * 2;
+        out.extend([zigzag as u8 | 0x80, (zigzag >> 7) as u8]);
+        out.extend(bytes);
+    }
+
+    /// A container of two blocks with one record each.
+    fn container(codec: &str) -> Vec<u8> {
+        let mut out = b"Obj\x01\x04".to_vec();
+        sized(b"avro.schema", &mut out);
+        sized(SCHEMA.as_bytes(), &mut out);
+        sized(b"avro.codec", &mut out);
+        sized(codec.as_bytes(), &mut out);
+        out.push(0);
+        out.extend([7; 16]);
+        for record in [b"\x02a\x06\x00", b"\x02b\x08\x00"] {
+            let packed = match codec {
+                "deflate" => {
+                    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+                    encoder.write_all(record).unwrap();
+                    encoder.finish().unwrap()
+                }
+                _ => record.to_vec(),
+            };
+            out.push(2);
+            sized(&packed, &mut out);
+            out.extend([7; 16]);
+        }
+        out
+    }
+
+    #[test]
+    fn blocks_of_both_codecs_become_one_batch() {
+        for codec in ["null", "deflate"] {
+            let bytes = container(codec);
+            let container = Container::open(&bytes).unwrap();
+            let batch = container.read(Some(&["n", "s"]), Types::Table).unwrap();
+            assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[3, 4]);
+            assert_eq!(batch.column(1).as_string::<i32>().value(1), "b");
+            assert_eq!(container.read(None, Types::File).unwrap().num_columns(), 3);
+            assert_eq!(container.read(Some(&["x"]), Types::File).unwrap_err().kind(), Kind::InvalidArgument);
+        }
+    }
+
+    #[test]
+    fn other_codecs_are_refused_by_name() {
+        let error = Container::open(&container("zstandard")).unwrap_err();
+        assert_eq!(error.kind(), Kind::Unsupported);
+        assert!(error.to_string().contains("zstandard"), "{error}");
+    }
+
+    #[test]
+    fn no_damage_makes_it_panic_and_no_cut_goes_unseen() {
+        for codec in ["null", "deflate"] {
+            let whole = container(codec);
+            let read = |bytes: &[u8]| Container::open(bytes).and_then(|one| one.read(None, Types::Table));
+            let header = whole.len() - read_blocks(&whole);
+            for len in 0..whole.len() {
+                let rows = read(&whole[..len]).map(|batch| batch.num_rows());
+                // Between two blocks a cut cannot be told from an end.
+                let between = rows.as_ref().is_ok_and(|rows| *rows < 2) && len >= header;
+                assert!(rows.is_err() || between, "{len} of {}", whole.len());
+                for byte in [0, 1, 0x7f, 0xff] {
+                    let mut damaged = whole.clone();
+                    damaged[len] = byte;
+                    let _ = read(&damaged);
+                }
+            }
+        }
+    }
+
+    fn read_blocks(bytes: &[u8]) -> usize {
+        Container::open(bytes).unwrap().blocks.remaining()
+    }
+}

@@ -18,29 +18,31 @@ const MIDDLING: usize = 64;
 const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 
 /// One datum in a content: read up to `at`, not beyond `end`. `at` never passes the end of the content.
+///
+/// What can fail goes on a cold way, which gets the lane as a copy: its address must not be taken, or it would live in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane<'a> {
     content: &'a [u8],
-    at: usize,
-    end: usize,
+    at: u32,
+    end: u32,
 }
 
 impl<'a> Lane<'a> {
-    /// Over all of a content.
+    /// Over all of a content (its first 4 GiB).
     pub(super) fn new(content: &'a [u8]) -> Self {
-        Self { content, at: 0, end: content.len() }
+        Self { content, at: 0, end: u32::try_from(content.len()).unwrap_or(u32::MAX) }
     }
 
     /// Bytes of the content that lie before the next read.
     #[inline]
     pub(super) fn at(&self) -> usize {
-        self.at
+        self.at as usize
     }
 
     /// Bytes left in the datum; none where reads have passed its end.
     #[inline]
     pub(super) fn remaining(&self) -> usize {
-        self.end.saturating_sub(self.at)
+        self.end.saturating_sub(self.at) as usize
     }
 
     /// Fails where reads have passed the end of the datum.
@@ -52,7 +54,7 @@ impl<'a> Lane<'a> {
     /// The next byte.
     #[inline(always)]
     pub(super) fn byte(&mut self) -> Result<u8> {
-        match self.content.get(self.at) {
+        match self.content.get(self.at as usize) {
             Some(byte) => {
                 self.at += 1;
                 Ok(*byte)
@@ -66,7 +68,7 @@ impl<'a> Lane<'a> {
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         match self.window::<N>() {
             Some(bytes) => {
-                self.at += N;
+                self.at += N as u32;
                 Ok(*bytes)
             }
             None => Err(self.ends_early()),
@@ -75,7 +77,49 @@ impl<'a> Lane<'a> {
 
     #[inline(always)]
     fn window<const N: usize>(&self) -> Option<&'a [u8; N]> {
-        self.content.get(self.at..).and_then(<[u8]>::first_chunk)
+        let at = self.at as usize;
+        self.content.get(at..at + N).and_then(<[u8]>::first_chunk)
+    }
+
+    /// The tag of a union of null and one type: whether a value follows.
+    #[inline(always)]
+    pub(super) fn tag(&mut self, null: Option<u8>, value: u8) -> Result<bool> {
+        let tag = self.byte()?;
+        if tag == value { Ok(true) } else { self.not_a_value(tag, null) }
+    }
+
+    #[inline]
+    fn not_a_value(self, tag: u8, null: Option<u8>) -> Result<bool> {
+        if Some(tag) == null { Ok(false) } else { Err(self.wrong_tag(tag)) }
+    }
+
+    /// Steps over the tag of a union of two, of which that is null's, and over the number behind it.
+    #[inline(always)]
+    pub(super) fn skip_nullable_varint(&mut self, null: u8) -> Result<()> {
+        if let Some(window) = self.window::<8>() {
+            let word = u64::from_le_bytes(*window);
+            let stops = !(word >> 8) & (!SEVENS >> 8);
+            if stops != 0 && word & 0xfd == 0 {
+                // Null or not is no branch to be guessed: the number's bytes count, or count nothing.
+                let bytes = stops.trailing_zeros() / 8 + 1;
+                self.at += 1 + if word as u8 == null { 0 } else { bytes };
+                return Ok(());
+            }
+        }
+        if self.tag(Some(null), null ^ 2)? { self.skip_varint() } else { Ok(()) }
+    }
+
+    /// Steps over a number.
+    #[inline(always)]
+    pub(super) fn skip_varint(&mut self) -> Result<()> {
+        if let Some(window) = self.window::<8>() {
+            let stops = !u64::from_le_bytes(*window) & !SEVENS;
+            if stops != 0 {
+                self.at += stops.trailing_zeros() / 8 + 1;
+                return Ok(());
+            }
+        }
+        self.take_long_varint().map(drop)
     }
 
     /// An Avro long.
@@ -88,38 +132,49 @@ impl<'a> Lane<'a> {
     /// An Avro int.
     #[inline(always)]
     pub(super) fn int(&mut self) -> Result<i32> {
-        let value = self.long()?;
-        i32::try_from(value).map_err(|_| self.corrupt("an int of more than 32 bits"))
+        match i32::try_from(self.long()?) {
+            Ok(value) => Ok(value),
+            Err(_) => Err(self.corrupt("an int of more than 32 bits")),
+        }
     }
 
     #[inline(always)]
     fn varint(&mut self) -> Result<u64> {
-        let Some(window) = self.window::<8>() else { return self.long_varint() };
+        let Some(window) = self.window::<8>() else { return self.take_long_varint() };
         let word = u64::from_le_bytes(*window);
         let stops = !word & !SEVENS;
         if stops == 0 {
-            return self.long_varint();
+            return self.take_long_varint();
         }
         let bits = stops.trailing_zeros() + 1;
-        self.at += bits as usize / 8;
+        self.at += bits / 8;
         Ok(squeeze(word & (u64::MAX >> (64 - bits)) & SEVENS))
     }
 
-    /// Byte by byte: numbers of more than eight bytes, and those in the last bytes of the content.
+    #[inline(always)]
+    fn take_long_varint(&mut self) -> Result<u64> {
+        let (value, at) = self.long_varint()?;
+        self.at = at;
+        Ok(value)
+    }
+
+    /// Byte by byte: numbers of more than eight bytes, and those in the last bytes of the content. Gives where they end, too.
     #[inline(never)]
-    fn long_varint(&mut self) -> Result<u64> {
+    fn long_varint(self) -> Result<(u64, u32)> {
         let mut value = 0_u64;
-        for index in 0..10 {
-            let Some(byte) = self.content.get(self.at + index) else { return Err(self.ends_early()) };
+        let rest = self.content.get(self.at as usize..).unwrap_or_default();
+        for (index, byte) in (0_u32..10).zip(rest) {
             let bits = u64::from(byte & 0x7f);
             if index == 9 && *byte > 1 {
                 break;
             }
             value |= bits << (7 * index);
             if byte & 0x80 == 0 {
-                self.at += index + 1;
-                return Ok(value);
+                return Ok((value, self.at + index + 1));
             }
+        }
+        if rest.len() < 10 {
+            return Err(self.ends_early());
         }
         Err(self.corrupt("a variable-length integer of more than 64 bits"))
     }
@@ -128,13 +183,16 @@ impl<'a> Lane<'a> {
     #[inline(always)]
     pub(super) fn branch(&mut self) -> Result<usize> {
         let branch = self.long()?;
-        usize::try_from(branch).map_err(|_| self.corrupt(format!("branch {branch} of a union")))
+        match usize::try_from(branch) {
+            Ok(branch) => Ok(branch),
+            Err(_) => Err(self.corrupt(format!("branch {branch} of a union"))),
+        }
     }
 
     /// A length that the datum can hold.
     #[inline(always)]
     pub(super) fn length(&mut self) -> Result<usize> {
-        let length = match self.content.get(self.at) {
+        let length = match self.content.get(self.at as usize) {
             Some(byte) if byte & 0x81 == 0 => {
                 self.at += 1;
                 i64::from(byte >> 1)
@@ -150,10 +208,34 @@ impl<'a> Lane<'a> {
     /// The next `count` bytes of the datum.
     #[inline]
     pub(super) fn slice(&mut self, count: usize) -> Result<&'a [u8]> {
-        let taken = self.content.get(self.at..self.end).and_then(|rest| rest.get(..count));
-        let taken = taken.ok_or_else(|| self.ends_early())?;
-        self.at += count;
-        Ok(taken)
+        match self.content.get(self.at as usize..self.end as usize).and_then(|rest| rest.get(..count)) {
+            Some(taken) => {
+                self.at += count as u32;
+                Ok(taken)
+            }
+            None => Err(self.ends_early()),
+        }
+    }
+
+    /// A big-endian two's complement of 1 to 8 bytes, taken from one look at eight. None, and nothing read, for other sizes, where the
+    /// datum has not so many bytes, and near the end of the content.
+    #[inline(always)]
+    pub(super) fn short_signed(&mut self, size: usize) -> Option<i128> {
+        if !(1..=8).contains(&size) || size > self.remaining() {
+            return None;
+        }
+        let word = i64::from_be_bytes(*self.window::<8>()?);
+        self.at += size as u32;
+        Some(i128::from(word >> (64 - 8 * size)))
+    }
+
+    /// Where the bytes behind a length lie, `offset << 32 | length`; steps over them.
+    #[inline(always)]
+    pub(super) fn place(&mut self) -> Result<u64> {
+        let length = self.length()?;
+        let at = self.at;
+        self.at += length as u32;
+        Ok(u64::from(at) << 32 | length as u64)
     }
 
     /// Appends the next `count` bytes of the datum.
@@ -174,10 +256,13 @@ impl<'a> Lane<'a> {
             out.extend_from_slice(block);
             out.truncate(len);
         } else {
-            let bytes = self.content.get(self.at..self.at + count).ok_or_else(|| self.ends_early())?;
-            out.extend_from_slice(bytes);
+            let at = self.at as usize;
+            match self.content.get(at..at + count) {
+                Some(bytes) => out.extend_from_slice(bytes),
+                None => return Err(self.ends_early()),
+            }
         }
-        self.at += count;
+        self.at += count as u32;
         Ok(())
     }
 
@@ -187,38 +272,50 @@ impl<'a> Lane<'a> {
         if count > self.remaining() {
             return Err(self.ends_early());
         }
-        self.at += count;
+        self.at += count as u32;
         Ok(())
     }
 
     /// The count that begins a block of array items or map entries; 0 ends them. A negative count is followed by the bytes
     /// that the block takes, which are given too. `least` is the fewest bytes of an item: no count may promise more
     /// items than the datum can hold, nor more than `MAX_EMPTY` where items take no bytes.
+    #[inline]
     pub(super) fn block(&mut self, least: usize) -> Result<(usize, Option<usize>)> {
-        const MAX_EMPTY: usize = 65_536;
+        const MAX_EMPTY: u64 = 65_536;
         let count = self.long()?;
+        if count == 0 {
+            return Ok((0, None));
+        }
         let bytes = if count < 0 { Some(self.length()?) } else { None };
-        self.check_end()?;
-        let most = self.remaining().checked_div(least).unwrap_or(MAX_EMPTY);
-        match usize::try_from(count.unsigned_abs()) {
-            Ok(items) if items <= most => Ok((items, bytes)),
+        let items = count.unsigned_abs();
+        let (needed, there) = match least {
+            0 => (Some(items), MAX_EMPTY),
+            least => (items.checked_mul(least as u64), self.remaining() as u64),
+        };
+        match (usize::try_from(items), needed) {
+            (Ok(items), Some(needed)) if needed <= there && self.at <= self.end => Ok((items, bytes)),
             _ => Err(self.corrupt(format!("a count of {count} items where {} bytes are left", self.remaining()))),
         }
     }
 
     /// An error at this place.
     #[cold]
-    pub(super) fn corrupt(&self, message: impl Into<String>) -> Error {
-        Error::corrupt(message).at_offset(self.at as u64)
+    pub(super) fn corrupt(self, message: impl Into<String>) -> Error {
+        Error::corrupt(message).at_offset(u64::from(self.at))
     }
 
     #[cold]
-    fn ends_early(&self) -> Error {
-        Error::corrupt("an Avro datum ends before its fields do").at_offset(self.at.min(self.end) as u64)
+    fn ends_early(self) -> Error {
+        Error::corrupt("an Avro datum ends before its fields do").at_offset(u64::from(self.at.min(self.end)))
     }
 
     #[cold]
-    fn wrong_length(&self, length: i64) -> Error {
+    fn wrong_tag(self, tag: u8) -> Error {
+        self.corrupt(format!("the tag {tag:#04x} in a union of null and one type"))
+    }
+
+    #[cold]
+    fn wrong_length(self, length: i64) -> Error {
         self.corrupt(format!("a length of {length} bytes where {} are left", self.remaining()))
     }
 }
@@ -274,12 +371,6 @@ impl<'a> Lanes<'a> {
         self.active
     }
 
-    /// Whether every lane has a value.
-    #[inline]
-    pub(super) fn all_active(&self) -> bool {
-        self.active == full(self.count)
-    }
-
     /// Says which lanes have a value; gives back which had.
     #[inline]
     pub(super) fn set_active(&mut self, active: u64) -> u64 {
@@ -305,50 +396,56 @@ impl<'a> Lanes<'a> {
     #[inline(always)]
     pub(super) fn each(&mut self, mut read: impl FnMut(usize, &mut Lane<'a>) -> Result<()>) -> Result<()> {
         let content = self.content;
-        for (index, (at, end)) in self.at.iter_mut().zip(&self.end).take(self.count).enumerate() {
-            let mut lane = Lane { content, at: *at as usize, end: *end as usize };
+        let places = self.at.get_mut(..self.count).unwrap_or_default().iter_mut();
+        for (index, (at, end)) in places.zip(&self.end).enumerate() {
+            let mut lane = Lane { content, at: *at, end: *end };
             let outcome = read(index, &mut lane);
-            *at = lane.at as u32;
+            *at = lane.at;
             outcome?;
         }
         Ok(())
     }
 
-    /// Runs `read` on each lane in turn and keeps what it gives in the slot of the same index.
+    /// Fills a slot from each lane that has a value: it is active and, where `TAGGED`, the tag in front of it is `tags.1` and not
+    /// that of null, `tags.0`. Every other slot is passed. Gives a bit for each lane that has a value.
     #[inline(always)]
-    pub(super) fn fill<T>(
+    pub(super) fn fill<const TAGGED: bool, S: Source>(
         &mut self,
-        slots: &mut [T; LANES],
-        mut read: impl FnMut(&mut Lane<'a>) -> Result<T>,
-    ) -> Result<()> {
-        let content = self.content;
-        for ((at, end), slot) in self.at.iter_mut().zip(&self.end).zip(slots).take(self.count) {
-            let mut lane = Lane { content, at: *at as usize, end: *end as usize };
-            *slot = read(&mut lane)?;
-            *at = lane.at as u32;
-        }
-        Ok(())
-    }
-
-    /// As [`Lanes::fill`], for active lanes alone; the slots of the others stay as they are.
-    #[inline(always)]
-    pub(super) fn fill_active<T>(
-        &mut self,
-        slots: &mut [T; LANES],
-        mut read: impl FnMut(&mut Lane<'a>) -> Result<T>,
-    ) -> Result<()> {
+        tags: (Option<u8>, u8),
+        slots: &mut [S::Slot; LANES],
+        source: &mut S,
+    ) -> Result<u64> {
         let content = self.content;
         let mut active = self.active;
-        for ((at, end), slot) in self.at.iter_mut().zip(&self.end).zip(slots).take(self.count) {
-            if active & 1 == 1 {
-                let mut lane = Lane { content, at: *at as usize, end: *end as usize };
-                *slot = read(&mut lane)?;
-                *at = lane.at as u32;
+        let (mut there, mut bit) = (0_u64, 1_u64);
+        let places = self.at.get_mut(..self.count).unwrap_or_default().iter_mut();
+        for ((at, end), slot) in places.zip(&self.end).zip(slots) {
+            let mut lane = Lane { content, at: *at, end: *end };
+            if active & 1 == 1 && (!TAGGED || lane.tag(tags.0, tags.1)?) {
+                *slot = source.read(&mut lane)?;
+                there |= bit;
+            } else {
+                *slot = source.pass();
             }
+            *at = lane.at;
+            bit = bit.wrapping_shl(1);
             active >>= 1;
         }
-        Ok(())
+        Ok(there)
     }
+}
+
+/// What [`Lanes::fill`] fills slots from. Not closures: their bodies grow too large to be compiled into the loop, and a lane that is
+/// passed to a function lives in memory instead of registers.
+pub(super) trait Source {
+    /// What is kept of each value.
+    type Slot;
+
+    /// Reads a value.
+    fn read(&mut self, lane: &mut Lane<'_>) -> Result<Self::Slot>;
+
+    /// What stands for a value that is not there.
+    fn pass(&mut self) -> Self::Slot;
 }
 
 /// A bit for each of `count` lanes.

@@ -197,3 +197,192 @@ pub(super) fn refused(why: &str, writer: &Type, reader: &Type, path: &str) -> Er
     let (writer, reader) = (writer.describe(), reader.describe());
     Error::unsupported(format!("field {path}: written as {writer}, read as {reader}: {why}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Array, RecordBatch};
+    use arrow_cast::display::array_value_to_string;
+    use arrow_schema::DataType;
+
+    use super::super::{Datum, Decoder, Program, Schema, Types};
+    use crate::error::{Kind, Result};
+
+    fn schema(fields: &str) -> Schema {
+        Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap()
+    }
+
+    fn field(ty: &str) -> Schema {
+        schema(&format!(r#"{{"name":"f","type":{ty}}}"#))
+    }
+
+    fn read(writer: &Schema, reader: &Schema, types: Types, bytes: &[u8]) -> Result<RecordBatch> {
+        let mut decoder = Decoder::new(Arc::new(Program::compile_all(writer, reader, types)?));
+        // Twice, so that a whole value is read and no more.
+        let content = [bytes, bytes].concat();
+        let len = bytes.len() as u32;
+        decoder.decode(&content, &[Datum { at: 0, len }, Datum { at: len, len }])?;
+        let batch = decoder.finish()?;
+        assert_eq!(batch.slice(0, 1), batch.slice(1, 1));
+        Ok(batch)
+    }
+
+    fn text(array: &dyn Array) -> String {
+        if array.is_null(0) {
+            return "null".into();
+        }
+        match array.data_type() {
+            // The number: names of zones are not built in.
+            DataType::Timestamp(unit, zone) => {
+                let number = arrow_cast::cast(array, &DataType::Int64).unwrap();
+                let zone = zone.as_deref().unwrap_or("local");
+                format!("{} {unit} {zone}", text(&number))
+            }
+            _ => array_value_to_string(array, 0).unwrap(),
+        }
+    }
+
+    /// What a value of one type reads as under another.
+    fn becomes(writer: &str, bytes: &[u8], reader: &str) -> String {
+        let batch = read(&field(writer), &field(reader), Types::Table, bytes).unwrap();
+        text(batch.column(0))
+    }
+
+    fn fails(writer: &str, bytes: &[u8], reader: &str) -> (Kind, String) {
+        let error = read(&field(writer), &field(reader), Types::Table, bytes).unwrap_err();
+        (error.kind(), error.to_string())
+    }
+
+    const DATE: &str = r#"{"type":"int","logicalType":"date"}"#;
+    const MILLIS: &str = r#"{"type":"long","logicalType":"timestamp-millis"}"#;
+    const MICROS: &str = r#"{"type":"long","logicalType":"timestamp-micros"}"#;
+    const LOCAL_MICROS: &str = r#"{"type":"long","logicalType":"local-timestamp-micros"}"#;
+    const LOCAL_MILLIS: &str = r#"{"type":"long","logicalType":"local-timestamp-millis"}"#;
+
+    fn decimal(precision: u32, scale: u32, size: Option<usize>) -> String {
+        let of = size.map_or(r#""bytes""#.into(), |size| format!(r#""fixed","name":"d","size":{size}"#));
+        format!(r#"{{"type":{of},"logicalType":"decimal","precision":{precision},"scale":{scale}}}"#)
+    }
+
+    #[test]
+    fn numbers_widen_and_floats_keep_their_text() {
+        let float = 1.1_f32.to_le_bytes();
+        assert_eq!(becomes(r#""int""#, &[5], r#""long""#), "-3");
+        assert_eq!(becomes(r#""int""#, &[6], r#""float""#), "3.0");
+        assert_eq!(becomes(r#""long""#, &[6], r#""double""#), "3.0");
+        assert_eq!(becomes(r#""float""#, &float, r#""double""#), "1.1");
+        assert_eq!(becomes(r#""float""#, &float, r#""string""#), "1.1");
+        assert_eq!(becomes(r#""double""#, &5e7_f64.to_le_bytes(), r#""string""#), "5.0E7");
+        assert_eq!(becomes(r#""long""#, &[5], r#"["null","string"]"#), "-3");
+    }
+
+    #[test]
+    fn what_hudi_does_not_rewrite_is_refused_by_name() {
+        for (writer, bytes, reader) in [
+            (r#""long""#, &[0][..], r#""int""#),
+            (r#""string""#, &[0], r#""int""#),
+            (r#""double""#, &[0; 8], r#""float""#),
+            (r#""boolean""#, &[0], r#""string""#),
+            (r#""int""#, &[0], r#""boolean""#),
+            (MICROS, &[0], LOCAL_MICROS),
+            (r#"{"type":"fixed","name":"a","size":1}"#, &[0], r#"{"type":"fixed","name":"a","size":2}"#),
+            (r#"["int","string"]"#, &[0, 0], r#"["int","string","null"]"#),
+            (r#"{"type":"array","items":"int"}"#, &[0], r#"{"type":"map","values":"int"}"#),
+        ] {
+            let (kind, message) = fails(writer, bytes, reader);
+            assert_eq!(kind, Kind::Unsupported, "{writer} {reader}");
+            assert!(message.contains("field f:"), "{message}");
+        }
+    }
+
+    #[test]
+    fn dates_texts_bytes_and_enums_cross() {
+        let colours = r#"{"type":"enum","name":"c","symbols":["RED","BLUE"]}"#;
+        assert_eq!(becomes(DATE, &[2], r#""string""#), "1970-01-02");
+        assert_eq!(becomes(r#""string""#, b"\x142024-02-29", DATE), "2024-02-29");
+        assert_eq!(fails(r#""string""#, b"\x142024-02-30", DATE).0, Kind::CorruptLog);
+        assert_eq!(becomes(r#""bytes""#, b"\x04\xc3\xa4", r#""string""#), "ä");
+        assert_eq!(becomes(r#""string""#, b"\x04ab", r#""bytes""#), "6162");
+        assert_eq!(becomes(colours, &[2], r#""string""#), "BLUE");
+        assert_eq!(becomes(r#""string""#, b"\x08BLUE", colours), "BLUE");
+        assert_eq!(fails(r#""string""#, b"\x08PINK", colours).0, Kind::CorruptLog);
+        assert_eq!(becomes(colours, &[2], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#), "BLUE");
+        assert_eq!(fails(colours, &[0], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#).0, Kind::CorruptLog);
+        assert_eq!(becomes(r#"{"type":"fixed","name":"a","size":2}"#, b"ab", r#""bytes""#), "6162");
+    }
+
+    #[test]
+    fn decimals_are_rescaled_and_come_of_texts() {
+        let wide = decimal(20, 4, Some(9));
+        assert_eq!(becomes(&decimal(10, 2, Some(5)), &[0, 0, 0, 0x04, 0xd2], &wide), "12.3400");
+        assert_eq!(becomes(&decimal(10, 2, None), &[4, 0xff, 0x38], &decimal(10, 1, None)), "-2.0");
+        assert_eq!(becomes(&decimal(10, 2, None), &[4, 0x04, 0xd7], &decimal(10, 1, None)), "12.4");
+        assert_eq!(becomes(&decimal(10, 2, None), &[4, 0x04, 0xd2], r#""string""#), "12.34");
+        assert_eq!(becomes(r#""string""#, b"\x0c1.0050", &decimal(5, 2, Some(3))), "1.01");
+        assert_eq!(becomes(r#""double""#, &2.675_f64.to_le_bytes(), &decimal(5, 2, Some(3))), "2.68");
+        assert_eq!(becomes(r#""int""#, &[14], &decimal(5, 2, Some(3))), "7.00");
+        assert_eq!(fails(r#""int""#, &[0xa0, 0x8d, 0x06], &decimal(5, 2, Some(3))).0, Kind::CorruptLog);
+    }
+
+    #[test]
+    fn timestamps_change_units_by_hudis_rules() {
+        assert_eq!(becomes(MILLIS, &[2], MICROS), "1000 µs UTC");
+        assert_eq!(becomes(LOCAL_MILLIS, &[2], LOCAL_MICROS), "1000 µs local");
+        // Written as micros, read as millis: the number itself is milliseconds.
+        assert_eq!(becomes(MICROS, &[2], MILLIS), "1000 µs UTC");
+        assert_eq!(becomes(LOCAL_MICROS, &[2], LOCAL_MILLIS), "1000 µs local");
+        assert_eq!(becomes(r#""long""#, &[2], MILLIS), "1000 µs UTC");
+        assert_eq!(becomes(r#""long""#, &[2], LOCAL_MICROS), "1 µs local");
+        let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
+        assert_eq!(fails(MILLIS, &most, MICROS).0, Kind::CorruptLog);
+        let batch = read(&field(MILLIS), &field(MILLIS), Types::File, &most).unwrap();
+        assert!(batch.column(0).is_valid(0));
+    }
+
+    #[test]
+    fn fields_go_by_name_and_the_missing_are_default_or_null() {
+        let writer = schema(
+            r#"{"name":"gone","type":"string"},{"name":"b","type":{"type":"record","name":"in","fields":[
+               {"name":"y","type":"int"},{"name":"x","type":["null","int"]}]}},{"name":"a","type":"int"}"#,
+        );
+        let reader = schema(
+            r#"{"name":"a","type":"int"},{"name":"A","type":["null","int"]},
+               {"name":"b","type":{"type":"record","name":"other","fields":[{"name":"x","type":"int"},
+                 {"name":"new","type":"string","default":"dflt"},{"name":"y","type":"long"}]}},
+               {"name":"list","type":{"type":"array","items":"int"},"default":[1,2]},
+               {"name":"u","type":["int","null"],"default":7},{"name":"n","type":["int","null"]}"#,
+        );
+        let batch = read(&writer, &reader, Types::Table, b"\x02z\x06\x00\x08").unwrap();
+        let row: Vec<String> = batch.columns().iter().map(|column| text(column)).collect();
+        assert_eq!(row, ["4", "null", "{x: , new: dflt, y: 3}", "[1, 2]", "7", "null"]);
+
+        let needed = schema(r#"{"name":"needed","type":"int"}"#);
+        let error = Program::compile_all(&writer, &needed, Types::Table).unwrap_err();
+        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert!(error.to_string().contains("needed"), "{error}");
+    }
+
+    #[test]
+    fn a_null_is_delivered_even_where_none_is_allowed() {
+        assert_eq!(becomes(r#"["null","int"]"#, &[0], r#""int""#), "null");
+        assert_eq!(becomes(r#"["int","null"]"#, &[0, 6], r#"["null","long"]"#), "3");
+        assert_eq!(becomes(r#""null""#, &[], r#"["null","string"]"#), "null");
+        assert_eq!(becomes(r#"["null"]"#, &[0], r#"["null","string"]"#), "null");
+    }
+
+    #[test]
+    fn unions_of_numbers_are_numbers() {
+        assert_eq!(becomes(r#"["null","int","long"]"#, &[4, 6], r#"["null","int","long"]"#), "3");
+        assert_eq!(becomes(r#"["long","int"]"#, &[2, 6], r#"["long","int"]"#), "3");
+        let mut float = vec![2];
+        float.extend(1.5_f32.to_le_bytes());
+        assert_eq!(becomes(r#"["double","float"]"#, &float, r#"["double","float"]"#), "1.5");
+        assert_eq!(
+            becomes(r#"["int","null","string"]"#, b"\x04\x02x", r#"["int","null","string"]"#),
+            "{member0: , member1: x}"
+        );
+        assert_eq!(becomes(r#"["int","null","string"]"#, &[2], r#"["int","null","string"]"#), "null");
+        assert_eq!(fails(r#"["int","null","string"]"#, &[6], r#"["int","null","string"]"#).0, Kind::CorruptLog);
+    }
+}

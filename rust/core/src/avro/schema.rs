@@ -137,6 +137,7 @@ impl Type {
         let mut others = branches.iter().filter(|branch| **branch != Self::Null);
         match (others.next(), others.next()) {
             (Some(only), None) => only,
+            (None, _) => &Self::Null,
             _ => self,
         }
     }

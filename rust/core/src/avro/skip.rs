@@ -65,9 +65,9 @@ pub(super) fn skip_lanes(steps: &[Skip], lanes: &mut Lanes<'_>) -> Result<()> {
     for step in steps {
         match step {
             Skip::Fixed(size) => active(lanes, |lane| lane.skip(*size))?,
-            Skip::Varints(1) => active(lanes, |lane| lane.long().map(drop))?,
+            Skip::Varints(1) => active(lanes, |lane| lane.skip_varint())?,
             Skip::Bytes => active(lanes, bytes)?,
-            Skip::NullableVarint { null } => active(lanes, |lane| nullable_varint(lane, *null))?,
+            Skip::NullableVarint { null } => active(lanes, |lane| lane.skip_nullable_varint(*null))?,
             Skip::NullableBytes { null } => active(lanes, |lane| nullable_bytes(lane, *null))?,
             Skip::NullableFixed { null, size } => active(lanes, |lane| nullable_fixed(lane, *null, *size))?,
             other => active(lanes, |lane| skip_one(other, lane))?,
@@ -77,10 +77,7 @@ pub(super) fn skip_lanes(steps: &[Skip], lanes: &mut Lanes<'_>) -> Result<()> {
 }
 
 #[inline(always)]
-fn active(lanes: &mut Lanes<'_>, mut step: impl FnMut(&mut Lane<'_>) -> Result<()>) -> Result<()> {
-    if lanes.all_active() {
-        return lanes.each(|_, lane| step(lane));
-    }
+fn active(lanes: &mut Lanes<'_>, step: impl Fn(&mut Lane<'_>) -> Result<()>) -> Result<()> {
     let active = lanes.active();
     lanes.each(|index, lane| if active >> index & 1 == 1 { step(lane) } else { Ok(()) })
 }
@@ -93,9 +90,9 @@ pub(super) fn skip_lane(steps: &[Skip], lane: &mut Lane<'_>) -> Result<()> {
 fn skip_one(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
     match step {
         Skip::Fixed(size) => lane.skip(*size),
-        Skip::Varints(count) => (0..*count).try_for_each(|_| lane.long().map(drop)),
+        Skip::Varints(count) => (0..*count).try_for_each(|_| lane.skip_varint()),
         Skip::Bytes => bytes(lane),
-        Skip::NullableVarint { null } => nullable_varint(lane, *null),
+        Skip::NullableVarint { null } => lane.skip_nullable_varint(*null),
         Skip::NullableBytes { null } => nullable_bytes(lane, *null),
         Skip::NullableFixed { null, size } => nullable_fixed(lane, *null, *size),
         Skip::Union(branches) => {
@@ -131,28 +128,14 @@ fn bytes(lane: &mut Lane<'_>) -> Result<()> {
     lane.skip(length)
 }
 
-/// Whether the value that the tag announces is there; `null` is the tag of null in a union of two.
-#[inline(always)]
-fn is_there(lane: &mut Lane<'_>, null: u8) -> Result<bool> {
-    match lane.branch()? {
-        branch @ 0..=1 => Ok(branch != usize::from(null >> 1)),
-        branch => Err(lane.corrupt(format!("branch {branch} of a union of 2"))),
-    }
-}
-
-#[inline(always)]
-fn nullable_varint(lane: &mut Lane<'_>, null: u8) -> Result<()> {
-    if is_there(lane, null)? { lane.long().map(drop) } else { Ok(()) }
-}
-
 #[inline(always)]
 fn nullable_bytes(lane: &mut Lane<'_>, null: u8) -> Result<()> {
-    if is_there(lane, null)? { bytes(lane) } else { Ok(()) }
+    if lane.tag(Some(null), null ^ 2)? { bytes(lane) } else { Ok(()) }
 }
 
 #[inline(always)]
 fn nullable_fixed(lane: &mut Lane<'_>, null: u8, size: usize) -> Result<()> {
-    if is_there(lane, null)? { lane.skip(size) } else { Ok(()) }
+    if lane.tag(Some(null), null ^ 2)? { lane.skip(size) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -6,26 +6,46 @@ use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::super::lane::Lane;
-use super::column::Values;
+use super::super::lane::{LANES, Lane, Lanes, Source};
+use super::super::plan::Tags;
+use super::column::{Values, fill};
 use super::validity::Bits;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 #[derive(Default)]
 pub(super) struct Booleans {
     bits: Bits,
 }
 
+struct Bytes;
+
+impl Source for Bytes {
+    type Slot = u8;
+
+    #[inline(always)]
+    fn read(&mut self, lane: &mut Lane<'_>) -> Result<u8> {
+        bit(lane)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self) -> u8 {
+        0
+    }
+}
+
 impl Values for Booleans {
     #[inline(always)]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
-        match lane.byte()? {
-            bit @ 0..=1 => {
-                self.bits.push(bit == 1);
-                Ok(())
-            }
-            other => Err(lane.corrupt(format!("a boolean of {other:#04x}"))),
-        }
+        self.bits.push(bit(lane)? == 1);
+        Ok(())
+    }
+
+    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+        let mut slots = [0_u8; LANES];
+        let there = fill(tags, lanes, &mut slots, Bytes)?;
+        let word = slots.iter().rev().fold(0, |word, bit| word << 1 | u64::from(*bit));
+        self.bits.push_word(word, lanes.count());
+        Ok(there)
     }
 
     #[inline]
@@ -40,4 +60,17 @@ impl Values for Booleans {
     fn finish(&mut self, _: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         Ok(Arc::new(BooleanArray::new(self.bits.take(), nulls)))
     }
+}
+
+#[inline(always)]
+fn bit(lane: &mut Lane<'_>) -> Result<u8> {
+    match lane.byte()? {
+        bit @ 0..=1 => Ok(bit),
+        other => Err(no_boolean(*lane, other)),
+    }
+}
+
+#[cold]
+fn no_boolean(lane: Lane<'_>, byte: u8) -> Error {
+    lane.corrupt(format!("a boolean of {byte:#04x}"))
 }

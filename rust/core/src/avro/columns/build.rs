@@ -11,12 +11,12 @@ use super::super::plan::{Decimal, DecimalSource, Kind, Number, Plan, Text};
 use super::absent::{Default, Nulls};
 use super::booleans::Booleans;
 use super::column::{Column, Tagged, Values};
-use super::decimals;
+use super::decimals::{self, FixedDecimal, SizedDecimal, limit};
 use super::fixed::FixedBytes;
 use super::lists::{Elements, Entries, Lists};
-use super::numbers::Numbers;
+use super::numbers::{Double, Float, Int, Long, Numbers, Place, Read as _};
 use super::structs::Structs;
-use super::texts::Texts;
+use super::texts::{Sized, Texts};
 use super::unions::Unions;
 use crate::error::Result;
 
@@ -31,7 +31,7 @@ pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
         Kind::Decimal(kind) => decimal(plan, kind),
         Kind::List(items) => tagged(plan, Lists::new(Elements(build(&items.plan)), items.least)),
         Kind::Map(items) => {
-            let entries = Entries { keys: Texts::new(copy), values: build(&items.plan) };
+            let entries = Entries { keys: Texts::new(Sized), values: build(&items.plan) };
             tagged(plan, Lists::new(entries, items.least))
         }
         Kind::Struct(fields) => {
@@ -57,22 +57,22 @@ fn numbers<T: ArrowNativeType>(
 
 fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
     match *kind {
-        Number::Int => numbers(plan, |lane| lane.int()),
-        Number::Long => numbers(plan, |lane| lane.long()),
+        Number::Int => tagged(plan, Numbers::new(Int)),
+        Number::Long => tagged(plan, Numbers::new(Long)),
         Number::LongTimes(factor) => numbers(plan, move |lane| {
             let value = lane.long()?;
-            times(lane, value, factor)
+            times(*lane, value, factor)
         }),
         Number::IntToLongTimes(factor) => numbers(plan, move |lane| {
             let value = i64::from(lane.int()?);
-            times(lane, value, factor)
+            times(*lane, value, factor)
         }),
         Number::IntToFloat => numbers(plan, |lane| Ok(lane.int()? as f32)),
         Number::IntToDouble => numbers(plan, |lane| Ok(f64::from(lane.int()?))),
         Number::LongToFloat => numbers(plan, |lane| Ok(lane.long()? as f32)),
         Number::LongToDouble => numbers(plan, |lane| Ok(lane.long()? as f64)),
-        Number::Float => numbers(plan, float),
-        Number::Double => numbers(plan, double),
+        Number::Float => tagged(plan, Numbers::new(Float)),
+        Number::Double => tagged(plan, Numbers::new(Double)),
         Number::FloatToDouble => numbers(plan, |lane| Ok(java_text::float_to_double(float(lane)?))),
         Number::TextToDate => numbers(plan, date_of_text),
         Number::IntOrLong { branches } => numbers(plan, move |lane| {
@@ -87,22 +87,20 @@ fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
                 },
             )
         }
-        Number::Place => numbers(plan, place),
+        Number::Place => tagged(plan, Numbers::new(Place)),
     }
 }
 
-#[inline(always)]
 fn float(lane: &mut Lane<'_>) -> Result<f32> {
-    lane.array().map(f32::from_le_bytes)
+    Float.read(lane)
 }
 
-#[inline(always)]
 fn double(lane: &mut Lane<'_>) -> Result<f64> {
-    lane.array().map(f64::from_le_bytes)
+    Double.read(lane)
 }
 
 #[inline(always)]
-fn times(lane: &Lane<'_>, value: i64, factor: i64) -> Result<i64> {
+fn times(lane: Lane<'_>, value: i64, factor: i64) -> Result<i64> {
     value.checked_mul(factor).ok_or_else(|| lane.corrupt(format!("the time {value} does not fit in 64 bits as µs")))
 }
 
@@ -117,27 +115,13 @@ fn date_of_text(lane: &mut Lane<'_>) -> Result<i32> {
     date.ok_or_else(|| lane.corrupt("a string that is no date"))
 }
 
-#[inline(always)]
-fn place(lane: &mut Lane<'_>) -> Result<u64> {
-    let length = lane.length()?;
-    let at = lane.at();
-    lane.skip(length)?;
-    Ok((at as u64) << 32 | length as u64)
-}
-
-#[inline(always)]
-fn copy(lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()> {
-    let length = lane.length()?;
-    lane.copy_to(length, out)
-}
-
 fn texts(plan: &Plan, append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send + 'static) -> Box<dyn Column> {
     tagged(plan, Texts::new(append))
 }
 
 fn text(plan: &Plan, kind: &Text) -> Box<dyn Column> {
     match kind {
-        Text::Bytes => texts(plan, copy),
+        Text::Bytes => tagged(plan, Texts::new(Sized)),
         Text::Fixed(size) => {
             let size = *size;
             texts(plan, move |lane, out| lane.copy_to(size, out))
@@ -152,11 +136,11 @@ fn text(plan: &Plan, kind: &Text) -> Box<dyn Column> {
         }
         Text::Int => texts(plan, |lane, out| {
             let value = lane.int()?;
-            shown(lane, out, &value)
+            shown(*lane, out, &value)
         }),
         Text::Long => texts(plan, |lane, out| {
             let value = lane.long()?;
-            shown(lane, out, &value)
+            shown(*lane, out, &value)
         }),
         Text::Float => texts(plan, |lane, out| {
             out.extend_from_slice(java_text::float(float(lane)?).as_str().as_bytes());
@@ -181,7 +165,7 @@ fn text(plan: &Plan, kind: &Text) -> Box<dyn Column> {
     }
 }
 
-fn shown(lane: &Lane<'_>, out: &mut Vec<u8>, value: &dyn std::fmt::Display) -> Result<()> {
+fn shown(lane: Lane<'_>, out: &mut Vec<u8>, value: &dyn std::fmt::Display) -> Result<()> {
     write!(out, "{value}").map_err(|error| lane.corrupt("a number without text").caused_by(error))
 }
 
@@ -209,23 +193,16 @@ fn one_of(lane: &mut Lane<'_>, symbols: &[String], out: &mut Vec<u8>) -> Result<
 }
 
 fn decimal(plan: &Plan, kind: &Decimal) -> Box<dyn Column> {
-    let decimal = kind.clone();
     match kind.source {
-        DecimalSource::Fixed { size, scale } if scale == kind.scale => {
-            let limit = 10_u128.pow(u32::from(kind.precision.min(38)));
-            numbers(plan, move |lane| {
-                let value = decimals::unscaled(lane, size)?;
-                if value.unsigned_abs() < limit { Ok(value) } else { Err(decimals::does_not_fit(lane, &decimal)) }
-            })
+        DecimalSource::Fixed { scale, size } if scale == kind.scale => {
+            tagged(plan, Numbers::new(FixedDecimal { size, limit: limit(kind.precision), decimal: kind.clone() }))
         }
         DecimalSource::Bytes { scale } if scale == kind.scale => {
-            let limit = 10_u128.pow(u32::from(kind.precision.min(38)));
-            numbers(plan, move |lane| {
-                let size = lane.length()?;
-                let value = decimals::unscaled(lane, size)?;
-                if value.unsigned_abs() < limit { Ok(value) } else { Err(decimals::does_not_fit(lane, &decimal)) }
-            })
+            tagged(plan, Numbers::new(SizedDecimal { limit: limit(kind.precision), decimal: kind.clone() }))
         }
-        _ => numbers(plan, move |lane| decimals::read(lane, &decimal)),
+        _ => {
+            let decimal = kind.clone();
+            numbers(plan, move |lane| decimals::read(lane, &decimal))
+        }
     }
 }

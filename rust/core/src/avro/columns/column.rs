@@ -7,7 +7,7 @@ use arrow_array::ArrayRef;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::super::lane::{Lane, Lanes};
+use super::super::lane::{LANES, Lane, Lanes, Source};
 use super::super::plan::Tags;
 use super::validity::Bits;
 use crate::error::Result;
@@ -35,18 +35,18 @@ pub(super) trait Values: Send {
     /// Appends what stands in for a value in a null row.
     fn absent(&mut self);
 
-    /// A value from each lane, [`Values::absent`] where it is not active.
-    #[inline(always)]
-    fn values(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
-        let active = lanes.active();
+    /// A value from each lane that has one, [`Values::absent`] for the others; a bit for each lane that has one.
+    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+        let there = read_tags(tags, lanes)?;
         lanes.each(|index, lane| {
-            if active >> index & 1 == 1 {
+            if there >> index & 1 == 1 {
                 self.value(lane)
             } else {
                 self.absent();
                 Ok(())
             }
-        })
+        })?;
+        Ok(there)
     }
 
     /// Makes room for values to come.
@@ -72,13 +72,7 @@ impl<V: Values> Tagged<V> {
 
 impl<V: Values> Column for Tagged<V> {
     fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
-        let there = match self.tags {
-            Tags::Bare => lanes.active(),
-            tags => read_tags(tags, lanes)?,
-        };
-        let before = lanes.set_active(there);
-        self.values.values(lanes)?;
-        lanes.set_active(before);
+        let there = self.values.values(self.tags, lanes)?;
         self.valid.push_word(there, lanes.count());
         Ok(())
     }
@@ -118,17 +112,12 @@ impl<V: Values> Column for Tagged<V> {
 }
 
 /// Reads the tag in each active lane; a bit for each lane that has a value.
-#[inline]
-fn read_tags(tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
-    let mut there = 0_u64;
-    if lanes.all_active() {
-        lanes.each(|index, lane| {
-            there |= u64::from(read_tag(tags, lane)?) << index;
-            Ok(())
-        })?;
-        return Ok(there);
-    }
+pub(super) fn read_tags(tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
     let active = lanes.active();
+    if tags == Tags::Bare {
+        return Ok(active);
+    }
+    let mut there = 0_u64;
     lanes.each(|index, lane| {
         if active >> index & 1 == 1 {
             there |= u64::from(read_tag(tags, lane)?) << index;
@@ -143,16 +132,7 @@ fn read_tags(tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
 fn read_tag(tags: Tags, lane: &mut Lane<'_>) -> Result<bool> {
     match tags {
         Tags::Bare => Ok(true),
-        Tags::Nullable { null, value } => {
-            let tag = lane.byte()?;
-            if tag == value {
-                Ok(true)
-            } else if Some(tag) == null {
-                Ok(false)
-            } else {
-                Err(lane.corrupt(format!("the tag {tag:#04x} of a union of at most two branches")))
-            }
-        }
+        Tags::Nullable { null, value } => lane.tag(null, value),
         Tags::Several { null } => {
             let mut ahead = *lane;
             if null == Some(ahead.byte()?) {
@@ -160,6 +140,27 @@ fn read_tag(tags: Tags, lane: &mut Lane<'_>) -> Result<bool> {
                 return Ok(false);
             }
             Ok(true)
+        }
+    }
+}
+
+/// Fills a slot from each lane that has a value. The two shapes that nearly all columns have are compiled each for itself, with
+/// the reading of the value inside the loop; what is left goes the long way.
+#[inline(always)]
+pub(super) fn fill<S: Source>(
+    tags: Tags,
+    lanes: &mut Lanes<'_>,
+    slots: &mut [S::Slot; LANES],
+    mut source: S,
+) -> Result<u64> {
+    match tags {
+        Tags::Nullable { null, value } => lanes.fill::<true, _>((null, value), slots, &mut source),
+        tags => {
+            let there = read_tags(tags, lanes)?;
+            let before = lanes.set_active(there);
+            lanes.fill::<false, _>((None, 0), slots, &mut source)?;
+            lanes.set_active(before);
+            Ok(there)
         }
     }
 }

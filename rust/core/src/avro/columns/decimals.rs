@@ -3,6 +3,7 @@
 use super::super::java_text;
 use super::super::lane::Lane;
 use super::super::plan::{Decimal, DecimalSource};
+use super::numbers::Read;
 use crate::error::{Error, Result};
 
 /// Reads a decimal at the scale of its column.
@@ -27,36 +28,79 @@ pub(super) fn read(lane: &mut Lane<'_>, decimal: &Decimal) -> Result<i128> {
             str::from_utf8(lane.slice(length)?).ok().and_then(|text| java_text::parse_decimal(text, scale))
         }
     };
-    value.filter(|value| fits(*value, decimal.precision)).ok_or_else(|| does_not_fit(lane, decimal))
+    value.filter(|value| value.unsigned_abs() < limit(decimal.precision)).ok_or_else(|| does_not_fit(*lane, decimal))
 }
 
-/// A decimal as the file has it; the fast path of [`read`].
+/// A decimal in a `fixed`, at the scale of its column.
+pub(super) struct FixedDecimal {
+    pub(super) size: usize,
+    pub(super) limit: u128,
+    pub(super) decimal: Decimal,
+}
+
+impl Read for FixedDecimal {
+    type Native = i128;
+
+    #[inline(always)]
+    fn read(&self, lane: &mut Lane<'_>) -> Result<i128> {
+        let value = unscaled(lane, self.size)?;
+        if value.unsigned_abs() < self.limit { Ok(value) } else { Err(does_not_fit(*lane, &self.decimal)) }
+    }
+}
+
+/// A decimal in `bytes`, at the scale of its column.
+pub(super) struct SizedDecimal {
+    pub(super) limit: u128,
+    pub(super) decimal: Decimal,
+}
+
+impl Read for SizedDecimal {
+    type Native = i128;
+
+    #[inline(always)]
+    fn read(&self, lane: &mut Lane<'_>) -> Result<i128> {
+        let size = lane.length()?;
+        let value = unscaled(lane, size)?;
+        if value.unsigned_abs() < self.limit { Ok(value) } else { Err(does_not_fit(*lane, &self.decimal)) }
+    }
+}
+
+/// A two's complement of that many bytes.
 #[inline(always)]
-pub(super) fn unscaled(lane: &mut Lane<'_>, size: usize) -> Result<i128> {
-    let bytes = lane.slice(size)?;
+fn unscaled(lane: &mut Lane<'_>, size: usize) -> Result<i128> {
+    if let Some(value) = lane.short_signed(size) {
+        return Ok(value);
+    }
+    match widened(lane.slice(size)?) {
+        Some(value) => Ok(value),
+        None => Err(too_wide(*lane, size)),
+    }
+}
+
+/// A big-endian two's complement of any length; none where it does not fit.
+#[inline(never)]
+fn widened(bytes: &[u8]) -> Option<i128> {
     let negative = bytes.first().is_some_and(|first| first & 0x80 != 0);
     let sign = if negative { 0xff } else { 0 };
-    let surplus = bytes.len().saturating_sub(16);
-    let (extension, digits) = bytes.split_at_checked(surplus).unwrap_or_default();
+    let (extension, digits) = bytes.split_at_checked(bytes.len().saturating_sub(16))?;
     let mut wide = [sign; 16];
-    if let Some(low) = wide.get_mut(16 - digits.len()..) {
-        low.copy_from_slice(digits);
-    }
+    wide.get_mut(16 - digits.len()..)?.copy_from_slice(digits);
     let value = i128::from_be_bytes(wide);
-    if extension.iter().any(|byte| *byte != sign) || (value < 0) != negative {
-        return Err(lane.corrupt(format!("a decimal of {size} bytes with more than 38 digits")));
-    }
-    Ok(value)
-}
-
-/// Whether a value has no more digits than that.
-#[inline(always)]
-pub(super) fn fits(value: i128, precision: u8) -> bool {
-    10_u128.checked_pow(u32::from(precision)).is_none_or(|limit| value.unsigned_abs() < limit)
+    (extension.iter().all(|byte| *byte == sign) && (value < 0) == negative).then_some(value)
 }
 
 #[cold]
-pub(super) fn does_not_fit(lane: &Lane<'_>, decimal: &Decimal) -> Error {
+fn too_wide(lane: Lane<'_>, size: usize) -> Error {
+    lane.corrupt(format!("a decimal of {size} bytes with more than 38 digits"))
+}
+
+/// What a value of so many digits stays below. (39 stands for any: no i128 has more.)
+pub(super) fn limit(precision: u8) -> u128 {
+    10_u128.checked_pow(u32::from(precision)).unwrap_or(u128::MAX)
+}
+
+#[cold]
+fn does_not_fit(lane: Lane<'_>, decimal: &Decimal) -> Error {
     lane.corrupt(format!(
         "a value that is no decimal of {} digits, {} of them a fraction",
         decimal.precision, decimal.scale

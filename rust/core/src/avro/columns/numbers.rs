@@ -7,44 +7,96 @@ use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use super::super::lane::{LANES, Lane, Lanes};
-use super::column::Values;
+use super::super::lane::{LANES, Lane, Lanes, Source};
+use super::super::plan::Tags;
+use super::column::{Values, fill};
 use crate::error::{Error, Result};
 
-/// Numbers that `read` gives.
-pub(super) struct Numbers<T, F> {
-    read: F,
-    values: Vec<T>,
+/// How a number is read. The common ones are types of their own, whose reading is compiled into the loop over the lanes;
+/// a closure does for the others.
+pub(super) trait Read: Send {
+    type Native: ArrowNativeType;
+    fn read(&self, lane: &mut Lane<'_>) -> Result<Self::Native>;
 }
 
-impl<T, F: Fn(&mut Lane<'_>) -> Result<T>> Numbers<T, F> {
-    pub(super) fn new(read: F) -> Self {
+impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> Read for F {
+    type Native = T;
+
+    #[inline]
+    fn read(&self, lane: &mut Lane<'_>) -> Result<T> {
+        self(lane)
+    }
+}
+
+/// Names a reading.
+macro_rules! readings {
+    ($($name:ident: $native:ty, $lane:ident => $read:expr;)*) => {$(
+        pub(super) struct $name;
+
+        impl Read for $name {
+            type Native = $native;
+
+            #[inline(always)]
+            fn read(&self, $lane: &mut Lane<'_>) -> Result<$native> {
+                $read
+            }
+        }
+    )*};
+}
+
+readings! {
+    Int: i32, lane => lane.int();
+    Long: i64, lane => lane.long();
+    Float: f32, lane => lane.array().map(f32::from_le_bytes);
+    Double: f64, lane => lane.array().map(f64::from_le_bytes);
+    Place: u64, lane => lane.place();
+}
+
+/// Numbers of one reading.
+pub(super) struct Numbers<R: Read> {
+    read: R,
+    values: Vec<R::Native>,
+}
+
+impl<R: Read> Numbers<R> {
+    pub(super) fn new(read: R) -> Self {
         Self { read, values: Vec::new() }
     }
 }
 
-impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> Values for Numbers<T, F> {
+struct Reading<'a, R>(&'a R);
+
+impl<R: Read> Source for Reading<'_, R> {
+    type Slot = R::Native;
+
     #[inline(always)]
+    fn read(&mut self, lane: &mut Lane<'_>) -> Result<R::Native> {
+        self.0.read(lane)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self) -> R::Native {
+        R::Native::default()
+    }
+}
+
+impl<R: Read> Values for Numbers<R> {
+    #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
-        self.values.push((self.read)(lane)?);
+        self.values.push(self.read.read(lane)?);
         Ok(())
     }
 
     #[inline]
     fn absent(&mut self) {
-        self.values.push(T::default());
+        self.values.push(R::Native::default());
     }
 
-    #[inline(always)]
-    fn values(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
-        let mut slots = [T::default(); LANES];
-        if lanes.all_active() {
-            lanes.fill(&mut slots, |lane| (self.read)(lane))?;
-        } else {
-            lanes.fill_active(&mut slots, |lane| (self.read)(lane))?;
-        }
+    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+        let mut slots = [R::Native::default(); LANES];
+        let there = fill(tags, lanes, &mut slots, Reading(&self.read))?;
         self.values.extend_from_slice(slots.get(..lanes.count()).unwrap_or_default());
-        Ok(())
+        Ok(there)
     }
 
     fn reserve(&mut self, rows: usize) {

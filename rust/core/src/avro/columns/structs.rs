@@ -7,9 +7,9 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::{Lane, Lanes};
-use super::super::plan::Step;
+use super::super::plan::{Step, Tags};
 use super::super::skip::{skip_lane, skip_lanes};
-use super::column::{Column, Values};
+use super::column::{Column, Values, read_tags};
 use super::lists::other_type;
 use super::numbers::arrow;
 use crate::error::Result;
@@ -73,10 +73,13 @@ impl Values for Structs {
         self.rows += 1;
     }
 
-    fn values(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
+    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+        let there = read_tags(tags, lanes)?;
+        let before = lanes.set_active(there);
         step_lanes(&self.steps, &mut self.columns, lanes)?;
+        lanes.set_active(before);
         self.rows += lanes.count();
-        Ok(())
+        Ok(there)
     }
 
     fn reserve(&mut self, rows: usize) {

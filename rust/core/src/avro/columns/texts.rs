@@ -9,74 +9,109 @@ use arrow_array::{ArrayRef, BinaryArray, StringArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
-use super::super::lane::{LANES, Lane, Lanes};
-use super::column::Values;
+use super::super::lane::{LANES, Lane, Lanes, Source};
+use super::super::plan::Tags;
+use super::column::{Values, fill};
 use super::numbers::arrow;
 use crate::error::{Error, Result};
 
-/// Values that `append` puts at the end of a buffer.
-pub(super) struct Texts<F> {
-    append: F,
-    bytes: Vec<u8>,
-    ends: Vec<i32>,
+/// How a value gets to the end of the buffer. Plain bytes are compiled into the loop over the lanes; a closure does for the others.
+pub(super) trait Append: Send {
+    fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()>;
 }
 
-impl<F: Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()>> Texts<F> {
-    pub(super) fn new(append: F) -> Self {
-        Self { append, bytes: Vec::new(), ends: vec![0] }
+impl<F: Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send> Append for F {
+    #[inline]
+    fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()> {
+        self(lane, out)
     }
+}
 
-    /// Reads a value; gives where it ends.
+/// A length and as many bytes.
+pub(super) struct Sized;
+
+impl Append for Sized {
+    #[inline(always)]
+    fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()> {
+        let length = lane.length()?;
+        lane.copy_to(length, out)
+    }
+}
+
+/// Values of one kind of text.
+pub(super) struct Texts<A> {
+    append: A,
+    bytes: Vec<u8>,
+    ends: Vec<i32>,
+    /// Bytes of the batch before: this one will have about as many.
+    usual: usize,
+}
+
+impl<A: Append> Texts<A> {
+    pub(super) fn new(append: A) -> Self {
+        Self { append, bytes: Vec::new(), ends: vec![0], usual: 0 }
+    }
+}
+
+/// Where the last value ends.
+#[inline(always)]
+fn end_of(bytes: &[u8]) -> Result<i32> {
+    i32::try_from(bytes.len()).map_err(|_| too_large())
+}
+
+/// Slots are where values end.
+struct Appending<'a, A> {
+    append: &'a A,
+    bytes: &'a mut Vec<u8>,
+}
+
+impl<A: Append> Source for Appending<'_, A> {
+    type Slot = i32;
+
     #[inline(always)]
     fn read(&mut self, lane: &mut Lane<'_>) -> Result<i32> {
-        (self.append)(lane, &mut self.bytes)?;
-        i32::try_from(self.bytes.len()).map_err(|_| too_large())
+        self.append.append(lane, self.bytes)?;
+        end_of(self.bytes)
     }
 
-    /// Where the last value ends: [`Texts::read`] has seen that it fits.
     #[inline(always)]
-    fn end(&self) -> i32 {
+    fn pass(&mut self) -> i32 {
         self.bytes.len() as i32
     }
 }
 
-impl<F: Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send> Values for Texts<F> {
-    #[inline(always)]
+impl<A: Append> Values for Texts<A> {
+    #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
-        let end = self.read(lane)?;
-        self.ends.push(end);
+        self.append.append(lane, &mut self.bytes)?;
+        self.ends.push(end_of(&self.bytes)?);
         Ok(())
     }
 
     #[inline]
     fn absent(&mut self) {
-        self.ends.push(self.end());
+        // Every value so far has been seen to end within an i32.
+        self.ends.push(self.bytes.len() as i32);
     }
 
-    #[inline(always)]
-    fn values(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
+    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0; LANES];
-        if lanes.all_active() {
-            lanes.fill(&mut slots, |lane| self.read(lane))?;
-        } else {
-            let active = lanes.active();
-            lanes.each(|index, lane| {
-                let end = if active >> index & 1 == 1 { self.read(lane)? } else { self.end() };
-                if let Some(slot) = slots.get_mut(index) {
-                    *slot = end;
-                }
-                Ok(())
-            })?;
-        }
+        let source = Appending { append: &self.append, bytes: &mut self.bytes };
+        let there = fill(tags, lanes, &mut slots, source)?;
         self.ends.extend_from_slice(slots.get(..lanes.count()).unwrap_or_default());
-        Ok(())
+        Ok(there)
     }
 
     fn reserve(&mut self, rows: usize) {
         self.ends.reserve(rows);
+        if self.bytes.is_empty() {
+            self.bytes.reserve(self.usual);
+        }
     }
 
     fn finish(&mut self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        // A little more than was needed, so that a batch of about the same size does not grow at its end.
+        self.usual = self.bytes.len() + self.bytes.len() / 16;
         let bytes = Buffer::from_vec(std::mem::take(&mut self.bytes));
         let ends = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.ends, vec![0])));
         if *data_type == DataType::Binary {
