@@ -1,10 +1,14 @@
 """What all tests share: the bundled tables, unpacked."""
 
+import os
 import shutil
 
 import pytest
 
 from cases import unpack
+
+# The tests run on the checked build, which says so at import. The commands and workers that they start need not.
+os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimisation:RuntimeWarning")
 
 
 @pytest.fixture(scope="session")
