@@ -1,10 +1,14 @@
 """What all tests share: the bundled tables, unpacked."""
 
+import os
 import shutil
 
 import pytest
 
 from cases import unpack
+
+# Tests run on the checked build, which warns of itself; what a test starts is to be as quiet as the optimised one.
+os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimisation:RuntimeWarning")
 
 
 @pytest.fixture(scope="session")
