@@ -7,7 +7,7 @@ import pytest
 
 from cases import unpack
 
-# The tests run on the checked build, which says so at import. The commands and workers that they start need not.
+# Tests run on the checked build, which warns of itself; what a test starts is to be as quiet as the optimised one.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimisation:RuntimeWarning")
 
 

@@ -24,7 +24,8 @@ from mortice.errors import (
 )
 from mortice.file_slice import DataFile, FileSlice
 from mortice.log_file import LogFile
-from mortice.scan import Scan, Split
+from mortice.scan import Scan
+from mortice.split import Split
 from mortice.table import Table
 from mortice.timeline import Instant, Timeline
 

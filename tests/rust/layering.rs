@@ -101,6 +101,13 @@ fn identifiers(path: &str) -> Vec<String> {
     path[..end].split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
+/// The first names of a path, or of each path of a group in braces.
+fn heads(path: &str) -> Vec<String> {
+    let group = path.strip_prefix('{').map(|group| group.split('}').next().unwrap_or_default());
+    let paths = group.map_or_else(|| vec![path], |group| group.split(',').collect());
+    paths.into_iter().filter_map(|path| identifiers(path.trim()).first().cloned()).collect()
+}
+
 /// The imports of one file, which lies at `relative` below `src`.
 fn imports_of(relative: &Path, text: &str) -> Vec<Import> {
     let from: Vec<String> =
@@ -187,9 +194,10 @@ fn files_within_a_room_have_no_loop() {
             if text[..at].ends_with("super::") {
                 continue;
             }
-            let to = identifiers(&text[at + "super::".len()..tests]).first().cloned().unwrap_or_default();
-            if root.join(folder).join(&to).with_extension("rs").is_file() {
-                arrows.entry(name.clone()).or_default().insert(folder.join(to).to_string_lossy().into_owned());
+            for to in heads(&text[at + "super::".len()..tests]) {
+                if root.join(folder).join(&to).with_extension("rs").is_file() {
+                    arrows.entry(name.clone()).or_default().insert(folder.join(to).to_string_lossy().into_owned());
+                }
             }
         }
     }

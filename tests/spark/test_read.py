@@ -8,7 +8,7 @@ import mortice
 import mortice.spark
 from cases import answer, assert_same_answer, queries
 from frames import to_arrow
-from mortice.spark.read import largest_first
+from mortice.spark.data_frame import largest_first
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"

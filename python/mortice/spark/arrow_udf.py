@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.scan import Split, record_batches
+from mortice.split import Split, record_batches
 
 DESCRIPTOR = "split"
 """The one column of the descriptor rows."""

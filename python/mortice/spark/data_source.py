@@ -16,8 +16,8 @@ from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError
 from mortice.spark.arrow_udf import split_batches
+from mortice.spark.data_frame import largest_first
 from mortice.spark.options import Query, read_query
-from mortice.spark.read import largest_first
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema, with_nullability
 from mortice.table import Table
 

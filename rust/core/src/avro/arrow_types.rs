@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 
-use super::schema::{Record, Schema, Type};
+use super::schema::Schema;
+use super::types::{Record, Type};
 use crate::error::{Error, Result};
 
 /// Which mapping to Arrow types is meant.
@@ -108,7 +109,7 @@ fn map(values: DataType) -> DataType {
 }
 
 fn struct_fields(record: &Record, types: Types, path: &str) -> Result<Fields> {
-    let field = |field: &super::schema::Field| -> Result<FieldRef> {
+    let field = |field: &super::types::Field| -> Result<FieldRef> {
         Ok(nullable(&field.name, data_type(&field.ty, types, &under(path, &field.name))?))
     };
     record.fields.iter().map(field).collect()

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::schema::{Decimal, Record, Type};
+use super::types::{Decimal, Record, Type};
 use crate::error::{Error, Result};
 
 /// Appends the Avro bytes of a default.

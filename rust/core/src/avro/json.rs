@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::schema::{Decimal, Field, Fixed, Type};
+use super::types::{Decimal, Field, Fixed, Type};
 
 /// The JSON text of a tree.
 pub(super) fn text(root: &Type) -> String {

@@ -26,10 +26,12 @@ mod program;
 mod resolve;
 mod schema;
 mod skip;
+mod types;
 
 pub use array_text::{float_to_double, java_text_of};
 pub use arrow_types::{Types, arrow_schema};
 pub use container::Container;
 pub use decoder::{Datum, Decoder};
 pub use program::{Program, Want};
-pub use schema::{Decimal, Enum, Field, Fixed, Record, Schema, Type};
+pub use schema::Schema;
+pub use types::{Decimal, Enum, Field, Fixed, Record, Type};

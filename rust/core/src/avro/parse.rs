@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::schema::{Decimal, Enum, Field, Fixed, Record, Type};
+use super::types::{Decimal, Enum, Field, Fixed, Record, Type};
 use crate::error::{Error, Result};
 
 /// Levels that a tree may have, references followed.

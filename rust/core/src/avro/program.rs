@@ -8,7 +8,8 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use super::arrow_types::Types;
 use super::plan::{Kind, Number, Plan, Step};
 use super::resolve::{Walk, missing, refused, resolve, tags_of};
-use super::schema::{Record, Schema, Type};
+use super::schema::Schema;
+use super::types::{Record, Type};
 use crate::error::{Error, Result};
 
 /// One column of a decoder's batches: a top-level field of the reader's schema, by name.

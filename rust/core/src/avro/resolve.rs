@@ -11,8 +11,8 @@ use super::arrow_types::{Types, data_type, number_of_union, under};
 use super::convert::convert;
 use super::defaults;
 use super::plan::{Fields, Items, Kind, Number, Plan, Step, Tags};
-use super::schema::{Field, Record, Type};
 use super::skip::{skip, skip_all};
+use super::types::{Field, Record, Type};
 use crate::error::{Error, Result};
 
 /// The plan for a value; `path` is the field's name for messages.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::lane::{Lane, Lanes};
 use super::plan::Skip;
-use super::schema::{Decimal, Type};
+use super::types::{Decimal, Type};
 use crate::error::Result;
 
 /// The steps over one value of a type.

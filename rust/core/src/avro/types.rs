@@ -1,0 +1,212 @@
+//! Avro's types as a tree: what the parser builds and everything else in this room reads.
+//!
+//! Logical types are types of their own here (`Date`, `TimestampMicros`, …), since readers care for what a value means more
+//! than for how it is stored. Named types are shared by reference, and a schema is never recursive (the parser sees to it),
+//! so that a tree can be walked without a net. Rules: the Avro specification, "Schema Declaration" and "Logical Types".
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+/// An Avro type with its logical type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// `null`: no bytes.
+    Null,
+    /// `boolean`: one byte.
+    Boolean,
+    /// `int`: zig-zag varint of 32 bits.
+    Int,
+    /// `int` / `date`: days since 1970-01-01.
+    Date,
+    /// `int` / `time-millis`.
+    TimeMillis,
+    /// `long`: zig-zag varint of 64 bits.
+    Long,
+    /// `long` / `time-micros`.
+    TimeMicros,
+    /// `long` / `timestamp-millis`, UTC.
+    TimestampMillis,
+    /// `long` / `timestamp-micros`, UTC.
+    TimestampMicros,
+    /// `long` / `local-timestamp-millis`.
+    LocalTimestampMillis,
+    /// `long` / `local-timestamp-micros`.
+    LocalTimestampMicros,
+    /// `float`: four bytes, little-endian.
+    Float,
+    /// `double`: eight bytes, little-endian.
+    Double,
+    /// `bytes`: a long and as many bytes.
+    Bytes,
+    /// `string`: a long and as many bytes of UTF-8.
+    String,
+    /// `string` / `uuid`.
+    Uuid,
+    /// `fixed`: as many bytes as its size.
+    Fixed(Arc<Fixed>),
+    /// `bytes` or `fixed` / `decimal`: two's complement, big-endian.
+    Decimal(Decimal),
+    /// `enum`: the index of a symbol.
+    Enum(Arc<Enum>),
+    /// `array` of items.
+    Array(Arc<Type>),
+    /// `map` from string to values.
+    Map(Arc<Type>),
+    /// `record`: its fields one after the other.
+    Record(Arc<Record>),
+    /// A union: the index of the branch, then the branch.
+    Union(Arc<[Type]>),
+}
+
+/// A `fixed`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fixed {
+    /// Full name.
+    pub name: String,
+    /// Bytes in a value.
+    pub size: usize,
+}
+
+/// A decimal and how it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decimal {
+    /// Digits, at least 1.
+    pub precision: u32,
+    /// Digits behind the point, at most the precision.
+    pub scale: u32,
+    /// The `fixed` that holds it; none for `bytes`.
+    pub fixed: Option<Arc<Fixed>>,
+}
+
+/// An `enum`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enum {
+    /// Full name.
+    pub name: String,
+    /// Symbols, in the order of their indices.
+    pub symbols: Vec<String>,
+    /// The symbol that stands for those a reader does not know.
+    pub default: Option<String>,
+}
+
+/// A `record`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Full name.
+    pub name: String,
+    /// Fields, in the order in which they are written.
+    pub fields: Vec<Field>,
+}
+
+impl Record {
+    /// The field of that name; names are case-sensitive, aliases do not count (as in Hudi).
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// A field of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+    /// Its default as JSON; `Some(Value::Null)` where the default is null.
+    pub default: Option<Value>,
+}
+
+impl Field {
+    /// A `["null", "string"]` field with default null, as Hudi's meta columns are.
+    #[must_use]
+    pub fn nullable_string(name: &str) -> Self {
+        Self { name: name.to_owned(), ty: Type::String.nullable(), default: Some(Value::Null) }
+    }
+}
+
+impl Type {
+    /// The type itself, or the one branch of a union that is not null. A union of several branches is given back whole.
+    #[must_use]
+    pub fn non_null(&self) -> &Self {
+        let Self::Union(branches) = self else { return self };
+        let mut others = branches.iter().filter(|branch| **branch != Self::Null);
+        match (others.next(), others.next()) {
+            (Some(only), None) => only,
+            (None, _) => &Self::Null,
+            _ => self,
+        }
+    }
+
+    /// Whether null is a value of it.
+    #[must_use]
+    pub fn is_nullable(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Union(branches) => branches.contains(&Self::Null),
+            _ => false,
+        }
+    }
+
+    /// `["null", self]`; itself where it is nullable already.
+    #[must_use]
+    pub fn nullable(self) -> Self {
+        if self.is_nullable() { self } else { Self::Union([Self::Null, self].into()) }
+    }
+
+    /// What it is called in messages: the Avro word, with the logical type and the measures.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Null => "null".into(),
+            Self::Boolean => "boolean".into(),
+            Self::Int => "int".into(),
+            Self::Date => "date (int)".into(),
+            Self::TimeMillis => "time-millis (int)".into(),
+            Self::Long => "long".into(),
+            Self::TimeMicros => "time-micros (long)".into(),
+            Self::TimestampMillis => "timestamp-millis (long)".into(),
+            Self::TimestampMicros => "timestamp-micros (long)".into(),
+            Self::LocalTimestampMillis => "local-timestamp-millis (long)".into(),
+            Self::LocalTimestampMicros => "local-timestamp-micros (long)".into(),
+            Self::Float => "float".into(),
+            Self::Double => "double".into(),
+            Self::Bytes => "bytes".into(),
+            Self::String => "string".into(),
+            Self::Uuid => "uuid (string)".into(),
+            Self::Fixed(fixed) => format!("fixed({}) {}", fixed.size, fixed.name),
+            Self::Decimal(decimal) => {
+                let stored =
+                    decimal.fixed.as_ref().map_or("bytes".to_owned(), |fixed| format!("fixed({})", fixed.size));
+                format!("decimal({},{}) ({stored})", decimal.precision, decimal.scale)
+            }
+            Self::Enum(symbols) => format!("enum {}", symbols.name),
+            Self::Array(items) => format!("array<{}>", items.describe()),
+            Self::Map(values) => format!("map<{}>", values.describe()),
+            Self::Record(record) => format!("record {}", record.name),
+            Self::Union(branches) => {
+                format!("[{}]", branches.iter().map(Self::describe).collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// The fewest bytes that a value can take: what keeps a count from promising more items than there are bytes.
+    #[must_use]
+    pub(super) fn least_bytes(&self) -> usize {
+        match self {
+            Self::Null => 0,
+            Self::Float => 4,
+            Self::Double => 8,
+            Self::Fixed(fixed) => fixed.size,
+            Self::Decimal(Decimal { fixed: Some(fixed), .. }) => fixed.size,
+            Self::Record(record) => {
+                record.fields.iter().fold(0, |sum, field| sum.saturating_add(field.ty.least_bytes()))
+            }
+            Self::Union(branches) => {
+                1_usize.saturating_add(branches.iter().map(Self::least_bytes).min().unwrap_or_default())
+            }
+            _ => 1,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+"""Imports go one way: core → Python → Spark. No circle, imports within functions included."""
+
+import ast
+import pathlib
+
+import mortice
+
+ROOT = pathlib.Path(mortice.__file__).parent
+# A scan hands itself to Spark: the one place where the table's side names Spark's.
+TO_SPARK = {("mortice.scan", "mortice.spark.data_frame")}
+
+
+def modules():
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT.parent).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def arrows(files):
+    known = {name for name, _ in files}
+    return {
+        name: {to for to in imported(ast.parse(path.read_text())) if to in known and to not in {name, "mortice"}}
+        for name, path in files
+    }
+
+
+def circle(graph):
+    """A module that reaches itself, with the way, or None."""
+    for start in graph:
+        ways = [[start]]
+        seen = set()
+        while ways:
+            way = ways.pop()
+            for to in graph[way[-1]]:
+                if to == start:
+                    return [*way, to]
+                if to not in seen:
+                    seen.add(to)
+                    ways.append([*way, to])
+    return None
+
+
+def test_there_is_no_circle():
+    graph = arrows(list(modules()))
+    assert len(graph) > 15
+    assert circle(graph) is None
+
+
+def test_only_a_scan_names_spark():
+    graph = arrows(list(modules()))
+    upwards = {
+        (name, to)
+        for name, targets in graph.items()
+        for to in targets
+        if to.startswith("mortice.spark") and not name.startswith("mortice.spark")
+    }
+    assert {(name, to) for name, to in upwards if not name.startswith("mortice.cli")} <= TO_SPARK
+
+
+def test_a_planted_circle_is_found(tmp_path):
+    one, two = tmp_path / "one.py", tmp_path / "two.py"
+    one.write_text("def f():\n    from two import g\n")
+    two.write_text("import one\n")
+    assert circle(arrows([("one", one), ("two", two)])) is not None
