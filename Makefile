@@ -75,8 +75,8 @@ test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs
 
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
 
-corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES
-	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES)
+corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES (QUICK=1: Spark asked once)
+	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES) $(if $(QUICK),--quick)
 
 lint: lint-rust lint-python ## check formatting, style and types, without changing anything
 
