@@ -40,8 +40,8 @@ class Table:
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
 
     Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
-    `semantics`, whose merging to follow (`"1.x"`); `memory_limit`, bytes that a merge may hold; `spill_dir`, where it
-    may spill; `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None:
+    `semantics`, whose merging to follow (`"1.x"`); `memory_limit` and `spill_dir`, refused in this release;
+    `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None:
     all cores); `batch_rows`, rows in a batch, at most.
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.

@@ -24,7 +24,7 @@ pub fn of_query(text: &str) -> Result<String> {
             other => byte == other,
         });
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-    match (shaped, text.len()) {
+    match (shaped && is_time(&digits), text.len()) {
         (true, 10) => Ok(digits + "000000000"),
         (true, 19) => Ok(digits + "999"),
         (true, 23) => Ok(digits),
@@ -32,6 +32,19 @@ pub fn of_query(text: &str) -> Result<String> {
             "{text:?} is no instant: give one from the timeline (yyyyMMddHHmmssSSS), yyyy-MM-dd or yyyy-MM-dd HH:mm:ss[.SSS]"
         ))),
     }
+}
+
+/// Whether digits name a day of the calendar, and a time of day where there are more of them.
+fn is_time(digits: &str) -> bool {
+    let part = |from: usize, to: usize| digits.get(from..to).and_then(|part| part.parse::<u32>().ok());
+    let day = (part(0, 4), part(4, 6), part(6, 8));
+    let (Some(year), Some(month), Some(day)) = day else { return false };
+    let year = i32::try_from(year).unwrap_or_default();
+    let below = |part: Option<u32>, limit| part.is_none_or(|part| part < limit);
+    chrono::NaiveDate::from_ymd_opt(year, month, day).is_some()
+        && below(part(8, 10), 24)
+        && below(part(10, 12), 60)
+        && below(part(12, 14), 60)
 }
 
 #[cfg(test)]
@@ -50,7 +63,17 @@ mod tests {
         ] {
             assert_eq!(of_query(text).unwrap(), instant);
         }
-        for wrong in ["", "yesterday", "2024-1-2", "2024-01-02 03:04", "2024/01/02", "2024-01-02 03:04:05.6789"] {
+        for wrong in [
+            "",
+            "yesterday",
+            "2024-1-2",
+            "2024-01-02 03:04",
+            "2024/01/02",
+            "2024-01-02 03:04:05.6789",
+            "2024-13-01",
+            "2024-02-30",
+            "2024-01-02 24:00:00",
+        ] {
             assert_eq!(of_query(wrong).unwrap_err().kind(), crate::Kind::InvalidArgument, "{wrong}");
         }
     }
