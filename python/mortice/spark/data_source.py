@@ -45,7 +45,8 @@ class MorticeDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader of one query; `schema` is the user's, or what `schema` said."""
-        columns = checked_projection(schema, self._table.schema)
+        # The table's columns as the query sees them: an earlier instant may have had others.
+        columns = checked_projection(schema, self._query.scan(self._table, None).schema)
         asked = self._query.columns
         if asked is not None and list(asked) != columns:
             raise InvalidArgumentError(
