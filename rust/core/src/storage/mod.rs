@@ -6,6 +6,7 @@
 //! | `listing` | what a folder holds |
 //! | `place` | the trait of a place that files lie in, rooted at a table |
 //! | `prefix` | the part of a file that a plan has seen |
+//! | `section` | a stretch of a file, as a file of its own |
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
 //! | `local` | the local file system; windowed reads where mapping fails |
 //! | `open` | the choice of a place for a URI |
@@ -16,6 +17,7 @@ mod mmap;
 mod open;
 mod place;
 mod prefix;
+mod section;
 mod source;
 
 pub use listing::{Entry, FileStatus};
@@ -24,4 +26,5 @@ pub use mmap::MappedFile;
 pub use open::{StorageOptions, is_mapped, open};
 pub use place::Place;
 pub use prefix::Prefix;
+pub use section::Section;
 pub use source::Source;

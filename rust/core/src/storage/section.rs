@@ -1,0 +1,49 @@
+//! A stretch of a file, read as a file of its own: log blocks hold whole parquet files and HFiles.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Source;
+use crate::error::{Error, Result};
+
+/// A source cut at both ends. Its offsets begin at 0.
+pub struct Section {
+    whole: Arc<dyn Source>,
+    range: Range<u64>,
+}
+
+impl Section {
+    /// The bytes `range` of `whole`; [`crate::Kind::InvalidArgument`] where they do not lie within.
+    pub fn new(whole: Arc<dyn Source>, range: Range<u64>) -> Result<Self> {
+        if range.start > range.end || range.end > whole.len() {
+            let message = format!("bytes {range:?} of a file of {}", whole.len());
+            return Err(Error::invalid_argument(message).in_file(whole.path()));
+        }
+        Ok(Self { whole, range })
+    }
+}
+
+impl Source for Section {
+    fn path(&self) -> &str {
+        self.whole.path()
+    }
+
+    fn len(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    fn window(&self) -> u64 {
+        self.whole.window()
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        if range.start > range.end || range.end > self.len() {
+            let message = format!("bytes {range:?} of a section of {}", self.len());
+            return Err(Error::invalid_argument(message).in_file(self.path()));
+        }
+        // Both sums stay below the section's end, which is a place in the file.
+        self.whole.read(self.range.start + range.start..self.range.start + range.end)
+    }
+}
