@@ -121,6 +121,8 @@ class Stream:
 
 @final
 class Block:
+    index: int
+    """Ordinal in the file, from 0."""
     type: str
     offset: int
     end: int
@@ -136,6 +138,11 @@ class Block:
     record_count: int | None
     damage: str | None
     """Why the block is corrupt; None for a sound one."""
+    damage_offset: int | None
+    """Where in the file the damage shows."""
+    refusal: str | None
+    """Why a table read would stop here, rather than risk missing rows: damage that Hudi does not pass over either, or a block
+    type or header key that no release knows."""
 
 @final
 class Blocks:

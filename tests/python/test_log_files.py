@@ -97,19 +97,26 @@ def test_records_of_a_block_that_holds_none_are_refused():
         log.records(command)
 
 
-def test_sound_blocks_come_before_the_error(tmp_path):
+def test_a_block_of_another_format_is_told_and_what_follows_is_read(tmp_path):
     source = DATA / next(file for file in LOG_FILES if file.parts[0] == "log_avro_multi")
     sound = list(mortice.LogFile(source).blocks())
     content = bytearray(source.read_bytes())
-    # The log format version of the third block: nobody knows how long such a block is.
     at = sound[2].offset + 14
     content[at : at + 4] = (7).to_bytes(4, "big")
     path = tmp_path / source.name
     path.write_bytes(content)
-    found = []
-    with pytest.raises(mortice.UnsupportedError) as raised:
-        for block in mortice.LogFile(path).blocks():
-            found.append((block.offset, block.end))  # noqa: PERF401
-    assert found == [(block.offset, block.end) for block in sound[:2]]
-    assert raised.value.path == str(path)
-    assert raised.value.offset is not None
+    found = list(mortice.LogFile(path).blocks())
+    assert [(block.offset, block.end) for block in found] == [(block.offset, block.end) for block in sound]
+    assert [block.damage for block in found if block.index != 2] == [None] * 4
+    assert found[2].damage_offset == at
+    assert "version 7" in found[2].damage
+    assert found[2].refusal == found[2].damage
+
+
+def test_blocks_after_foreign_bytes_are_found(tmp_path):
+    source = DATA / next(file for file in LOG_FILES if file.parts[0] == "log_avro_multi")
+    path = tmp_path / source.name
+    path.write_bytes(b"foreign" + source.read_bytes())
+    foreign, *sound = mortice.LogFile(path).blocks()
+    assert (foreign.type, foreign.offset, foreign.end, bool(foreign.refusal)) == ("CORRUPT_BLOCK", 0, 7, True)
+    assert [block.offset - 7 for block in sound] == [block.offset for block in mortice.LogFile(source).blocks()]

@@ -157,6 +157,15 @@ impl Error {
         self.0.kind
     }
 
+    /// What was expected and what was found, the cause included; without code and place.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.0.source {
+            Some(source) => format!("{}: {source}", self.0.message),
+            None => self.0.message.clone(),
+        }
+    }
+
     /// Where it went wrong.
     #[must_use]
     pub fn place(&self) -> &Place {
@@ -173,10 +182,7 @@ impl fmt::Debug for Error {
 /// `[CODE] message: cause (file …, offset …, block …, instant …)`.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}] {}", self.0.kind.code(), self.0.message)?;
-        if let Some(source) = &self.0.source {
-            write!(f, ": {source}")?;
-        }
+        write!(f, "[{}] {}", self.0.kind.code(), self.text())?;
         let place = &self.0.place;
         let known: Vec<String> = [
             place.path.as_ref().map(|path| format!("file {path}")),

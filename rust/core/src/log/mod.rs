@@ -24,7 +24,7 @@ mod valid_blocks;
 mod window;
 
 pub use backward::backward;
-pub use block::{Block, BlockKind, Damage};
+pub use block::{Block, BlockKind, Damage, Verdict};
 pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};

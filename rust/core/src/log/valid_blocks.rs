@@ -43,16 +43,14 @@ pub struct ValidBlocks {
 }
 
 impl ValidBlocks {
-    /// The next block, in slice order. Blocks of unknown types are refused: they might hold rows.
+    /// The next block, in slice order. What might hold rows and cannot be read is refused ([`Block::refusal`]).
     pub fn add(&mut self, file: usize, block: Block, rules: &impl ScanRules) -> Result<()> {
+        if let Some(refusal) = block.refusal() {
+            return Err(refusal);
+        }
         let index = block.index;
         match &block.kind {
-            BlockKind::Corrupt(damage) if damage.skipped_by_hudi => Ok(()),
-            BlockKind::Corrupt(damage) => Err(Error::corrupt(damage.reason.clone()).at_offset(damage.offset)),
-            BlockKind::Unknown(ordinal) => Err(Error::unsupported(format!(
-                "a log block of type {ordinal}, which no Hudi release up to 1.2 writes"
-            ))
-            .at_offset(block.offset)),
+            BlockKind::Corrupt(_) | BlockKind::Unknown(_) => Ok(()),
             BlockKind::Sound(BlockType::Command) => self.command(&block),
             BlockKind::Sound(_) => self.data_or_delete(file, block, rules),
         }
@@ -80,11 +78,6 @@ impl ValidBlocks {
             let message = format!("a {} without INSTANT_TIME in its header", block.type_name());
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
-        if let Some(key) = block.header.unknown_keys().next() {
-            let message =
-                format!("header key {key}, which no Hudi release up to 1.2 writes; it may change what the block means");
-            return Err(Error::unsupported(message).at_offset(block.offset).at_instant(instant));
-        }
         if !rules.is_visible(&instant) {
             return Ok(());
         }
@@ -135,7 +128,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::log::{Damage, Header};
+    use crate::log::{Damage, Header, Verdict};
 
     struct UpTo(&'static str);
 
@@ -161,7 +154,7 @@ mod tests {
 
     /// `1` a data block of instant 1, `R1` a rollback of it, `C5:1,2` a block of 5 that compacts 1 and 2, `X` corrupt.
     fn block(index: usize, text: &str) -> Block {
-        let damage = || Damage { reason: String::new(), offset: 0, skipped_by_hudi: true };
+        let damage = || Damage { reason: String::new(), offset: 0, verdict: Verdict::Skipped };
         let (kind, header) = match (text.strip_prefix('R'), text.strip_prefix('C'), text) {
             (Some(target), ..) => (BlockKind::Sound(BlockType::Command), header(&[(0, "9"), (1, target), (3, "0")])),
             (_, Some(compacted), _) => {
@@ -228,7 +221,7 @@ mod tests {
         let mut unknown = block(4, "1");
         unknown.kind = BlockKind::Unknown(9);
         let mut lost = block(0, "X");
-        lost.kind = BlockKind::Corrupt(Damage { reason: "?".into(), offset: 7, skipped_by_hudi: false });
+        lost.kind = BlockKind::Corrupt(Damage { reason: "?".into(), offset: 7, verdict: Verdict::Lost });
         let mut newer = block(0, "1");
         newer.header = header(&[(0, "1"), (9, "?")]);
         for block in [unknown, lost, newer] {
