@@ -8,6 +8,7 @@
 //! | `window` | bytes of a source, mapped or fetched by windows |
 //! | `forward` | framing from the front (`HoodieLogFileReader`) |
 //! | `backward` | framing from the end, by trailing lengths |
+//! | `scan_rules` | what a scan goes by, release by release |
 //! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
 //! | `content` | what is in a block |
 //! | `log_file` | one log file, looked at by itself |
@@ -20,6 +21,7 @@ mod forward;
 mod header;
 mod layout;
 mod log_file;
+mod scan_rules;
 mod valid_blocks;
 mod window;
 
@@ -29,4 +31,5 @@ pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::LogFile;
-pub use valid_blocks::{BlockRef, ScanRules, ValidBlocks};
+pub use scan_rules::{Later, ScanOrder, ScanRules};
+pub use valid_blocks::{BlockRef, Scan, ValidBlocks};
