@@ -17,7 +17,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("avro", &["cursor"]),
     ("config", &["names", "storage"]),
     ("base_file", &["avro", "storage"]),
-    ("merge", &["names"]),
+    ("merge", &["names", "filter"]),
     ("log", &["cursor", "names", "storage", "avro", "base_file"]),
     ("timeline", &["names", "config", "storage", "avro"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),

@@ -129,6 +129,20 @@ impl Error {
         self
     }
 
+    /// The same error, as one of another kind: what is damage of a table in one room is damage of a log in the next.
+    #[must_use]
+    pub fn with_kind(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// Puts the error at an offset, whatever an inner room knew: its bytes were not the file's own (unpacked ones).
+    #[must_use]
+    pub fn moved_to(mut self, offset: u64) -> Self {
+        self.0.place.offset = Some(offset);
+        self
+    }
+
     /// Turns an offset within a part into one within the whole: `base` is where the part begins.
     #[must_use]
     pub fn offset_from(mut self, base: u64) -> Self {

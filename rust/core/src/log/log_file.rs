@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema};
 use super::backward::backward;
 use super::block::{Block, BlockKind};
 use super::content::delete::{DECIMAL_SCALE, Ordering};
-use super::content::{avro_data, delete};
+use super::content::{avro_data, delete, parquet_data};
 use super::forward::Forward;
 use super::layout::{BlockType, HeaderKey};
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
@@ -67,29 +67,37 @@ impl LogFile {
 
     /// How many records a data block says it has.
     pub fn record_count(&self, block: &Block) -> Result<Option<u64>> {
-        let BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) = block.kind else { return Ok(None) };
-        Ok(self.content_head(block)?.map_or(Some(0), |(_, count)| u64::try_from(count).ok()))
+        match block.kind {
+            BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {
+                Ok(self.content_head(block)?.map_or(Some(0), |(_, count)| u64::try_from(count).ok()))
+            }
+            BlockKind::Sound(BlockType::ParquetData) => {
+                parquet_data::record_count(&self.source, &block.content).map(Some).map_err(|error| self.mark(block, error))
+            }
+            _ => Ok(None),
+        }
     }
 
-    /// The records of an Avro or CDC block, every column, in the file's own units.
+    /// The records of a data block, every column, in the file's own units.
     pub fn records(&self, block: &Block) -> Result<RecordBatch> {
         self.read_records(block).map_err(|error| self.mark(block, error))
     }
 
     fn read_records(&self, block: &Block) -> Result<RecordBatch> {
         match block.kind {
-            BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {}
-            BlockKind::Sound(BlockType::ParquetData | BlockType::HfileData) => {
-                let message =
-                    format!("records of a {}; this release reads those of Avro and CDC blocks", block.type_name());
-                return Err(Error::unsupported(message));
-            }
+            BlockKind::Sound(
+                BlockType::AvroData | BlockType::CdcData | BlockType::ParquetData | BlockType::HfileData,
+            ) => {}
             _ => return Err(Error::invalid_argument(format!("a {} has no records", block.type_name()))),
         }
         let Some(text) = block.header.get(HeaderKey::Schema) else {
             return Err(Error::corrupt("a data block without SCHEMA in its header"));
         };
         let schema = avro::Schema::parse(&text)?;
+        if block.kind == BlockKind::Sound(BlockType::ParquetData) {
+            let wanted = Arc::new(avro::arrow_schema(&schema, Types::File)?);
+            return parquet_data::records(&self.source, &block.content, &wanted);
+        }
         let wants: Vec<Want> = schema.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
         let program = Program::compile(&schema, &schema, &wants, Types::File)?;
         let content = self.source.read(block.content.clone())?;

@@ -7,11 +7,12 @@
 use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 
-use super::input::{LogBatch, RowRef};
+use super::input::{LogBatch, LogKind, RowRef};
 use super::key_index::{KeyIndex, KeyPlace};
 use super::ordering::OrderingColumn;
 use super::rules::{Rules, Side};
 use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
 
 /// What becomes of a base row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,13 +30,21 @@ pub struct Merger {
     rules: Rules,
     index: KeyIndex,
     taken: usize,
+    wanted: KeyFilter,
 }
 
 impl Merger {
     /// An empty merge by the rules of a table.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self { rules, index: KeyIndex::default(), taken: 0 }
+        Self { rules, index: KeyIndex::default(), taken: 0, wanted: KeyFilter::All }
+    }
+
+    /// Passes over data records of keys that are not wanted. Deletes are never filtered, as in Hudi.
+    #[must_use]
+    pub fn only(mut self, wanted: KeyFilter) -> Self {
+        self.wanted = wanted;
+        self
     }
 
     /// Makes known the bytes in which the keys of a source lie; the source's ordinal, for [`RowRef::source`].
@@ -54,6 +63,9 @@ impl Merger {
             let deleted = batch.deleted.is_some_and(|deleted| deleted.value(row));
             let newer = Side { ordering: batch.ordering.value(row), deleted };
             let key = self.index.key(source, place)?;
+            if batch.kind == LogKind::Data && !self.wanted.passes(key) {
+                continue;
+            }
             let hash = self.index.hash(key);
             let found = self.index.find(hash, key);
             if let Some(stored) = found.and_then(|index| self.index.stored(index)) {
