@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use mortice::filter::KeyFilter;
 use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
 use pyo3::prelude::*;
 
@@ -51,8 +52,19 @@ impl LogFile {
         Blocks { file: slf.unbind(), blocks: Mutex::new(blocks) }
     }
 
-    fn records(&self, py: Python<'_>, block: &Block) -> PyResult<ArrowBatch> {
-        released(py, || self.0.records(&block.core)).map(ArrowBatch)
+    fn records(
+        &self,
+        py: Python<'_>,
+        block: &Block,
+        keys: Option<Vec<String>>,
+        prefixes: Option<Vec<String>>,
+    ) -> PyResult<ArrowBatch> {
+        let wanted = match (keys, prefixes) {
+            (Some(keys), _) => KeyFilter::keys(keys),
+            (None, Some(prefixes)) => KeyFilter::prefixes(prefixes),
+            (None, None) => KeyFilter::All,
+        };
+        released(py, || self.0.records(&block.core, &wanted)).map(ArrowBatch)
     }
 
     fn deletes(&self, py: Python<'_>, block: &Block) -> PyResult<ArrowBatch> {

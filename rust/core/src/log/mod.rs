@@ -11,16 +11,20 @@
 //! | `scan_rules` | what a scan goes by, release by release |
 //! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
 //! | `content` | what is in a block |
+//! | `block_records` | the records of one block, as they are |
+//! | `newest` | the last schema and instant, from the end |
 //! | `log_file` | one log file, looked at by itself |
 
 pub mod content;
 
 mod backward;
 mod block;
+mod block_records;
 mod forward;
 mod header;
 mod layout;
 mod log_file;
+mod newest;
 mod scan_rules;
 mod valid_blocks;
 mod window;
@@ -31,5 +35,6 @@ pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::LogFile;
+pub use newest::{newest_instant, newest_schema};
 pub use scan_rules::{Later, ScanOrder, ScanRules};
 pub use valid_blocks::{BlockRef, Scan, ValidBlocks};

@@ -47,6 +47,12 @@ impl Merger {
         self
     }
 
+    /// The keys whose data records count.
+    #[must_use]
+    pub fn wanted(&self) -> &KeyFilter {
+        &self.wanted
+    }
+
     /// Makes known the bytes in which the keys of a source lie; the source's ordinal, for [`RowRef::source`].
     pub fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
         self.index.add_source(bytes)

@@ -15,7 +15,7 @@ use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
 use super::report::SharedReport;
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
-use crate::log::content::{avro_data, delete};
+use crate::log::content::{avro_data, delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey};
 use crate::merge::{LogBatch, LogKind, Merger};
 use crate::storage::Source;
@@ -80,6 +80,7 @@ impl LogLoader<'_> {
             }
             _ if found.block.content.is_empty() => Ok(0),
             BlockKind::Sound(BlockType::AvroData) => self.load_avro(found, content()?, place, loading),
+            BlockKind::Sound(BlockType::HfileData) => self.load_hfile(found, file, loading),
             BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, place, loading),
             _ => Err(Error::unsupported(format!(
                 "a log block of type {}, which holds no rows of a snapshot",
@@ -89,13 +90,9 @@ impl LogLoader<'_> {
     }
 
     fn compile<'c>(&self, found: &BlockRef, loading: &'c mut Loading<'_>) -> Result<&'c Compiled> {
-        let Some(text) = found.block.header.bytes(HeaderKey::Schema) else {
-            return Err(Error::corrupt("a data block without SCHEMA in its header"));
-        };
+        let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
         if !loading.compiled.contains_key(text) {
-            let writer = std::str::from_utf8(text)
-                .map_err(|error| Error::corrupt("the SCHEMA of a block's header is not UTF-8").caused_by(error))?;
-            let writer = avro::Schema::parse(writer)?;
+            let writer = avro::Schema::parse(schema_text(found)?)?;
             let keys = Program::compile(&writer, self.table, &self.keys.wants(), Types::Table)?;
             let carried: Vec<Want> =
                 self.carried.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
@@ -103,7 +100,7 @@ impl LogLoader<'_> {
             let compiled = Compiled { keys: Arc::new(keys), carried: loading.records.add_program(carried) };
             loading.compiled.insert(text.clone(), compiled);
         }
-        loading.compiled.get(text).ok_or_else(|| Error::corrupt("a data block without a schema"))
+        loading.compiled.get(text).ok_or_else(no_schema)
     }
 
     fn load_avro(
@@ -129,6 +126,15 @@ impl LogLoader<'_> {
         let rows = Rows::Avro { content, program };
         loading.records.add_source(LogSource { rows, place: place.clone() });
         Ok(datums.len())
+    }
+
+    /// Unpacked, an HFile block is an Avro block.
+    fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
+        let schema = avro::Schema::parse(schema_text(found)?)?;
+        let content = &found.block.content;
+        let unpacked = hfile_data::as_avro(file, content, &schema, Some(&self.keys.key), loading.merger.wanted())?;
+        let place = BlockPlace::of(file.as_ref(), &found.block, true);
+        self.load_avro(found, unpacked, &place, loading).map_err(|error| place.mark(error))
     }
 
     /// Each batch is a source of its own, so that its keys lie in one buffer.
@@ -172,6 +178,16 @@ impl LogLoader<'_> {
         loading.records.add_source(LogSource { rows: Rows::Deletes, place: place.clone() });
         Ok(deleted.len())
     }
+}
+
+fn schema_text(found: &BlockRef) -> Result<&str> {
+    let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
+    std::str::from_utf8(text)
+        .map_err(|error| Error::corrupt("the SCHEMA of a block's header is not UTF-8").caused_by(error))
+}
+
+fn no_schema() -> Error {
+    Error::corrupt("a data block without SCHEMA in its header")
 }
 
 fn add_data(source: u32, keys: &UInt64Array, batch: &KeyBatch, places: &[u32], merger: &mut Merger) -> Result<()> {

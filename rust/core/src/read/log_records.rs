@@ -89,7 +89,8 @@ impl LogRecords {
                 self.decode(content, *program, wanted, growing).map_err(|error| found.place.mark(error))
             }
             Rows::Parquet { block, batch } => {
-                let known = growing.iter().position(|one| matches!(one, Growing::Decoded { source: of, .. } if *of == source));
+                let known =
+                    growing.iter().position(|one| matches!(one, Growing::Decoded { source: of, .. } if *of == source));
                 let at = match (known, self.parquet.get_mut(*block)) {
                     (Some(at), _) => at,
                     (None, Some(block)) => {
@@ -116,7 +117,8 @@ impl LogRecords {
         let Some(program) = self.programs.get(ordinal) else {
             return Err(Error::invalid_argument("a row of a block that was not read"));
         };
-        let known = growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
+        let known =
+            growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
         let batch = known.unwrap_or(growing.len());
         if known.is_none() {
             let decoder = Box::new(Decoder::new(Arc::clone(program)));

@@ -9,9 +9,11 @@
 //! | `log_source` | where the rows of each block lie |
 //! | `log_records` | rows that win, fetched |
 //! | `file_slice` | one split, read |
+//! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
 //! | `report` | what a read has met |
 
+mod file_schema;
 mod file_slice;
 mod log_blocks;
 mod log_keys;
@@ -22,6 +24,7 @@ mod pool;
 mod projection;
 mod report;
 
+pub use file_schema::newest_schema;
 pub use file_slice::SplitReader;
 pub use pool::Stream;
 pub use report::{Corrupt, Report, SharedReport};

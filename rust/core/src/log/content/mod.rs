@@ -3,4 +3,5 @@
 
 pub mod avro_data;
 pub mod delete;
+pub mod hfile_data;
 pub mod parquet_data;
