@@ -52,6 +52,7 @@ class Table:
         semantics: str,
         on_corrupt: str,
         batch_rows: int,
+        optimized_log_scan: bool,
         threads: int | None,
         memory_limit: int | None,
         spill_dir: str | None,

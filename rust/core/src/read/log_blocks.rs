@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::report::{Corrupt, SharedReport};
-use crate::config::OnCorrupt;
+use crate::config::{LogScan, OnCorrupt};
 use crate::error::{Error, Kind, Result};
-use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanRules, ValidBlocks};
+use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
 use crate::plan::Split;
 use crate::storage::{Place, Prefix, Source};
 
@@ -20,6 +20,10 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     let instants = &split.query.instants;
     let is_committed = |instant: &str| instants.is_committed(instant);
     let mut rules = ScanRules::of_1_x(&instants.latest);
+    rules.order = match split.query.options.log_scan {
+        LogScan::ByInstant => ScanOrder::ByInstant,
+        LogScan::ByBlock => ScanOrder::ByBlock,
+    };
     if split.query.commits_by_block {
         rules.is_committed = Some(&is_committed);
     }
