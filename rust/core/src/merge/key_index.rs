@@ -164,7 +164,7 @@ enum Orderings {
     None,
     Fixed(Vec<i64>),
     Wide(Vec<i128>),
-    Text(Vec<Box<[u8]>>),
+    Bytes(Vec<Box<[u8]>>),
 }
 
 impl Orderings {
@@ -173,7 +173,7 @@ impl Orderings {
             Self::None => None,
             Self::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
             Self::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
-            Self::Text(all) => all.get(index).map(|text| OrderingValue::Text(text)),
+            Self::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
         }
         .unwrap_or(OrderingValue::Default)
     }
@@ -184,10 +184,10 @@ impl Orderings {
             (_, OrderingValue::Default) => {}
             (Self::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
             (Self::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
-            (Self::Text(all), OrderingValue::Text(value)) => put(all, index, value.into()),
+            (Self::Bytes(all), OrderingValue::Bytes(value)) => put(all, index, value.into()),
             (_, OrderingValue::Fixed(value)) => *self = Self::Fixed(filled(index, value)),
             (_, OrderingValue::Wide(value)) => *self = Self::Wide(filled(index, value)),
-            (_, OrderingValue::Text(value)) => *self = Self::Text(filled(index, value.into())),
+            (_, OrderingValue::Bytes(value)) => *self = Self::Bytes(filled(index, value.into())),
         }
     }
 }

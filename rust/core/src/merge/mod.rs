@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `input` | the contract: what a log must say of its records, and how winners are fetched |
 //! | `ordering` | ordering values, comparable as Hudi compares them |
+//! | `ordering_tuple` | several ordering fields as one value |
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | who wins, by merge mode |
 //! | `key_index` | the latest record of each key, keys left where they lie |
@@ -17,6 +18,7 @@ mod input;
 mod key_index;
 mod merger;
 mod ordering;
+mod ordering_tuple;
 mod output;
 mod rules;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt64Array};
+use arrow_array::{ArrayRef, StringArray, UInt64Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
@@ -215,5 +215,5 @@ fn text_column<'a>(values: impl Iterator<Item = &'a Ordering>, content: &[u8]) -
         }
         _ => Ok(None),
     });
-    Ok(OrderingColumn::Text(texts.collect::<Result<_>>()?))
+    Ok(OrderingColumn::Bytes(texts.collect::<Result<StringArray>>()?.into()))
 }
