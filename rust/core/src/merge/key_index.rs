@@ -10,6 +10,7 @@ use std::hash::BuildHasher;
 
 use super::input::RowRef;
 use super::ordering::OrderingValue;
+use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
 /// The record of one key.
@@ -22,16 +23,16 @@ struct Entry {
     state: u32,
 }
 
-const DELETED: u32 = 1;
-const DEFAULT_ORDERING: u32 = 2;
-const TAKEN: u32 = 4;
+const DELETED_BY_ROW: u32 = 1;
+const DELETED_BY_BLOCK: u32 = 2;
+const DEFAULT_ORDERING: u32 = 4;
+const TAKEN: u32 = 8;
 
 /// A record as it is stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub(super) row: RowRef,
-    pub(super) deleted: bool,
-    pub(super) ordering: OrderingValue<'a>,
+    pub(super) side: Side<'a>,
     /// A base row has used it up.
     pub(super) taken: bool,
 }
@@ -100,7 +101,12 @@ impl KeyIndex {
         } else {
             self.orderings.get(index as usize)
         };
-        Some(Stored { row: entry.row, deleted: entry.state & DELETED != 0, ordering, taken: entry.state & TAKEN != 0 })
+        let deleted = match entry.state & (DELETED_BY_ROW | DELETED_BY_BLOCK) {
+            0 => Deleted::No,
+            DELETED_BY_ROW => Deleted::ByRow,
+            _ => Deleted::ByBlock,
+        };
+        Some(Stored { row: entry.row, side: Side { ordering, deleted }, taken: entry.state & TAKEN != 0 })
     }
 
     /// Stores a record: under its key's entry, or a new one at the end.
@@ -110,11 +116,15 @@ impl KeyIndex {
         hash: KeyHash,
         row: RowRef,
         place: KeyPlace,
-        ordering: OrderingValue<'_>,
-        deleted: bool,
+        Side { ordering, deleted }: Side<'_>,
     ) -> Result<()> {
         let default = if ordering == OrderingValue::Default { DEFAULT_ORDERING } else { 0 };
-        let state = default | if deleted { DELETED } else { 0 };
+        let state = default
+            | match deleted {
+                Deleted::No => 0,
+                Deleted::ByRow => DELETED_BY_ROW,
+                Deleted::ByBlock => DELETED_BY_BLOCK,
+            };
         let entry = Entry { row, key_at: place.at, key_len: place.len, hash: hash.0, state };
         if let Some(index) = index {
             if let Some(slot) = self.entries.get_mut(index as usize) {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::input::{LogBatch, LogKind, RowRef};
 use super::key_index::{KeyIndex, KeyPlace};
 use super::ordering::OrderingColumn;
-use super::rules::{Rules, Side};
+use super::rules::{Deleted, Rules, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -66,7 +66,11 @@ impl Merger {
                 return Err(Error::invalid_table(message).at_offset(u64::from(*at)));
             }
             let place = key_place(batch.keys.value(row));
-            let deleted = batch.deleted.is_some_and(|deleted| deleted.value(row));
+            let deleted = match (batch.deleted.is_some_and(|deleted| deleted.value(row)), batch.kind) {
+                (false, _) => Deleted::No,
+                (true, LogKind::Data) => Deleted::ByRow,
+                (true, LogKind::Delete) => Deleted::ByBlock,
+            };
             let newer = Side { ordering: batch.ordering.value(row), deleted };
             let key = self.index.key(source, place)?;
             if batch.kind == LogKind::Data && !self.wanted.passes(key) {
@@ -74,13 +78,12 @@ impl Merger {
             }
             let hash = self.index.hash(key);
             let found = self.index.find(hash, key);
-            if let Some(stored) = found.and_then(|index| self.index.stored(index)) {
-                let stored = Side { ordering: stored.ordering, deleted: stored.deleted };
-                if !self.rules.replaces(batch.kind, newer, stored) {
-                    continue;
-                }
+            if let Some(stored) = found.and_then(|index| self.index.stored(index))
+                && !self.rules.replaces(batch.kind, newer, stored.side)
+            {
+                continue;
             }
-            self.index.store(found, hash, RowRef { source, at: *at }, place, newer.ordering, deleted)?;
+            self.index.store(found, hash, RowRef { source, at: *at }, place, newer)?;
         }
         Ok(())
     }
@@ -107,11 +110,10 @@ impl Merger {
             let found = key.map(str::as_bytes).and_then(|key| self.index.find(self.index.hash(key), key));
             let Some(index) = found else { continue };
             let Some(log) = self.index.stored(index).filter(|log| !log.taken) else { continue };
-            let side = Side { ordering: log.ordering, deleted: log.deleted };
-            let fate = match (self.rules.wins_over_base(side, ordering.value(row)), log.deleted) {
+            let fate = match (self.rules.wins_over_base(log.side, ordering.value(row)), log.side.deleted) {
                 (false, _) => Fate::Keep,
-                (true, true) => Fate::Drop,
-                (true, false) => Fate::Replace(log.row),
+                (true, Deleted::No) => Fate::Replace(log.row),
+                (true, _) => Fate::Drop,
             };
             self.index.take(index);
             self.taken += 1;
@@ -134,7 +136,7 @@ impl Merger {
             let Some(stored) = u32::try_from(at).ok().and_then(|index| self.index.stored(index)) else {
                 return (rows, None);
             };
-            if !stored.taken && !stored.deleted {
+            if !stored.taken && stored.side.deleted == Deleted::No {
                 rows.push(stored.row);
             }
             at += 1;

@@ -1,4 +1,5 @@
-//! Merging: log records and base rows of the same key become one row (`BufferedRecordMerger`, the rules of Hudi 1.x).
+//! Merging: log records and base rows of the same key become one row (`BufferedRecordMerger` of Hudi 1.x;
+//! `HoodieMergedLogRecordScanner` of 0.x).
 //!
 //! | file | job |
 //! |---|---|
@@ -27,4 +28,4 @@ pub use input::{Fetched, LogBatch, LogKind, RowRef, Winners};
 pub use merger::{Fate, Merger};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
 pub use output::{pick_all, weave};
-pub use rules::Rules;
+pub use rules::{OverBase, Rules};
