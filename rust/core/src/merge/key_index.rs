@@ -10,6 +10,7 @@ use std::hash::BuildHasher;
 
 use super::input::RowRef;
 use super::ordering::OrderingValue;
+use super::orderings::Orderings;
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
@@ -46,6 +47,15 @@ pub(super) struct KeyHash(u32);
 pub(super) struct KeyPlace {
     pub(super) at: u32,
     pub(super) len: u32,
+}
+
+impl KeyPlace {
+    /// Of `offset << 32 | length`.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) const fn of(packed: u64) -> Self {
+        Self { at: (packed >> 32) as u32, len: packed as u32 }
+    }
 }
 
 /// Keys to entries.
@@ -165,54 +175,4 @@ fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
 /// The table wants 64 bits with the top ones meaningful; entries keep 32.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// Ordering values by entry, in the one form that the table's ordering column has.
-#[derive(Default)]
-enum Orderings {
-    #[default]
-    None,
-    Fixed(Vec<i64>),
-    Wide(Vec<i128>),
-    Bytes(Vec<Box<[u8]>>),
-}
-
-impl Orderings {
-    fn get(&self, index: usize) -> OrderingValue<'_> {
-        match self {
-            Self::None => None,
-            Self::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
-            Self::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
-            Self::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
-        }
-        .unwrap_or(OrderingValue::Default)
-    }
-
-    /// Sets a value; the vector grows to it (entries before the first real value are defaults, marked in the entry).
-    fn set(&mut self, index: usize, value: OrderingValue<'_>) {
-        match (&mut *self, value) {
-            (_, OrderingValue::Default) => {}
-            (Self::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
-            (Self::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
-            (Self::Bytes(all), OrderingValue::Bytes(value)) => put(all, index, value.into()),
-            (_, OrderingValue::Fixed(value)) => *self = Self::Fixed(filled(index, value)),
-            (_, OrderingValue::Wide(value)) => *self = Self::Wide(filled(index, value)),
-            (_, OrderingValue::Bytes(value)) => *self = Self::Bytes(filled(index, value.into())),
-        }
-    }
-}
-
-fn put<T: Default + Clone>(all: &mut Vec<T>, index: usize, value: T) {
-    if all.len() <= index {
-        all.resize(index + 1, T::default());
-    }
-    if let Some(slot) = all.get_mut(index) {
-        *slot = value;
-    }
-}
-
-fn filled<T: Default + Clone>(index: usize, value: T) -> Vec<T> {
-    let mut all = Vec::new();
-    put(&mut all, index, value);
-    all
 }

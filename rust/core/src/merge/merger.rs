@@ -1,17 +1,17 @@
 //! The merge of one file slice: all log records first, then the base rows batch by batch, then what remains.
 //!
-//! 1. [`Merger::add`] takes log records in log order and keeps the latest of each key.
+//! 1. [`LogSink::add`] takes log records in log order and keeps the latest of each key.
 //! 2. [`Merger::merge_base`] tells each base row's fate. The first base row of a key uses the log record up.
 //! 3. [`Merger::inserts`] gives the log rows whose keys no base row had.
 
 use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 
-use super::input::{LogBatch, LogKind, RowRef};
-use super::key_index::{KeyIndex, KeyPlace};
+use super::input::{LogBatch, LogSink, RowRef};
+use super::key_index::KeyIndex;
 use super::ordering::OrderingColumn;
-use super::rules::{Deleted, Rules, Side};
-use crate::error::{Error, Result};
+use super::rules::{Deleted, Rules};
+use crate::error::Result;
 use crate::filter::KeyFilter;
 
 /// What becomes of a base row.
@@ -45,47 +45,6 @@ impl Merger {
     pub fn only(mut self, wanted: KeyFilter) -> Self {
         self.wanted = wanted;
         self
-    }
-
-    /// The keys whose data records count.
-    #[must_use]
-    pub fn wanted(&self) -> &KeyFilter {
-        &self.wanted
-    }
-
-    /// Makes known the bytes in which the keys of a source lie; the source's ordinal, for [`RowRef::source`].
-    pub fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
-        self.index.add_source(bytes)
-    }
-
-    /// Takes records of a source, in log order.
-    pub fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
-        for (row, at) in batch.places.iter().enumerate() {
-            if batch.keys.is_null(row) {
-                let message = "a log record without a record key; merging is by key";
-                return Err(Error::invalid_table(message).at_offset(u64::from(*at)));
-            }
-            let place = key_place(batch.keys.value(row));
-            let deleted = match (batch.deleted.is_some_and(|deleted| deleted.value(row)), batch.kind) {
-                (false, _) => Deleted::No,
-                (true, LogKind::Data) => Deleted::ByRow,
-                (true, LogKind::Delete) => Deleted::ByBlock,
-            };
-            let newer = Side { ordering: batch.ordering.value(row), deleted };
-            let key = self.index.key(source, place)?;
-            if batch.kind == LogKind::Data && !self.wanted.passes(key) {
-                continue;
-            }
-            let hash = self.index.hash(key);
-            let found = self.index.find(hash, key);
-            if let Some(stored) = found.and_then(|index| self.index.stored(index))
-                && !self.rules.replaces(batch.kind, newer, stored.side)
-            {
-                continue;
-            }
-            self.index.store(found, hash, RowRef { source, at: *at }, place, newer)?;
-        }
-        Ok(())
     }
 
     /// Distinct keys in the logs.
@@ -145,10 +104,27 @@ impl Merger {
     }
 }
 
-/// `offset << 32 | length`.
-#[allow(clippy::cast_possible_truncation)]
-fn key_place(packed: u64) -> KeyPlace {
-    KeyPlace { at: (packed >> 32) as u32, len: packed as u32 }
+impl LogSink for Merger {
+    fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
+        self.index.add_source(bytes)
+    }
+
+    fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
+        for row in 0..batch.places.len() {
+            let Some(newer) = batch.incoming(source, row, &self.index, &self.wanted)? else { continue };
+            if let Some(stored) = newer.found.and_then(|index| self.index.stored(index))
+                && !self.rules.replaces(batch.kind, newer.side, stored.side)
+            {
+                continue;
+            }
+            self.index.store(newer.found, newer.hash, newer.row, newer.place, newer.side)?;
+        }
+        Ok(())
+    }
+
+    fn wanted(&self) -> &KeyFilter {
+        &self.wanted
+    }
 }
 
 #[cfg(test)]

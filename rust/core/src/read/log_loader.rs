@@ -17,7 +17,7 @@ use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
 use crate::log::content::{avro_data, delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey};
-use crate::merge::{LogBatch, LogKind, Merger};
+use crate::merge::{LogBatch, LogKind, LogSink};
 use crate::storage::Source;
 
 /// Records whose keys are decoded at a time.
@@ -41,15 +41,15 @@ struct Compiled {
 
 /// What is being read.
 struct Loading<'m> {
-    merger: &'m mut Merger,
+    merger: &'m mut dyn LogSink,
     records: LogRecords,
     compiled: HashMap<Bytes, Compiled>,
 }
 
 impl LogLoader<'_> {
     /// Reads the keys of all blocks.
-    pub(super) fn load(&self, blocks: LogBlocks, merger: &mut Merger) -> Result<LogRecords> {
-        let records = LogRecords::new(self.report.clone());
+    pub(super) fn load(&self, blocks: LogBlocks, merger: &mut dyn LogSink) -> Result<LogRecords> {
+        let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
         let mut loading = Loading { merger, records, compiled: HashMap::new() };
         for found in &blocks.blocks {
             let Some(file) = blocks.files.get(found.file) else { continue };
@@ -190,7 +190,7 @@ fn no_schema() -> Error {
     Error::corrupt("a data block without SCHEMA in its header")
 }
 
-fn add_data(source: u32, keys: &UInt64Array, batch: &KeyBatch, places: &[u32], merger: &mut Merger) -> Result<()> {
+fn add_data(source: u32, keys: &UInt64Array, batch: &KeyBatch, places: &[u32], merger: &mut dyn LogSink) -> Result<()> {
     let deleted = batch.markers.deleted()?;
     merger.add(
         source,

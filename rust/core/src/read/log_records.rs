@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::log_source::{LogSource, ParquetBlock, Rows};
@@ -17,12 +18,13 @@ pub(super) struct LogRecords {
     sources: Vec<LogSource>,
     programs: Vec<Arc<Program>>,
     parquet: Vec<ParquetBlock>,
+    carried: SchemaRef,
     report: SharedReport,
 }
 
 impl LogRecords {
-    pub(super) fn new(report: SharedReport) -> Self {
-        Self { sources: Vec::new(), programs: Vec::new(), parquet: Vec::new(), report }
+    pub(super) fn new(carried: SchemaRef, report: SharedReport) -> Self {
+        Self { sources: Vec::new(), programs: Vec::new(), parquet: Vec::new(), carried, report }
     }
 
     /// The program's ordinal.
@@ -49,6 +51,10 @@ enum Growing {
 }
 
 impl Winners for LogRecords {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.carried)
+    }
+
     fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
         // Rows of one block are decoded together, whatever order they are wanted in.
         let mut order: Vec<usize> = (0..rows.len()).collect();
