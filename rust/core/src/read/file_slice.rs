@@ -19,7 +19,7 @@ use crate::avro::{self, Types};
 use crate::base_file;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::merge::{Merger, OrderingColumn, Winners, pick_all, weave};
+use crate::merge::{Merger, Winners, pick_all, weave};
 use crate::plan::Split;
 use crate::storage::{self, Place};
 
@@ -161,10 +161,7 @@ impl Reading {
         if *keys.data_type() != DataType::Utf8 {
             return Err(Error::invalid_table(format!("record keys of type {}", keys.data_type())));
         }
-        let ordering = match &merge.keys.ordering {
-            Some((name, _)) => OrderingColumn::of(column(base, name)?)?,
-            None => OrderingColumn::Unordered,
-        };
+        let ordering = merge.keys.base_ordering(base)?;
         match merge.merger.merge_base(keys.as_string(), &ordering) {
             Some(fates) => weave(&carried, &fates, &mut merge.records),
             None => Ok(carried),
