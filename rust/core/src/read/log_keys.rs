@@ -8,10 +8,10 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
 use crate::avro::{self, Want};
-use crate::config::{MergeConfig, MergeMode};
+use crate::config::MergeConfig;
 use crate::error::{Error, Result};
 use crate::log::content::delete::{DECIMAL_SCALE, Deleted, Ordering};
-use crate::merge::{DeleteMarkers, OrderingColumn, Rules};
+use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
 /// The columns that tell of a record, by the table's schema and merge rules.
@@ -69,17 +69,14 @@ impl KeyColumns {
         })
     }
 
-    /// The rules of the merge.
-    pub(super) fn rules(&self, merge: &MergeConfig) -> Rules {
-        if merge.mode == MergeMode::CommitTime {
-            return Rules::CommitTime;
-        }
-        Rules::EventTime { int_ordering: self.is_ordered_by_an_int() }
+    /// Whether the one ordering field is an int, whose 0 is Hudi's default. A tuple of values is never that.
+    pub(super) fn is_ordered_by_an_int(&self) -> bool {
+        matches!(self.ordering.as_slice(), [only] if only.kind == DataType::Int32)
     }
 
-    /// Whether the one ordering field is an int, whose 0 is Hudi's default. A tuple of values is never that.
-    fn is_ordered_by_an_int(&self) -> bool {
-        matches!(self.ordering.as_slice(), [only] if only.kind == DataType::Int32)
+    /// The field that records are ordered by, first of all.
+    pub(super) fn first_ordering_field(&self) -> Option<&str> {
+        self.ordering.first().map(|field| field.name.as_str())
     }
 
     /// Columns that base rows must bring to be merged.

@@ -53,7 +53,7 @@ pub enum PayloadFold {
 
 /// What a pair of records becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overlay {
+pub(super) enum Overlay {
     /// The older record, as it is.
     Older,
     /// The newer one, as it is.
