@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::table_config::ordering_fields;
+use super::table_config::{ordering_fields, payload_class};
 use super::{Properties, TableVersion, merge_inference, payload};
 use crate::error::{Error, Result};
 
@@ -86,6 +86,15 @@ impl MergeConfig {
         let partial_update = if version.number() < 9 { None } else { partial_update(properties)? };
         let delete_marker = delete_marker(&mode, properties)?;
         Ok(Self { mode, ordering_fields, partial_update, delete_marker })
+    }
+
+    /// What the properties of a table amount to for Hudi 0.x, which goes by the payload class alone and always by the stored
+    /// ordering fields.
+    pub(super) fn of_0_x(properties: &Properties) -> Result<Self> {
+        let class = payload_class(properties).unwrap_or_else(|| payload::DEFAULT_0_X.to_owned());
+        let mode = MergeMode::Custom(CustomMerge::Payload(class));
+        let delete_marker = delete_marker(&mode, properties)?;
+        Ok(Self { mode, ordering_fields: ordering_fields(properties), partial_update: None, delete_marker })
     }
 
     /// Refuses the modes that this release does not merge: for snapshots and what is built on them.

@@ -6,6 +6,9 @@ pub fn hudis_own(class: &str) -> Option<&str> {
     class.starts_with("org.apache.hudi.").then(|| class.rsplit(['.', '$']).next().unwrap_or(class))
 }
 
+/// The class of a table of 0.x that stores none.
+pub(super) const DEFAULT_0_X: &str = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload";
+
 /// The payload classes whose rules are known, beside those that amount to a merge mode.
 const KNOWN: [&str; 8] = [
     "AWSDmsAvroPayload",

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::log_keys::KeyColumns;
 use crate::avro;
-use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, payload};
+use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics, payload};
 use crate::error::{Error, Result};
 use crate::merge::fold::{Absence, FoldRules, Folder, Mode, PayloadFold};
 use crate::merge::{OverBase, Rules};
@@ -43,12 +43,14 @@ pub(super) enum FieldAbsence {
 
 impl MergePlan {
     /// Of a table; `partial` where some block of the slice holds partial records.
-    pub(super) fn of(merge: &MergeConfig, keys: &KeyColumns, partial: bool) -> Result<Self> {
+    pub(super) fn of(merge: &MergeConfig, semantics: Semantics, keys: &KeyColumns, partial: bool) -> Result<Self> {
         let int_ordering = keys.is_ordered_by_an_int();
         let mode = match &merge.mode {
             MergeMode::CommitTime => Mode::CommitTime,
             MergeMode::EventTime => Mode::EventTime { int_ordering },
-            MergeMode::Custom(CustomMerge::Payload(class)) if !partial => return Self::of_payload(class, int_ordering),
+            MergeMode::Custom(CustomMerge::Payload(class)) if !partial => {
+                return Self::of_payload(class, semantics, int_ordering);
+            }
             MergeMode::Custom(CustomMerge::Payload(class)) => {
                 return Err(Error::unsupported(format!("partial updates merged by the payload class {class}")));
             }
@@ -69,9 +71,20 @@ impl MergePlan {
         })
     }
 
-    fn of_payload(class: &str, int_ordering: bool) -> Result<Self> {
-        let choose = |over_base| Self::Choose(Rules::Payload1x { over_base, int_ordering });
-        let fold = |class, absence| Self::Fold(FoldRules::Payload(class), absence);
+    fn of_payload(class: &str, semantics: Semantics, int_ordering: bool) -> Result<Self> {
+        let choose = |over_base| {
+            Self::Choose(match semantics {
+                Semantics::V1x => Rules::Payload1x { over_base, int_ordering },
+                Semantics::V0x => Rules::Payload0x { over_base, int_ordering },
+            })
+        };
+        let fold = |class, absence| {
+            let rules = match semantics {
+                Semantics::V1x => FoldRules::Payload(class),
+                Semantics::V0x => FoldRules::Payload0x(class),
+            };
+            Self::Fold(rules, absence)
+        };
         Ok(match payload::hudis_own(class) {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
             Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {

@@ -43,7 +43,7 @@ impl SliceMerge {
     ) -> Result<(Projection, Self)> {
         let keys = KeyColumns::of(table, types, &query.merge, query.populate_meta_fields)?;
         let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
-        let plan = MergePlan::of(&query.merge, &keys, partial)?;
+        let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
         let fold_columns: Vec<String> = match &plan {
             MergePlan::Choose(_) => Vec::new(),
             MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
