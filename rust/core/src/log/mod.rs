@@ -11,6 +11,7 @@
 //! | `scan_rules` | what a scan goes by, release by release |
 //! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
 //! | `content` | what is in a block |
+//! | `block_deletes` | the deleted keys of one block, as text |
 //! | `block_records` | the records of one block, as they are |
 //! | `newest` | the last schema and instant, from the end |
 //! | `log_file` | one log file, looked at by itself |
@@ -19,6 +20,7 @@ pub mod content;
 
 mod backward;
 mod block;
+mod block_deletes;
 mod block_records;
 mod forward;
 mod header;

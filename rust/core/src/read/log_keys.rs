@@ -10,7 +10,7 @@ use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use crate::avro::{self, Want};
 use crate::config::MergeConfig;
 use crate::error::{Error, Result};
-use crate::log::content::delete::{DECIMAL_SCALE, Deleted, Ordering};
+use crate::log::content::deleted::{Deleted, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
@@ -231,11 +231,12 @@ fn type_of(types: &arrow_schema::Schema, name: &str) -> Result<DataType> {
     Err(Error::unsupported(format!("the table's ordering field {name:?} {why}")))
 }
 
+/// At the column's scale; digits that it has no room for are cut, as if rounded towards the smaller value.
 fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
-    let Ordering::Decimal(unscaled) = value else { return None };
-    let shift = u32::from(DECIMAL_SCALE.abs_diff(scale));
-    let factor = 10_i128.checked_pow(shift)?;
-    if scale >= DECIMAL_SCALE { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
+    let Ordering::Decimal { unscaled, scale: own } = value else { return None };
+    let shift = i32::from(scale) - own;
+    let factor = 10_i128.checked_pow(shift.unsigned_abs())?;
+    if shift >= 0 { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
 }
 
 fn nulls_of<T>(values: &[Option<T>]) -> Option<NullBuffer> {

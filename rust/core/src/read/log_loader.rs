@@ -15,6 +15,7 @@ use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
 use super::report::SharedReport;
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
+use crate::log::content::deleted::Deletes;
 use crate::log::content::{avro_data, delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey};
 use crate::merge::{LogBatch, LogKind, LogSink};
@@ -169,9 +170,9 @@ impl LogLoader<'_> {
     }
 
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
-        let deleted = delete::deleted(&content)?;
-        let ordering = self.keys.deleted_ordering(&deleted, &content)?;
-        let source = loading.merger.add_source(content)?;
+        let Deletes { text, deleted } = delete::deletes(&content)?;
+        let ordering = self.keys.deleted_ordering(&deleted, &text)?;
+        let source = loading.merger.add_source(text)?;
         loading.merger.add(
             source,
             &LogBatch {
