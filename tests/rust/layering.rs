@@ -18,7 +18,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("config", &["names", "storage"]),
     ("base_file", &["avro", "storage"]),
     ("merge", &["names"]),
-    ("log", &["cursor", "storage", "avro"]),
+    ("log", &["cursor", "names", "storage", "avro"]),
     ("timeline", &["names", "config", "storage", "avro"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),

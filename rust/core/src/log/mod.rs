@@ -11,8 +11,10 @@
 //! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
 //! | `content` | what is in a block |
 //! | `log_file` | one log file, looked at by itself |
+//! | `writer` | blocks and files, written |
 
 pub mod content;
+pub mod writer;
 
 mod backward;
 mod block;

@@ -1,0 +1,30 @@
+//! Writing log files: blocks composed in memory, then appended in one write each time.
+//!
+//! ```text
+//! records ─> avro_block, parquet_block ─┐
+//! keys ────> delete_block ──────────────┼─> BlockBytes* ── LogWriter::append ─> .<file id>_<instant>.log.<version>_<token>
+//! instants > command_block ─────────────┘
+//! ```
+//! | file | job |
+//! |---|---|
+//! | `block_header` | the header map of a block to be written |
+//! | `block_bytes` | the frame around a content |
+//! | `ordering_columns` | ordering values, by the type of their columns |
+//! | `delete_block` | deleted keys |
+//! | `varint` | numbers and texts as Avro writes them |
+//! | `command_block` | the rollback of an instant |
+//! | `log_writer` | files: names, creation, appending, rolling, durability |
+
+mod block_bytes;
+mod block_header;
+mod command_block;
+mod delete_block;
+mod log_writer;
+mod ordering_columns;
+mod varint;
+
+pub use block_bytes::BlockBytes;
+pub use block_header::BlockHeader;
+pub use command_block::rollback_block;
+pub use delete_block::{DeleteColumns, PartitionPath, delete_block};
+pub use log_writer::{LogWriter, LogWriterOptions, WrittenBlock};
