@@ -52,6 +52,7 @@ class Table:
         semantics: str,
         on_corrupt: str,
         batch_rows: int,
+        optimized_log_scan: bool,
         threads: int | None,
         memory_limit: int | None,
         spill_dir: str | None,
@@ -121,6 +122,8 @@ class Stream:
 
 @final
 class Block:
+    index: int
+    """Ordinal in the file, from 0."""
     type: str
     offset: int
     end: int
@@ -136,6 +139,11 @@ class Block:
     record_count: int | None
     damage: str | None
     """Why the block is corrupt; None for a sound one."""
+    damage_offset: int | None
+    """Where in the file the damage shows."""
+    refusal: str | None
+    """Why a table read would stop here, rather than risk missing rows: damage that Hudi does not pass over either, or a block
+    type or header key that no release knows."""
 
 @final
 class Blocks:
@@ -152,5 +160,5 @@ class LogFile:
     def __len__(self) -> int:
         """Bytes in the file."""
     def blocks(self, reverse: bool = False) -> Blocks: ...
-    def records(self, block: Block) -> ArrowBatch: ...
+    def records(self, block: Block, keys: Sequence[str] | None, prefixes: Sequence[str] | None) -> ArrowBatch: ...
     def deletes(self, block: Block) -> ArrowBatch: ...

@@ -69,14 +69,15 @@ class MorticeError(Exception):
         self.instant = instant
         self.code = code or self.default_code
 
+    @property
+    def message(self) -> str:
+        """What was expected and what was found, without code and place."""
+        return str(self.args[0]) if self.args else ""
+
     def __str__(self) -> str:
-        message = str(self.args[0]) if self.args else ""
-        # Rust writes the code and the place itself; a message that begins with a code is complete.
-        if message.startswith("[MORTICE-"):
-            return message
         place = {"file": self.path, "offset": self.offset, "block": self.block, "instant": self.instant}
         known = ", ".join(f"{name} {value}" for name, value in place.items() if value is not None)
-        return f"[{self.code}] {message}" + (f" ({known})" if known else "")
+        return f"[{self.code}] {self.message}" + (f" ({known})" if known else "")
 
 
 class TableNotFoundError(MorticeError, FileNotFoundError):

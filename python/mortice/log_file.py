@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice._mortice import Block
+from mortice.errors import InvalidArgumentError
 from mortice.options import checked_storage_options, checked_uri
 
 __all__ = ["Block", "LogFile"]
@@ -46,9 +47,17 @@ class LogFile:
         """The blocks in the order of the file, or backwards."""
         return iter(self._native.blocks(reverse))
 
-    def records(self, block: Block) -> pa.RecordBatch:
-        """The records of a data block, by the block's own schema and in the file's own units."""
-        return pa.record_batch(self._native.records(block))
+    def records(
+        self, block: Block, keys: Iterable[str] | None = None, prefixes: Iterable[str] | None = None
+    ) -> pa.RecordBatch:
+        """The records of a data block, by the block's own schema and in the file's own units.
+
+        `keys` gives only the records of these record keys, `prefixes` those whose keys begin so (not both). HFile blocks are
+        sought in; of other blocks only keys are looked at before the records are decoded.
+        """
+        if keys is not None and prefixes is not None:
+            raise InvalidArgumentError("keys and prefixes: one of them")
+        return pa.record_batch(self._native.records(block, _texts("keys", keys), _texts("prefixes", prefixes)))
 
     def deletes(self, block: Block) -> pa.RecordBatch:
         """The deletes of a delete block: `record_key`, `partition_path`, `ordering_value` (text), `ordering_type`."""
@@ -56,3 +65,12 @@ class LogFile:
 
     def __repr__(self) -> str:
         return f"LogFile({self.path!r}, {len(self)} bytes)"
+
+
+def _texts(name: str, texts: Iterable[str] | None) -> list[str] | None:
+    if texts is None:
+        return None
+    listed = [texts] if isinstance(texts, str) else list(texts)
+    if isinstance(texts, str) or not all(isinstance(text, str) for text in listed):
+        raise InvalidArgumentError(f"{name} is a list of texts, not {texts!r}")
+    return listed

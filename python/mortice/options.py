@@ -87,6 +87,13 @@ def checked_count(argument: str, value: object, *, least: int = 1) -> int:
     return value
 
 
+def checked_truth(argument: str, value: object) -> bool:
+    """True or False, nothing that merely counts as one."""
+    if not isinstance(value, bool):
+        raise InvalidArgumentError(f"{argument} is True or False, not {value!r}")
+    return value
+
+
 def checked_optional_count(argument: str, value: object) -> int | None:
     return None if value is None else checked_count(argument, value)
 

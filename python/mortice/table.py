@@ -25,6 +25,7 @@ from mortice.options import (
     checked_optional_count,
     checked_semantics,
     checked_storage_options,
+    checked_truth,
     checked_uri,
 )
 from mortice.scan import Scan
@@ -42,7 +43,9 @@ class Table:
     Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
     `semantics`, whose merging to follow (`"1.x"`); `memory_limit` and `spill_dir`, refused in this release;
     `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None:
-    all cores); `batch_rows`, rows in a batch, at most.
+    all cores); `batch_rows`, rows in a batch, at most; `optimized_log_scan`, True to merge log blocks instant by instant, as
+    Hudi 1.2 does, False block by block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several
+    instants alternate, and on log-compacted blocks).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -57,6 +60,7 @@ class Table:
         on_corrupt: str = DEFAULT_ON_CORRUPT,
         threads: int | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
+        optimized_log_scan: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -64,6 +68,7 @@ class Table:
             semantics=checked_semantics(semantics),
             on_corrupt=checked_on_corrupt(on_corrupt),
             batch_rows=checked_count("batch_rows", batch_rows),
+            optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),

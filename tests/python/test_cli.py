@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from cases import DATA, LOG_FILES, answer, case
+from mortice import LogFile
 
 NAME = "h11_event_time_deletes"
 
@@ -114,12 +115,37 @@ def test_log_shows_records():
     assert "in all" in mortice("log", log_file("log_rollback"), "--records", "1").stdout
 
 
-def test_log_verify_tells_of_damage():
-    damaged = mortice("log", log_file("cut-then-good"), "--verify", status=1)
-    assert "CORRUPT_BLOCK" in damaged.stdout
-    assert "DAMAGED" in damaged.stdout
-    mortice("log", log_file("cut-then-good"))
-    mortice("log", log_file("log_avro_multi"), "--verify")
+def test_log_marks_damage():
+    assert "DAMAGED" in mortice("log", log_file("cut-then-good")).stdout
+
+
+def test_verify_has_a_line_for_each_fault():
+    path = log_file("cut-then-good")
+    (line,) = mortice("log", path, "--verify", status=1).stdout.splitlines()
+    (damaged,) = [block for block in LogFile(path).blocks() if block.damage]
+    assert line == f"{path}: offset {damaged.damage_offset}: {damaged.damage}"
+    (document,) = mortice("log", path, "--verify", "--json", status=1).stdout.splitlines()
+    assert [fault["offset"] for fault in json.loads(document)["faults"]] == [damaged.damage_offset]
+
+
+def test_verify_of_a_sound_file():
+    path = log_file("log_avro_multi")
+    (line,) = mortice("log", path, "--verify").stdout.splitlines()
+    assert line == f"{path}: sound, 5 blocks, {path.stat().st_size} bytes"
+
+
+@pytest.mark.parametrize("kind", ["type", "header key", "stray bytes", "content"])
+def test_verify_tells_of_what_a_table_read_would_refuse(tmp_path, kind):
+    source = log_file("log_avro_multi")
+    content = bytearray(source.read_bytes())
+    first = next(LogFile(source).blocks())
+    at = {"type": 21, "header key": 29, "stray bytes": len(content), "content": first.content_offset + 8}[kind]
+    content[at : at + 1] = {"type": b"\x09", "header key": b"\x63", "stray bytes": b"abc", "content": b"\x7f"}[kind]
+    path = tmp_path / source.name
+    path.write_bytes(content)
+    (line,) = mortice("log", path, "--verify", status=1).stdout.splitlines()
+    assert line.startswith(f"{path}: offset ")
+    assert len(list(LogFile(path).blocks())) == 5
 
 
 @pytest.mark.parametrize(

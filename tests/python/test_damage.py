@@ -69,3 +69,22 @@ def test_read_optimized_does_not_mind(damaged):
         mortice.Table(path, on_corrupt="raise").read_optimized().to_arrow(),
         ordered=False,
     )
+
+
+@pytest.mark.parametrize(
+    ("at", "byte", "kind"),
+    [(17, 2, mortice.UnsupportedError), (21, 9, mortice.UnsupportedError), (29, 99, mortice.UnsupportedError)],
+    ids=["log format version", "block type", "header key"],
+)
+def test_a_table_read_stops_at_what_might_hold_rows(copy_of, at, byte, kind):
+    """A log file alone can be looked at beyond such a block; a table would miss rows in silence."""
+    path = copy_of(NAME)
+    log = logs_of(path)[-1]
+    content = bytearray(log.read_bytes())
+    content[at] = byte
+    log.write_bytes(content)
+    (block,) = mortice.LogFile(log).blocks()
+    assert block.refusal
+    with pytest.raises(kind, match=log.name) as raised:
+        mortice.Table(path).snapshot().to_arrow()
+    assert raised.value.offset is not None

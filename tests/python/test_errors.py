@@ -38,11 +38,6 @@ def test_every_class_has_a_code(kind):
     assert len({one.default_code for one in CLASSES}) == len(CLASSES)
 
 
-def test_a_message_that_is_complete_is_left_alone():
-    text = "[MORTICE-IO] could not read (file a.log)"
-    assert str(mortice.StorageError(text, path="a.log")) == text
-
-
 def test_the_built_in_classes_catch_them():
     assert issubclass(mortice.TableNotFoundError, FileNotFoundError)
     assert mortice.TableNotFoundError("what").errno == errno.ENOENT

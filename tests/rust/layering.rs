@@ -15,17 +15,17 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("storage", &[]),
     ("filter", &[]),
     ("avro", &["cursor"]),
+    ("hfile", &["cursor", "storage"]),
     ("config", &["names", "storage"]),
     ("base_file", &["avro", "storage"]),
-    ("merge", &["names"]),
-    ("log", &["cursor", "names", "storage", "avro"]),
+    ("merge", &["names", "filter"]),
+    ("log", &["cursor", "names", "storage", "filter", "avro", "hfile", "base_file"]),
     ("timeline", &["names", "config", "storage", "avro"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
     ("plan", &["names", "config", "storage", "filter", "avro", "timeline", "file_group"]),
-    ("read", &["names", "config", "storage", "filter", "avro", "base_file", "log", "merge", "timeline", "plan"]),
     (
-        "table",
+        "read",
         &[
             "names",
             "config",
@@ -33,13 +33,14 @@ const ROOMS: &[(&str, &[&str])] = &[
             "filter",
             "avro",
             "base_file",
+            "log",
+            "merge",
             "timeline",
-            "schema",
             "file_group",
             "plan",
-            "read",
         ],
     ),
+    ("table", &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "plan", "read"]),
 ];
 
 /// An import: where it stands, the room (and file) it stands in, and what it names.

@@ -1,4 +1,4 @@
-"""`mortice log`: the blocks of log files, with what they hold and whether it is sound."""
+"""`mortice log`: the blocks of log files, and what they hold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.cli.show import cell_text, print_json, print_table
-from mortice.errors import CorruptLogError, MorticeError
+from mortice.cli.verify import content, verify
+from mortice.errors import MorticeError
 from mortice.log_file import Block, LogFile
 
 _WIDEST_NOTE = 200
@@ -17,42 +18,54 @@ _HEADING = ["offset", "bytes", "type", "instant", "records", "note"]
 
 
 def run_log(arguments: argparse.Namespace) -> int:
-    """Prints the blocks; 1 where a file is damaged and `--verify` asked about that."""
-    damaged = False
+    """Prints the blocks; with `--verify` their faults instead, and then 1 where there are any."""
+    if arguments.verify:
+        return verify(arguments.files, arguments.json)
     for number, path in enumerate(arguments.files):
         log = LogFile(path)
         if not arguments.json:
             print(("\n" if number else "") + f"{path} ({len(log)} bytes)")
-        damaged |= _show_file(log, arguments)
-    return 1 if damaged and arguments.verify else 0
+        _show_file(log, arguments)
+    return 0
 
 
-def _show_file(log: LogFile, arguments: argparse.Namespace) -> bool:
+def _show_file(log: LogFile, arguments: argparse.Namespace) -> None:
     """Prints what was found also where the search ends in an error."""
-    found: list[tuple[Block, str | None]] = []
+    found: list[Block] = []
     try:
         for block in log.blocks(reverse=arguments.reverse):
-            damage = block.damage or (_decoding_fault(log, block) if arguments.verify else None)
-            found.append((block, damage))
+            found.append(block)
             if arguments.json:
-                print_json(_document(log, block, damage, arguments))
+                print_json(_document(log, block, arguments))
     finally:
         if not arguments.json:
-            print_table(_HEADING, [_row(block, damage) for block, damage in found], widest=_WIDEST_NOTE)
+            print_table(_HEADING, [_row(block) for block in found], widest=_WIDEST_NOTE)
             _show_records(log, found, arguments.records)
-    return any(damage is not None for _, damage in found)
 
 
-def _row(block: Block, damage: str | None) -> list[Any]:
+def _row(block: Block) -> list[Any]:
     target = block.header.get("TARGET_INSTANT_TIME")
-    note = f"DAMAGED: {damage}" if damage else f"target {target}" if target else ""
-    records = "" if block.record_count is None else block.record_count
-    return [block.offset, block.end - block.offset, block.type, block.instant_time or "", records, note]
+    note = f"target {target}" if target else ""
+    if block.damage:
+        note = f"DAMAGED: {block.damage}"
+    elif block.refusal:
+        note = f"REFUSED: {block.refusal}"
+    return [block.offset, block.end - block.offset, block.type, block.instant_time or "", _records(block), note]
 
 
-def _document(log: LogFile, block: Block, damage: str | None, arguments: argparse.Namespace) -> dict[str, Any]:
+def _records(block: Block) -> Any:
+    """How many; `?` where the content is too damaged to tell."""
+    try:
+        return "" if block.record_count is None else block.record_count
+    except MorticeError:
+        return "?"
+
+
+def _document(log: LogFile, block: Block, arguments: argparse.Namespace) -> dict[str, Any]:
+    count = _records(block)
     document: dict[str, Any] = {
         "file": log.path,
+        "index": block.index,
         "type": block.type,
         "offset": block.offset,
         "end": block.end,
@@ -61,36 +74,30 @@ def _document(log: LogFile, block: Block, damage: str | None, arguments: argpars
         "content_offset": block.content_offset,
         "content_length": block.content_length,
         "instant_time": block.instant_time,
-        "record_count": block.record_count,
-        "damage": damage,
+        "record_count": count if isinstance(count, int) else None,
+        "damage": block.damage,
+        "damage_offset": block.damage_offset,
+        "refusal": block.refusal,
         "header": dict(block.header),
         "footer": dict(block.footer),
     }
-    if arguments.records and damage is None:
-        held = content(log, block)
-        document["records"] = [] if held is None else held.slice(0, arguments.records).to_pylist()
+    if arguments.records and block.damage is None:
+        document["records"] = _first(log, block, arguments.records)
     return document
 
 
-def content(log: LogFile, block: Block) -> pa.RecordBatch | None:
-    """What a block holds; None for a command block, or a corrupt one."""
-    if block.type == "DELETE_BLOCK":
-        return log.deletes(block)
-    return log.records(block) if block.type.endswith("_DATA_BLOCK") else None
-
-
-def _decoding_fault(log: LogFile, block: Block) -> str | None:
-    """Why a block cannot be decoded, or None. What this release cannot read is an error, not damage."""
+def _first(log: LogFile, block: Block, most: int) -> list[dict[str, Any]] | None:
+    """The first records; None where they cannot be decoded."""
     try:
-        content(log, block)
-    except CorruptLogError as error:
-        return str(error)
-    return None
+        held = content(log, block)
+    except MorticeError:
+        return None
+    return [] if held is None else held.slice(0, most).to_pylist()
 
 
-def _show_records(log: LogFile, found: list[tuple[Block, str | None]], most: int) -> None:
-    for block, damage in found if most else []:
-        if damage is not None:
+def _show_records(log: LogFile, found: list[Block], most: int) -> None:
+    for block in found if most else []:
+        if block.damage is not None:
             continue
         try:
             held = content(log, block)

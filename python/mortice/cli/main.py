@@ -118,7 +118,11 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "--records", metavar="N", type=_count, default=0, help="show the first N records or deletes of each block"
     )
     command.add_argument("--reverse", action="store_true", help="the last block first")
-    command.add_argument("--verify", action="store_true", help="decode every block; the exit status tells of damage")
+    command.add_argument(
+        "--verify",
+        action="store_true",
+        help="decode every block and print a line for each fault; the exit status is 1 where there is one",
+    )
     command.add_argument("--json", action="store_true", help="one JSON document a block")
 
 

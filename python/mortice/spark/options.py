@@ -5,6 +5,7 @@
     hoodie.datasource.merge.type    payload_combine (default)
     columns                         `a,b,c` or a JSON list; in this order
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
+    hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
     mortice.semantics               1.x (default)
     mortice.batch.rows              rows in a batch, at most (default and most 65536)
     mortice.threads                 threads of one Spark task (default 1)
@@ -38,6 +39,7 @@ END = "hoodie.datasource.read.end.instanttime"
 MERGE_TYPE = "hoodie.datasource.merge.type"
 INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
 SEMANTICS = "mortice.semantics"
+LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
 
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
@@ -179,7 +181,7 @@ def _is_read_optimized(query_type: str) -> bool:
 
 
 def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
-    """Takes the `mortice.` options out of `rest`."""
+    """Takes the options that are arguments of `Table` out of `rest`."""
     rows = _whole("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
     if rows > MOST_BATCH_ROWS:
         raise InvalidArgumentError(
@@ -193,6 +195,8 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     for name, argument in ((SEMANTICS, "semantics"), ("mortice.on_corrupt", "on_corrupt")):
         if name in rest:
             arguments[argument] = rest.pop(name)
+    if LOG_SCAN in rest:
+        arguments["optimized_log_scan"] = _truth(LOG_SCAN, rest.pop(LOG_SCAN))
     if "mortice.mmap" in rest:
         arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
     return arguments

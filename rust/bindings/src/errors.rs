@@ -34,7 +34,7 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
     attributes.set_item("block", place.block)?;
     attributes.set_item("instant", place.instant.as_deref())?;
     attributes.set_item("code", error.kind().code())?;
-    py.import("mortice.errors")?.getattr(class_of(error.kind()))?.call((error.to_string(),), Some(&attributes))
+    py.import("mortice.errors")?.getattr(class_of(error.kind()))?.call((error.text(),), Some(&attributes))
 }
 
 /// Runs Rust work without the GIL and raises its error.

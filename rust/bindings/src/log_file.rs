@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use mortice::filter::KeyFilter;
 use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
 use pyo3::prelude::*;
 
@@ -18,8 +19,7 @@ pub(crate) struct LogFile(CoreLogFile);
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct Block {
     core: CoreBlock,
-    head: Option<(i32, i32)>,
-    record_count: Option<u64>,
+    file: Py<LogFile>,
 }
 
 /// The blocks of a file, one at a time, so that sound ones come before an error.
@@ -52,8 +52,19 @@ impl LogFile {
         Blocks { file: slf.unbind(), blocks: Mutex::new(blocks) }
     }
 
-    fn records(&self, py: Python<'_>, block: &Block) -> PyResult<ArrowBatch> {
-        released(py, || self.0.records(&block.core)).map(ArrowBatch)
+    fn records(
+        &self,
+        py: Python<'_>,
+        block: &Block,
+        keys: Option<Vec<String>>,
+        prefixes: Option<Vec<String>>,
+    ) -> PyResult<ArrowBatch> {
+        let wanted = match (keys, prefixes) {
+            (Some(keys), _) => KeyFilter::keys(keys),
+            (None, Some(prefixes)) => KeyFilter::prefixes(prefixes),
+            (None, None) => KeyFilter::All,
+        };
+        released(py, || self.0.records(&block.core, &wanted)).map(ArrowBatch)
     }
 
     fn deletes(&self, py: Python<'_>, block: &Block) -> PyResult<ArrowBatch> {
@@ -68,15 +79,8 @@ impl Blocks {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Block>> {
-        let file = &self.file.get().0;
-        released(py, || {
-            let next = self.blocks.lock().unwrap_or_else(PoisonError::into_inner).next().transpose()?;
-            next.map(|core| {
-                let (head, record_count) = (file.content_head(&core)?, file.record_count(&core)?);
-                Ok(Block { core, head, record_count })
-            })
-            .transpose()
-        })
+        let next = released(py, || self.blocks.lock().unwrap_or_else(PoisonError::into_inner).next().transpose())?;
+        Ok(next.map(|core| Block { core, file: self.file.clone_ref(py) }))
     }
 }
 
@@ -85,6 +89,11 @@ impl Block {
     #[getter]
     fn r#type(&self) -> String {
         self.core.type_name().into_owned()
+    }
+
+    #[getter]
+    fn index(&self) -> u64 {
+        self.core.index
     }
 
     #[getter]
@@ -113,8 +122,9 @@ impl Block {
     }
 
     #[getter]
-    fn content_version(&self) -> Option<i32> {
-        self.head.map(|(version, _)| version)
+    fn content_version(&self, py: Python<'_>) -> PyResult<Option<i32>> {
+        let head = released(py, || self.file.get().0.content_head(&self.core))?;
+        Ok(head.map(|(version, _)| version))
     }
 
     #[getter]
@@ -143,13 +153,23 @@ impl Block {
     }
 
     #[getter]
-    fn record_count(&self) -> Option<u64> {
-        self.record_count
+    fn record_count(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        released(py, || self.file.get().0.record_count(&self.core))
     }
 
     #[getter]
     fn damage(&self) -> Option<String> {
         self.core.damage().map(|damage| damage.reason.clone())
+    }
+
+    #[getter]
+    fn damage_offset(&self) -> Option<u64> {
+        self.core.damage().map(|damage| damage.offset)
+    }
+
+    #[getter]
+    fn refusal(&self) -> Option<String> {
+        self.core.refusal().map(|error| error.text())
     }
 
     fn __repr__(&self) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::{Ask, OnCorrupt, ReadOptions, Table as CoreTable};
+use mortice::{Ask, LogScan, OnCorrupt, ReadOptions, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -21,7 +21,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, threads, memory_limit, spill_dir))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -30,13 +30,15 @@ impl Table {
         semantics: &str,
         on_corrupt: &str,
         batch_rows: usize,
+        optimized_log_scan: bool,
         threads: Option<usize>,
         memory_limit: Option<u64>,
         spill_dir: Option<String>,
     ) -> PyResult<Self> {
         let options = (|| {
             mortice::check_supported(semantics, memory_limit, spill_dir.as_deref())?;
-            ReadOptions { on_corrupt: OnCorrupt::parse(on_corrupt)?, batch_rows, threads }.checked()
+            let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
+            ReadOptions { on_corrupt: OnCorrupt::parse(on_corrupt)?, batch_rows, log_scan, threads }.checked()
         })()
         .map_err(|error| raised(py, &error))?;
         released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)

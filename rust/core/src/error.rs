@@ -129,6 +129,20 @@ impl Error {
         self
     }
 
+    /// The same error, as one of another kind: what is damage of a table in one room is damage of a log in the next.
+    #[must_use]
+    pub fn with_kind(mut self, kind: Kind) -> Self {
+        self.0.kind = kind;
+        self
+    }
+
+    /// Puts the error at an offset, whatever an inner room knew: its bytes were not the file's own (unpacked ones).
+    #[must_use]
+    pub fn moved_to(mut self, offset: u64) -> Self {
+        self.0.place.offset = Some(offset);
+        self
+    }
+
     /// Turns an offset within a part into one within the whole: `base` is where the part begins.
     #[must_use]
     pub fn offset_from(mut self, base: u64) -> Self {
@@ -157,6 +171,15 @@ impl Error {
         self.0.kind
     }
 
+    /// What was expected and what was found, the cause included; without code and place.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match &self.0.source {
+            Some(source) => format!("{}: {source}", self.0.message),
+            None => self.0.message.clone(),
+        }
+    }
+
     /// Where it went wrong.
     #[must_use]
     pub fn place(&self) -> &Place {
@@ -173,10 +196,7 @@ impl fmt::Debug for Error {
 /// `[CODE] message: cause (file …, offset …, block …, instant …)`.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}] {}", self.0.kind.code(), self.0.message)?;
-        if let Some(source) = &self.0.source {
-            write!(f, ": {source}")?;
-        }
+        write!(f, "[{}] {}", self.0.kind.code(), self.text())?;
         let place = &self.0.place;
         let known: Vec<String> = [
             place.path.as_ref().map(|path| format!("file {path}")),

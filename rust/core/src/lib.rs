@@ -9,6 +9,7 @@ pub mod cursor;
 pub mod error;
 pub mod file_group;
 pub mod filter;
+pub mod hfile;
 pub mod log;
 pub mod merge;
 pub mod names;
@@ -20,7 +21,7 @@ pub mod timeline;
 
 mod table;
 
-pub use config::{OnCorrupt, ReadOptions, check_supported};
+pub use config::{LogScan, OnCorrupt, ReadOptions, check_supported};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
 pub use plan::Split;

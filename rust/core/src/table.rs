@@ -6,14 +6,13 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use crate::avro::{self, Types};
-use crate::base_file;
 use crate::config::{MergeConfig, ReadOptions, TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
 use crate::names::instant_time;
 use crate::plan::{Query, Split, list_table, splits};
-use crate::read::Stream;
+use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
 use crate::timeline::{InstantFilter, Timeline};
@@ -152,22 +151,18 @@ impl Table {
         Ok((schema, Arc::new(types)))
     }
 
-    /// Where no commit holds a schema: that of a base file; of a table without any, the meta columns alone.
+    /// Where no commit holds a schema: that of a file; of a table without any, the meta columns alone.
     fn schema_of_files(&self, as_of: Option<&str>) -> Result<avro::Schema> {
-        let (slices, _) = self.slices(as_of, View::base_files)?;
-        let text = match slices.iter().find_map(|slice| slice.base_file.as_ref()) {
-            Some(base) => base_file::open(self.place.open(&base.path)?)?.avro_schema(),
-            None => None,
-        };
-        match text {
-            Some(text) => table_schema::with_table_columns(&avro::Schema::parse(&text)?, &self.config),
-            None if slices.is_empty() => {
-                table_schema::with_table_columns(&avro::Schema::record("empty", Vec::new()), &self.config)
-            }
+        let (slices, instants) = self.slices(as_of, View::slices)?;
+        let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
+            Some(text) => avro::Schema::parse(&text)?,
+            None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),
             None => {
-                Err(Error::unsupported("neither a commit nor a base file holds the table's schema").in_file(&self.uri))
+                let message = "no commit, base file or log block holds the table's schema";
+                return Err(Error::unsupported(message).in_file(&self.uri));
             }
-        }
+        };
+        table_schema::with_table_columns(&schema, &self.config)
     }
 
     fn scan(

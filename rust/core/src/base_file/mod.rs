@@ -12,5 +12,5 @@ mod open;
 mod parquet;
 mod reader;
 
-pub use open::open;
+pub use open::{open, open_parquet};
 pub use reader::{BaseFile, Batches};

@@ -18,3 +18,8 @@ pub fn open(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
         _ => Err(Error::invalid_table("a base file of an unknown format").in_file(path)),
     }
 }
+
+/// Opens bytes that are known to be parquet, whatever their name.
+pub fn open_parquet(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
+    Ok(Box::new(ParquetFile::open(source)?))
+}

@@ -184,7 +184,7 @@ fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 }
 
 fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>, bytes: &SourceBytes) -> Error {
-    Error::invalid_table("the base file is no sound parquet file, or of a kind that cannot be read")
+    Error::invalid_table("no sound parquet file, or one of a kind that cannot be read")
         .caused_by(error)
         .in_file(bytes.0.path())
 }

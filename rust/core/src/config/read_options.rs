@@ -25,6 +25,17 @@ impl OnCorrupt {
     }
 }
 
+/// In which order the log blocks of a slice are merged, and what log-compacted blocks mean
+/// (`hoodie.optimized.log.blocks.scan.enable`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum LogScan {
+    /// Blocks of an instant together, and log-compacted blocks in place of their originals: the one way of Hudi 1.2.
+    #[default]
+    ByInstant,
+    /// Block by block, as Hudi 1.0 and 1.1 do unless told otherwise.
+    ByBlock,
+}
+
 /// Rows in a batch unless the caller says otherwise.
 const BATCH_ROWS: usize = 65_536;
 
@@ -35,6 +46,8 @@ pub struct ReadOptions {
     pub on_corrupt: OnCorrupt,
     /// The most rows in a batch; at least 1.
     pub batch_rows: usize,
+    /// How log blocks are put in order.
+    pub log_scan: LogScan,
     /// Splits read at once; `None` is one per core.
     pub threads: Option<usize>,
 }
@@ -69,6 +82,6 @@ pub fn check_supported(semantics: &str, memory_limit: Option<u64>, spill_dir: Op
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { on_corrupt: OnCorrupt::Skip, batch_rows: BATCH_ROWS, threads: None }
+        Self { on_corrupt: OnCorrupt::Skip, batch_rows: BATCH_ROWS, log_scan: LogScan::default(), threads: None }
     }
 }

@@ -4,11 +4,14 @@
 //! |---|---|
 //! | `expr` | terms in disjunctive normal form, as a caller states and a split carries them |
 //! | `literal` | literals cast to a column's type, exactly or not at all |
+//! | `key_filter` | the record keys that are wanted of a log |
 //! | `evaluate` | the filter bound to a schema, and the rows of a batch that pass |
 
 mod evaluate;
 mod expr;
+mod key_filter;
 mod literal;
 
 pub use evaluate::BoundFilter;
 pub use expr::{Filter, Literal, Operator, Term};
+pub use key_filter::KeyFilter;

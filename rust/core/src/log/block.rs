@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::header::Header;
 use super::layout::{BlockType, HeaderKey};
+use crate::error::Error;
 
 /// A block, sound or corrupt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,9 +50,20 @@ pub struct Damage {
     pub reason: String,
     /// Where, in the file.
     pub offset: u64,
-    /// Whether Hudi passes over the stretch as a corrupt block. Where it fails instead (lengths that disagree inside an
-    /// intact frame), rows may be lost, and a table read fails too.
-    pub skipped_by_hudi: bool,
+    /// What it means for the table's rows.
+    pub verdict: Verdict,
+}
+
+/// What a stretch that is no block means for the rows of its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Hudi passes over the stretch as a corrupt block: a write that died, whose rows were never committed.
+    Skipped,
+    /// Hudi fails there (lengths that disagree inside an intact frame, foreign bytes before the first block): committed
+    /// rows may be lost.
+    Lost,
+    /// An intact frame of a format that no release so far writes.
+    Foreign,
 }
 
 impl Block {
@@ -72,6 +84,41 @@ impl Block {
             BlockKind::Corrupt(damage) => Some(damage),
             BlockKind::Sound(_) | BlockKind::Unknown(_) => None,
         }
+    }
+
+    /// Why a table read cannot go past the block without the risk of missing rows: damage that Hudi does not pass over, a
+    /// type or a header key that no release knows. None for sound blocks, and for corrupt ones that Hudi skips.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Error> {
+        let refused = match &self.kind {
+            BlockKind::Corrupt(damage) => match damage.verdict {
+                Verdict::Skipped => return None,
+                Verdict::Lost => Error::corrupt(damage.reason.clone()).at_offset(damage.offset),
+                Verdict::Foreign => Error::unsupported(damage.reason.clone()).at_offset(damage.offset),
+            },
+            BlockKind::Unknown(ordinal) => {
+                let message = format!("a log block of type {ordinal}, which no Hudi release up to 1.2 writes");
+                Error::unsupported(message).at_offset(self.offset)
+            }
+            BlockKind::Sound(_) => {
+                let (map, key) = self.unknown_key()?;
+                let message = format!(
+                    "{map} key {key}, which no Hudi release up to 1.2 writes; it may change what the block means"
+                );
+                Error::unsupported(message).at_offset(self.offset)
+            }
+        };
+        let refused = refused.in_block(self.index);
+        Some(match self.header.instant_time() {
+            Some(instant) => refused.at_instant(instant),
+            None => refused,
+        })
+    }
+
+    /// Releases so far write no footer keys at all.
+    fn unknown_key(&self) -> Option<(&'static str, i32)> {
+        let header = self.header.unknown_keys().next().map(|key| ("header", key));
+        header.or_else(|| self.footer.keys().next().map(|key| ("footer", key)))
     }
 
     /// Whether the block's schema holds only the updated columns.

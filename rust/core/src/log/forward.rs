@@ -2,14 +2,15 @@
 //! and after which comes a magic or the end; anything else is a corrupt stretch up to the next magic.
 //!
 //! Two things differ from Hudi, so that no damage goes unseen. The check is made on every storage (Hudi omits it on
-//! S3 and GCS). And lengths inside an intact frame are compared with the frame: where Hudi would lose its place and
-//! fail later, the frame is a corrupt block here.
+//! S3 and GCS). And where Hudi fails, the stretch is a corrupt block with a verdict of its own, so that what follows can
+//! still be looked at: lengths that disagree inside an intact frame, a format or a type that is never written, foreign
+//! bytes before the first block.
 
 use std::sync::Arc;
 
 use memchr::memmem;
 
-use super::block::{Block, BlockKind, Damage};
+use super::block::{Block, BlockKind, Damage, Verdict};
 use super::header::Header;
 use super::layout::{BEFORE_SIZE, BlockType, LEAST_SIZE, LOG_FORMAT_VERSION, MAGIC};
 use super::window::Window;
@@ -50,16 +51,31 @@ impl Forward {
             return Ok(None);
         }
         if magic != MAGIC[..] {
-            let message = format!("expected the magic #HUDI#, found {:02x?}; this is no Hudi log file", &magic[..]);
-            return Err(Error::corrupt(message).at_offset(self.at));
+            let block = self.foreign_until_magic(&magic)?;
+            return Ok(Some(self.passed(block)));
         }
         let block = match self.frame()? {
             Ok(frame) => self.read_block(frame)?,
             Err(reason) => self.corrupt_until_magic(reason)?,
         };
+        Ok(Some(self.passed(block)))
+    }
+
+    fn passed(&mut self, block: Block) -> Block {
         self.at = block.end;
         self.index += 1;
-        Ok(Some(block))
+        block
+    }
+
+    /// Bytes before the first block, up to it. A file that has no magic at all is no log.
+    fn foreign_until_magic(&mut self, found: &[u8]) -> Result<Block> {
+        let message = format!("expected the magic #HUDI#, found {found:02x?}");
+        let end = self.next_magic(self.at)?;
+        if end == self.source.len() {
+            return Err(Error::corrupt(format!("{message}; this is no Hudi log file")).at_offset(self.at));
+        }
+        let damage = Damage { reason: message, offset: self.at, verdict: Verdict::Lost };
+        Ok(Block { content: self.at..end, ..self.corrupt(damage, None, end) })
     }
 
     /// The frame of the block at the current place, or why there is none (`isBlockCorrupted`).
@@ -109,7 +125,8 @@ impl Forward {
     /// The fields inside a frame; damage where their lengths do not fill it.
     fn inside(&mut self, frame: &Frame) -> Result<Result<Block, Damage>> {
         let fields_at = self.at + BEFORE_SIZE;
-        let lost = |reason: String, offset| Ok(Err(Damage { reason, offset, skipped_by_hudi: false }));
+        let lost = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: Verdict::Lost }));
+        let foreign = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: Verdict::Foreign }));
         if frame.end < self.at + BEFORE_SIZE + LEAST_SIZE {
             return lost(format!("a block size of {} leaves no room for the block's fields", frame.size), self.at + 6);
         }
@@ -117,13 +134,11 @@ impl Forward {
         let mut cursor = Cursor::new(&fields);
         let (version, ordinal) = (cursor.i32_be()?, cursor.i32_be()?);
         if version != LOG_FORMAT_VERSION {
-            let message =
-                format!("log format version {version}; every Hudi release so far writes {LOG_FORMAT_VERSION}");
-            return Err(Error::unsupported(message).at_offset(fields_at));
+            let reason = format!("log format version {version}; every Hudi release so far writes {LOG_FORMAT_VERSION}");
+            return foreign(reason, fields_at);
         }
         if ordinal == 2 {
-            let message = "a block of type CORRUPT_BLOCK, which is never written".to_owned();
-            return Err(Error::unsupported(message).at_offset(fields_at + 4));
+            return foreign("a block of type CORRUPT_BLOCK, which is never written".into(), fields_at + 4);
         }
         let header_at = fields_at + 8;
         let (header, len) = match self.map_at(header_at, frame.end - 20)? {
@@ -163,33 +178,39 @@ impl Forward {
 
     /// A header or footer map at `at`, which ends by `limit`. Read by a guess first: headers are small, blocks are not.
     fn map_at(&mut self, at: u64, limit: u64) -> Result<Result<(Header, u64)>> {
-        let mut until = limit.min(at + HEADER_GUESS);
+        let mut guess = HEADER_GUESS;
         loop {
+            let until = limit.min(at.saturating_add(guess));
             let bytes = self.window.get(at..until.max(at))?;
             match Header::read(&bytes) {
                 Ok((header, len)) => return Ok(Ok((header, len as u64))),
                 Err(error) if until >= limit => return Ok(Err(error)),
-                Err(_) => until = limit,
+                Err(_) => guess = guess.saturating_mul(16),
             }
         }
     }
 
     fn corrupt_until_magic(&mut self, damage: Damage) -> Result<Block> {
-        let mut at = self.at + MAGIC.len() as u64;
-        let size = self.i64_at(at)?;
-        let end = loop {
+        let after = self.at + MAGIC.len() as u64;
+        let size = self.i64_at(after)?;
+        let end = self.next_magic(after)?;
+        Ok(self.corrupt(damage, size, end))
+    }
+
+    /// Where the next magic stands, from `at` on; the end of the file where there is none.
+    fn next_magic(&mut self, mut at: u64) -> Result<u64> {
+        loop {
             let stretch = self.window.get(at..at.saturating_add(SEARCH))?;
             if let Some(found) = memmem::find(&stretch, &MAGIC) {
-                break at + found as u64;
+                return Ok(at + found as u64);
             }
             let read = stretch.len() as u64;
             if at + read >= self.source.len() {
-                break self.source.len();
+                return Ok(self.source.len());
             }
             // The next stretch overlaps, so that a magic across the border is found.
             at += read - (MAGIC.len() as u64 - 1);
-        };
-        Ok(self.corrupt(damage, size, end))
+        }
     }
 
     fn corrupt(&self, damage: Damage, block_size: Option<i64>, end: u64) -> Block {
@@ -229,7 +250,7 @@ struct Frame {
 }
 
 fn skipped(reason: String, offset: u64) -> Damage {
-    Damage { reason, offset, skipped_by_hudi: true }
+    Damage { reason, offset, verdict: Verdict::Skipped }
 }
 
 #[cfg(test)]
@@ -271,13 +292,16 @@ mod tests {
         [&MAGIC[..], &size.to_be_bytes(), &inside, &(size + 6).to_be_bytes()].concat()
     }
 
-    /// `good@start..end`, `corrupt@…`, `lost@…` (where Hudi would fail), or the error.
+    /// `good@start..end`, `corrupt@…`, `lost@…` and `foreign@…` (where Hudi would fail), or the error.
     fn describe(block: Result<Block>) -> String {
         match block {
             Ok(block) => {
                 let kind = match &block.kind {
-                    BlockKind::Corrupt(damage) if damage.skipped_by_hudi => "corrupt",
-                    BlockKind::Corrupt(_) => "lost",
+                    BlockKind::Corrupt(damage) => match damage.verdict {
+                        Verdict::Skipped => "corrupt",
+                        Verdict::Lost => "lost",
+                        Verdict::Foreign => "foreign",
+                    },
                     BlockKind::Unknown(_) => "unknown",
                     BlockKind::Sound(_) => "good",
                 };
@@ -328,6 +352,8 @@ mod tests {
         assert_eq!(framed(b"#HUDI#"), ["corrupt@0..6"]);
         assert_eq!(framed(b"#HU"), [""; 0]);
         assert_eq!(framed(b"foreign bytes"), ["error@0"]);
+        let late = [b"foreign", &a[..]].concat();
+        assert_eq!(framed(&late), ["lost@0..7".to_owned(), format!("good@7..{}", 7 + len)]);
     }
 
     #[test]
@@ -369,12 +395,17 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_are_told_and_versions_refused() {
+    fn unknown_types_and_versions_are_told() {
         let mut bytes = block(b"abc");
         let len = bytes.len();
         bytes[21] = 9;
         assert_eq!(framed(&bytes), [format!("unknown@0..{len}")]);
         bytes[17] = 2;
-        assert_eq!(framed(&bytes), ["error@14"]);
+        assert_eq!(framed(&bytes), [format!("foreign@0..{len}")]);
+        let more = [&bytes[..], &block(b"x")].concat();
+        assert_eq!(framed(&more), [format!("foreign@0..{len}"), format!("good@{len}..{}", more.len())]);
+        bytes = block(b"abc");
+        bytes[21] = 2;
+        assert_eq!(framed(&bytes), [format!("foreign@0..{len}")]);
     }
 }

@@ -57,9 +57,14 @@ impl Header {
         self.get(HeaderKey::InstantTime)
     }
 
+    /// The ordinals of all keys.
+    pub fn keys(&self) -> impl Iterator<Item = i32> + '_ {
+        self.entries.iter().map(|(ordinal, _)| *ordinal)
+    }
+
     /// Ordinals that no release knows.
     pub fn unknown_keys(&self) -> impl Iterator<Item = i32> + '_ {
-        self.entries.iter().map(|(ordinal, _)| *ordinal).filter(|ordinal| HeaderKey::name_of(*ordinal).is_none())
+        self.keys().filter(|ordinal| HeaderKey::name_of(*ordinal).is_none())
     }
 
     /// All entries under Hudi's names of the keys; an unknown ordinal is named `UNKNOWN_<ordinal>`.

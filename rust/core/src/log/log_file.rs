@@ -10,12 +10,13 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::backward::backward;
 use super::block::{Block, BlockKind};
+use super::block_records;
+use super::content::delete;
 use super::content::delete::{DECIMAL_SCALE, Ordering};
-use super::content::{avro_data, delete};
 use super::forward::Forward;
-use super::layout::{BlockType, HeaderKey};
-use crate::avro::{self, Datum, Decoder, Program, Types, Want};
+use super::layout::BlockType;
 use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
 use crate::storage::{LocalPlace, Source};
 
 /// An open log file.
@@ -58,48 +59,17 @@ impl LogFile {
         let BlockKind::Sound(BlockType::AvroData | BlockType::CdcData | BlockType::Delete) = block.kind else {
             return Ok(None);
         };
-        if block.content.end - block.content.start < 8 {
-            return Ok(None);
-        }
-        let head = self.source.read(block.content.start..block.content.start + 8)?;
-        avro_data::head(&head).map(Some)
+        block_records::head(&self.source, block)
     }
 
     /// How many records a data block says it has.
     pub fn record_count(&self, block: &Block) -> Result<Option<u64>> {
-        let BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) = block.kind else { return Ok(None) };
-        Ok(self.content_head(block)?.map_or(Some(0), |(_, count)| u64::try_from(count).ok()))
+        block_records::count(&self.source, block).map_err(|error| self.mark(block, error))
     }
 
-    /// The records of an Avro or CDC block, every column, in the file's own units.
-    pub fn records(&self, block: &Block) -> Result<RecordBatch> {
-        self.read_records(block).map_err(|error| self.mark(block, error))
-    }
-
-    fn read_records(&self, block: &Block) -> Result<RecordBatch> {
-        match block.kind {
-            BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {}
-            BlockKind::Sound(BlockType::ParquetData | BlockType::HfileData) => {
-                let message =
-                    format!("records of a {}; this release reads those of Avro and CDC blocks", block.type_name());
-                return Err(Error::unsupported(message));
-            }
-            _ => return Err(Error::invalid_argument(format!("a {} has no records", block.type_name()))),
-        }
-        let Some(text) = block.header.get(HeaderKey::Schema) else {
-            return Err(Error::corrupt("a data block without SCHEMA in its header"));
-        };
-        let schema = avro::Schema::parse(&text)?;
-        let wants: Vec<Want> = schema.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
-        let program = Program::compile(&schema, &schema, &wants, Types::File)?;
-        let content = self.source.read(block.content.clone())?;
-        let mut decoder = Decoder::new(Arc::new(program));
-        if !content.is_empty() {
-            let datums: Vec<Datum> =
-                avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
-            decoder.decode(&content, &datums)?;
-        }
-        decoder.finish()
+    /// The records of a data block, every column, in the file's own units; only those of wanted keys.
+    pub fn records(&self, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
+        block_records::read(&self.source, block, wanted).map_err(|error| self.mark(block, error))
     }
 
     /// The keys of a delete block: `record_key`, `partition_path`, `ordering_value` as text and `ordering_type`.

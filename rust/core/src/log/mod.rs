@@ -8,8 +8,11 @@
 //! | `window` | bytes of a source, mapped or fetched by windows |
 //! | `forward` | framing from the front (`HoodieLogFileReader`) |
 //! | `backward` | framing from the end, by trailing lengths |
+//! | `scan_rules` | what a scan goes by, release by release |
 //! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
 //! | `content` | what is in a block |
+//! | `block_records` | the records of one block, as they are |
+//! | `newest` | the last schema and instant, from the end |
 //! | `log_file` | one log file, looked at by itself |
 //! | `writer` | blocks and files, written |
 
@@ -18,17 +21,22 @@ pub mod writer;
 
 mod backward;
 mod block;
+mod block_records;
 mod forward;
 mod header;
 mod layout;
 mod log_file;
+mod newest;
+mod scan_rules;
 mod valid_blocks;
 mod window;
 
 pub use backward::backward;
-pub use block::{Block, BlockKind, Damage};
+pub use block::{Block, BlockKind, Damage, Verdict};
 pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::LogFile;
-pub use valid_blocks::{BlockRef, ScanRules, ValidBlocks};
+pub use newest::{newest_instant, newest_schema};
+pub use scan_rules::{Later, ScanOrder, ScanRules};
+pub use valid_blocks::{BlockRef, Scan, ValidBlocks};

@@ -1,17 +1,19 @@
-//! Which blocks of a file slice count, and in which order (`BaseHoodieLogRecordReader.scanInternalV2`, the rules of 1.x).
+//! Which blocks of a file slice count, and in which order (`BaseHoodieLogRecordReader`).
 //!
 //! First pass, over all blocks of all log files in slice order: corrupt blocks are passed over; data and delete blocks
-//! later than the query's instant are skipped, and, where commits are not told by file names (table version 7 and
-//! below), those of instants that did not complete; the others are gathered by instant, instants in order of arrival. A
-//! rollback command removes the blocks of its target seen so far, and is never filtered itself.
+//! later than the query's instant or out of its range are left out, and, where commits are not told by file names (table
+//! version 7 and below), those of instants that did not complete; the others are gathered. A rollback command removes the
+//! blocks of its target seen so far; its own instant is not asked about, unless later blocks end the scan.
 //!
-//! Second pass, over the instants from the last: blocks of a log-compacted instant stand in for the originals that it
-//! names, at the place of the latest of these.
+//! Second pass, where blocks are gathered by instant, over the instants from the last: blocks of a log-compacted instant
+//! stand in for the originals that it names, at the place of the latest of these. A log-compacted instant none of whose
+//! originals is there is not read at all.
 
 use std::collections::{HashMap, HashSet};
 
 use super::block::{Block, BlockKind};
 use super::layout::{BlockType, HeaderKey};
+use super::scan_rules::{Later, ScanOrder, ScanRules};
 use crate::error::{Error, Result};
 
 /// A block of a slice: ordinal of its file, and itself.
@@ -23,43 +25,63 @@ pub struct BlockRef {
     pub block: Block,
 }
 
-/// What the scan must know of the table.
-pub trait ScanRules {
-    /// Whether a data or delete block of `instant` is in the query's view.
-    fn is_visible(&self, instant: &str) -> bool;
-    /// Whether `instant` completed; always true where uncommitted files were left out before.
-    fn is_committed(&self, instant: &str) -> bool;
+/// Whether a scan goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scan {
+    /// With the next block.
+    GoesOn,
+    /// The block was later than the query's instant, and the rules end the scan there.
+    Ended,
 }
 
 /// Gathers blocks and gives those that count.
-#[derive(Debug, Default)]
-pub struct ValidBlocks {
-    order: Vec<String>,
-    blocks: HashMap<String, Vec<BlockRef>>,
+pub struct ValidBlocks<'a> {
+    rules: ScanRules<'a>,
+    gathered: Gathered,
     /// Blocks undone by rollback commands.
     pub rolled_back: u64,
     /// Blocks of instants that did not complete.
     pub uncommitted: u64,
 }
 
-impl ValidBlocks {
-    /// The next block, in slice order. Blocks of unknown types are refused: they might hold rows.
-    pub fn add(&mut self, file: usize, block: Block, rules: &impl ScanRules) -> Result<()> {
+enum Gathered {
+    ByBlock(Vec<BlockRef>),
+    ByInstant(ByInstant),
+}
+
+impl<'a> ValidBlocks<'a> {
+    /// Nothing gathered yet.
+    #[must_use]
+    pub fn new(rules: ScanRules<'a>) -> Self {
+        let gathered = match rules.order {
+            ScanOrder::ByBlock => Gathered::ByBlock(Vec::new()),
+            ScanOrder::ByInstant => Gathered::ByInstant(ByInstant::default()),
+        };
+        Self { rules, gathered, rolled_back: 0, uncommitted: 0 }
+    }
+
+    /// The next block, in slice order. What might hold rows and cannot be read is refused ([`Block::refusal`]).
+    pub fn add(&mut self, file: usize, block: Block) -> Result<Scan> {
+        if let Some(refusal) = block.refusal() {
+            return Err(refusal);
+        }
         let index = block.index;
         match &block.kind {
-            BlockKind::Corrupt(damage) if damage.skipped_by_hudi => Ok(()),
-            BlockKind::Corrupt(damage) => Err(Error::corrupt(damage.reason.clone()).at_offset(damage.offset)),
-            BlockKind::Unknown(ordinal) => Err(Error::unsupported(format!(
-                "a log block of type {ordinal}, which no Hudi release up to 1.2 writes"
-            ))
-            .at_offset(block.offset)),
+            BlockKind::Corrupt(_) | BlockKind::Unknown(_) => Ok(Scan::GoesOn),
             BlockKind::Sound(BlockType::Command) => self.command(&block),
-            BlockKind::Sound(_) => self.data_or_delete(file, block, rules),
+            BlockKind::Sound(_) => self.data_or_delete(file, block),
         }
         .map_err(|error| error.in_block(index))
     }
 
-    fn command(&mut self, block: &Block) -> Result<()> {
+    fn ends_the_scan(&self, instant: &str) -> bool {
+        self.rules.later == Later::EndsTheScan && instant > self.rules.latest
+    }
+
+    fn command(&mut self, block: &Block) -> Result<Scan> {
+        if block.header.instant_time().is_some_and(|instant| self.ends_the_scan(&instant)) {
+            return Ok(Scan::Ended);
+        }
         let command = block.header.get(HeaderKey::CommandBlockType);
         if command.as_deref().map(str::trim) != Some("0") {
             let message = format!("a command block of type {command:?}; the one known command is 0, a rollback");
@@ -68,41 +90,77 @@ impl ValidBlocks {
         let Some(target) = block.header.get(HeaderKey::TargetInstantTime) else {
             return Err(Error::corrupt("a rollback command without its target instant").at_offset(block.offset));
         };
-        if let Some(undone) = self.blocks.remove(target.as_ref()) {
-            self.rolled_back += undone.len() as u64;
-            self.order.retain(|instant| *instant != target);
-        }
-        Ok(())
+        self.rolled_back += match &mut self.gathered {
+            Gathered::ByInstant(gathered) => gathered.roll_back(&target),
+            Gathered::ByBlock(blocks) => {
+                let before = blocks.len();
+                blocks.retain(|one| one.block.header.instant_time().as_deref() != Some(target.as_ref()));
+                (before - blocks.len()) as u64
+            }
+        };
+        Ok(Scan::GoesOn)
     }
 
-    fn data_or_delete(&mut self, file: usize, block: Block, rules: &impl ScanRules) -> Result<()> {
+    fn data_or_delete(&mut self, file: usize, block: Block) -> Result<Scan> {
         let Some(instant) = block.header.instant_time().map(|instant| instant.into_owned()) else {
             let message = format!("a {} without INSTANT_TIME in its header", block.type_name());
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
-        if let Some(key) = block.header.unknown_keys().next() {
-            let message =
-                format!("header key {key}, which no Hudi release up to 1.2 writes; it may change what the block means");
-            return Err(Error::unsupported(message).at_offset(block.offset).at_instant(instant));
+        if self.ends_the_scan(&instant) {
+            return Ok(Scan::Ended);
         }
-        if !rules.is_visible(&instant) {
-            return Ok(());
+        if instant.as_str() > self.rules.latest {
+            return Ok(Scan::GoesOn);
         }
-        if !rules.is_committed(&instant) {
+        if self.rules.is_committed.is_some_and(|is_committed| !is_committed(&instant)) {
             self.uncommitted += 1;
-            return Ok(());
+            return Ok(Scan::GoesOn);
         }
-        let blocks = self.blocks.entry(instant.clone()).or_default();
-        if blocks.is_empty() {
-            self.order.push(instant);
+        if self.rules.range.is_some_and(|range| !range.contains(&instant)) {
+            return Ok(Scan::GoesOn);
         }
-        blocks.push(BlockRef { file, block });
-        Ok(())
+        let found = BlockRef { file, block };
+        match &mut self.gathered {
+            Gathered::ByBlock(blocks) => blocks.push(found),
+            Gathered::ByInstant(gathered) => gathered.push(instant, found),
+        }
+        Ok(Scan::GoesOn)
     }
 
     /// The blocks that count, oldest first.
     #[must_use]
-    pub fn finish(mut self) -> Vec<BlockRef> {
+    pub fn finish(self) -> Vec<BlockRef> {
+        match self.gathered {
+            Gathered::ByBlock(blocks) => blocks,
+            Gathered::ByInstant(gathered) => gathered.in_order(),
+        }
+    }
+}
+
+/// Blocks by instant, instants in order of arrival.
+#[derive(Default)]
+struct ByInstant {
+    order: Vec<String>,
+    blocks: HashMap<String, Vec<BlockRef>>,
+}
+
+impl ByInstant {
+    fn push(&mut self, instant: String, found: BlockRef) {
+        let blocks = self.blocks.entry(instant.clone()).or_default();
+        if blocks.is_empty() {
+            self.order.push(instant);
+        }
+        blocks.push(found);
+    }
+
+    /// How many blocks are undone.
+    fn roll_back(&mut self, target: &str) -> u64 {
+        let Some(undone) = self.blocks.remove(target) else { return 0 };
+        self.order.retain(|instant| instant != target);
+        undone.len() as u64
+    }
+
+    fn in_order(mut self) -> Vec<BlockRef> {
         let mut stands_for: HashMap<String, String> = HashMap::new();
         let mut done = HashSet::new();
         let mut newest_first = Vec::new();
@@ -135,18 +193,21 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use crate::log::{Damage, Header};
+    use crate::log::{Damage, Header, Verdict};
+    use crate::names::instant_range::InstantRange;
 
-    struct UpTo(&'static str);
+    const COMMITTED: &dyn Fn(&str) -> bool = &|instant| !instant.starts_with('0');
 
-    impl ScanRules for UpTo {
-        fn is_visible(&self, instant: &str) -> bool {
-            instant <= self.0
-        }
+    fn of_1_x(latest: &'static str) -> ScanRules<'static> {
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_1_x(latest) }
+    }
 
-        fn is_committed(&self, instant: &str) -> bool {
-            !instant.starts_with('0')
-        }
+    fn of_0_x(latest: &'static str) -> ScanRules<'static> {
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_0_x(latest) }
+    }
+
+    fn open_closed(start: &str, end: &str) -> InstantRange {
+        InstantRange::OpenClosed { start: Some(start.to_owned()), end: Some(end.to_owned()) }
     }
 
     fn header(entries: &[(i32, &str)]) -> Header {
@@ -159,11 +220,15 @@ mod tests {
         Header::read(&Bytes::from(bytes)).unwrap().0
     }
 
-    /// `1` a data block of instant 1, `R1` a rollback of it, `C5:1,2` a block of 5 that compacts 1 and 2, `X` corrupt.
+    /// `1` a data block of instant 1, `R1@8` a rollback of it at 8 (9 unless said), `C5:1,2` a block of 5 that compacts 1
+    /// and 2, `X` corrupt.
     fn block(index: usize, text: &str) -> Block {
-        let damage = || Damage { reason: String::new(), offset: 0, skipped_by_hudi: true };
+        let damage = || Damage { reason: String::new(), offset: 0, verdict: Verdict::Skipped };
         let (kind, header) = match (text.strip_prefix('R'), text.strip_prefix('C'), text) {
-            (Some(target), ..) => (BlockKind::Sound(BlockType::Command), header(&[(0, "9"), (1, target), (3, "0")])),
+            (Some(command), ..) => {
+                let (target, instant) = command.split_once('@').unwrap_or((command, "9"));
+                (BlockKind::Sound(BlockType::Command), header(&[(0, instant), (1, target), (3, "0")]))
+            }
             (_, Some(compacted), _) => {
                 let (instant, originals) = compacted.split_once(':').unwrap();
                 (BlockKind::Sound(BlockType::AvroData), header(&[(0, instant), (4, originals)]))
@@ -185,10 +250,12 @@ mod tests {
         }
     }
 
-    fn scan(text: &str, latest: &'static str) -> (String, u64, u64) {
-        let mut valid = ValidBlocks::default();
+    fn scan(text: &str, rules: ScanRules<'_>) -> (String, u64, u64) {
+        let mut valid = ValidBlocks::new(rules);
         for (index, one) in text.split(' ').enumerate() {
-            valid.add(0, block(index, one), &UpTo(latest)).unwrap();
+            if valid.add(0, block(index, one)).unwrap() == Scan::Ended {
+                break;
+            }
         }
         let (rolled_back, uncommitted) = (valid.rolled_back, valid.uncommitted);
         let order: Vec<_> =
@@ -212,15 +279,63 @@ mod tests {
             ("1 2 C5:1,2 R5", "1 2"),
             ("1 X 2", "1 2"),
         ] {
-            assert_eq!(scan(blocks, "9").0, order, "{blocks}");
+            assert_eq!(scan(blocks, of_1_x("9")).0, order, "{blocks}");
         }
     }
 
     #[test]
     fn later_and_uncommitted_blocks_are_left_out() {
-        assert_eq!(scan("1 5 2", "3").0, "1 2");
-        assert_eq!(scan("1 R1", "3"), (String::new(), 1, 0));
-        assert_eq!(scan("1 01 2", "3"), ("1 2".into(), 0, 1));
+        assert_eq!(scan("1 5 2", of_1_x("3")).0, "1 2");
+        assert_eq!(scan("1 R1@8", of_1_x("3")), (String::new(), 1, 0));
+        assert_eq!(scan("1 01 2", of_1_x("3")), ("1 2".into(), 0, 1));
+    }
+
+    /// Ranges bind data and delete blocks, not commands; a compacted block whose originals are out of range is lost, as it is
+    /// in Hudi 1.2.0.
+    #[test]
+    fn ranges() {
+        for (blocks, range, order) in [
+            ("1 2 3", open_closed("1", "2"), "2"),
+            ("1 2 R2@9", open_closed("0", "3"), "1"),
+            ("1 2 C5:1,2 6", open_closed("2", "9"), "6"),
+        ] {
+            assert_eq!(scan(blocks, ScanRules { range: Some(&range), ..of_1_x("9") }).0, order, "{blocks}");
+        }
+    }
+
+    /// Block by block, as V1 of 1.0 and 1.1 has it: log-compacted blocks are applied beside their originals.
+    #[test]
+    fn by_block_with_the_rules_of_1_x() {
+        let rules = |latest| ScanRules { order: ScanOrder::ByBlock, ..of_1_x(latest) };
+        for (blocks, latest, order) in [
+            ("1 2 1", "9", "1 2 1"),
+            ("1 2 1 R1 3", "9", "2 3"),
+            ("1 R1 1", "9", "1"),
+            ("1 2 C5:1,2 6", "9", "1 2 5 6"),
+            ("1 5 2", "3", "1 2"),
+            ("1 R1@8", "3", ""),
+            ("1 01 X 2", "9", "1 2"),
+        ] {
+            assert_eq!(scan(blocks, rules(latest)).0, order, "{blocks}");
+        }
+    }
+
+    /// Hudi 0.15: the first later block ends the scan, be it a command.
+    #[test]
+    fn by_block_with_the_rules_of_0_x() {
+        for (blocks, latest, order) in [
+            ("1 2 1", "9", "1 2 1"),
+            ("1 5 2", "3", "1"),
+            ("1 X 2", "3", "1 2"),
+            ("11 R11@18", "14", "11"),
+            ("11 R11@18", "18", ""),
+            ("1 01 2", "3", "1 2"),
+            ("1 2 C5:1,2 6", "9", "1 2 5 6"),
+        ] {
+            assert_eq!(scan(blocks, of_0_x(latest)).0, order, "{blocks}");
+        }
+        let by_instant = ScanRules { order: ScanOrder::ByInstant, ..of_0_x("3") };
+        assert_eq!(scan("1 2 1 5 2", by_instant).0, "1 1 2");
     }
 
     #[test]
@@ -228,11 +343,11 @@ mod tests {
         let mut unknown = block(4, "1");
         unknown.kind = BlockKind::Unknown(9);
         let mut lost = block(0, "X");
-        lost.kind = BlockKind::Corrupt(Damage { reason: "?".into(), offset: 7, skipped_by_hudi: false });
+        lost.kind = BlockKind::Corrupt(Damage { reason: "?".into(), offset: 7, verdict: Verdict::Lost });
         let mut newer = block(0, "1");
         newer.header = header(&[(0, "1"), (9, "?")]);
         for block in [unknown, lost, newer] {
-            let error = ValidBlocks::default().add(0, block, &UpTo("9")).unwrap_err();
+            let error = ValidBlocks::new(of_1_x("9")).add(0, block).unwrap_err();
             assert!(error.place().offset.is_some() && error.place().block.is_some());
         }
     }

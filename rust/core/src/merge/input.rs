@@ -1,9 +1,12 @@
 //! The contract between whoever reads logs and the merger.
 
 use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
 
 use super::ordering::OrderingColumn;
 use crate::error::Result;
+use crate::filter::KeyFilter;
 
 /// A log record: the source it lies in, and its place there, whose meaning is the source's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +40,18 @@ pub struct LogBatch<'a> {
     pub places: &'a [u32],
 }
 
+/// Takes the records of a log, source by source.
+pub trait LogSink {
+    /// Makes known the bytes in which the keys of a source lie; the source's ordinal, for [`RowRef::source`].
+    fn add_source(&mut self, bytes: Bytes) -> Result<u32>;
+
+    /// Takes records of a source, in log order.
+    fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()>;
+
+    /// The keys whose data records count; deletes are never filtered, as in Hudi.
+    fn wanted(&self) -> &KeyFilter;
+}
+
 /// Log rows that were fetched: batches of one schema, and for each row asked for (batch, row).
 pub struct Fetched {
     /// The rows, in any order.
@@ -47,6 +62,9 @@ pub struct Fetched {
 
 /// Fetches the rows that won.
 pub trait Winners {
+    /// The schema of the rows.
+    fn schema(&self) -> SchemaRef;
+
     /// Fetches rows, each decoded once, unwanted columns never.
     fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched>;
 }

@@ -10,6 +10,8 @@ use std::hash::BuildHasher;
 
 use super::input::RowRef;
 use super::ordering::OrderingValue;
+use super::orderings::Orderings;
+use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
 /// The record of one key.
@@ -22,16 +24,16 @@ struct Entry {
     state: u32,
 }
 
-const DELETED: u32 = 1;
-const DEFAULT_ORDERING: u32 = 2;
-const TAKEN: u32 = 4;
+const DELETED_BY_ROW: u32 = 1;
+const DELETED_BY_BLOCK: u32 = 2;
+const DEFAULT_ORDERING: u32 = 4;
+const TAKEN: u32 = 8;
 
 /// A record as it is stored.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub(super) row: RowRef,
-    pub(super) deleted: bool,
-    pub(super) ordering: OrderingValue<'a>,
+    pub(super) side: Side<'a>,
     /// A base row has used it up.
     pub(super) taken: bool,
 }
@@ -45,6 +47,15 @@ pub(super) struct KeyHash(u32);
 pub(super) struct KeyPlace {
     pub(super) at: u32,
     pub(super) len: u32,
+}
+
+impl KeyPlace {
+    /// Of `offset << 32 | length`.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation)]
+    pub(super) const fn of(packed: u64) -> Self {
+        Self { at: (packed >> 32) as u32, len: packed as u32 }
+    }
 }
 
 /// Keys to entries.
@@ -100,7 +111,12 @@ impl KeyIndex {
         } else {
             self.orderings.get(index as usize)
         };
-        Some(Stored { row: entry.row, deleted: entry.state & DELETED != 0, ordering, taken: entry.state & TAKEN != 0 })
+        let deleted = match entry.state & (DELETED_BY_ROW | DELETED_BY_BLOCK) {
+            0 => Deleted::No,
+            DELETED_BY_ROW => Deleted::ByRow,
+            _ => Deleted::ByBlock,
+        };
+        Some(Stored { row: entry.row, side: Side { ordering, deleted }, taken: entry.state & TAKEN != 0 })
     }
 
     /// Stores a record: under its key's entry, or a new one at the end.
@@ -110,11 +126,15 @@ impl KeyIndex {
         hash: KeyHash,
         row: RowRef,
         place: KeyPlace,
-        ordering: OrderingValue<'_>,
-        deleted: bool,
+        Side { ordering, deleted }: Side<'_>,
     ) -> Result<()> {
         let default = if ordering == OrderingValue::Default { DEFAULT_ORDERING } else { 0 };
-        let state = default | if deleted { DELETED } else { 0 };
+        let state = default
+            | match deleted {
+                Deleted::No => 0,
+                Deleted::ByRow => DELETED_BY_ROW,
+                Deleted::ByBlock => DELETED_BY_BLOCK,
+            };
         let entry = Entry { row, key_at: place.at, key_len: place.len, hash: hash.0, state };
         if let Some(index) = index {
             if let Some(slot) = self.entries.get_mut(index as usize) {
@@ -155,54 +175,4 @@ fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
 /// The table wants 64 bits with the top ones meaningful; entries keep 32.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// Ordering values by entry, in the one form that the table's ordering column has.
-#[derive(Default)]
-enum Orderings {
-    #[default]
-    None,
-    Fixed(Vec<i64>),
-    Wide(Vec<i128>),
-    Text(Vec<Box<[u8]>>),
-}
-
-impl Orderings {
-    fn get(&self, index: usize) -> OrderingValue<'_> {
-        match self {
-            Self::None => None,
-            Self::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
-            Self::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
-            Self::Text(all) => all.get(index).map(|text| OrderingValue::Text(text)),
-        }
-        .unwrap_or(OrderingValue::Default)
-    }
-
-    /// Sets a value; the vector grows to it (entries before the first real value are defaults, marked in the entry).
-    fn set(&mut self, index: usize, value: OrderingValue<'_>) {
-        match (&mut *self, value) {
-            (_, OrderingValue::Default) => {}
-            (Self::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
-            (Self::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
-            (Self::Text(all), OrderingValue::Text(value)) => put(all, index, value.into()),
-            (_, OrderingValue::Fixed(value)) => *self = Self::Fixed(filled(index, value)),
-            (_, OrderingValue::Wide(value)) => *self = Self::Wide(filled(index, value)),
-            (_, OrderingValue::Text(value)) => *self = Self::Text(filled(index, value.into())),
-        }
-    }
-}
-
-fn put<T: Default + Clone>(all: &mut Vec<T>, index: usize, value: T) {
-    if all.len() <= index {
-        all.resize(index + 1, T::default());
-    }
-    if let Some(slot) = all.get_mut(index) {
-        *slot = value;
-    }
-}
-
-fn filled<T: Default + Clone>(index: usize, value: T) -> Vec<T> {
-    let mut all = Vec::new();
-    put(&mut all, index, value);
-    all
 }

@@ -1,17 +1,18 @@
 //! The merge of one file slice: all log records first, then the base rows batch by batch, then what remains.
 //!
-//! 1. [`Merger::add`] takes log records in log order and keeps the latest of each key.
+//! 1. [`LogSink::add`] takes log records in log order and keeps the latest of each key.
 //! 2. [`Merger::merge_base`] tells each base row's fate. The first base row of a key uses the log record up.
 //! 3. [`Merger::inserts`] gives the log rows whose keys no base row had.
 
 use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 
-use super::input::{LogBatch, RowRef};
-use super::key_index::{KeyIndex, KeyPlace};
+use super::input::{LogBatch, LogSink, RowRef};
+use super::key_index::KeyIndex;
 use super::ordering::OrderingColumn;
-use super::rules::{Rules, Side};
-use crate::error::{Error, Result};
+use super::rules::{Deleted, Rules};
+use crate::error::Result;
+use crate::filter::KeyFilter;
 
 /// What becomes of a base row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,42 +30,21 @@ pub struct Merger {
     rules: Rules,
     index: KeyIndex,
     taken: usize,
+    wanted: KeyFilter,
 }
 
 impl Merger {
     /// An empty merge by the rules of a table.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self { rules, index: KeyIndex::default(), taken: 0 }
+        Self { rules, index: KeyIndex::default(), taken: 0, wanted: KeyFilter::All }
     }
 
-    /// Makes known the bytes in which the keys of a source lie; the source's ordinal, for [`RowRef::source`].
-    pub fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
-        self.index.add_source(bytes)
-    }
-
-    /// Takes records of a source, in log order.
-    pub fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
-        for (row, at) in batch.places.iter().enumerate() {
-            if batch.keys.is_null(row) {
-                let message = "a log record without a record key; merging is by key";
-                return Err(Error::invalid_table(message).at_offset(u64::from(*at)));
-            }
-            let place = key_place(batch.keys.value(row));
-            let deleted = batch.deleted.is_some_and(|deleted| deleted.value(row));
-            let newer = Side { ordering: batch.ordering.value(row), deleted };
-            let key = self.index.key(source, place)?;
-            let hash = self.index.hash(key);
-            let found = self.index.find(hash, key);
-            if let Some(stored) = found.and_then(|index| self.index.stored(index)) {
-                let stored = Side { ordering: stored.ordering, deleted: stored.deleted };
-                if !self.rules.replaces(batch.kind, newer, stored) {
-                    continue;
-                }
-            }
-            self.index.store(found, hash, RowRef { source, at: *at }, place, newer.ordering, deleted)?;
-        }
-        Ok(())
+    /// Passes over data records of keys that are not wanted. Deletes are never filtered, as in Hudi.
+    #[must_use]
+    pub fn only(mut self, wanted: KeyFilter) -> Self {
+        self.wanted = wanted;
+        self
     }
 
     /// Distinct keys in the logs.
@@ -89,11 +69,10 @@ impl Merger {
             let found = key.map(str::as_bytes).and_then(|key| self.index.find(self.index.hash(key), key));
             let Some(index) = found else { continue };
             let Some(log) = self.index.stored(index).filter(|log| !log.taken) else { continue };
-            let side = Side { ordering: log.ordering, deleted: log.deleted };
-            let fate = match (self.rules.wins_over_base(side, ordering.value(row)), log.deleted) {
+            let fate = match (self.rules.wins_over_base(log.side, ordering.value(row)), log.side.deleted) {
                 (false, _) => Fate::Keep,
-                (true, true) => Fate::Drop,
-                (true, false) => Fate::Replace(log.row),
+                (true, Deleted::No) => Fate::Replace(log.row),
+                (true, _) => Fate::Drop,
             };
             self.index.take(index);
             self.taken += 1;
@@ -116,7 +95,7 @@ impl Merger {
             let Some(stored) = u32::try_from(at).ok().and_then(|index| self.index.stored(index)) else {
                 return (rows, None);
             };
-            if !stored.taken && !stored.deleted {
+            if !stored.taken && stored.side.deleted == Deleted::No {
                 rows.push(stored.row);
             }
             at += 1;
@@ -125,10 +104,27 @@ impl Merger {
     }
 }
 
-/// `offset << 32 | length`.
-#[allow(clippy::cast_possible_truncation)]
-fn key_place(packed: u64) -> KeyPlace {
-    KeyPlace { at: (packed >> 32) as u32, len: packed as u32 }
+impl LogSink for Merger {
+    fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
+        self.index.add_source(bytes)
+    }
+
+    fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
+        for row in 0..batch.places.len() {
+            let Some(newer) = batch.incoming(source, row, &self.index, &self.wanted)? else { continue };
+            if let Some(stored) = newer.found.and_then(|index| self.index.stored(index))
+                && !self.rules.replaces(batch.kind, newer.side, stored.side)
+            {
+                continue;
+            }
+            self.index.store(newer.found, newer.hash, newer.row, newer.place, newer.side)?;
+        }
+        Ok(())
+    }
+
+    fn wanted(&self) -> &KeyFilter {
+        &self.wanted
+    }
 }
 
 #[cfg(test)]

@@ -1,28 +1,38 @@
-//! Merging: log records and base rows of the same key become one row (`BufferedRecordMerger`, the rules of Hudi 1.x).
+//! Merging: log records and base rows of the same key become one row (`BufferedRecordMerger` of Hudi 1.x;
+//! `HoodieMergedLogRecordScanner` of 0.x).
 //!
 //! | file | job |
 //! |---|---|
 //! | `input` | the contract: what a log must say of its records, and how winners are fetched |
 //! | `ordering` | ordering values, comparable as Hudi compares them |
+//! | `ordering_tuple` | several ordering fields as one value |
+//! | `orderings` | ordering values, kept |
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | who wins, by merge mode |
 //! | `key_index` | the latest record of each key, keys left where they lie |
+//! | `incoming` | a log record, its key looked up |
 //! | `merger` | log records in, fates of base rows and remaining inserts out |
+//! | `fold` | rows that are made of several records, field by field |
 //! | `output` | base rows and log rows woven into one batch |
 //!
 //! Nothing here knows a log file: the same merger serves a reference implementation in a test.
 
+pub mod fold;
+
 mod deletes;
+mod incoming;
 mod input;
 mod key_index;
 mod merger;
 mod ordering;
+mod ordering_tuple;
+mod orderings;
 mod output;
 mod rules;
 
 pub use deletes::DeleteMarkers;
-pub use input::{Fetched, LogBatch, LogKind, RowRef, Winners};
+pub use input::{Fetched, LogBatch, LogKind, LogSink, RowRef, Winners};
 pub use merger::{Fate, Merger};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
 pub use output::{pick_all, weave};
-pub use rules::Rules;
+pub use rules::{OverBase, Rules};

@@ -6,7 +6,8 @@
 //! | boolean, int, long, date, timestamp | `Fixed` | numeric; false before true |
 //! | float, double | `Fixed` | `Double.compareTo`: -0.0 before 0.0, NaN greatest |
 //! | decimal | `Wide` | numeric, at the column's scale |
-//! | string | `Text` | UTF-8 bytes, as Spark has it |
+//! | string | `Bytes` | UTF-8 bytes, as Spark has it |
+//! | several fields | `Bytes` | field by field (`ordering_tuple`) |
 //!
 //! Null is Java's `Integer` 0, Hudi's default. On an int column that is the number 0. On any other type it cannot be
 //! compared (Hudi's read fails); here it is smallest, and two nulls tie.
@@ -17,7 +18,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
-use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, StringArray};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, TimeUnit};
 
@@ -32,8 +33,8 @@ pub enum OrderingValue<'a> {
     Fixed(i64),
     /// Decimals, unscaled at the column's scale.
     Wide(i128),
-    /// Text.
-    Text(&'a [u8]),
+    /// Text, or a tuple of several fields in bytes that compare as it does.
+    Bytes(&'a [u8]),
 }
 
 impl OrderingValue<'_> {
@@ -44,7 +45,7 @@ impl OrderingValue<'_> {
         match (self, other) {
             (Self::Fixed(one), Self::Fixed(two)) => one.cmp(two),
             (Self::Wide(one), Self::Wide(two)) => one.cmp(two),
-            (Self::Text(one), Self::Text(two)) => one.cmp(two),
+            (Self::Bytes(one), Self::Bytes(two)) => one.cmp(two),
             _ => self.rank().cmp(&other.rank()),
         }
     }
@@ -54,7 +55,7 @@ impl OrderingValue<'_> {
             Self::Default => 0,
             Self::Fixed(_) => 1,
             Self::Wide(_) => 2,
-            Self::Text(_) => 3,
+            Self::Bytes(_) => 3,
         }
     }
 }
@@ -68,8 +69,8 @@ pub enum OrderingColumn {
     Fixed(Vec<i64>, Option<NullBuffer>),
     /// Decimals.
     Wide(Vec<i128>, Option<NullBuffer>),
-    /// Strings.
-    Text(StringArray),
+    /// Strings, and tuples.
+    Bytes(BinaryArray),
 }
 
 impl OrderingColumn {
@@ -94,7 +95,7 @@ impl OrderingColumn {
                 let values = array.as_primitive::<Decimal128Type>();
                 Self::Wide(values.values().to_vec(), values.nulls().cloned())
             }
-            DataType::Utf8 => Self::Text(array.as_string::<i32>().clone()),
+            DataType::Utf8 => Self::Bytes(array.as_string::<i32>().clone().into()),
             other => {
                 let message =
                     format!("an ordering field of type {other}; orderable are numbers, text, dates and timestamps");
@@ -118,8 +119,8 @@ impl OrderingColumn {
                 Some(value) if there(nulls) => OrderingValue::Wide(*value),
                 _ => OrderingValue::Default,
             },
-            Self::Text(values) if values.is_valid(row) => OrderingValue::Text(values.value(row).as_bytes()),
-            Self::Text(_) => OrderingValue::Default,
+            Self::Bytes(values) if values.is_valid(row) => OrderingValue::Bytes(values.value(row)),
+            Self::Bytes(_) => OrderingValue::Default,
         }
     }
 }
@@ -141,7 +142,7 @@ pub fn double_order(value: f64) -> i64 {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{BooleanArray, Decimal128Array, Float64Array, Int32Array, Int64Array};
+    use arrow_array::{BooleanArray, Decimal128Array, Float64Array, Int32Array, Int64Array, StringArray};
 
     use super::*;
 

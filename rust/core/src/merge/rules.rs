@@ -1,10 +1,19 @@
-//! Who wins, by merge mode (`BufferedRecordMergerFactory`, Hudi 1.2). Ties go to the newer record; newer and older mean
-//! places in the log, the base being oldest.
+//! Who wins, by the table's mode and the release whose rules are followed. Newer and older mean places in the log, the base
+//! being oldest; ties go to the newer record.
 //!
-//! | mode | data over stored | delete over stored | log over base |
+//! Hudi 1.x (`BufferedRecordMergerFactory`, 1.2):
+//!
+//! | mode | data over stored | delete block over stored | log over base |
 //! |---|---|---|---|
 //! | commit time | newer | newer | log |
 //! | event time | newer if either is an unordered delete, or its ordering is not lower | a stored unordered delete stays; so does a stored record of a greater ordering, unless the new delete is unordered | log if it is an unordered delete or its ordering is not lower |
+//!
+//! Hudi 0.x (`HoodieMergedLogRecordScanner` and the payload classes, 0.15). A record without a row is one from a delete block:
+//!
+//! | payload | data over stored | delete block over stored | log over base |
+//! |---|---|---|---|
+//! | overwrite with latest | newer if the stored one has no row, or its ordering is not lower | newer if it is unordered, or its ordering is not lower | log |
+//! | default, event time | the same | the same | log if it has no row, or its ordering is not lower |
 //!
 //! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column no real value can be
 //! told from.
@@ -24,13 +33,40 @@ pub enum Rules {
         /// The ordering column is a 32-bit int.
         int_ordering: bool,
     },
+    /// The rules of Hudi 0.x.
+    Payload0x {
+        /// What the payload class makes of a log record and a base row.
+        over_base: OverBase,
+        /// The ordering column is a 32-bit int.
+        int_ordering: bool,
+    },
+}
+
+/// `combineAndGetUpdateValue` of a payload class, as far as whole rows go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverBase {
+    /// The log's record, however late (`OverwriteWithLatestAvroPayload`).
+    Always,
+    /// Unless its ordering is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
+    UnlessLower,
 }
 
 /// A record as the rules see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) ordering: OrderingValue<'a>,
-    pub(super) deleted: bool,
+    pub(super) deleted: Deleted,
+}
+
+/// Whether, and how, a record is a delete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deleted {
+    /// It is none.
+    No,
+    /// By what its row says.
+    ByRow,
+    /// By a delete block: there is no row.
+    ByBlock,
 }
 
 impl Rules {
@@ -45,23 +81,29 @@ impl Rules {
             (Self::EventTime { .. }, LogKind::Delete) => {
                 !self.unordered_delete(stored) && (self.unordered_delete(newer) || not_lower(newer, stored))
             }
+            (Self::Payload0x { .. }, LogKind::Data) => stored.deleted == Deleted::ByBlock || not_lower(newer, stored),
+            (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || not_lower(newer, stored),
         }
     }
 
     /// Whether the log's record takes the place of the base row.
     #[inline]
     pub(super) fn wins_over_base(self, log: Side<'_>, base: OrderingValue<'_>) -> bool {
+        let not_lower = || log.ordering.compare(&base) != Ordering::Less;
         match self {
-            Self::CommitTime => true,
-            Self::EventTime { .. } => self.unordered_delete(log) || log.ordering.compare(&base) != Ordering::Less,
+            Self::CommitTime | Self::Payload0x { over_base: OverBase::Always, .. } => true,
+            Self::EventTime { .. } => self.unordered_delete(log) || not_lower(),
+            Self::Payload0x { over_base: OverBase::UnlessLower, .. } => log.deleted == Deleted::ByBlock || not_lower(),
         }
     }
 
     fn unordered_delete(self, side: Side<'_>) -> bool {
-        side.deleted
+        let zero_is_none =
+            matches!(self, Self::EventTime { int_ordering: true } | Self::Payload0x { int_ordering: true, .. });
+        side.deleted != Deleted::No
             && match side.ordering {
                 OrderingValue::Default => true,
-                OrderingValue::Fixed(0) => self == Self::EventTime { int_ordering: true },
+                OrderingValue::Fixed(0) => zero_is_none,
                 _ => false,
             }
     }
@@ -78,14 +120,14 @@ mod tests {
     const EVENT: Rules = Rules::EventTime { int_ordering: false };
 
     fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: false }
+        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::No }
     }
 
     fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: true }
+        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByBlock }
     }
 
-    const UNORDERED: Side<'static> = Side { ordering: OrderingValue::Default, deleted: true };
+    const UNORDERED: Side<'static> = Side { ordering: OrderingValue::Default, deleted: Deleted::ByBlock };
 
     #[test]
     fn commit_time_takes_the_newer() {
@@ -134,5 +176,55 @@ mod tests {
         let int = Rules::EventTime { int_ordering: true };
         assert!(int.wins_over_base(delete(0), OrderingValue::Fixed(10)));
         assert!(!EVENT.wins_over_base(delete(0), OrderingValue::Fixed(10)));
+    }
+
+    fn marked(ordering: i64) -> Side<'static> {
+        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByRow }
+    }
+
+    const LATEST: Rules = Rules::Payload0x { over_base: OverBase::Always, int_ordering: false };
+    const DEFAULT: Rules = Rules::Payload0x { over_base: OverBase::UnlessLower, int_ordering: false };
+
+    /// What Hudi 0.15 was seen to do.
+    #[test]
+    fn log_over_stored_of_0_x() {
+        for rules in [LATEST, DEFAULT] {
+            for (newer, stored, replaces) in [
+                (row(15), row(20), false),
+                (row(20), row(20), true),
+                (row(1), delete(20), true),
+                (row(1), UNORDERED, true),
+                (row(15), marked(20), false),
+                (marked(20), row(20), true),
+            ] {
+                assert_eq!(rules.replaces(LogKind::Data, newer, stored), replaces, "{newer:?} {stored:?}");
+            }
+            for (newer, stored, replaces) in [
+                (delete(3), row(5), false),
+                (delete(5), row(5), true),
+                (delete(0), row(5), false),
+                (UNORDERED, row(5), true),
+                (delete(9), UNORDERED, true),
+            ] {
+                assert_eq!(rules.replaces(LogKind::Delete, newer, stored), replaces, "{newer:?} {stored:?}");
+            }
+        }
+        let int = Rules::Payload0x { over_base: OverBase::Always, int_ordering: true };
+        assert!(int.replaces(LogKind::Delete, delete(0), row(5)));
+    }
+
+    #[test]
+    fn log_over_base_of_0_x() {
+        for (log, over_latest, over_default) in [
+            (row(5), true, false),
+            (row(10), true, true),
+            (marked(5), true, false),
+            (delete(5), true, true),
+            (UNORDERED, true, true),
+        ] {
+            assert_eq!(LATEST.wins_over_base(log, OrderingValue::Fixed(10)), over_latest, "{log:?}");
+            assert_eq!(DEFAULT.wins_over_base(log, OrderingValue::Fixed(10)), over_default, "{log:?}");
+        }
+        assert!(DEFAULT.wins_over_base(row(5), OrderingValue::Default));
     }
 }

@@ -1,6 +1,7 @@
 //! Names: what file names, instants and column names say. Pure text, no storage.
 
 pub mod base_file_name;
+pub mod instant_range;
 pub mod instant_time;
 pub mod log_file_name;
 pub mod meta_columns;

@@ -11,12 +11,14 @@ use arrow_schema::{DataType, SchemaRef};
 
 use super::log_blocks::{open_planned, scan};
 use super::log_keys::KeyColumns;
-use super::log_records::{LogLoader, LogRecords};
+use super::log_loader::LogLoader;
+use super::log_records::LogRecords;
 use super::projection::Projection;
 use super::report::SharedReport;
-use crate::avro::{self, Types, Want};
+use crate::avro::{self, Types};
 use crate::base_file;
 use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
 use crate::merge::{Merger, OrderingColumn, Winners, pick_all, weave};
 use crate::plan::Split;
 use crate::storage::{self, Place};
@@ -101,9 +103,10 @@ impl Reading {
         } else {
             let keys = KeyColumns::of(&table, &types, &query.merge, query.populate_meta_fields)?;
             let projection = Projection::new(&types, &query.columns, &query.filter, &keys.of_base())?;
-            let carried = projection.carried.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
-            let mut merger = Merger::new(keys.rules(&query.merge));
-            let loader = LogLoader { table: &table, keys: &keys, carried, report: report.clone() };
+            let wanted = KeyFilter::of(&query.filter, &keys.key);
+            let mut merger = Merger::new(keys.rules(&query.merge)).only(wanted);
+            let carried = &projection.carried;
+            let loader = LogLoader { table: &table, types: &types, keys: &keys, carried, report: report.clone() };
             let records = loader.load(blocks, &mut merger)?;
             (projection, Some(Merge { merger, records, keys }))
         };

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::report::{Corrupt, SharedReport};
-use crate::config::OnCorrupt;
+use crate::config::{LogScan, OnCorrupt};
 use crate::error::{Error, Kind, Result};
-use crate::log::{BlockKind, BlockRef, Forward, ScanRules, ValidBlocks};
+use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
 use crate::plan::Split;
 use crate::storage::{Place, Prefix, Source};
-use crate::timeline::InstantFilter;
 
 /// The open log files of a slice, and the blocks that count, oldest first.
 pub(super) struct LogBlocks {
@@ -18,17 +17,28 @@ pub(super) struct LogBlocks {
 
 /// Frames all log files of a split. Nothing of the blocks' contents is read.
 pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
-    let rules = Rules { instants: &split.query.instants, by_block: split.query.commits_by_block };
+    let instants = &split.query.instants;
+    let is_committed = |instant: &str| instants.is_committed(instant);
+    let mut rules = ScanRules::of_1_x(&instants.latest);
+    rules.order = match split.query.options.log_scan {
+        LogScan::ByInstant => ScanOrder::ByInstant,
+        LogScan::ByBlock => ScanOrder::ByBlock,
+    };
+    if split.query.commits_by_block {
+        rules.is_committed = Some(&is_committed);
+    }
     let mut files: Vec<Arc<dyn Source>> = Vec::new();
-    let mut valid = ValidBlocks::default();
-    for (ordinal, log) in split.slice.log_files.iter().enumerate() {
+    let mut valid = ValidBlocks::new(rules);
+    'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
         let source: Arc<dyn Source> = Arc::new(Prefix::new(open_planned(place, &log.path)?, log.len)?);
+        files.push(Arc::clone(&source));
         for block in Forward::new(Arc::clone(&source)) {
             let block = block?;
             note(&block, source.path(), split.query.options.on_corrupt, report)?;
-            valid.add(ordinal, block, &rules).map_err(|error| error.in_file(source.path()))?;
+            if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == Scan::Ended {
+                break 'files;
+            }
         }
-        files.push(source);
     }
     let mut told = report.edit();
     told.files += files.len() as u64;
@@ -58,19 +68,4 @@ fn note(block: &crate::log::Block, path: &str, on_corrupt: OnCorrupt, report: &S
     }
     told.corrupt.push(Corrupt { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
     Ok(())
-}
-
-struct Rules<'a> {
-    instants: &'a InstantFilter,
-    by_block: bool,
-}
-
-impl ScanRules for Rules<'_> {
-    fn is_visible(&self, instant: &str) -> bool {
-        instant <= self.instants.latest.as_str()
-    }
-
-    fn is_committed(&self, instant: &str) -> bool {
-        !self.by_block || self.instants.is_committed(instant)
-    }
 }

@@ -1,11 +1,11 @@
 //! What the merge needs to know of each log record, and nothing else: where its key lies, what it is ordered by, whether
 //! it is a delete. Unwanted columns are stepped over, not decoded.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
-use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, StringArray, UInt64Array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
 use crate::avro::{self, Want};
 use crate::config::{MergeConfig, MergeMode};
@@ -28,9 +28,8 @@ pub(super) struct KeyColumns {
     millis: bool,
 }
 
-/// Keys, ordering and deletes of records of a data block.
+/// Ordering and deletes of records of a data block.
 pub(super) struct KeyBatch {
-    pub(super) keys: UInt64Array,
     pub(super) ordering: OrderingColumn,
     pub(super) markers: DeleteMarkers,
 }
@@ -98,11 +97,19 @@ impl KeyColumns {
         wants
     }
 
-    /// The decoded columns, by what they mean.
-    pub(super) fn batch(&self, decoded: &RecordBatch) -> Result<KeyBatch> {
-        let mut columns = decoded.columns().iter().cloned();
+    /// The same columns, of a format that is read by columns.
+    pub(super) fn columns(&self, types: &arrow_schema::Schema) -> Result<SchemaRef> {
+        let fields = self.wants().into_iter().map(|want| match types.fields().find(want.name()) {
+            Some((_, field)) => Ok(Arc::clone(field)),
+            None => Err(Error::invalid_table(format!("no column {:?} in the table", want.name()))),
+        });
+        Ok(Arc::new(arrow_schema::Schema::new(fields.collect::<Result<Vec<_>>>()?)))
+    }
+
+    /// The columns after the key, by what they mean.
+    pub(super) fn batch(&self, decoded: &[ArrayRef]) -> Result<KeyBatch> {
+        let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::invalid_table("a key column is missing"));
-        let keys = next()?.as_primitive::<UInt64Type>().clone();
         let ordering = match &self.ordering {
             Some(_) => OrderingColumn::of(&next()?)?,
             None => OrderingColumn::Unordered,
@@ -113,7 +120,7 @@ impl KeyColumns {
             operation: when(self.operation.is_some())?,
             field: when(self.delete_field.is_some())?.zip(self.delete_field.as_ref().map(|(_, marker)| marker.clone())),
         };
-        Ok(KeyBatch { keys, ordering, markers })
+        Ok(KeyBatch { ordering, markers })
     }
 
     /// The keys of a delete block.
@@ -208,5 +215,5 @@ fn text_column<'a>(values: impl Iterator<Item = &'a Ordering>, content: &[u8]) -
         }
         _ => Ok(None),
     });
-    Ok(OrderingColumn::Text(texts.collect::<Result<_>>()?))
+    Ok(OrderingColumn::Bytes(texts.collect::<Result<StringArray>>()?.into()))
 }

@@ -5,19 +5,26 @@
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
-//! | `log_records` | the only meeting of log and merge: the merger fed, winners fetched |
+//! | `log_loader` | the merger fed with the keys of blocks |
+//! | `log_source` | where the rows of each block lie |
+//! | `log_records` | rows that win, fetched |
 //! | `file_slice` | one split, read |
+//! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
 //! | `report` | what a read has met |
 
+mod file_schema;
 mod file_slice;
 mod log_blocks;
 mod log_keys;
+mod log_loader;
 mod log_records;
+mod log_source;
 mod pool;
 mod projection;
 mod report;
 
+pub use file_schema::newest_schema;
 pub use file_slice::SplitReader;
 pub use pool::Stream;
 pub use report::{Corrupt, Report, SharedReport};

@@ -47,6 +47,14 @@ pub fn records(content: &[u8]) -> Result<AvroRecords> {
     Ok(AvroRecords { version, datums })
 }
 
+/// The bytes that a place (`offset << 32 | length`) names.
+#[inline]
+#[must_use]
+pub fn place_of(content: &[u8], place: u64) -> Option<&[u8]> {
+    let (start, len) = ((place >> 32) as usize, (place & 0xffff_ffff) as usize);
+    content.get(start..)?.get(..len)
+}
+
 /// The datum whose length stands at `at`.
 #[inline]
 pub fn datum_at(content: &[u8], at: usize) -> Result<(u32, u32)> {

@@ -1,0 +1,74 @@
+"""`mortice log --verify`: whether log files are sound, one line for each fault, with its offset, what was expected and found.
+
+A fault is what damage left behind (corrupt blocks, contents that cannot be decoded, stray bytes after the last block), and
+also what a table read refuses because it might hold rows: blocks of unknown types or with unknown header keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from mortice.cli.show import cell_text, print_json
+from mortice.errors import CorruptLogError, MorticeError
+from mortice.log_file import Block, LogFile
+
+_WIDEST_FAULT = 400
+
+
+def verify(paths: list[str], as_json: bool) -> int:
+    """Prints the faults of each file; 1 where there are any."""
+    faulty = False
+    for path in paths:
+        log = LogFile(path)
+        blocks = [0]
+        faults = list(_faults(log, blocks))
+        faulty |= bool(faults)
+        if as_json:
+            print_json({"file": log.path, "bytes": len(log), "blocks": blocks[0], "faults": faults})
+            continue
+        for fault in faults:
+            print(f"{path}: offset {fault['offset']}: {cell_text(fault['reason'], _WIDEST_FAULT)}")
+        if not faults:
+            print(f"{path}: sound, {blocks[0]} blocks, {len(log)} bytes")
+    return int(faulty)
+
+
+def _faults(log: LogFile, blocks: list[int]) -> Iterator[dict[str, Any]]:
+    end = 0
+    try:
+        for block in log.blocks():
+            blocks[0] += 1
+            end = block.end
+            fault = fault_of(log, block)
+            if fault is not None:
+                yield fault
+    except MorticeError as error:
+        yield {"block": error.block, "type": None, "offset": error.offset, "reason": error.message}
+        return
+    if end < len(log):
+        stray = f"the end of the file was expected, found {len(log) - end} stray bytes; Hudi passes over them"
+        yield {"block": None, "type": None, "offset": end, "reason": stray}
+
+
+def fault_of(log: LogFile, block: Block) -> dict[str, Any] | None:
+    """What is wrong with one block, its content decoded to see; None where nothing is."""
+    offset: int | None = block.offset
+    reason = block.damage or block.refusal
+    if block.damage is not None:
+        offset = block.damage_offset
+    elif reason is None:
+        try:
+            content(log, block)
+        except CorruptLogError as error:
+            reason, offset = error.message, error.offset
+    return None if reason is None else {"block": block.index, "type": block.type, "offset": offset, "reason": reason}
+
+
+def content(log: LogFile, block: Block) -> pa.RecordBatch | None:
+    """What a block holds; None for a command block, or a corrupt one."""
+    if block.type == "DELETE_BLOCK":
+        return log.deletes(block)
+    return log.records(block) if block.type.endswith("_DATA_BLOCK") else None

@@ -1,0 +1,104 @@
+//! Which record keys are wanted of a log (`KeySpec`: full keys, or prefixes), and what a filter says of keys.
+//!
+//! A scan that knows the keys reads less: HFile blocks are sought in, records of other blocks are passed over once their
+//! key is known. Rows of a key never depend on another key's, so nothing but the unwanted rows changes.
+
+use super::expr::{Filter, Literal, Operator};
+
+/// The record keys that are wanted, as UTF-8 bytes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum KeyFilter {
+    /// Every key.
+    #[default]
+    All,
+    /// These; sorted, each once.
+    Keys(Vec<Vec<u8>>),
+    /// Those that begin with any of these; sorted, none of them a prefix of another.
+    Prefixes(Vec<Vec<u8>>),
+}
+
+impl KeyFilter {
+    /// Exactly these keys.
+    pub fn keys(keys: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> Self {
+        let mut keys: Vec<Vec<u8>> = keys.into_iter().map(Into::into).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        Self::Keys(keys)
+    }
+
+    /// All keys that begin with one of these.
+    pub fn prefixes(prefixes: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> Self {
+        let mut prefixes: Vec<Vec<u8>> = prefixes.into_iter().map(Into::into).collect();
+        prefixes.sort_unstable();
+        // A prefix sorts right before the longer ones that it covers.
+        prefixes.dedup_by(|longer, shorter| longer.starts_with(shorter));
+        Self::Prefixes(prefixes)
+    }
+
+    /// The keys that rows of a filter can have, by what it says of the column `key`: exact values in every list, or all.
+    #[must_use]
+    pub fn of(filter: &Filter, key: &str) -> Self {
+        let mut keys = Vec::new();
+        for list in filter.lists() {
+            let exact =
+                |term: &&super::Term| term.column() == key && matches!(term.operator(), Operator::Eq | Operator::In);
+            let Some(term) = list.iter().find(exact) else { return Self::All };
+            for literal in term.literals() {
+                let Literal::Text(text) = literal else { return Self::All };
+                keys.push(text.as_str());
+            }
+        }
+        if filter.is_empty() { Self::All } else { Self::keys(keys) }
+    }
+
+    /// Whether the key is wanted.
+    #[inline]
+    #[must_use]
+    pub fn passes(&self, key: &[u8]) -> bool {
+        match self {
+            Self::All => true,
+            Self::Keys(keys) => keys.binary_search_by(|one| one.as_slice().cmp(key)).is_ok(),
+            Self::Prefixes(prefixes) => {
+                let after = prefixes.partition_point(|prefix| prefix.as_slice() <= key);
+                after.checked_sub(1).and_then(|at| prefixes.get(at)).is_some_and(|prefix| key.starts_with(prefix))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Term;
+
+    #[test]
+    fn keys_and_prefixes() {
+        let keys = KeyFilter::keys(["b", "a", "b", ""]);
+        assert_eq!(keys, KeyFilter::Keys(vec![b"".to_vec(), b"a".to_vec(), b"b".to_vec()]));
+        assert_eq!(["", "a", "aa", "b", "c"].map(|key| keys.passes(key.as_bytes())), [true, true, false, true, false]);
+        let prefixes = KeyFilter::prefixes(["ab", "b", "a/", "abc", "b"]);
+        let passing = ["a", "a/", "a/x", "aa", "ab", "abz", "ac", "b", "b\u{0}", "c", ""];
+        assert_eq!(
+            passing.map(|key| prefixes.passes(key.as_bytes())),
+            [false, true, true, false, true, true, false, true, true, false, false]
+        );
+        assert!(KeyFilter::prefixes([""]).passes(b"anything") && KeyFilter::All.passes(b""));
+        assert!(!KeyFilter::keys([""; 0]).passes(b"") && !KeyFilter::prefixes([""; 0]).passes(b""));
+    }
+
+    #[test]
+    fn what_a_filter_says_of_keys() {
+        let term = |column: &str, operator, texts: &[&str]| {
+            Term::new(column, operator, texts.iter().map(|text| Literal::Text((*text).into())).collect()).unwrap()
+        };
+        let one = || term("k", Operator::Eq, &["b"]);
+        let some = || term("k", Operator::In, &["a", "c"]);
+        let other = || term("x", Operator::Eq, &["b"]);
+        let of = |lists| KeyFilter::of(&Filter::any_of(lists), "k");
+        assert_eq!(of(vec![vec![other(), one()], vec![some()]]), KeyFilter::keys(["a", "b", "c"]));
+        assert_eq!(of(vec![vec![one()], vec![other()]]), KeyFilter::All);
+        assert_eq!(of(vec![vec![term("k", Operator::GtEq, &["b"])]]), KeyFilter::All);
+        assert_eq!(of(vec![vec![term("k", Operator::In, &[])]]), KeyFilter::keys([""; 0]));
+        assert_eq!(of(Vec::new()), KeyFilter::All);
+    }
+}

@@ -1,0 +1,123 @@
+//! The records of one data block, every column, in the file's own units, by the block's own schema.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, BooleanArray, RecordBatch};
+use arrow_schema::DataType;
+use arrow_select::filter::filter_record_batch;
+use bytes::Bytes;
+
+use super::block::{Block, BlockKind};
+use super::content::{avro_data, hfile_data, parquet_data};
+use super::layout::{BlockType, HeaderKey};
+use crate::avro::{self, Datum, Decoder, Program, Schema, Types, Want};
+use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
+use crate::names::meta_columns;
+use crate::storage::Source;
+
+/// The two numbers at the head of an Avro, CDC or delete content; none where there is no room for them.
+pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32, i32)>> {
+    if block.content.end - block.content.start < 8 {
+        return Ok(None);
+    }
+    avro_data::head(&file.read(block.content.start..block.content.start + 8)?).map(Some)
+}
+
+/// How many records a data block says it has; none of other blocks, and of numbers that can be no count.
+pub(super) fn count(file: &Arc<dyn Source>, block: &Block) -> Result<Option<u64>> {
+    Ok(match block.kind {
+        BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {
+            head(file, block)?.map_or(Some(0), |(_, count)| u64::try_from(count).ok())
+        }
+        BlockKind::Sound(BlockType::ParquetData) => Some(parquet_data::record_count(file, &block.content)?),
+        BlockKind::Sound(BlockType::HfileData) => Some(hfile_data::record_count(file, &block.content)?),
+        _ => None,
+    })
+}
+
+/// The records with wanted keys.
+pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
+    let BlockKind::Sound(
+        kind @ (BlockType::AvroData | BlockType::CdcData | BlockType::ParquetData | BlockType::HfileData),
+    ) = block.kind
+    else {
+        return Err(Error::invalid_argument(format!("a {} has no records", block.type_name())));
+    };
+    let Some(text) = block.header.get(HeaderKey::Schema) else {
+        return Err(Error::corrupt("a data block without SCHEMA in its header"));
+    };
+    let schema = Schema::parse(&text)?;
+    let key = key_field(&schema);
+    match kind {
+        BlockType::ParquetData => {
+            let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
+            let all = parquet_data::records(file, &block.content, &types)?;
+            only_wanted(all, key, wanted)
+        }
+        BlockType::HfileData => {
+            let content = hfile_data::as_avro(file, &block.content, &schema, key, wanted)?;
+            let unpacked = |error: Error| error.moved_to(0);
+            decode(&content, &schema, None, &KeyFilter::All).map_err(unpacked)
+        }
+        _ => decode(&file.read(block.content.clone())?, &schema, key, wanted),
+    }
+}
+
+/// The field that holds the record key: of a table's own log, the meta column; of the metadata table's, `key`.
+fn key_field(schema: &Schema) -> Option<&str> {
+    [meta_columns::RECORD_KEY, "key"].into_iter().find(|name| schema.field(name).is_some())
+}
+
+fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
+    let wants: Vec<Want> = schema.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
+    let mut decoder = Decoder::new(Arc::new(Program::compile(schema, schema, &wants, Types::File)?));
+    if !content.is_empty() {
+        let all = avro_data::records(content)?.datums;
+        let datums: Vec<Datum> = all.into_iter().map(|(at, len)| Datum { at, len }).collect();
+        decoder.decode(content, &with_wanted_keys(content, datums, schema, key, wanted)?)?;
+    }
+    decoder.finish()
+}
+
+/// The datums whose keys are wanted; of the others nothing but the key is looked at.
+fn with_wanted_keys(
+    content: &Bytes,
+    datums: Vec<Datum>,
+    schema: &Schema,
+    key: Option<&str>,
+    wanted: &KeyFilter,
+) -> Result<Vec<Datum>> {
+    if *wanted == KeyFilter::All {
+        return Ok(datums);
+    }
+    let Some(key) = key else { return Err(no_key()) };
+    let mut places =
+        Decoder::new(Arc::new(Program::compile(schema, schema, &[Want::Place(key.to_owned())], Types::File)?));
+    places.decode(content, &datums)?;
+    let places = places.finish()?;
+    let places = places.column(0).as_primitive::<UInt64Type>();
+    let is_wanted = |place: Option<u64>| {
+        place.and_then(|place| avro_data::place_of(content, place)).is_some_and(|key| wanted.passes(key))
+    };
+    Ok(datums.into_iter().zip(places.iter()).filter(|(_, place)| is_wanted(*place)).map(|(datum, _)| datum).collect())
+}
+
+fn only_wanted(all: RecordBatch, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
+    if *wanted == KeyFilter::All {
+        return Ok(all);
+    }
+    let Some(keys) = key.and_then(|key| all.column_by_name(key)).filter(|keys| *keys.data_type() == DataType::Utf8)
+    else {
+        return Err(no_key());
+    };
+    let passing = keys.as_string::<i32>().iter().map(|key| Some(key.is_some_and(|key| wanted.passes(key.as_bytes()))));
+    let passing: BooleanArray = passing.collect();
+    filter_record_batch(&all, &passing).map_err(|error| Error::corrupt("records of a block").caused_by(error))
+}
+
+fn no_key() -> Error {
+    Error::invalid_argument("records by key of a block that has no field _hoodie_record_key or key")
+}

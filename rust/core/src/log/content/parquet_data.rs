@@ -1,0 +1,58 @@
+//! Content of a parquet data block (`HoodieParquetDataBlock`): a complete parquet file; no bytes at all where the block has no
+//! records. It is read as a base file is.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+
+use crate::base_file::{self, BaseFile, Batches};
+use crate::error::{Error, Kind, Result};
+use crate::storage::{Section, Source};
+
+/// How many records a block has; of its content only the footer is read.
+pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
+    Ok(open(file, content)?.map_or(0, |file| file.row_count()))
+}
+
+/// The records in batches of at most `batch_rows`, with the columns and types of `wanted`.
+pub fn batches(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+    let Some(file) = open(file, content)? else { return Ok(Box::new(std::iter::empty())) };
+    let rows = file.row_count();
+    let batches = file.batches(wanted, batch_rows).map_err(of_log)?;
+    let mut read = 0_u64;
+    // The footer's count is checked against the rows that come: a block must not lose any in silence.
+    Ok(Box::new(batches.map(Some).chain(std::iter::once(None)).filter_map(move |batch| match batch {
+        Some(Ok(batch)) => {
+            read += batch.num_rows() as u64;
+            Some(Ok(batch))
+        }
+        Some(Err(error)) => {
+            read = rows;
+            Some(Err(of_log(error)))
+        }
+        None if read == rows => None,
+        None => Some(Err(Error::corrupt(format!("a parquet block of {rows} rows gave {read}")))),
+    })))
+}
+
+/// All records as one batch.
+pub fn records(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
+    let all = batches(file, content, wanted, 64 * 1024)?.collect::<Result<Vec<_>>>()?;
+    concat_batches(wanted, &all).map_err(|error| Error::corrupt("batches of a parquet block").caused_by(error))
+}
+
+fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<Option<Box<dyn BaseFile>>> {
+    if content.is_empty() {
+        return Ok(None);
+    }
+    let section = Arc::new(Section::new(Arc::clone(file), content.clone())?);
+    base_file::open_parquet(section).map(Some).map_err(of_log)
+}
+
+/// Damage here is damage of a log.
+fn of_log(error: Error) -> Error {
+    if error.kind() == Kind::InvalidTable { error.with_kind(Kind::CorruptLog) } else { error }
+}

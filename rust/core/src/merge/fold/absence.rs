@@ -1,0 +1,67 @@
+//! Which values give way to the other record's.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_buffer::BooleanBuffer;
+use arrow_schema::DataType;
+
+/// When the values of a column give way, as far as the values themselves tell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Absence {
+    /// Never.
+    Never,
+    /// Where there is none.
+    Null,
+    /// Where it is this number (of a field whose default it is).
+    Number(f64),
+    /// Where it is this truth value.
+    Truth(bool),
+    /// Where it is this text, or these bytes.
+    Text(String),
+}
+
+impl Absence {
+    /// The rows that give way; none where no row does.
+    pub(super) fn of(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
+        let is = |array: BooleanArray| match array.nulls() {
+            Some(there) => array.values() & there.inner(),
+            None => array.values().clone(),
+        };
+        match (self, column.data_type()) {
+            (Self::Never, _) => None,
+            (Self::Null, _) => column.logical_nulls().map(|there| !there.inner()),
+            (Self::Truth(value), DataType::Boolean) => {
+                Some(is(column.as_boolean().iter().map(|one| one.map(|one| one == *value)).collect()))
+            }
+            (Self::Number(value), kind) => numbers(column, kind, *value).map(is),
+            (Self::Text(text), DataType::Utf8) => {
+                Some(is(column.as_string::<i32>().iter().map(|one| one.map(|one| one == text)).collect()))
+            }
+            (Self::Text(text), DataType::Binary) => {
+                Some(is(column.as_binary::<i32>().iter().map(|one| one.map(|one| one == text.as_bytes())).collect()))
+            }
+            (Self::Truth(_) | Self::Text(_), _) => None,
+        }
+    }
+}
+
+/// Defaults stand in a schema's JSON, whose numbers a double holds as far as anyone writes them there.
+#[allow(clippy::cast_precision_loss, clippy::float_cmp)]
+fn numbers(column: &ArrayRef, kind: &DataType, value: f64) -> Option<BooleanArray> {
+    Some(match kind {
+        DataType::Int32 => {
+            column.as_primitive::<Int32Type>().iter().map(|one| one.map(|one| f64::from(one) == value)).collect()
+        }
+        DataType::Int64 => {
+            column.as_primitive::<Int64Type>().iter().map(|one| one.map(|one| one as f64 == value)).collect()
+        }
+        DataType::Float32 => {
+            column.as_primitive::<Float32Type>().iter().map(|one| one.map(|one| f64::from(one) == value)).collect()
+        }
+        DataType::Float64 => {
+            column.as_primitive::<Float64Type>().iter().map(|one| one.map(|one| one == value)).collect()
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,19 @@
+//! Folding: where a row is made of several records, all of a key's records are kept and merged one after the other, field by
+//! field.
+//!
+//! | file | job |
+//! |---|---|
+//! | `chains` | all records of each key, in log order |
+//! | `rules` | what two records become: one of them, a delete, or one laid over the other |
+//! | `absence` | which values give way to the other record's |
+//! | `folder` | the records of some keys made rows |
+
+mod absence;
+mod chains;
+mod folder;
+mod rules;
+
+pub use absence::Absence;
+pub use chains::Chains;
+pub use folder::{Folded, Folder};
+pub use rules::{FoldRules, Overlay};

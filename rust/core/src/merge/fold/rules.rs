@@ -1,0 +1,244 @@
+//! What an older and a newer record of one key become, where fields of both may meet in the result.
+//!
+//! | rules | from | newer wins | then |
+//! |---|---|---|---|
+//! | `Fill` | `hoodie.table.partial.update.mode` (1.1 and later) | by the table's mode | fields of the winner that hold a default, or the marker, take the loser's value |
+//! | `Partial` | log blocks that hold some columns only (`IS_PARTIAL`) | by the table's mode | the winner's columns over the loser's |
+//! | `Payload` | payload classes under 1.x (`combineAndGetUpdateValue` at each step) | see [`PayloadFold`] | as the class has it |
+//! | `Payload0x` | payload classes under 0.x (`preCombine` among log records, `combineAndGetUpdateValue` over the base row) | | |
+//!
+//! Deletes are never filled: a delete on either side leaves the winner alone.
+
+use std::cmp::Ordering;
+
+use super::super::ordering::OrderingValue;
+use super::super::rules::{Deleted, Side};
+
+/// How records of one key are folded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoldRules {
+    /// A partial update mode of the table.
+    Fill(Mode),
+    /// Blocks of partial records.
+    Partial(Mode),
+    /// A payload class, by the rules of 1.x.
+    Payload(PayloadFold),
+    /// A payload class, by the rules of 0.x.
+    Payload0x(PayloadFold),
+}
+
+/// A merge mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// COMMIT_TIME_ORDERING.
+    CommitTime,
+    /// EVENT_TIME_ORDERING; whether the ordering field is an int, whose 0 is the default.
+    EventTime {
+        /// The ordering column is a 32-bit int.
+        int_ordering: bool,
+    },
+}
+
+/// A payload class that mixes fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PayloadFold {
+    /// `OverwriteNonDefaultsWithLatestAvroPayload`: the newer record, its defaults filled from the older.
+    NonDefaults,
+    /// `PartialUpdateAvroPayload`: the record of the greater ordering, its nulls filled from the other; meta columns are
+    /// always the newer record's.
+    PartialUpdate,
+    /// `PostgresDebeziumAvroPayload`: the record of the greater ordering; of the newer one, marked columns are filled.
+    Postgres,
+}
+
+/// What a pair of records becomes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overlay {
+    /// The older record, as it is.
+    Older,
+    /// The newer one, as it is.
+    Newer,
+    /// The older one, fields that give way filled from the newer.
+    OlderOverNewer {
+        /// Whether meta columns are the newer record's nonetheless.
+        newer_meta: bool,
+    },
+    /// The newer one, fields that give way filled from the older.
+    NewerOverOlder,
+}
+
+/// Between which records a merge takes place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// A row of a log over what came before it in the logs.
+    Data,
+    /// A deleted key over what came before it in the logs.
+    Delete,
+    /// What the logs came to, over the base row.
+    Base,
+}
+
+impl FoldRules {
+    /// What `older` and `newer` become.
+    pub(super) fn merge(self, step: Step, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        match self {
+            Self::Fill(mode) | Self::Partial(mode) => mode.merge(step, older, newer),
+            Self::Payload(class) => class.merge_1_x(older, newer),
+            Self::Payload0x(class) => class.merge_0_x(step, older, newer),
+        }
+    }
+}
+
+impl Mode {
+    fn merge(self, step: Step, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        let newer_wins = match (self, step) {
+            (Self::CommitTime, _) => true,
+            (Self::EventTime { .. }, Step::Data) => {
+                self.unordered_delete(newer) || self.unordered_delete(older) || not_lower(newer, older)
+            }
+            (Self::EventTime { .. }, Step::Delete) => {
+                !self.unordered_delete(older) && (self.unordered_delete(newer) || not_lower(newer, older))
+            }
+            (Self::EventTime { .. }, Step::Base) => self.unordered_delete(newer) || not_lower(newer, older),
+        };
+        match (newer_wins, is_delete(older) || is_delete(newer)) {
+            (true, true) => Overlay::Newer,
+            (false, true) => Overlay::Older,
+            (true, false) => Overlay::NewerOverOlder,
+            (false, false) => Overlay::OlderOverNewer { newer_meta: false },
+        }
+    }
+
+    fn unordered_delete(self, side: Side<'_>) -> bool {
+        let int_ordering = self == Self::EventTime { int_ordering: true };
+        is_delete(side) && (side.ordering == OrderingValue::Default || int_ordering && is_zero(side))
+    }
+}
+
+impl PayloadFold {
+    /// At every step the newer record's `combineAndGetUpdateValue` (`CustomPayloadRecordMerger`).
+    fn merge_1_x(self, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        let unordered = |side: Side<'_>| is_delete(side) && side.ordering == OrderingValue::Default;
+        if unordered(older)
+            || unordered(newer)
+            || older.deleted == Deleted::ByBlock
+            || newer.deleted == Deleted::ByBlock
+        {
+            return Overlay::Newer;
+        }
+        self.combine(older, newer)
+    }
+
+    fn merge_0_x(self, step: Step, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        let unordered = newer.ordering == OrderingValue::Default;
+        match step {
+            Step::Base if newer.deleted == Deleted::ByBlock => Overlay::Newer,
+            Step::Base => self.combine(older, newer),
+            Step::Delete if unordered || not_lower(newer, older) => Overlay::Newer,
+            Step::Delete => Overlay::Older,
+            Step::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
+            Step::Data if self == Self::PartialUpdate => match not_lower(newer, older) {
+                true => Overlay::NewerOverOlder,
+                false => Overlay::OlderOverNewer { newer_meta: false },
+            },
+            Step::Data if not_lower(newer, older) => Overlay::Newer,
+            Step::Data => Overlay::Older,
+        }
+    }
+
+    /// `combineAndGetUpdateValue` of two rows.
+    fn combine(self, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        match self {
+            Self::NonDefaults if is_delete(newer) => Overlay::Newer,
+            Self::NonDefaults => Overlay::NewerOverOlder,
+            Self::PartialUpdate if not_lower(newer, older) && is_delete(newer) => Overlay::Newer,
+            Self::PartialUpdate if not_lower(newer, older) => Overlay::NewerOverOlder,
+            Self::PartialUpdate => Overlay::OlderOverNewer { newer_meta: true },
+            Self::Postgres if !not_lower(newer, older) => Overlay::Older,
+            Self::Postgres if is_delete(newer) => Overlay::Newer,
+            Self::Postgres => Overlay::NewerOverOlder,
+        }
+    }
+}
+
+fn is_delete(side: Side<'_>) -> bool {
+    side.deleted != Deleted::No
+}
+
+fn is_zero(side: Side<'_>) -> bool {
+    side.ordering == OrderingValue::Fixed(0)
+}
+
+fn not_lower(newer: Side<'_>, older: Side<'_>) -> bool {
+    newer.ordering.compare(&older.ordering) != Ordering::Less
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ordering: i64) -> Side<'static> {
+        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::No }
+    }
+
+    fn delete(ordering: i64) -> Side<'static> {
+        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByBlock }
+    }
+
+    const UNORDERED: Side<'static> = Side { ordering: OrderingValue::Default, deleted: Deleted::ByBlock };
+    const EVENT: FoldRules = FoldRules::Fill(Mode::EventTime { int_ordering: false });
+    const OLDER_ON_TOP: Overlay = Overlay::OlderOverNewer { newer_meta: false };
+
+    #[test]
+    fn the_winner_lies_over_the_loser() {
+        for (step, older, newer, expected) in [
+            (Step::Data, row(10), row(20), Overlay::NewerOverOlder),
+            (Step::Data, row(20), row(20), Overlay::NewerOverOlder),
+            (Step::Data, row(20), row(10), OLDER_ON_TOP),
+            (Step::Base, row(20), row(10), OLDER_ON_TOP),
+            (Step::Delete, row(20), delete(10), Overlay::Older),
+            (Step::Delete, row(20), delete(20), Overlay::Newer),
+            (Step::Data, delete(20), row(10), Overlay::Older),
+            (Step::Data, UNORDERED, row(10), Overlay::Newer),
+            (Step::Delete, UNORDERED, delete(99), Overlay::Older),
+            (Step::Base, row(20), UNORDERED, Overlay::Newer),
+        ] {
+            assert_eq!(EVENT.merge(step, older, newer), expected, "{step:?} {older:?} {newer:?}");
+        }
+        let commit = FoldRules::Partial(Mode::CommitTime);
+        assert_eq!(commit.merge(Step::Data, row(20), row(10)), Overlay::NewerOverOlder);
+        assert_eq!(commit.merge(Step::Delete, row(20), UNORDERED), Overlay::Newer);
+    }
+
+    #[test]
+    fn payloads_of_1_x() {
+        for (class, older, newer, expected) in [
+            (PayloadFold::NonDefaults, row(20), row(10), Overlay::NewerOverOlder),
+            (PayloadFold::PartialUpdate, row(20), row(10), Overlay::OlderOverNewer { newer_meta: true }),
+            (PayloadFold::PartialUpdate, row(10), row(10), Overlay::NewerOverOlder),
+            (PayloadFold::Postgres, row(20), row(10), Overlay::Older),
+            (PayloadFold::Postgres, row(10), row(20), Overlay::NewerOverOlder),
+            (PayloadFold::Postgres, row(20), delete(10), Overlay::Newer),
+            (PayloadFold::PartialUpdate, delete(20), row(10), Overlay::Newer),
+        ] {
+            assert_eq!(
+                FoldRules::Payload(class).merge(Step::Data, older, newer),
+                expected,
+                "{class:?} {older:?} {newer:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn payloads_of_0_x_combine_among_logs_by_ordering() {
+        let non_defaults = FoldRules::Payload0x(PayloadFold::NonDefaults);
+        assert_eq!(non_defaults.merge(Step::Data, row(20), row(15)), Overlay::Older);
+        assert_eq!(non_defaults.merge(Step::Data, row(15), row(20)), Overlay::Newer);
+        assert_eq!(non_defaults.merge(Step::Base, row(20), row(15)), Overlay::NewerOverOlder);
+        assert_eq!(non_defaults.merge(Step::Data, delete(20), row(15)), Overlay::Newer);
+        assert_eq!(non_defaults.merge(Step::Base, row(20), delete(15)), Overlay::Newer);
+        let partial = FoldRules::Payload0x(PayloadFold::PartialUpdate);
+        assert_eq!(partial.merge(Step::Data, row(20), row(10)), OLDER_ON_TOP);
+        assert_eq!(partial.merge(Step::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
+    }
+}

@@ -1,0 +1,50 @@
+//! One record of a batch of log records, as an index of keys takes it.
+
+use arrow_array::Array;
+
+use super::input::{LogBatch, LogKind, RowRef};
+use super::key_index::{KeyHash, KeyIndex, KeyPlace};
+use super::rules::{Deleted, Side};
+use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
+
+/// One record of a batch, its key found in the index.
+pub(super) struct Incoming<'a> {
+    pub(super) row: RowRef,
+    pub(super) place: KeyPlace,
+    pub(super) side: Side<'a>,
+    pub(super) hash: KeyHash,
+    /// The key's entry, if it has one already.
+    pub(super) found: Option<u32>,
+}
+
+impl LogBatch<'_> {
+    /// The record of a row; none where its key is not wanted.
+    #[inline]
+    pub(super) fn incoming(
+        &self,
+        source: u32,
+        row: usize,
+        index: &KeyIndex,
+        wanted: &KeyFilter,
+    ) -> Result<Option<Incoming<'_>>> {
+        let at = self.places.get(row).copied().unwrap_or_default();
+        if self.keys.is_null(row) {
+            let message = "a log record without a record key; merging is by key";
+            return Err(Error::invalid_table(message).at_offset(u64::from(at)));
+        }
+        let place = KeyPlace::of(self.keys.value(row));
+        let deleted = match (self.deleted.is_some_and(|deleted| deleted.value(row)), self.kind) {
+            (false, _) => Deleted::No,
+            (true, LogKind::Data) => Deleted::ByRow,
+            (true, LogKind::Delete) => Deleted::ByBlock,
+        };
+        let key = index.key(source, place)?;
+        if self.kind == LogKind::Data && !wanted.passes(key) {
+            return Ok(None);
+        }
+        let hash = index.hash(key);
+        let side = Side { ordering: self.ordering.value(row), deleted };
+        Ok(Some(Incoming { row: RowRef { source, at }, place, side, hash, found: index.find(hash, key) }))
+    }
+}

@@ -1,0 +1,53 @@
+//! Ordering values kept by ordinal, in the one form that the table's ordering column has.
+
+use super::ordering::OrderingValue;
+
+/// Ordering values by ordinal.
+#[derive(Default)]
+pub(super) enum Orderings {
+    #[default]
+    None,
+    Fixed(Vec<i64>),
+    Wide(Vec<i128>),
+    Bytes(Vec<Box<[u8]>>),
+}
+
+impl Orderings {
+    pub(super) fn get(&self, index: usize) -> OrderingValue<'_> {
+        match self {
+            Self::None => None,
+            Self::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
+            Self::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
+            Self::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
+        }
+        .unwrap_or(OrderingValue::Default)
+    }
+
+    /// Sets a value; the vector grows to it (those before the first real value are defaults, which only who keeps them can tell from 0).
+    pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) {
+        match (&mut *self, value) {
+            (_, OrderingValue::Default) => {}
+            (Self::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
+            (Self::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
+            (Self::Bytes(all), OrderingValue::Bytes(value)) => put(all, index, value.into()),
+            (_, OrderingValue::Fixed(value)) => *self = Self::Fixed(filled(index, value)),
+            (_, OrderingValue::Wide(value)) => *self = Self::Wide(filled(index, value)),
+            (_, OrderingValue::Bytes(value)) => *self = Self::Bytes(filled(index, value.into())),
+        }
+    }
+}
+
+fn put<T: Default + Clone>(all: &mut Vec<T>, index: usize, value: T) {
+    if all.len() <= index {
+        all.resize(index + 1, T::default());
+    }
+    if let Some(slot) = all.get_mut(index) {
+        *slot = value;
+    }
+}
+
+fn filled<T: Default + Clone>(index: usize, value: T) -> Vec<T> {
+    let mut all = Vec::new();
+    put(&mut all, index, value);
+    all
+}

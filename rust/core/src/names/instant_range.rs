@@ -1,0 +1,70 @@
+//! Ranges of instants (`InstantRange`). Instants compare as text, whatever their length.
+
+/// Which instants are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InstantRange {
+    /// `start < instant <= end`; a missing bound does not bind.
+    OpenClosed {
+        /// Not itself meant.
+        start: Option<String>,
+        /// Itself meant.
+        end: Option<String>,
+    },
+    /// `start <= instant <= end`; a missing bound does not bind.
+    ClosedClosed {
+        /// Itself meant.
+        start: Option<String>,
+        /// Itself meant.
+        end: Option<String>,
+    },
+    /// Exactly these.
+    ExactMatch(std::collections::BTreeSet<String>),
+    /// Those that any of several ranges means.
+    Composition(Vec<InstantRange>),
+}
+
+impl InstantRange {
+    /// Whether the range has the instant.
+    #[must_use]
+    pub fn contains(&self, instant: &str) -> bool {
+        let not_past = |end: &Option<String>| end.as_deref().is_none_or(|end| instant <= end);
+        match self {
+            Self::OpenClosed { start, end } => start.as_deref().is_none_or(|start| start < instant) && not_past(end),
+            Self::ClosedClosed { start, end } => start.as_deref().is_none_or(|start| start <= instant) && not_past(end),
+            Self::ExactMatch(instants) => instants.contains(instant),
+            Self::Composition(ranges) => ranges.iter().any(|range| range.contains(instant)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_hudis() {
+        let bounds = |start: &str, end: &str| (Some(start.to_owned()), Some(end.to_owned()));
+        let (start, end) = bounds("20210901", "20240101000000001");
+        let open = InstantRange::OpenClosed { start: start.clone(), end: end.clone() };
+        let closed = InstantRange::ClosedClosed { start, end };
+        for (instant, in_open, in_closed) in [
+            ("2021090", false, false),
+            ("20210901", false, true),
+            ("20210901000000", true, true),
+            ("20240101000000001", true, true),
+            ("20240101000000002", false, false),
+        ] {
+            assert_eq!((open.contains(instant), closed.contains(instant)), (in_open, in_closed), "{instant}");
+        }
+    }
+
+    #[test]
+    fn missing_bounds_do_not_bind_and_compositions_add_up() {
+        assert!(InstantRange::OpenClosed { start: None, end: None }.contains(""));
+        let exact = InstantRange::ExactMatch(["1".to_owned(), "3".to_owned()].into());
+        let later = InstantRange::ClosedClosed { start: Some("5".to_owned()), end: None };
+        let both = InstantRange::Composition(vec![exact.clone(), later]);
+        assert_eq!(["1", "2", "3", "5", "9"].map(|one| exact.contains(one)), [true, false, true, false, false]);
+        assert_eq!(["1", "2", "3", "5", "9"].map(|one| both.contains(one)), [true, false, true, true, true]);
+    }
+}

@@ -1,0 +1,28 @@
+//! The schema that the files of a table hold, for tables whose commits hold none (`TableSchemaResolver`).
+
+use std::sync::Arc;
+
+use crate::base_file;
+use crate::error::Result;
+use crate::file_group::FileSlice;
+use crate::log;
+use crate::storage::{Place, Prefix, Source};
+use crate::timeline::InstantFilter;
+
+/// The Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
+pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn Place) -> Result<Option<String>> {
+    let mut newest: Vec<&FileSlice> = slices.iter().collect();
+    newest.sort_by(|one, two| two.base_instant.cmp(&one.base_instant));
+    for base in newest.iter().filter_map(|slice| slice.base_file.as_ref()) {
+        if let Some(schema) = base_file::open(place.open(&base.path)?)?.avro_schema() {
+            return Ok(Some(schema));
+        }
+    }
+    for file in newest.iter().flat_map(|slice| slice.log_files.iter().rev()) {
+        let source: Arc<dyn Source> = Arc::new(Prefix::new(place.open(&file.path)?, file.len)?);
+        if let Some(schema) = log::newest_schema(source, |instant| instants.is_committed(instant))? {
+            return Ok(Some(schema));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,89 @@
+"""Records of log files by key, and table reads that name keys."""
+
+import resource
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import mortice
+from cases import DATA, LOG_FILES, answer, assert_same_answer
+from log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, frame
+
+NAME = "h11_event_time_deletes"
+
+
+def data_blocks():
+    for file in LOG_FILES:
+        log = mortice.LogFile(DATA / file)
+        for block in log.blocks():
+            if block.type.endswith("_DATA_BLOCK") and block.type != "CDC_DATA_BLOCK" and block.damage is None:
+                yield log, block
+
+
+def keys_of(table):
+    return table["_hoodie_record_key"].to_pylist()
+
+
+def test_records_by_key_and_by_prefix():
+    asked = set()
+    for log, block in data_blocks():
+        everything = pa.table(log.records(block))
+        if "_hoodie_record_key" not in everything.schema.names or not everything.num_rows:
+            continue
+        asked.add(block.type)
+        keys = keys_of(everything)
+        wanted = [*keys[::3], "no such key"]
+        chosen = pa.table(log.records(block, keys=wanted))
+        assert_same_answer(everything.filter(pc.is_in(everything["_hoodie_record_key"], pa.array(wanted))), chosen)
+        prefix = keys[0][:-1]
+        chosen = pa.table(log.records(block, prefixes=[prefix]))
+        assert_same_answer(everything.filter(pc.starts_with(everything["_hoodie_record_key"], prefix)), chosen)
+        assert pa.table(log.records(block, keys=[])).num_rows == 0
+    assert asked >= {"AVRO_DATA_BLOCK"}
+
+
+@pytest.mark.parametrize("wrong", [{"keys": "abc"}, {"keys": [1]}, {"keys": ["a"], "prefixes": ["b"]}], ids=str)
+def test_what_is_no_list_of_keys_is_refused(wrong):
+    log, block = next(data_blocks())
+    with pytest.raises(mortice.InvalidArgumentError):
+        log.records(block, **wrong)
+
+
+def test_a_table_read_that_names_keys(table_of):
+    rows = answer(NAME)
+    wanted = keys_of(rows)[::7]
+    filters = [("_hoodie_record_key", "in", [*wanted, "no such key"])]
+    chosen = mortice.Table(table_of(NAME)).snapshot(filters=filters).to_arrow()
+    assert_same_answer(rows.filter(pc.is_in(rows["_hoodie_record_key"], pa.array(wanted))), chosen)
+
+
+def test_block_by_block_is_the_same_where_instants_do_not_alternate(table_of):
+    by_block = mortice.Table(table_of(NAME), optimized_log_scan=False).snapshot().to_arrow()
+    assert_same_answer(answer(NAME), by_block)
+    with pytest.raises(mortice.InvalidArgumentError):
+        mortice.Table(table_of(NAME), optimized_log_scan="no")
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_framing_a_large_log_touches_little(tmp_path, mmap, reverse):
+    """Five blocks of nearly 2 GiB in a sparse file, which reading whole would fill the memory with."""
+    path = tmp_path / ".large_20240101000000000.log.1_0-0-0"
+    length = 2**31 - 200
+    before, after = frame(AVRO_DATA_BLOCK, {INSTANT_TIME: "20240101000000000"}, length)
+    with path.open("wb") as file:
+        for _ in range(5):
+            file.write(before)
+            file.seek(length, 1)
+            file.write(after)
+    if path.stat().st_blocks * 512 > 2**30:
+        pytest.skip("the file system has no sparse files")
+    held = peak_kib()
+    blocks = list(mortice.LogFile(path, {"mmap": mmap}).blocks(reverse=reverse))
+    assert [(block.type, block.content_length) for block in blocks] == [("AVRO_DATA_BLOCK", length)] * 5
+    assert peak_kib() - held < 200 * 1024
+
+
+def peak_kib():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
