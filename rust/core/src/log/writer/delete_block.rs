@@ -17,7 +17,7 @@ use arrow_schema::{DataType, SchemaRef};
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::{BlockHeader, write_len};
 use super::ordering_columns::OrderingColumn;
-use super::varint::{write_bytes, write_varint};
+use crate::avro::{write_bytes, write_long};
 use crate::error::{Error, Result};
 use crate::log::layout::BlockType;
 
@@ -87,7 +87,7 @@ pub fn delete_block(
 /// The count of an Avro array's one block; of an empty array it is its end already.
 fn array_head(count: usize) -> Vec<u8> {
     let mut head = Vec::new();
-    write_varint(&mut head, count as i64);
+    write_long(count as i64, &mut head);
     head
 }
 
@@ -130,7 +130,7 @@ impl Keys {
             [only] => only.write(row, out),
             several => {
                 out.extend(ARRAY);
-                write_varint(out, several.len() as i64);
+                write_long(several.len() as i64, out);
                 for one in several {
                     if one.is_null(row) { out.extend(INT_ZERO) } else { one.write(row, out) }
                 }
@@ -143,7 +143,7 @@ impl Keys {
 /// A text in a union with null.
 fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(1 << 1);
-    write_bytes(out, text.as_bytes());
+    write_bytes(text.as_bytes(), out);
 }
 
 fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {

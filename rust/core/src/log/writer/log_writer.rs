@@ -9,6 +9,7 @@
 //! A file comes into being with its first block, so that a writer that fails before leaves nothing. Each append is one
 //! write. What was written survives a crash of the machine once [`LogWriter::finish`] has returned.
 
+use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 
 use super::block_bytes::BlockBytes;
@@ -103,14 +104,14 @@ impl LogWriter {
     /// # Errors
     /// `Io` where the storage failed: none of the blocks counts as written, and later ones go to the next version.
     /// `InvalidArgument` on a writer that is finished.
-    pub fn append(&mut self, blocks: &[BlockBytes]) -> Result<Vec<WrittenBlock>> {
+    pub fn append<B: Borrow<BlockBytes>>(&mut self, blocks: &[B]) -> Result<Vec<WrittenBlock>> {
         if self.finished {
             return Err(Error::invalid_argument("the log writer is closed"));
         }
         let bytes = match blocks {
             [] => return Ok(Vec::new()),
-            [only] => std::borrow::Cow::Borrowed(only.bytes()),
-            several => several.iter().map(BlockBytes::bytes).collect::<Vec<_>>().concat().into(),
+            [only] => Cow::Borrowed(only.borrow().bytes()),
+            several => several.iter().map(|block| block.borrow().bytes()).collect::<Vec<_>>().concat().into(),
         };
         let mut sink = match self.sink.take() {
             Some(sink) => sink,
@@ -120,7 +121,7 @@ impl LogWriter {
         // The sink stays away after an error: nobody knows what stands at its end.
         sink.write(&bytes)?;
         let written = blocks.iter().map(|block| {
-            let len = block.bytes().len() as u64;
+            let len = block.borrow().bytes().len() as u64;
             let at = offset;
             offset += len;
             WrittenBlock { path: sink.path().to_owned(), offset: at, len }
@@ -308,7 +309,7 @@ mod tests {
     fn a_file_comes_with_its_first_block() {
         let folder = Folder::new();
         let mut writer = folder.writer(|_| {});
-        assert!(writer.append(&[]).unwrap().is_empty());
+        assert!(writer.append::<BlockBytes>(&[]).unwrap().is_empty());
         assert_eq!(folder.names(), [""; 0]);
         let first = writer.append(&[block("1")]).unwrap();
         let more = writer.append(&[block("2"), block("3")]).unwrap();

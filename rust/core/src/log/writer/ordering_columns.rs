@@ -26,7 +26,7 @@ use arrow_buffer::i256;
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, TimeUnit};
 
-use super::varint::{shortest, write_bytes, write_varint};
+use crate::avro::{shortest, write_bytes, write_long};
 use crate::error::{Error, Result};
 use crate::log::content::delete::DECIMAL_SCALE;
 
@@ -110,8 +110,8 @@ impl OrderingColumn {
     pub(super) fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(array) => out.extend([tag(1), u8::from(array.value(row))]),
-            Self::Int(array) => tagged_varint(out, 2, array.value(row).into()),
-            Self::Long(array) => tagged_varint(out, 3, array.value(row)),
+            Self::Int(array) => tagged_long(out, 2, array.value(row).into()),
+            Self::Long(array) => tagged_long(out, 3, array.value(row)),
             Self::Float(array) => {
                 out.push(tag(4));
                 out.extend(array.value(row).to_le_bytes());
@@ -122,18 +122,18 @@ impl OrderingColumn {
             }
             Self::Bytes(array) => {
                 out.push(tag(6));
-                write_bytes(out, array.value(row));
+                write_bytes(array.value(row), out);
             }
             Self::Text(array) => {
                 out.push(tag(7));
-                write_bytes(out, array.value(row).as_bytes());
+                write_bytes(array.value(row).as_bytes(), out);
             }
-            Self::Date(array) => tagged_varint(out, 8, array.value(row).into()),
+            Self::Date(array) => tagged_long(out, 8, array.value(row).into()),
             Self::Decimal(values) => {
                 out.push(tag(9));
-                write_bytes(out, shortest(&values.get(row).copied().flatten().unwrap_or_default().to_be_bytes()));
+                write_bytes(shortest(&values.get(row).copied().flatten().unwrap_or_default().to_be_bytes()), out);
             }
-            Self::Timestamp(array) => tagged_varint(out, 11, array.value(row)),
+            Self::Timestamp(array) => tagged_long(out, 11, array.value(row)),
         }
     }
 }
@@ -146,9 +146,9 @@ const fn tag(index: u8) -> u8 {
     index << 1
 }
 
-fn tagged_varint(out: &mut Vec<u8>, index: u8, value: i64) {
+fn tagged_long(out: &mut Vec<u8>, index: u8, value: i64) {
     out.push(tag(index));
-    write_varint(out, value);
+    write_long(value, out);
 }
 
 fn cast(column: &ArrayRef, to: &DataType) -> Result<ArrayRef, Unfit> {
