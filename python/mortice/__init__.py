@@ -24,6 +24,7 @@ from mortice.errors import (
 )
 from mortice.file_slice import DataFile, FileSlice
 from mortice.log_file import LogFile
+from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
 from mortice.scan import Scan
 from mortice.split import Split
 from mortice.table import Table
@@ -39,7 +40,9 @@ __all__ = [
     "Instant",
     "InvalidArgumentError",
     "InvalidTableError",
+    "LogBlock",
     "LogFile",
+    "LogWriter",
     "MemoryLimitError",
     "MorticeError",
     "Scan",
@@ -49,6 +52,7 @@ __all__ = [
     "TableNotFoundError",
     "Timeline",
     "UnsupportedError",
+    "WrittenBlock",
     "__version__",
 ]
 

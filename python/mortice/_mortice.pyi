@@ -11,7 +11,9 @@ __all__ = [
     "ArrowSchema",
     "Block",
     "Blocks",
+    "LogBlock",
     "LogFile",
+    "LogWriter",
     "Scan",
     "Split",
     "Stream",
@@ -162,3 +164,65 @@ class LogFile:
     def blocks(self, reverse: bool = False) -> Blocks: ...
     def records(self, block: Block, keys: Sequence[str] | None, prefixes: Sequence[str] | None) -> ArrowBatch: ...
     def deletes(self, block: Block) -> ArrowBatch: ...
+
+@final
+class LogBlock:
+    """A log block, complete and in memory."""
+
+    @staticmethod
+    def records(
+        data: object,
+        *,
+        instant: str,
+        schema: str | None,
+        table_name: str | None,
+        format: str,
+        compression: str,
+        max_block_bytes: int,
+        header: Mapping[str, str],
+    ) -> list[LogBlock]:
+        """`data`: anything with `__arrow_c_stream__` or `__arrow_c_array__`. At least one block, though it be empty."""
+    @staticmethod
+    def deletes(
+        data: object,
+        *,
+        instant: str,
+        record_key: str,
+        partition_column: str,
+        partition_path: str | None,
+        ordering: Sequence[str],
+        schema: str | None,
+        header: Mapping[str, str],
+    ) -> LogBlock:
+        """`partition_path`, where given, is that of all keys; `partition_column` is then not looked for."""
+    @staticmethod
+    def rollback(target_instant: str, instant: str) -> LogBlock: ...
+    @property
+    def type(self) -> str:
+        """Hudi's name of the type: AVRO_DATA_BLOCK, PARQUET_DATA_BLOCK, DELETE_BLOCK or COMMAND_BLOCK."""
+    @property
+    def record_count(self) -> int | None:
+        """Records or deleted keys; None of a command."""
+    def __len__(self) -> int:
+        """Bytes in the file."""
+    def __bytes__(self) -> bytes: ...
+
+@final
+class LogWriter:
+    def __new__(
+        cls,
+        folder: str,
+        storage_options: Mapping[str, str],
+        *,
+        file_id: str,
+        instant: str,
+        version: int | None,
+        write_token: str | None,
+        max_file_bytes: int,
+        append: bool,
+    ) -> LogWriter: ...
+    def append(self, blocks: Sequence[LogBlock]) -> list[tuple[str, int, int]]:
+        """Path, offset and length of each block."""
+    @property
+    def paths(self) -> list[str]: ...
+    def finish(self) -> None: ...

@@ -108,3 +108,28 @@ def checked_columns(columns: Sequence[str] | None) -> list[str] | None:
     if twice:
         raise InvalidArgumentError(f"columns names {', '.join(map(repr, twice))} more than once")
     return names
+
+
+def checked_name(argument: str, value: object) -> str:
+    """Text, valid and not empty."""
+    if not isinstance(value, str) or not value:
+        raise InvalidArgumentError(f"{argument} is a text that is not empty, not {value!r}")
+    return checked_text(argument, value)
+
+
+def checked_optional_name(argument: str, value: object) -> str | None:
+    return None if value is None else checked_name(argument, value)
+
+
+def checked_texts(argument: str, values: Mapping[str, str] | None) -> dict[str, str]:
+    """A mapping of texts to texts; nothing for None."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise InvalidArgumentError(f"{argument} is a mapping of names to texts, not {type(values).__name__}")
+    for name, value in values.items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise InvalidArgumentError(f"{argument} is a mapping of names to texts; {name!r}: {value!r} is none of them")
+        checked_text(argument, name)
+        checked_text(argument, value)
+    return dict(values)

@@ -4,8 +4,10 @@
 
 mod arguments;
 mod arrow;
+mod arrow_in;
 mod errors;
 mod log_file;
+mod log_writer;
 mod scan;
 mod split;
 mod stream;
@@ -25,6 +27,8 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::LogFile>()?;
     module.add_class::<log_file::Block>()?;
     module.add_class::<log_file::Blocks>()?;
+    module.add_class::<log_writer::LogWriter>()?;
+    module.add_class::<log_writer::LogBlock>()?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::binary::{write_bytes, write_long};
 use super::types::{Decimal, Record, Type};
 use crate::error::{Error, Result};
 
@@ -24,28 +25,28 @@ fn encode(default: &Value, ty: &Type, out: &mut Vec<u8>) -> Option<()> {
     match ty {
         Type::Null => default.as_null()?,
         Type::Boolean => out.push(u8::from(default.as_bool()?)),
-        Type::Int | Type::Date | Type::TimeMillis => long(i64::from(i32::try_from(default.as_i64()?).ok()?), out),
+        Type::Int | Type::Date | Type::TimeMillis => write_long(i64::from(i32::try_from(default.as_i64()?).ok()?), out),
         Type::Long
         | Type::TimeMicros
         | Type::TimestampMillis
         | Type::TimestampMicros
         | Type::LocalTimestampMillis
-        | Type::LocalTimestampMicros => long(default.as_i64()?, out),
+        | Type::LocalTimestampMicros => write_long(default.as_i64()?, out),
         Type::Float => out.extend_from_slice(&(default.as_f64()? as f32).to_le_bytes()),
         Type::Double => out.extend_from_slice(&default.as_f64()?.to_le_bytes()),
-        Type::String | Type::Uuid => sized(default.as_str()?.as_bytes(), out)?,
-        Type::Bytes | Type::Decimal(Decimal { fixed: None, .. }) => sized(&characters(default)?, out)?,
+        Type::String | Type::Uuid => write_bytes(default.as_str()?.as_bytes(), out),
+        Type::Bytes | Type::Decimal(Decimal { fixed: None, .. }) => write_bytes(&characters(default)?, out),
         Type::Fixed(fixed) | Type::Decimal(Decimal { fixed: Some(fixed), .. }) => {
             out.extend_from_slice(&characters(default).filter(|bytes| bytes.len() == fixed.size)?);
         }
         Type::Enum(symbols) => {
             let symbol = default.as_str()?;
             let index = symbols.symbols.iter().position(|one| one == symbol)?;
-            long(i64::try_from(index).ok()?, out);
+            write_long(i64::try_from(index).ok()?, out);
         }
         Type::Array(items) => block(default.as_array()?, out, |item, out| encode(item, items, out))?,
         Type::Map(values) => block(default.as_object()?, out, |(key, value), out| {
-            sized(key.as_bytes(), out)?;
+            write_bytes(key.as_bytes(), out);
             encode(value, values, out)
         })?,
         Type::Record(record) => fields(default, record, out)?,
@@ -65,7 +66,7 @@ fn fields(default: &Value, record: &Record, out: &mut Vec<u8>) -> Option<()> {
 fn union(default: &Value, branches: &[Type], out: &mut Vec<u8>) -> Option<()> {
     let start = out.len();
     for (index, branch) in branches.iter().enumerate() {
-        long(i64::try_from(index).ok()?, out);
+        write_long(i64::try_from(index).ok()?, out);
         if encode(default, branch, out).is_some() {
             return Some(());
         }
@@ -81,30 +82,15 @@ fn block<I: IntoIterator<IntoIter: ExactSizeIterator>>(
 ) -> Option<()> {
     let items = items.into_iter();
     if items.len() > 0 {
-        long(i64::try_from(items.len()).ok()?, out);
+        write_long(i64::try_from(items.len()).ok()?, out);
         for item in items {
             write(item, out)?;
         }
     }
-    long(0, out);
+    write_long(0, out);
     Some(())
 }
 
 fn characters(default: &Value) -> Option<Vec<u8>> {
     default.as_str()?.chars().map(|character| u8::try_from(character).ok()).collect()
-}
-
-fn sized(bytes: &[u8], out: &mut Vec<u8>) -> Option<()> {
-    long(i64::try_from(bytes.len()).ok()?, out);
-    out.extend_from_slice(bytes);
-    Some(())
-}
-
-fn long(value: i64, out: &mut Vec<u8>) {
-    let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
-    while rest >= 0x80 {
-        out.push((rest & 0x7f) as u8 | 0x80);
-        rest >>= 7;
-    }
-    out.push(rest as u8);
 }

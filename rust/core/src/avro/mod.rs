@@ -1,4 +1,4 @@
-//! Avro to Arrow: a writer's schema is compiled once, then records are decoded straight into columns.
+//! Avro to Arrow: a writer's schema is compiled once, then records are decoded straight into columns. And back.
 //!
 //! ```text
 //! Schema (writer) ─┐
@@ -8,15 +8,18 @@
 //! - [`Schema`] is the parsed tree, [`arrow_schema`] what it is in Arrow;
 //! - [`Program`] resolves writer against reader by Hudi's rules, and knows what to read and what to step over;
 //! - [`Decoder`] reads 64 records in lockstep, a field of each before the next field of any;
+//! - [`Encoder`] writes rows of Arrow batches as records, [`hudi_schema`] is the schema that Hudi would give their columns;
 //! - [`Container`] reads Avro's object container files, which hold commit metadata and plans.
 
 mod array_text;
 mod arrow_types;
+mod binary;
 mod columns;
 mod container;
 mod convert;
 mod decoder;
 mod defaults;
+mod encode;
 mod java_text;
 mod json;
 mod lane;
@@ -30,8 +33,10 @@ mod types;
 
 pub use array_text::{float_to_double, java_text_of};
 pub use arrow_types::{Types, arrow_schema};
+pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;
 pub use decoder::{Datum, Decoder};
+pub use encode::{Encoder, hudi_schema};
 pub use program::{Program, Want};
 pub use schema::Schema;
 pub use types::{Decimal, Enum, Field, Fixed, Record, Type};

@@ -107,9 +107,42 @@ impl HeaderKey {
         "BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS",
     ];
 
+    const BY_ORDINAL: [Self; 9] = [
+        Self::InstantTime,
+        Self::TargetInstantTime,
+        Self::Schema,
+        Self::CommandBlockType,
+        Self::CompactedBlockTimes,
+        Self::RecordPositions,
+        Self::BlockIdentifier,
+        Self::IsPartial,
+        Self::BaseFileInstantTimeOfRecordPositions,
+    ];
+
+    /// The key of Hudi's name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let index = Self::NAMES.iter().position(|known| *known == name)?;
+        Self::BY_ORDINAL.get(index).copied()
+    }
+
     /// Hudi's name of the key with that ordinal; `None` for one that no release has.
     #[must_use]
     pub fn name_of(ordinal: i32) -> Option<&'static str> {
         usize::try_from(ordinal).ok().and_then(|index| Self::NAMES.get(index).copied())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_one_name_and_one_ordinal() {
+        for (ordinal, name) in (0..).zip(HeaderKey::NAMES) {
+            assert_eq!(HeaderKey::named(name).unwrap() as i32, ordinal);
+            assert_eq!(HeaderKey::name_of(ordinal), Some(name));
+        }
+        assert_eq!(HeaderKey::named("instant_time"), None);
     }
 }

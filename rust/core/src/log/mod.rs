@@ -15,8 +15,10 @@
 //! | `block_records` | the records of one block, as they are |
 //! | `newest` | the last schema and instant, from the end |
 //! | `log_file` | one log file, looked at by itself |
+//! | `writer` | blocks and files, written |
 
 pub mod content;
+pub mod writer;
 
 mod backward;
 mod block;

@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+use crate::error::{Error, Result};
+
 /// What a log file's name says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogFileName {
@@ -56,6 +58,40 @@ impl LogFileName {
             version: version.parse().ok()?,
             write_token: write_token.map(str::to_owned),
             cdc,
+        })
+    }
+
+    /// The name of a data log file to be written. Stricter than [`Self::parse`]: what is written here, every release from
+    /// 0.9 on finds again.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the part, for a file id that is empty or holds `_`, `.` or `/`; an instant that is not of
+    /// digits; a version below 1 or beyond Java's int; a write token that is not three numbers joined by `-`.
+    pub fn compose(file_id: &str, instant: &str, version: i64, write_token: &str) -> Result<Self> {
+        if file_id.is_empty() || file_id.contains(['_', '.', '/', '\0']) {
+            let message = format!(
+                "file id {file_id:?}: it may not be empty, nor hold '_', '.' or '/' (Hudi 1.1 and later would not find the file)"
+            );
+            return Err(Error::invalid_argument(message));
+        }
+        if !is_number(instant) {
+            return Err(Error::invalid_argument(format!("instant {instant:?}: it is written in digits")));
+        }
+        if version < 1 || i32::try_from(version).is_err() {
+            return Err(Error::invalid_argument(format!("log version {version}: versions go from 1 to {}", i32::MAX)));
+        }
+        if !is_token(write_token) {
+            let message = format!("write token {write_token:?}: it is task-stage-attempt, in numbers, such as 1-0-1");
+            return Err(Error::invalid_argument(message));
+        }
+        Ok(Self {
+            name: format!(".{file_id}_{instant}.log.{version}_{write_token}"),
+            file_id: file_id.to_owned(),
+            instant: instant.to_owned(),
+            extension: "log".to_owned(),
+            version,
+            write_token: Some(write_token.to_owned()),
+            cdc: false,
         })
     }
 
@@ -111,6 +147,33 @@ mod tests {
             ".f_1.log.99999999999999999999",
         ] {
             assert_eq!(LogFileName::parse(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_composed_is_parsed_again() {
+        let name = LogFileName::compose("afb7-0", "20261121022548701", 12, "0-45-49").unwrap();
+        assert_eq!(name.name, ".afb7-0_20261121022548701.log.12_0-45-49");
+        assert_eq!(parse(&name.name), name);
+    }
+
+    #[test]
+    fn names_that_some_release_would_not_find_are_refused() {
+        for (file_id, instant, version, token, word) in [
+            ("", "1", 1, "1-0-1", "file id"),
+            ("a_b", "1", 1, "1-0-1", "file id"),
+            ("a.b", "1", 1, "1-0-1", "file id"),
+            ("../a", "1", 1, "1-0-1", "file id"),
+            ("f", "", 1, "1-0-1", "instant"),
+            ("f", "1.2", 1, "1-0-1", "instant"),
+            ("f", "1", 0, "1-0-1", "version"),
+            ("f", "1", 1 << 31, "1-0-1", "version"),
+            ("f", "1", 1, "1-0", "write token"),
+            ("f", "1", 1, "1-0-x", "write token"),
+        ] {
+            let error = LogFileName::compose(file_id, instant, version, token).unwrap_err();
+            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert!(error.to_string().contains(word), "{error}");
         }
     }
 

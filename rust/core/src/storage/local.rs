@@ -63,6 +63,11 @@ impl LocalPlace {
         Self { root: path.to_owned(), folder: PathBuf::from(path), mapped }
     }
 
+    /// Where a path of this place lies.
+    pub(super) fn local_path(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
     /// Opens one file by its path: mapped where that works, else read by windows.
     pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn Source>> {
         let name = path.to_string_lossy();

@@ -8,11 +8,15 @@
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `section` | a stretch of a file, as a file of its own |
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
+//! | `create` | the writing side: files made exclusively, appended to, made durable |
+//! | `local_create` | the same on the local file system |
 //! | `local` | the local file system; windowed reads where mapping fails |
 //! | `open` | the choice of a place for a URI |
 
+mod create;
 mod listing;
 mod local;
+mod local_create;
 mod mmap;
 mod open;
 mod place;
@@ -20,10 +24,12 @@ mod prefix;
 mod section;
 mod source;
 
+pub use create::{Appendable, Sink, WritablePlace};
 pub use listing::{Entry, FileStatus};
 pub use local::{LocalFile, LocalPlace};
+pub use local_create::LocalSink;
 pub use mmap::MappedFile;
-pub use open::{StorageOptions, is_mapped, open};
+pub use open::{StorageOptions, is_mapped, open, open_writable};
 pub use place::Place;
 pub use prefix::Prefix;
 pub use section::Section;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{LocalPlace, Place};
+use super::{LocalPlace, Place, WritablePlace};
 use crate::error::{Error, Result};
 
 /// Options of the storage, by name. `mmap` = `false` reads local files by windows.
@@ -11,6 +11,12 @@ pub type StorageOptions = BTreeMap<String, String>;
 
 /// The place at `uri`: a plain path or `file:` URI. Schemes of object stores are refused by name.
 pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
+    Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+}
+
+/// The place at `uri`, to be written to; the same URIs as [`open`] takes.
+pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritablePlace>> {
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
 }
@@ -41,7 +47,7 @@ fn local_path(uri: &str) -> Result<String> {
         }
         (true, "file") => Ok(trimmed(rest)),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
-            "this release reads local paths only, not {scheme}://; mount the store or copy the table"
+            "this release reads and writes local paths only, not {scheme}://; mount the store or copy the table"
         ))
         .in_file(uri)),
         _ => Ok(trimmed(uri)),

@@ -1,0 +1,101 @@
+//! Arrow data that Python hands in, through the Arrow PyCapsule interface: whatever has `__arrow_c_stream__` (tables,
+//! readers, data frames) or `__arrow_c_array__` (record batches, arrays of structs).
+
+#![allow(unsafe_code)]
+
+use std::ffi::CStr;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
+use arrow_array::{Array, RecordBatch, RecordBatchIterator, RecordBatchOptions, RecordBatchReader, StructArray};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use mortice::Error;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::errors::raised;
+
+/// Record batches from Python, read as they are asked for.
+pub(crate) struct Batches {
+    schema: SchemaRef,
+    batches: Box<dyn RecordBatchReader + Send>,
+}
+
+impl Batches {
+    pub(crate) fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// The batches of some Arrow data. `InvalidArgument` for what is none.
+    pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let batches: Box<dyn RecordBatchReader + Send> = if data.hasattr("__arrow_c_stream__")? {
+            Box::new(stream(&data.call_method0("__arrow_c_stream__")?)?)
+        } else if data.hasattr("__arrow_c_array__")? {
+            let (schema, array): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+                data.call_method0("__arrow_c_array__")?.extract()?;
+            let batch = batch(&schema, &array)?;
+            let schema = batch.schema();
+            Box::new(RecordBatchIterator::new([Ok(batch)], schema))
+        } else {
+            let name = data.get_type().name()?;
+            let message = format!(
+                "{name} is no Arrow data: give a table, record batches or a data frame (anything with __arrow_c_stream__ or __arrow_c_array__)"
+            );
+            return Err(raised(data.py(), &Error::invalid_argument(message)));
+        };
+        Ok(Self { schema: batches.schema(), batches })
+    }
+}
+
+impl Iterator for Batches {
+    type Item = mortice::Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let failed = |error| Error::invalid_argument("the Arrow data cannot be read").caused_by(error);
+        self.batches.next().map(|batch| batch.map_err(failed))
+    }
+}
+
+fn stream(capsule: &Bound<'_, PyAny>) -> PyResult<RecordBatchStreamReader> {
+    let stream = pointer::<FFI_ArrowArrayStream>(capsule, c"arrow_array_stream")?;
+    // SAFETY: a capsule of that name holds an initialised `ArrowArrayStream` for as long as it lives, by the rules of the
+    // interface; the stream is moved out of it, which leaves the capsule an empty one to release.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream) };
+    RecordBatchStreamReader::try_new(stream).map_err(|error| no_batches(capsule.py(), error))
+}
+
+fn batch(schema: &Bound<'_, PyAny>, array: &Bound<'_, PyAny>) -> PyResult<RecordBatch> {
+    let py = array.py();
+    let schema = pointer::<FFI_ArrowSchema>(schema, c"arrow_schema")?;
+    let array = pointer::<FFI_ArrowArray>(array, c"arrow_array")?;
+    // SAFETY: capsules of those names hold an initialised `ArrowSchema` and `ArrowArray` for as long as they live, by the
+    // rules of the interface; both are moved out. The two came from one call, so that the schema is the array's.
+    let (schema, data) = unsafe {
+        let schema = FFI_ArrowSchema::from_raw(schema);
+        let data = from_ffi(FFI_ArrowArray::from_raw(array), &schema);
+        (schema, data)
+    };
+    let schema = Schema::try_from(&schema).map_err(|error| no_batches(py, error))?;
+    let data = data.map_err(|error| no_batches(py, error))?;
+    if !matches!(data.data_type(), DataType::Struct(_)) {
+        return Err(no_batches(py, ArrowError::SchemaError(format!("an array of type {}", data.data_type()))));
+    }
+    let rows = StructArray::from(data);
+    if rows.nulls().is_some_and(|nulls| nulls.null_count() > 0) {
+        return Err(no_batches(py, ArrowError::SchemaError("rows that are null".into())));
+    }
+    RecordBatch::try_new_with_options(
+        schema.into(),
+        rows.columns().to_vec(),
+        &RecordBatchOptions::new().with_row_count(Some(rows.len())),
+    )
+    .map_err(|error| no_batches(py, error))
+}
+
+fn pointer<T>(capsule: &Bound<'_, PyAny>, name: &CStr) -> PyResult<*mut T> {
+    Ok(capsule.cast::<PyCapsule>()?.pointer_checked(Some(name))?.as_ptr().cast())
+}
+
+fn no_batches(py: Python<'_>, error: ArrowError) -> PyErr {
+    raised(py, &Error::invalid_argument("the Arrow data are no record batches").caused_by(error))
+}

@@ -1,0 +1,83 @@
+//! Writers of text and bytes, and of what is told by them: enums and fixed.
+
+use std::collections::HashMap;
+
+use arrow_array::{
+    FixedSizeBinaryArray, GenericBinaryArray, GenericStringArray, LargeBinaryArray, LargeStringArray, OffsetSizeTrait,
+};
+
+use super::column_writer::{ColumnWriter, Refused, Written};
+use crate::avro::binary::{write_bytes, write_long};
+
+/// `string`.
+pub(super) struct Texts<O: OffsetSizeTrait>(pub(super) GenericStringArray<O>);
+
+impl<O: OffsetSizeTrait> ColumnWriter for Texts<O> {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+        write_bytes(self.0.value(row).as_bytes(), out);
+        Ok(())
+    }
+}
+
+/// `bytes`.
+pub(super) struct Binaries<O: OffsetSizeTrait>(pub(super) GenericBinaryArray<O>);
+
+impl<O: OffsetSizeTrait> ColumnWriter for Binaries<O> {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+        write_bytes(self.0.value(row), out);
+        Ok(())
+    }
+}
+
+/// `fixed`, of the size that the type has.
+pub(super) struct Fixeds(pub(super) FixedSizeBinaryArray);
+
+impl ColumnWriter for Fixeds {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+        out.extend_from_slice(self.0.value(row));
+        Ok(())
+    }
+}
+
+/// `fixed` from bytes of any length.
+pub(super) struct FixedBinaries {
+    pub(super) values: LargeBinaryArray,
+    pub(super) size: usize,
+    pub(super) path: String,
+}
+
+impl ColumnWriter for FixedBinaries {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+        let value = self.values.value(row);
+        if value.len() != self.size {
+            return Err(Refused::new(&self.path, format!("{} bytes for a fixed of {}", value.len(), self.size)));
+        }
+        out.extend_from_slice(value);
+        Ok(())
+    }
+}
+
+/// `enum`, by the names of its symbols.
+pub(super) struct Symbols {
+    values: LargeStringArray,
+    indices: HashMap<String, i64>,
+    path: String,
+}
+
+impl Symbols {
+    pub(super) fn new(values: LargeStringArray, symbols: &[String], path: &str) -> Self {
+        let indices = symbols.iter().cloned().zip(0..).collect();
+        Self { values, indices, path: path.to_owned() }
+    }
+}
+
+impl ColumnWriter for Symbols {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+        let value = self.values.value(row);
+        let Some(index) = self.indices.get(value) else {
+            return Err(Refused::new(&self.path, format!("{value:?} is none of the enum's symbols")));
+        };
+        write_long(*index, out);
+        Ok(())
+    }
+}

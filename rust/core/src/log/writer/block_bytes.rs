@@ -1,0 +1,129 @@
+//! The frame around a content, the inverse of [`crate::log::Forward`]; the layout stands in `log::layout`.
+//!
+//! A block is composed whole, lengths and all, before any of it reaches a file. Hudi writes the magic before it
+//! serialises the content, so that a failure there leaves a bare magic behind; here it leaves nothing.
+
+use super::block_header::BlockHeader;
+use crate::error::{Error, Result};
+use crate::log::layout::{BEFORE_SIZE, BlockType, LOG_FORMAT_VERSION, MAGIC};
+
+/// Java counts a block's bytes in an int; the largest number itself is taken for an overflow.
+const LIMIT: usize = i32::MAX as usize;
+
+/// Bytes of the footer map (a count of 0) and the trailing length.
+const BEHIND_CONTENT: usize = 4 + 8;
+
+/// A block, complete and ready to be appended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockBytes {
+    kind: BlockType,
+    records: Option<u64>,
+    bytes: Vec<u8>,
+}
+
+impl BlockBytes {
+    /// What it is.
+    #[must_use]
+    pub fn kind(&self) -> BlockType {
+        self.kind
+    }
+
+    /// Records or deleted keys in it; none for a command.
+    #[must_use]
+    pub fn records(&self) -> Option<u64> {
+        self.records
+    }
+
+    /// From the magic to the trailing length.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// A block while its content is written.
+pub(super) struct BlockBuilder {
+    kind: BlockType,
+    bytes: Vec<u8>,
+    content_at: usize,
+}
+
+impl BlockBuilder {
+    /// The frame up to the content.
+    pub(super) fn new(kind: BlockType, header: &BlockHeader) -> Result<Self> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(0_i64.to_be_bytes());
+        bytes.extend(LOG_FORMAT_VERSION.to_be_bytes());
+        bytes.extend((kind as i32).to_be_bytes());
+        header.write(&mut bytes)?;
+        bytes.extend(0_i64.to_be_bytes());
+        Ok(Self { kind, content_at: bytes.len(), bytes })
+    }
+
+    /// Where the content goes: to be appended to, never cut.
+    pub(super) fn content(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Bytes of content so far.
+    pub(super) fn content_len(&self) -> usize {
+        self.bytes.len().saturating_sub(self.content_at)
+    }
+
+    /// Puts four bytes over those at `at` in the content: a count that is known at the end.
+    pub(super) fn put_i32(&mut self, at: usize, value: i32) {
+        self.put(self.content_at.saturating_add(at), &value.to_be_bytes());
+    }
+
+    /// Closes the frame: footer, trailing length, and the two lengths that stand in front.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a block of 2 GiB or more.
+    pub(super) fn finish(mut self, records: Option<u64>) -> Result<BlockBytes> {
+        let content = self.content_len() as u64;
+        let whole = self.bytes.len().saturating_add(BEHIND_CONTENT);
+        if whole >= LIMIT {
+            let message = format!(
+                "a {} of {whole} bytes; Hudi reads blocks of less than {LIMIT}: write fewer records to a block",
+                self.kind.name()
+            );
+            return Err(Error::invalid_argument(message));
+        }
+        let size = whole as u64 - BEFORE_SIZE;
+        self.put(MAGIC.len(), &size.to_be_bytes());
+        self.put(self.content_at - 8, &content.to_be_bytes());
+        self.bytes.extend(0_i32.to_be_bytes());
+        self.bytes.extend((size + MAGIC.len() as u64).to_be_bytes());
+        Ok(BlockBytes { kind: self.kind, records, bytes: self.bytes })
+    }
+
+    fn put(&mut self, at: usize, value: &[u8]) {
+        if let Some(place) = self.bytes.get_mut(at..at.saturating_add(value.len())) {
+            place.copy_from_slice(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smallest_block_has_46_bytes_and_its_header() {
+        let block = BlockBuilder::new(BlockType::Delete, &BlockHeader::new("1").unwrap()).unwrap();
+        let block = block.finish(Some(0)).unwrap();
+        assert_eq!(block.bytes().len(), 46 + 8 + 1);
+        assert_eq!(block.bytes()[6..14], 41_i64.to_be_bytes());
+        assert_eq!(block.bytes()[47..], 47_i64.to_be_bytes());
+    }
+
+    #[test]
+    fn two_gibibytes_are_too_many() {
+        let mut block = BlockBuilder::new(BlockType::AvroData, &BlockHeader::new("1").unwrap()).unwrap();
+        // Zeroed pages are not touched: the memory is promised, not used.
+        block.bytes = vec![0; LIMIT - BEHIND_CONTENT];
+        let error = block.finish(Some(1)).unwrap_err();
+        assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+        assert!(error.to_string().contains("AVRO_DATA_BLOCK of 2147483647 bytes"), "{error}");
+    }
+}

@@ -1,0 +1,190 @@
+//! The header map of a block to be written: the inverse of [`crate::log::Header`].
+//!
+//! Count, then (ordinal, length, UTF-8 text) each, by rising ordinals; Hudi's own order is that of a hash map. The
+//! footer is a map of no entries in every release.
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, Result};
+use crate::log::layout::HeaderKey;
+
+/// Keys that a caller may add; the others say what the block is and follow from what it is made of.
+const EXTRAS: [HeaderKey; 5] = [
+    HeaderKey::CompactedBlockTimes,
+    HeaderKey::RecordPositions,
+    HeaderKey::BlockIdentifier,
+    HeaderKey::IsPartial,
+    HeaderKey::BaseFileInstantTimeOfRecordPositions,
+];
+
+/// What the header of a block says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockHeader {
+    entries: BTreeMap<i32, String>,
+}
+
+impl BlockHeader {
+    /// The header of a block that `instant` writes (its requested time).
+    ///
+    /// # Errors
+    /// `InvalidArgument` where the instant is not of digits.
+    pub fn new(instant: &str) -> Result<Self> {
+        let header = Self { entries: BTreeMap::new() };
+        Ok(header.with(HeaderKey::InstantTime, checked_instant(instant)?))
+    }
+
+    /// Adds entries by Hudi's names of the keys: `COMPACTED_BLOCK_TIMES`, `RECORD_POSITIONS`, `BLOCK_IDENTIFIER`,
+    /// `IS_PARTIAL`, `BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS`. The i-th position belongs to the i-th record, so records
+    /// are handed over in the order of their positions.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other names, and for values that readers would fail on or pass over.
+    pub fn with_extras(mut self, extras: &BTreeMap<String, String>) -> Result<Self> {
+        for (name, value) in extras {
+            let Some(key) = HeaderKey::named(name) else {
+                let message = format!("header key {name:?} is none of Hudi's; known here: {}", names_of_extras());
+                return Err(Error::invalid_argument(message));
+            };
+            if !EXTRAS.contains(&key) {
+                let message =
+                    format!("header key {name} follows from the block; to be given are: {}", names_of_extras());
+                return Err(Error::invalid_argument(message));
+            }
+            check_value(key, name, value)?;
+            self = self.with(key, value);
+        }
+        let has = |key: HeaderKey| self.entries.contains_key(&(key as i32));
+        if has(HeaderKey::RecordPositions) && !has(HeaderKey::BaseFileInstantTimeOfRecordPositions) {
+            return Err(Error::invalid_argument(
+                "header key RECORD_POSITIONS goes with BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS: readers pass over positions in a base file that is not named",
+            ));
+        }
+        Ok(self)
+    }
+
+    /// Adds the records' Avro schema as JSON.
+    #[must_use]
+    pub fn with_schema(self, schema: &str) -> Self {
+        self.with(HeaderKey::Schema, schema)
+    }
+
+    pub(super) fn with(mut self, key: HeaderKey, value: &str) -> Self {
+        self.entries.insert(key as i32, value.to_owned());
+        self
+    }
+
+    /// Whether the block's records are told by their positions in a base file.
+    pub(super) fn has_positions(&self) -> bool {
+        self.entries.contains_key(&(HeaderKey::RecordPositions as i32))
+    }
+
+    /// Appends the map's bytes.
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+        write_len(out, self.entries.len(), "header entries")?;
+        for (ordinal, value) in &self.entries {
+            out.extend(ordinal.to_be_bytes());
+            write_len(out, value.len(), "bytes of a header value")?;
+            out.extend(value.as_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// An instant, which is written in digits.
+pub(super) fn checked_instant(instant: &str) -> Result<&str> {
+    if instant.is_empty() || !instant.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Error::invalid_argument(format!("instant {instant:?}: it is written in digits")));
+    }
+    Ok(instant)
+}
+
+/// A length as the container has it: four bytes, big-endian, signed.
+pub(super) fn write_len(out: &mut Vec<u8>, len: usize, what: &str) -> Result<()> {
+    let len = i32::try_from(len)
+        .map_err(|_| Error::invalid_argument(format!("{len} {what}; a log block holds less than 2 GiB of them")))?;
+    out.extend(len.to_be_bytes());
+    Ok(())
+}
+
+fn check_value(key: HeaderKey, name: &str, value: &str) -> Result<()> {
+    let (sound, expected) = match key {
+        HeaderKey::IsPartial => (matches!(value, "true" | "false"), "true or false"),
+        HeaderKey::CompactedBlockTimes => {
+            (value.split(',').all(|instant| checked_instant(instant).is_ok()), "instants joined by commas")
+        }
+        HeaderKey::BaseFileInstantTimeOfRecordPositions => (checked_instant(value).is_ok(), "an instant"),
+        HeaderKey::RecordPositions => (is_base64(value), "a roaring bitmap in base64"),
+        _ => (is_identifier(value), "attempt and sequence numbers, such as 0,1"),
+    };
+    if sound { Ok(()) } else { Err(Error::invalid_argument(format!("header key {name} is {expected}, not {value:?}"))) }
+}
+
+fn is_base64(text: &str) -> bool {
+    let body = text.trim_end_matches('=');
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    !body.is_empty() && text.len().is_multiple_of(4) && text.len() - body.len() <= 2 && body.bytes().all(letter)
+}
+
+fn is_identifier(text: &str) -> bool {
+    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once(',').is_some_and(|(attempt, sequence)| number(attempt) && number(sequence))
+}
+
+fn names_of_extras() -> String {
+    EXTRAS.iter().filter_map(|key| HeaderKey::name_of(*key as i32)).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::log::Header;
+
+    fn extras(entries: &[(&str, &str)]) -> Result<BlockHeader> {
+        let entries = entries.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        BlockHeader::new("001").unwrap().with_extras(&entries)
+    }
+
+    #[test]
+    fn the_reader_reads_what_is_written() {
+        let header = extras(&[
+            ("IS_PARTIAL", "true"),
+            ("COMPACTED_BLOCK_TIMES", "001,002"),
+            ("RECORD_POSITIONS", "AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA="),
+            ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "000"),
+            ("BLOCK_IDENTIFIER", "0,1"),
+        ])
+        .unwrap()
+        .with_schema("\"ü\"");
+        let mut bytes = Vec::new();
+        header.write(&mut bytes).unwrap();
+        let bytes = Bytes::from(bytes);
+        let (read, len) = Header::read(&bytes).unwrap();
+        assert_eq!(len, bytes.len());
+        let ordinals: Vec<_> = read.named().map(|(name, _)| HeaderKey::named(&name).unwrap() as i32).collect();
+        assert_eq!(ordinals, [0, 2, 4, 5, 6, 7, 8]);
+        assert_eq!(read.get(HeaderKey::Schema).unwrap(), "\"ü\"");
+        assert_eq!(read.get(HeaderKey::CompactedBlockTimes).unwrap(), "001,002");
+    }
+
+    #[test]
+    fn keys_and_values_that_readers_would_stumble_over_are_refused() {
+        for (entries, word) in [
+            (&[("SCHEMA", "{}")][..], "SCHEMA follows"),
+            (&[("INSTANT_TIME", "1")], "INSTANT_TIME follows"),
+            (&[("is_partial", "true")], "none of Hudi's"),
+            (&[("IS_PARTIAL", "yes")], "true or false"),
+            (&[("COMPACTED_BLOCK_TIMES", "1,,2")], "joined by commas"),
+            (&[("RECORD_POSITIONS", "AQ==")], "goes with"),
+            (&[("RECORD_POSITIONS", "A"), ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "1")], "base64"),
+            (&[("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "")], "an instant"),
+            (&[("BLOCK_IDENTIFIER", "1")], "such as 0,1"),
+        ] {
+            let error = extras(entries).unwrap_err();
+            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert!(error.to_string().contains(word), "{error}");
+        }
+        assert!(BlockHeader::new("").is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! A command block (`HoodieCommandBlock`): no content, all is in the header. The one command is the rollback of an
+//! instant, which tables up to version 7 have; from 8 on a rollback deletes the log files.
+
+use super::block_bytes::{BlockBuilder, BlockBytes};
+use super::block_header::{BlockHeader, checked_instant};
+use crate::error::Result;
+use crate::log::layout::{BlockType, HeaderKey};
+
+/// The ordinal of `ROLLBACK_BLOCK`, as text.
+const ROLLBACK: &str = "0";
+
+/// A block by which `instant`, the rollback, undoes the blocks of `target_instant` that stand before it in the slice.
+///
+/// # Errors
+/// `InvalidArgument` where one of the instants is not of digits.
+pub fn rollback_block(instant: &str, target_instant: &str) -> Result<BlockBytes> {
+    let header = BlockHeader::new(instant)?
+        .with(HeaderKey::TargetInstantTime, checked_instant(target_instant)?)
+        .with(HeaderKey::CommandBlockType, ROLLBACK);
+    BlockBuilder::new(BlockType::Command, &header)?.finish(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Hudi 0.9.0 writes it.
+    #[test]
+    fn a_rollback_is_byte_for_byte_hudis() {
+        let mut expected = b"#HUDI#\0\0\0\0\0\0\0\x55\0\0\0\x01\0\0\0\0\0\0\0\x03".to_vec();
+        expected.extend(b"\0\0\0\0\0\0\0\x0e20210901000002");
+        expected.extend(b"\0\0\0\x01\0\0\0\x0e20210901000001");
+        expected.extend(b"\0\0\0\x03\0\0\0\x010");
+        expected.extend(b"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x5b");
+        let block = rollback_block("20210901000002", "20210901000001").unwrap();
+        assert_eq!(block.bytes().len(), 99);
+        assert_eq!(block.bytes(), expected);
+        assert_eq!((block.kind(), block.records()), (BlockType::Command, None));
+    }
+
+    #[test]
+    fn instants_are_of_digits() {
+        for (instant, target) in [("", "1"), ("1", ""), ("1", "a"), ("1.0", "1")] {
+            assert_eq!(rollback_block(instant, target).unwrap_err().kind(), crate::Kind::InvalidArgument);
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! Log files of one file slice, written by one task (`HoodieLogFormatWriter`).
+//!
+//! | rule | from |
+//! |---|---|
+//! | a file is created exclusively; where its name is taken, the next version is tried | Hudi 1.x |
+//! | with `append`, the slice's latest file is written on where the store can and its end is sound; else the next version | Hudi 0.x, tables up to version 6 |
+//! | once a file has grown beyond the limit, the next version follows | all |
+//!
+//! A file comes into being with its first block, so that a writer that fails before leaves nothing. Each append is one
+//! write. What was written survives a crash of the machine once [`LogWriter::finish`] has returned.
+
+use std::borrow::{Borrow, Cow};
+use std::sync::Arc;
+
+use super::block_bytes::BlockBytes;
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::log::layout::MAGIC;
+use crate::names::LogFileName;
+use crate::storage::{Appendable, Entry, Sink, Source, WritablePlace};
+
+/// Hudi's own limit of a log file's size (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
+const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
+/// The token of a writer that knows of no task (`HoodieLogFormat.UNKNOWN_WRITE_TOKEN`).
+const UNKNOWN_WRITE_TOKEN: &str = "1-0-1";
+
+/// Which files are written, and when the next one is begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogWriterOptions {
+    /// The file group.
+    pub file_id: String,
+    /// The instant in the names: the slice's base instant up to table version 7, the writing delta commit from 8 on.
+    pub instant: String,
+    /// The first version to try. None: the one after the latest that the folder has of this file group and instant; with
+    /// `append` that latest one itself.
+    pub version: Option<i64>,
+    /// `task-stage-attempt`. None: that of the file that is written on, else `1-0-1`.
+    pub write_token: Option<String>,
+    /// A file that has more bytes than this is not written on.
+    pub max_file_bytes: u64,
+    /// Whether an existing file may be written on. Only tables up to version 6 expect several instants in a file.
+    pub append: bool,
+}
+
+impl LogWriterOptions {
+    /// New files of a slice, with Hudi's defaults for the rest.
+    #[must_use]
+    pub fn new(file_id: &str, instant: &str) -> Self {
+        Self {
+            file_id: file_id.to_owned(),
+            instant: instant.to_owned(),
+            version: None,
+            write_token: None,
+            max_file_bytes: DEFAULT_MAX_FILE_BYTES,
+            append: false,
+        }
+    }
+}
+
+/// Where a block was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenBlock {
+    /// The file's full path or URI.
+    pub path: String,
+    /// Where its magic stands.
+    pub offset: u64,
+    /// Bytes from the magic to the next block.
+    pub len: u64,
+}
+
+/// A writer of log blocks.
+pub struct LogWriter {
+    place: Arc<dyn WritablePlace>,
+    options: LogWriterOptions,
+    next: Next,
+    sink: Option<Box<dyn Sink>>,
+    paths: Vec<String>,
+    finished: bool,
+}
+
+/// What to try when a file is needed.
+struct Next {
+    version: i64,
+    write_token: String,
+    append: bool,
+}
+
+impl LogWriter {
+    /// A writer to the top folder of `place`: the slice's partition. No file is made yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for parts that no log file name can have; `NotFound` where the folder is missing.
+    pub fn new(place: Arc<dyn WritablePlace>, options: LogWriterOptions) -> Result<Self> {
+        if options.max_file_bytes == 0 {
+            return Err(Error::invalid_argument("a limit of 0 bytes a log file"));
+        }
+        let next = next_of(place.as_ref(), &options)?;
+        LogFileName::compose(&options.file_id, &options.instant, next.version, &next.write_token)?;
+        Ok(Self { place, options, next, sink: None, paths: Vec::new(), finished: false })
+    }
+
+    /// Appends blocks one after the other, in one write to one file, and tells where they stand.
+    ///
+    /// # Errors
+    /// `Io` where the storage failed: none of the blocks counts as written, and later ones go to the next version.
+    /// `InvalidArgument` on a writer that is finished.
+    pub fn append<B: Borrow<BlockBytes>>(&mut self, blocks: &[B]) -> Result<Vec<WrittenBlock>> {
+        if self.finished {
+            return Err(Error::invalid_argument("the log writer is closed"));
+        }
+        let bytes = match blocks {
+            [] => return Ok(Vec::new()),
+            [only] => Cow::Borrowed(only.borrow().bytes()),
+            several => several.iter().map(|block| block.borrow().bytes()).collect::<Vec<_>>().concat().into(),
+        };
+        let mut sink = match self.sink.take() {
+            Some(sink) => sink,
+            None => self.open()?,
+        };
+        let mut offset = sink.position();
+        // The sink stays away after an error: nobody knows what stands at its end.
+        sink.write(&bytes)?;
+        let written = blocks.iter().map(|block| {
+            let len = block.borrow().bytes().len() as u64;
+            let at = offset;
+            offset += len;
+            WrittenBlock { path: sink.path().to_owned(), offset: at, len }
+        });
+        let written = written.collect();
+        if sink.position() > self.options.max_file_bytes {
+            sink.sync()?;
+        } else {
+            self.sink = Some(sink);
+        }
+        Ok(written)
+    }
+
+    /// The files written to so far, in their order.
+    #[must_use]
+    pub fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// The instant in the names.
+    #[must_use]
+    pub fn instant(&self) -> &str {
+        &self.options.instant
+    }
+
+    /// Closes the writer once all that was written survives a crash. A second call does nothing.
+    ///
+    /// # Errors
+    /// `Io` where the storage failed.
+    pub fn finish(&mut self) -> Result<()> {
+        self.finished = true;
+        self.sink.take().map_or(Ok(()), |mut sink| sink.sync())
+    }
+
+    /// The file for the next block: one to write on, or the first version that is free.
+    fn open(&mut self) -> Result<Box<dyn Sink>> {
+        loop {
+            let Next { version, write_token, append } = &self.next;
+            let name = LogFileName::compose(&self.options.file_id, &self.options.instant, *version, write_token)?.name;
+            let opened = if *append { self.open_to_append(&name)? } else { None };
+            let opened = match opened {
+                Some(sink) => Some(sink),
+                None => self.place.create_new(&name)?,
+            };
+            self.next.version += 1;
+            self.next.append = false;
+            if let Some(sink) = opened {
+                self.paths.push(sink.path().to_owned());
+                return Ok(sink);
+            }
+        }
+    }
+
+    /// The existing file, if it can be written on.
+    fn open_to_append(&self, name: &str) -> Result<Option<Box<dyn Sink>>> {
+        let Appendable::Opened(sink) = self.place.append_to(name)? else { return Ok(None) };
+        if sink.position() > self.options.max_file_bytes || !ends_soundly(self.place.open(name)?.as_ref())? {
+            return Ok(None);
+        }
+        Ok(Some(sink))
+    }
+}
+
+/// The first file to try, by what the folder has of the slice.
+fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next> {
+    let Some(entries) = place.list("")? else {
+        return Err(Error::not_found("the folder to write to does not exist").in_file(place.root()));
+    };
+    let of_slice = |entry: &Entry| match entry {
+        Entry::File(file) => LogFileName::parse(&file.name).filter(|name| {
+            name.file_id == options.file_id
+                && name.instant == options.instant
+                && name.extension == "log"
+                && !name.cdc
+                && options.version.is_none_or(|version| name.version == version)
+        }),
+        Entry::Folder(_) => None,
+    };
+    let latest = entries.iter().filter_map(of_slice).max_by(LogFileName::slice_order);
+    // A file of another token is another task's.
+    let ours = |token: &String| options.write_token.as_ref().is_none_or(|own| own == token);
+    let (version, token) = match latest {
+        Some(latest) => match latest.write_token.filter(|token| options.append && ours(token)) {
+            Some(token) => (latest.version, Some(token)),
+            None => (latest.version.saturating_add(1), None),
+        },
+        None => (1, None),
+    };
+    let append = token.is_some();
+    let write_token = options.write_token.clone().or(token).unwrap_or_else(|| UNKNOWN_WRITE_TOKEN.to_owned());
+    Ok(Next { version: options.version.unwrap_or(version), write_token, append })
+}
+
+/// Whether a file ends with a whole block, so that another may follow. Behind anything else (what a writer that died has
+/// left), a magic could be read as part of it, or up to five stray bytes would turn the block before them into a corrupt one.
+fn ends_soundly(source: &dyn Source) -> Result<bool> {
+    let len = source.len();
+    if len == 0 {
+        return Ok(true);
+    }
+    let Some(trailing_at) = len.checked_sub(8) else { return Ok(false) };
+    let trailing = Cursor::new(&source.read(trailing_at..len)?).i64_be()?;
+    let Some(start) = u64::try_from(trailing).ok().and_then(|trailing| trailing_at.checked_sub(trailing)) else {
+        return Ok(false);
+    };
+    let head = source.read(start..len.min(start.saturating_add(14)))?;
+    let mut head = Cursor::new(&head);
+    let magic = head.take(MAGIC.len()).unwrap_or_default();
+    Ok(magic == MAGIC && head.i64_be().is_ok_and(|size| size.checked_add(6) == Some(trailing)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::super::rollback_block;
+    use super::*;
+    use crate::Kind;
+    use crate::log::{BlockKind, BlockType, LogFile};
+    use crate::storage::{LocalPlace, Place};
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new() -> Self {
+            static COUNT: AtomicU32 = AtomicU32::new(0);
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!("mortice log writer {count} {}", std::process::id()));
+            let _ = std::fs::remove_dir_all(&path);
+            std::fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn place(&self) -> Arc<LocalPlace> {
+            Arc::new(LocalPlace::new(&self.0.to_string_lossy(), true))
+        }
+
+        fn writer(&self, change: impl FnOnce(&mut LogWriterOptions)) -> LogWriter {
+            let mut options = LogWriterOptions::new("f-0", "001");
+            change(&mut options);
+            LogWriter::new(self.place(), options).unwrap()
+        }
+
+        fn names(&self) -> Vec<String> {
+            let mut names: Vec<String> = std::fs::read_dir(&self.0)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
+            names.sort();
+            names
+        }
+
+        /// Instants of a file's blocks, `?` for a corrupt one; the same backwards.
+        fn instants(&self, name: &str) -> String {
+            let file = LogFile::open(&self.0.join(name).to_string_lossy(), true).unwrap();
+            let read = |reverse| {
+                file.blocks(reverse).map(|block| {
+                    let block = block.unwrap();
+                    match block.kind {
+                        BlockKind::Sound(BlockType::Command) => block.header.instant_time().unwrap().into_owned(),
+                        _ => "?".to_owned(),
+                    }
+                })
+            };
+            let forward: Vec<String> = read(false).collect();
+            let mut backward: Vec<String> = read(true).collect();
+            backward.reverse();
+            assert_eq!(backward, forward);
+            forward.join(" ")
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn block(instant: &str) -> BlockBytes {
+        rollback_block(instant, "000").unwrap()
+    }
+
+    #[test]
+    fn a_file_comes_with_its_first_block() {
+        let folder = Folder::new();
+        let mut writer = folder.writer(|_| {});
+        assert!(writer.append::<BlockBytes>(&[]).unwrap().is_empty());
+        assert_eq!(folder.names(), [""; 0]);
+        let first = writer.append(&[block("1")]).unwrap();
+        let more = writer.append(&[block("2"), block("3")]).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(folder.names(), [".f-0_001.log.1_1-0-1"]);
+        assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1 2 3");
+        let len = block("1").bytes().len() as u64;
+        assert_eq!((first[0].offset, more[0].offset, more[1].offset, more[1].len), (0, len, 2 * len, len));
+        assert_eq!(writer.paths(), [first[0].path.clone()]);
+        writer.finish().unwrap();
+        assert_eq!(writer.append(&[block("4")]).unwrap_err().kind(), Kind::InvalidArgument);
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_left_alone() {
+        let folder = Folder::new();
+        let mut one = folder.writer(|options| options.version = Some(1));
+        let mut other = folder.writer(|options| options.version = Some(1));
+        one.append(&[block("1")]).unwrap();
+        other.append(&[block("2")]).unwrap();
+        one.append(&[block("3")]).unwrap();
+        assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1 3");
+        assert_eq!(folder.instants(".f-0_001.log.2_1-0-1"), "2");
+        // The next writer begins behind the latest, whatever that one's token.
+        let mut third = folder.writer(|options| options.write_token = Some("7-8-9".into()));
+        third.append(&[block("4")]).unwrap();
+        assert_eq!(folder.instants(".f-0_001.log.3_7-8-9"), "4");
+    }
+
+    #[test]
+    fn a_file_beyond_its_limit_is_followed_by_the_next() {
+        let folder = Folder::new();
+        let len = block("1").bytes().len() as u64;
+        let mut writer = folder.writer(|options| options.max_file_bytes = 2 * len);
+        for instant in ["1", "2", "3", "4"] {
+            writer.append(&[block(instant)]).unwrap();
+        }
+        writer.finish().unwrap();
+        assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1 2 3");
+        assert_eq!(folder.instants(".f-0_001.log.2_1-0-1"), "4");
+        assert_eq!(writer.paths().len(), 2);
+    }
+
+    #[test]
+    fn appending_goes_on_with_the_latest_file() {
+        let folder = Folder::new();
+        let append = |options: &mut LogWriterOptions| options.append = true;
+        folder.writer(|options| options.write_token = Some("0-1-2".into())).append(&[block("1")]).unwrap();
+        folder.writer(append).append(&[block("2")]).unwrap();
+        assert_eq!(folder.names(), [".f-0_001.log.1_0-1-2"]);
+        assert_eq!(folder.instants(".f-0_001.log.1_0-1-2"), "1 2");
+        // Another task's file, and one beyond the limit, are not written on.
+        let mut other = folder.writer(|options| {
+            append(options);
+            options.write_token = Some("5-5-5".into());
+        });
+        other.append(&[block("3")]).unwrap();
+        let mut full = folder.writer(|options| {
+            append(options);
+            options.max_file_bytes = 10;
+        });
+        full.append(&[block("4")]).unwrap();
+        assert_eq!(folder.names()[1..], [".f-0_001.log.2_5-5-5", ".f-0_001.log.3_5-5-5"]);
+        // A writer that does not ask for it never appends.
+        folder.writer(|_| {}).append(&[block("5")]).unwrap();
+        assert_eq!(folder.instants(".f-0_001.log.4_1-0-1"), "5");
+    }
+
+    /// Behind a tail of a few bytes, another block would make the block before it corrupt.
+    #[test]
+    fn a_torn_end_is_not_written_on() {
+        let whole = block("1").bytes().to_vec();
+        for tail in [&b"#HU"[..], b"#HUDI#", &whole[..50], &[0; 20]] {
+            let folder = Folder::new();
+            let name = ".f-0_001.log.1_1-0-1";
+            std::fs::write(folder.0.join(name), [&whole[..], tail].concat()).unwrap();
+            folder.writer(|options| options.append = true).append(&[block("2")]).unwrap();
+            assert_eq!(std::fs::read(folder.0.join(name)).unwrap().len(), whole.len() + tail.len());
+            assert_eq!(folder.instants(".f-0_001.log.2_1-0-1"), "2");
+        }
+        let folder = Folder::new();
+        std::fs::write(folder.0.join(".f-0_001.log.1_1-0-1"), b"").unwrap();
+        folder.writer(|options| options.append = true).append(&[block("2")]).unwrap();
+        assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "2");
+    }
+
+    #[test]
+    fn other_slices_and_change_logs_do_not_count() {
+        let folder = Folder::new();
+        for name in
+            [".f-0_002.log.7_1-0-1", ".f-1_001.log.7_1-0-1", ".f-0_001.log.7_1-0-1.cdc", ".f-0_001.archive.7_1-0-1"]
+        {
+            std::fs::write(folder.0.join(name), b"").unwrap();
+        }
+        folder.writer(|_| {}).append(&[block("1")]).unwrap();
+        assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_refused_before_anything_is() {
+        let folder = Folder::new();
+        let refused = |change: fn(&mut LogWriterOptions)| {
+            let mut options = LogWriterOptions::new("f-0", "001");
+            change(&mut options);
+            LogWriter::new(folder.place(), options).err().unwrap().kind()
+        };
+        assert_eq!(refused(|options| options.file_id = "a/b".into()), Kind::InvalidArgument);
+        assert_eq!(refused(|options| options.instant = "x".into()), Kind::InvalidArgument);
+        assert_eq!(refused(|options| options.version = Some(0)), Kind::InvalidArgument);
+        assert_eq!(refused(|options| options.write_token = Some("1".into())), Kind::InvalidArgument);
+        assert_eq!(refused(|options| options.max_file_bytes = 0), Kind::InvalidArgument);
+        assert_eq!(folder.names(), [""; 0]);
+        let missing = Arc::new(LocalPlace::new(&folder.0.join("none").to_string_lossy(), true));
+        let error = LogWriter::new(missing, LogWriterOptions::new("f-0", "001")).err().unwrap();
+        assert_eq!(error.kind(), Kind::NotFound);
+    }
+
+    /// A store that cannot append, and whose disk is full from some write on.
+    struct Store {
+        local: Arc<LocalPlace>,
+        writes: Arc<AtomicU32>,
+    }
+
+    struct FullSink(Box<dyn Sink>, Arc<AtomicU32>);
+
+    impl Sink for FullSink {
+        fn path(&self) -> &str {
+            self.0.path()
+        }
+
+        fn position(&self) -> u64 {
+            self.0.position()
+        }
+
+        fn write(&mut self, bytes: &[u8]) -> Result<()> {
+            if self.1.fetch_add(1, Ordering::Relaxed) == 1 {
+                self.0.write(&bytes[..20])?;
+                return Err(Error::io("full", std::io::Error::other("no space")));
+            }
+            self.0.write(bytes)
+        }
+
+        fn sync(&mut self) -> Result<()> {
+            self.0.sync()
+        }
+    }
+
+    impl Place for Store {
+        fn root(&self) -> &str {
+            self.local.root()
+        }
+
+        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+            self.local.list(folder)
+        }
+
+        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+            self.local.open(path)
+        }
+    }
+
+    impl WritablePlace for Store {
+        fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
+            let sink = self.local.create_new(path)?;
+            Ok(sink.map(|sink| Box::new(FullSink(sink, Arc::clone(&self.writes))) as Box<dyn Sink>))
+        }
+
+        fn append_to(&self, _: &str) -> Result<Appendable> {
+            Ok(Appendable::Unable)
+        }
+    }
+
+    #[test]
+    fn a_store_that_cannot_append_gets_new_files_and_a_torn_write_is_left_behind() {
+        let folder = Folder::new();
+        folder.writer(|_| {}).append(&[block("1")]).unwrap();
+        let store = Store { local: folder.place(), writes: Arc::default() };
+        let mut options = LogWriterOptions::new("f-0", "001");
+        options.append = true;
+        let mut writer = LogWriter::new(Arc::new(store), options).unwrap();
+        writer.append(&[block("2")]).unwrap();
+        assert_eq!(writer.append(&[block("3")]).unwrap_err().kind(), Kind::Io);
+        writer.append(&[block("4")]).unwrap();
+        writer.finish().unwrap();
+        assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1");
+        assert_eq!(folder.instants(".f-0_001.log.2_1-0-1"), "2 ?");
+        assert_eq!(folder.instants(".f-0_001.log.3_1-0-1"), "4");
+    }
+}

@@ -1,0 +1,81 @@
+//! The kinds of data blocks that are written, and the choice between them.
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema as ArrowSchema;
+
+use super::avro_block::avro_blocks;
+use super::block_bytes::BlockBytes;
+use super::block_header::BlockHeader;
+use super::parquet_block::{ParquetCodec, parquet_block};
+use crate::avro::Schema;
+use crate::error::{Error, Result};
+
+/// How records are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordFormat {
+    /// Avro data blocks, each with content of at most so many bytes (or a single record).
+    Avro {
+        /// The limit.
+        max_block_bytes: usize,
+    },
+    /// One parquet data block.
+    Parquet(ParquetCodec),
+}
+
+impl RecordFormat {
+    /// By name: `avro` or `parquet`. `max_block_bytes` is for Avro alone, `codec` for parquet alone.
+    ///
+    /// # Errors
+    /// `Unsupported` for the kinds that are read but not written (`hfile`, `cdc`); `InvalidArgument` for other names, and
+    /// for a limit of 0.
+    pub fn parse(name: &str, max_block_bytes: usize, codec: ParquetCodec) -> Result<Self> {
+        if max_block_bytes == 0 {
+            return Err(Error::invalid_argument("a limit of 0 bytes a block"));
+        }
+        match name {
+            "avro" => Ok(Self::Avro { max_block_bytes }),
+            "parquet" => Ok(Self::Parquet(codec)),
+            "hfile" | "cdc" => Err(Error::unsupported(format!(
+                "writing {name} blocks; this release writes avro and parquet blocks, deletes and rollbacks"
+            ))),
+            _ => Err(Error::invalid_argument(format!("format {name:?}; known are avro and parquet"))),
+        }
+    }
+}
+
+/// Blocks of the records, in their order: at least one, though there be no records.
+///
+/// # Errors
+/// As [`avro_blocks`] and [`parquet_block`].
+pub fn record_blocks(
+    format: RecordFormat,
+    columns: &ArrowSchema,
+    batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
+    schema: &Schema,
+    header: &BlockHeader,
+) -> Result<Vec<BlockBytes>> {
+    match format {
+        RecordFormat::Avro { max_block_bytes } => avro_blocks(columns, batches, schema, header, max_block_bytes),
+        RecordFormat::Parquet(codec) => Ok(vec![parquet_block(columns, batches, schema, header, codec)?]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    #[test]
+    fn what_is_not_written_is_refused_by_name() {
+        let parse = |name| RecordFormat::parse(name, 1, ParquetCodec::Gzip);
+        assert_eq!(parse("parquet").unwrap(), RecordFormat::Parquet(ParquetCodec::Gzip));
+        for (name, kind) in [("hfile", Kind::Unsupported), ("cdc", Kind::Unsupported), ("orc", Kind::InvalidArgument)] {
+            let error = parse(name).unwrap_err();
+            assert_eq!(error.kind(), kind);
+            assert!(error.to_string().contains(name), "{error}");
+        }
+        assert_eq!(RecordFormat::parse("avro", 0, ParquetCodec::Gzip).unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(ParquetCodec::parse("GZIP").unwrap(), ParquetCodec::Gzip);
+        assert_eq!(ParquetCodec::parse("brotli").unwrap_err().kind(), Kind::InvalidArgument);
+    }
+}
