@@ -18,8 +18,8 @@ use super::deleted::{Deleted, Ordering};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
-/// The scale of every decimal.
-const DECIMAL_SCALE: i32 = 15;
+/// The scale of every decimal, of readers and writers alike.
+pub const DECIMAL_SCALE: i8 = 15;
 
 /// Where the list begins in a block's content.
 const BEGINS: usize = 8;
@@ -98,7 +98,7 @@ fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<Ordering> {
         (6, _) => Ordering::Bytes(bytes(cursor)?),
         (7, _) => Ordering::Text(bytes(cursor)?),
         (8, _) | (12, Level::Inside) => Ordering::Date(int(cursor)?),
-        (9, _) => Ordering::Decimal { unscaled: decimal(cursor)?, scale: DECIMAL_SCALE },
+        (9, _) => Ordering::Decimal { unscaled: decimal(cursor)?, scale: i32::from(DECIMAL_SCALE) },
         (10, _) => Ordering::TimeMicros(cursor.varint()?),
         (11, _) => Ordering::TimestampMicros(cursor.varint()?),
         (12, Level::Top) => {
