@@ -8,7 +8,8 @@ use arrow_array::RecordBatch;
 use super::backward::backward;
 use super::block::{Block, BlockKind};
 use super::forward::Forward;
-use super::layout::BlockType;
+use super::layout::{BlockType, HeaderKey};
+use super::positions::positions;
 use super::{block_deletes, block_records};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
@@ -23,6 +24,12 @@ impl LogFile {
     /// Opens a local file; `mapped` false reads it by windows.
     pub fn open(path: &str, mapped: bool) -> Result<Self> {
         Ok(Self { source: LocalPlace::open_file(Path::new(path), mapped)? })
+    }
+
+    /// A log file whose bytes lie elsewhere.
+    #[must_use]
+    pub fn of(source: Arc<dyn Source>) -> Self {
+        Self { source }
     }
 
     /// Bytes in the file.
@@ -70,6 +77,23 @@ impl LogFile {
     /// The keys of a delete block: `record_key`, `partition_path`, `ordering_value` as text and `ordering_type`.
     pub fn deletes(&self, block: &Block) -> Result<RecordBatch> {
         block_deletes::read(&self.source, block).map_err(|error| self.mark(block, error))
+    }
+
+    /// The rows of the base file that the records (or deleted keys) of a block update, in their order; none where the block
+    /// does not say.
+    pub fn positions(&self, block: &Block) -> Result<Option<Vec<u64>>> {
+        let Some(value) = block.header.bytes(HeaderKey::RecordPositions) else { return Ok(None) };
+        let read = || {
+            let records = match block.kind {
+                BlockKind::Sound(BlockType::Delete) => block_deletes::read(&self.source, block)?.num_rows(),
+                _ => {
+                    let count = block_records::count(&self.source, block)?.unwrap_or_default();
+                    usize::try_from(count).unwrap_or(usize::MAX)
+                }
+            };
+            positions(value, records).map_err(|error| error.moved_to(0))
+        };
+        read().map(Some).map_err(|error| self.mark(block, error))
     }
 
     fn mark(&self, block: &Block, error: Error) -> Error {
