@@ -60,7 +60,7 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
         BlockType::HfileData => {
             let content = hfile_data::as_avro(file, &block.content, &schema, key, wanted)?;
             let unpacked = |error: Error| error.moved_to(0);
-            decode(&content, &schema, None, &KeyFilter::All).map_err(unpacked)
+            decode(&content, &schema, key, wanted).map_err(unpacked)
         }
         _ => decode(&file.read(block.content.clone())?, &schema, key, wanted),
     }
