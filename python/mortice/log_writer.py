@@ -130,8 +130,8 @@ class LogWriter:
 
         Their partition is `partition_path` where given ("" in a table without partitions), else what stands in
         `partition_column`. `ordering` names the table's ordering columns in their order; their values are written as
-        Hudi writes values of their types (several of them: only Hudi 1.1 and later read that). Without ordering columns,
-        and where a single one has null, a delete goes by commit time: it deletes whatever came before.
+        Hudi writes values of their types (several of them: only Hudi 1.1 and later read that). Without ordering
+        columns, and where a single one has null, a delete goes by commit time: it deletes whatever came before.
         """
         return LogBlock.deletes(
             data,
