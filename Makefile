@@ -13,11 +13,15 @@ CARGO ?= cargo
 # Spark's driver and workers must be the Python that has mortice.
 ON_SPARK := PYSPARK_PYTHON=$(CURDIR)/$(BIN)/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(BIN)/python
 ON_SPARK35 := PYSPARK_PYTHON=$(CURDIR)/$(VENV35)/bin/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(VENV35)/bin/python
+FUZZ_DIR ?= target/fuzz
+FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/null 2>&1
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS := framing header avro deletes hfile positions names
 RUFF_PATHS := python tests benches
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus lint lint-rust lint-python format bench wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus fuzz fuzz-smoke lint lint-rust lint-python format bench wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -81,6 +85,18 @@ test-all: test corpus ## everything: the fast tier, then every case of the corpu
 
 corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES (QUICK=1: Spark asked once)
 	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES) $(if $(QUICK),--quick)
+
+# One input may take 10 seconds and 2 GiB at most; what libFuzzer finds is kept in tests/fuzz/artifacts.
+fuzz: check-tools ## run every fuzz target for FUZZ_SECONDS (needs the nightly toolchain and cargo-fuzz)
+	@$(FUZZ_READY) || { echo "make fuzz needs 'rustup toolchain install nightly' and 'cargo install cargo-fuzz'" >&2; exit 1; }
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p tests/fuzz/corpus/$$target && echo "fuzzing $$target for $(FUZZ_SECONDS) s" && \
+		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz --target-dir $(FUZZ_DIR) $$target tests/fuzz/corpus/$$target tests/fuzz/seeds/$$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 -verbosity=0 -print_final_stats=1 || exit 1; \
+	done
+
+fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be done, make test-rust has put the seeds and changes to them to the same functions
+	@if $(FUZZ_READY); then $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5; else echo "left out: fuzzing needs the nightly toolchain and cargo-fuzz"; fi
 
 lint: lint-rust lint-python ## check formatting, style and types, without changing anything
 

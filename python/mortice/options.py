@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.errors import InvalidArgumentError
 
 DEFAULT_BATCH_ROWS = 65536
 DEFAULT_SEMANTICS = "1.x"
@@ -60,13 +60,8 @@ def _text(name: str, value: object) -> str:
 
 
 def checked_semantics(semantics: object) -> str:
-    """`1.x`. `0.x` is known but not there yet."""
-    if semantics == "0.x":
-        raise UnsupportedError(
-            "semantics='0.x' (merging as Hudi 0.x does) is not in this release; "
-            "leave it out to read as the newest Hudi does"
-        )
-    return _one_of("semantics", semantics, ("1.x",), known="'1.x' and '0.x'")
+    """Whose merging to follow: `1.x` (the newest Hudi) or `0.x` (Hudi 0.15)."""
+    return _one_of("semantics", semantics, ("1.x", "0.x"), known="'1.x' and '0.x'")
 
 
 def checked_on_corrupt(on_corrupt: object) -> str:

@@ -1,8 +1,9 @@
 //! `LogFile`, `Block` and the iterator over blocks.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
 use mortice::filter::KeyFilter;
 use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
 use pyo3::prelude::*;
@@ -65,6 +66,11 @@ impl LogFile {
             (None, None) => KeyFilter::All,
         };
         released(py, || self.0.records(&block.core, &wanted)).map(ArrowBatch)
+    }
+
+    fn positions(&self, py: Python<'_>, block: &Block) -> PyResult<Option<ArrowBatch>> {
+        released(py, || self.0.positions(&block.core)?.map(position_column).transpose())
+            .map(|batch| batch.map(ArrowBatch))
     }
 
     fn deletes(&self, py: Python<'_>, block: &Block) -> PyResult<ArrowBatch> {
@@ -182,6 +188,12 @@ impl Block {
             core.header.instant_time().unwrap_or_default()
         )
     }
+}
+
+fn position_column(positions: Vec<u64>) -> mortice::Result<RecordBatch> {
+    let column: ArrayRef = Arc::new(UInt64Array::from(positions));
+    RecordBatch::try_from_iter([("position", column)])
+        .map_err(|error| mortice::Error::corrupt("record positions").caused_by(error))
 }
 
 fn named(header: &Header) -> BTreeMap<String, String> {

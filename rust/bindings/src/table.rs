@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::{Ask, LogScan, OnCorrupt, ReadOptions, Table as CoreTable};
+use mortice::{Ask, LogScan, OnCorrupt, ReadOptions, Semantics, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -36,9 +36,10 @@ impl Table {
         spill_dir: Option<String>,
     ) -> PyResult<Self> {
         let options = (|| {
-            mortice::check_supported(semantics, memory_limit, spill_dir.as_deref())?;
+            mortice::check_supported(memory_limit, spill_dir.as_deref())?;
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
-            ReadOptions { on_corrupt: OnCorrupt::parse(on_corrupt)?, batch_rows, log_scan, threads }.checked()
+            let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
+            ReadOptions { semantics, on_corrupt, batch_rows, log_scan, threads }.checked()
         })()
         .map_err(|error| raised(py, &error))?;
         released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)

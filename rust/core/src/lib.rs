@@ -21,7 +21,7 @@ pub mod timeline;
 
 mod table;
 
-pub use config::{LogScan, OnCorrupt, ReadOptions, check_supported};
+pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics, check_supported};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
 pub use plan::Split;

@@ -23,6 +23,7 @@ pub struct Table {
     storage: StorageOptions,
     place: Arc<dyn Place>,
     config: TableConfig,
+    merge: MergeConfig,
     timeline: Timeline,
     options: ReadOptions,
 }
@@ -63,8 +64,9 @@ impl Table {
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         let place = storage::open(uri, storage)?;
         let config = TableConfig::load(place.as_ref())?;
+        let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;
-        Ok(Self { uri: uri.to_owned(), storage: storage.clone(), place, config, timeline, options })
+        Ok(Self { uri: uri.to_owned(), storage: storage.clone(), place, config, merge, timeline, options })
     }
 
     /// As it was given.
@@ -82,7 +84,7 @@ impl Table {
     /// How records of one key are merged.
     #[must_use]
     pub fn merge(&self) -> &MergeConfig {
-        &self.config.merge
+        &self.merge
     }
 
     /// The timeline as it was when the table was opened.

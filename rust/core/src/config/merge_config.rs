@@ -3,9 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::merge_inference::{self, short_name};
-use super::table_config::ordering_fields;
-use super::{Properties, TableVersion};
+use super::table_config::{ordering_fields, payload_class};
+use super::{Properties, TableVersion, merge_inference, payload};
 use crate::error::{Error, Result};
 
 const PROPERTY: &str = "hoodie.record.merge.property.";
@@ -89,26 +88,29 @@ impl MergeConfig {
         Ok(Self { mode, ordering_fields, partial_update, delete_marker })
     }
 
+    /// What the properties of a table amount to for Hudi 0.x, which goes by the payload class alone and always by the stored
+    /// ordering fields.
+    pub(super) fn of_0_x(properties: &Properties) -> Result<Self> {
+        let class = payload_class(properties).unwrap_or_else(|| payload::DEFAULT_0_X.to_owned());
+        let mode = MergeMode::Custom(CustomMerge::Payload(class));
+        let delete_marker = delete_marker(&mode, properties)?;
+        Ok(Self { mode, ordering_fields: ordering_fields(properties), partial_update: None, delete_marker })
+    }
+
     /// Refuses the modes that this release does not merge: for snapshots and what is built on them.
     ///
     /// # Errors
     /// `Unsupported`, with the class, strategy or mode and the way out.
     pub fn check_supported(&self) -> Result<()> {
         let way_out = "; the base files alone can be read (read_optimized), and the records unmerged (merge=False)";
-        match (&self.mode, &self.partial_update) {
-            (MergeMode::Custom(CustomMerge::Payload(class)), _) => {
+        match &self.mode {
+            MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class) => {
                 Err(Error::unsupported(format!("merging by the payload class {class}{way_out}")))
             }
-            (MergeMode::Custom(CustomMerge::Merger(id)), _) => {
+            MergeMode::Custom(CustomMerge::Merger(id)) => {
                 Err(Error::unsupported(format!("merging by the custom record merger of strategy {id}{way_out}")))
             }
-            (_, Some(PartialUpdateMode::IgnoreDefaults)) => {
-                Err(Error::unsupported(format!("the partial update mode IGNORE_DEFAULTS{way_out}")))
-            }
-            (_, Some(PartialUpdateMode::FillUnavailable(_))) => {
-                Err(Error::unsupported(format!("the partial update mode FILL_UNAVAILABLE{way_out}")))
-            }
-            (MergeMode::CommitTime | MergeMode::EventTime, None) => Ok(()),
+            MergeMode::CommitTime | MergeMode::EventTime | MergeMode::Custom(CustomMerge::Payload(_)) => Ok(()),
         }
     }
 }
@@ -148,7 +150,7 @@ fn delete_marker(mode: &MergeMode, properties: &Properties) -> Result<Option<Del
 /// Before table version 9 these payload classes know their marker themselves.
 fn payload_delete_marker(mode: &MergeMode) -> Option<DeleteMarker> {
     let MergeMode::Custom(CustomMerge::Payload(class)) = mode else { return None };
-    let (field, marker) = match short_name(class) {
+    let (field, marker) = match payload::hudis_own(class)? {
         "AWSDmsAvroPayload" => ("Op", "D"),
         "PostgresDebeziumAvroPayload" | "MySqlDebeziumAvroPayload" => ("_change_operation_type", "d"),
         _ => return None,
@@ -188,19 +190,20 @@ mod tests {
         let marker = PartialUpdateMode::FillUnavailable("__debezium_unavailable_value".into());
         assert_eq!(config.partial_update, Some(marker));
         assert_eq!(config.delete_marker.as_ref().unwrap().marker, "d");
-        let error = config.check_supported().unwrap_err();
-        assert!(error.to_string().contains("FILL_UNAVAILABLE"), "{error}");
     }
 
     #[test]
-    fn custom_payloads_are_kept_and_refused_by_name() {
+    fn payloads_of_others_are_refused_by_name() {
         let class = "org.apache.hudi.common.model.AWSDmsAvroPayload";
         let config = of("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
         assert_eq!(config.mode, MergeMode::Custom(CustomMerge::Payload(class.into())));
         assert_eq!(config.delete_marker, Some(DeleteMarker { field: "Op".into(), marker: "D".into() }));
-        let error = config.check_supported().unwrap_err();
+        config.check_supported().unwrap();
+        let error = of("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
+            .and_then(|config| config.check_supported())
+            .unwrap_err();
         assert_eq!(error.kind(), Kind::Unsupported);
-        assert!(error.to_string().contains(class));
+        assert!(error.to_string().contains("com.acme.AWSDmsAvroPayload"));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! ordering (0.15 writes it next to every class), so there it says nothing.
 
 use super::table_config::{ordering_fields, payload_class};
-use super::{CustomMerge, MergeMode, Properties, TableVersion, TimelineLayout};
+use super::{CustomMerge, MergeMode, Properties, TableVersion, TimelineLayout, payload};
 use crate::error::{Error, Result};
 
 const COMMIT_TIME: &str = "ce9acb64-bde0-424c-9b91-f6ebba25356d";
@@ -29,11 +29,6 @@ pub(super) fn mode(version: TableVersion, properties: &Properties) -> Result<Mer
         Some(stored) => stored_mode(version, stored, properties),
         None => inferred(version, properties),
     }
-}
-
-/// A class name without its package.
-pub(super) fn short_name(class: &str) -> &str {
-    class.rsplit(['.', '$']).next().unwrap_or(class)
 }
 
 fn before_version_8(properties: &Properties) -> MergeMode {
@@ -98,9 +93,9 @@ fn inferred(version: TableVersion, properties: &Properties) -> Result<MergeMode>
 }
 
 fn by_payload(class: String) -> MergeMode {
-    match short_name(&class) {
-        "OverwriteWithLatestAvroPayload" => MergeMode::CommitTime,
-        "DefaultHoodieRecordPayload" | "EventTimeAvroPayload" => MergeMode::EventTime,
+    match payload::hudis_own(&class) {
+        Some("OverwriteWithLatestAvroPayload") => MergeMode::CommitTime,
+        Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload") => MergeMode::EventTime,
         _ => MergeMode::Custom(CustomMerge::Payload(class)),
     }
 }

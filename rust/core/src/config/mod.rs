@@ -8,7 +8,10 @@
 //! | `table_config` | the keys that a reader goes by, typed |
 //! | `merge_config` | how records of one key become one row |
 //! | `merge_inference` | the merge mode of tables that do not store it |
+//! | `payload` | Hudi's own payload classes |
 //! | `read_options` | what a caller may choose |
+
+pub mod payload;
 
 mod merge_config;
 mod merge_inference;
@@ -20,6 +23,6 @@ mod table_version;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
 pub use properties::Properties;
-pub use read_options::{LogScan, OnCorrupt, ReadOptions, check_supported};
+pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics, check_supported};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};

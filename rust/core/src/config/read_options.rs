@@ -25,6 +25,27 @@ impl OnCorrupt {
     }
 }
 
+/// Whose rules a read follows. The two differ on late records and deletes, and on rollbacks seen from the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Semantics {
+    /// Those of Hudi 1.2.
+    #[default]
+    V1x,
+    /// Those of Hudi 0.15, for tables that it can read.
+    V0x,
+}
+
+impl Semantics {
+    /// `1.x` or `0.x`.
+    pub fn parse(text: &str) -> Result<Self> {
+        match text {
+            "1.x" => Ok(Self::V1x),
+            "0.x" => Ok(Self::V0x),
+            other => Err(Error::invalid_argument(format!("semantics is \"1.x\" or \"0.x\", not {other:?}"))),
+        }
+    }
+}
+
 /// In which order the log blocks of a slice are merged, and what log-compacted blocks mean
 /// (`hoodie.optimized.log.blocks.scan.enable`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -42,6 +63,8 @@ const BATCH_ROWS: usize = 65_536;
 /// Options of a read; they travel with each split.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOptions {
+    /// Whose rules to follow.
+    pub semantics: Semantics,
     /// Corrupt blocks.
     pub on_corrupt: OnCorrupt,
     /// The most rows in a batch; at least 1.
@@ -62,16 +85,8 @@ impl ReadOptions {
     }
 }
 
-/// Refuses what this release does not have of a table's options: rules of Hudi 0.x, a memory limit, a spill folder.
-pub fn check_supported(semantics: &str, memory_limit: Option<u64>, spill_dir: Option<&str>) -> Result<()> {
-    match semantics {
-        "1.x" => {}
-        "0.x" => {
-            let message = "semantics=\"0.x\" (the merge rules of Hudi 0.x); this release has those of 1.x";
-            return Err(Error::unsupported(message));
-        }
-        other => return Err(Error::invalid_argument(format!("semantics is \"1.x\" or \"0.x\", not {other:?}"))),
-    }
+/// Refuses what this release does not have of a table's options: a memory limit, a spill folder.
+pub fn check_supported(memory_limit: Option<u64>, spill_dir: Option<&str>) -> Result<()> {
     if memory_limit.is_some() || spill_dir.is_some() {
         return Err(Error::unsupported(
             "memory_limit and spill_dir; this release keeps the keys of a slice's logs in memory",
@@ -82,6 +97,12 @@ pub fn check_supported(semantics: &str, memory_limit: Option<u64>, spill_dir: Op
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { on_corrupt: OnCorrupt::Skip, batch_rows: BATCH_ROWS, log_scan: LogScan::default(), threads: None }
+        Self {
+            semantics: Semantics::default(),
+            on_corrupt: OnCorrupt::default(),
+            batch_rows: BATCH_ROWS,
+            log_scan: LogScan::default(),
+            threads: None,
+        }
     }
 }

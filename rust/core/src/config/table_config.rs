@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::property_files;
-use super::{MergeConfig, Properties, TableVersion, TimelineLayout};
+use super::{MergeConfig, Properties, Semantics, TableVersion, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::storage::Place;
 
@@ -142,6 +142,21 @@ impl TableConfig {
             merge,
             properties,
         })
+    }
+
+    /// How records of one key become one row by the rules of `semantics`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for the rules of 0.x on a table that no 0.x can read; `InvalidTable` as for [`TableConfig::read`].
+    pub fn merge_by(&self, semantics: Semantics) -> Result<MergeConfig> {
+        match (semantics, self.version.layout()) {
+            (Semantics::V1x, _) => Ok(self.merge.clone()),
+            (Semantics::V0x, TimelineLayout::V1) => MergeConfig::of_0_x(&self.properties),
+            (Semantics::V0x, TimelineLayout::V2) => Err(Error::invalid_argument(format!(
+                "semantics=\"0.x\" on a table of version {}, which no Hudi 0.x reads",
+                self.version.number()
+            ))),
+        }
     }
 
     fn check_supported(&self) -> Result<()> {

@@ -1,33 +1,32 @@
-//! HFile v3.
-#![allow(missing_docs, clippy::unnecessary_wraps, unused)]
-use crate::error::{Error, Result};
-use crate::storage::Source;
-use bytes::Bytes;
-use std::ops::Range;
-use std::sync::Arc;
-pub struct HFile;
-impl HFile {
-    pub fn open(_s: Arc<dyn Source>) -> Result<Self> {
-        Err(Error::unsupported("HFile log blocks"))
-    }
-    pub fn entry_count(&self) -> u64 {
-        0
-    }
-    pub fn scan(&self) -> impl Iterator<Item = Result<Cells>> {
-        std::iter::empty()
-    }
-    pub fn seek(&self, _k: &[&[u8]]) -> Result<Vec<Cells>> {
-        Ok(vec![])
-    }
-    pub fn seek_prefixes(&self, _k: &[&[u8]]) -> Result<Vec<Cells>> {
-        Ok(vec![])
-    }
-}
-pub struct Cells {
-    pub payload: Bytes,
-    pub cells: Vec<Cell>,
-}
-pub struct Cell {
-    pub key: Range<u32>,
-    pub value: Range<u32>,
-}
+//! HFile, version 3, as Hudi uses it: sorted keys and values in compressed blocks, an index of blocks, a trailer. All integers are
+//! big-endian.
+//!
+//! ```text
+//! data blocks · leaf and intermediate index blocks · [load on open: root index, meta index, file info] · trailer (4096 bytes)
+//! ```
+//!
+//! | file | job |
+//! |---|---|
+//! | `protobuf` | the little of protocol buffers that trailer and file info need |
+//! | `trailer` | where everything is |
+//! | `block` | one block, unpacked |
+//! | `index` | the data blocks, from an index of any number of levels |
+//! | `cell` | the keys and values of a data block |
+//! | `file_info` | the file's own key-value pairs |
+//! | `reader` | an open file: scans and seeks |
+//!
+//! Files of HBase's writer (up to Hudi 1.0) and of Hudi's own (from 1.1) differ in checksums and in the keys of the index. Hudi's
+//! own reader ends a data block too early, by the size of its checksums, and so loses records of large uncompressed blocks;
+//! this one does not.
+
+mod block;
+mod cell;
+mod file_info;
+mod index;
+mod protobuf;
+mod reader;
+mod trailer;
+
+pub use cell::{Cell, Cells};
+pub use index::BlockPlace;
+pub use reader::HFile;

@@ -11,7 +11,9 @@
 //! | `scan_rules` | what a scan goes by, release by release |
 //! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
 //! | `content` | what is in a block |
+//! | `block_deletes` | the deleted keys of one block, as text |
 //! | `block_records` | the records of one block, as they are |
+//! | `positions` | the rows of the base file that a block's records update |
 //! | `newest` | the last schema and instant, from the end |
 //! | `log_file` | one log file, looked at by itself |
 //! | `writer` | blocks and files, written |
@@ -21,12 +23,14 @@ pub mod writer;
 
 mod backward;
 mod block;
+mod block_deletes;
 mod block_records;
 mod forward;
 mod header;
 mod layout;
 mod log_file;
 mod newest;
+mod positions;
 mod scan_rules;
 mod valid_blocks;
 mod window;
@@ -38,5 +42,6 @@ pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::LogFile;
 pub use newest::{newest_instant, newest_schema};
+pub use positions::positions;
 pub use scan_rules::{Later, ScanOrder, ScanRules};
 pub use valid_blocks::{BlockRef, Scan, ValidBlocks};

@@ -27,6 +27,18 @@ impl OrderingColumn {
         }
         Self::Bytes(tuples.finish())
     }
+
+    /// The same tuples, those of other rows than `ordered` no value at all.
+    #[must_use]
+    pub fn only_where(self, ordered: &[bool]) -> Self {
+        match self {
+            Self::Bytes(tuples) => {
+                let values = tuples.iter().zip(ordered).map(|(tuple, ordered)| tuple.filter(|_| *ordered));
+                Self::Bytes(values.collect())
+            }
+            other => other,
+        }
+    }
 }
 
 fn put(bytes: &mut Vec<u8>, value: OrderingValue<'_>) {

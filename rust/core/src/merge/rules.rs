@@ -8,6 +8,9 @@
 //! | commit time | newer | newer | log |
 //! | event time | newer if either is an unordered delete, or its ordering is not lower | a stored unordered delete stays; so does a stored record of a greater ordering, unless the new delete is unordered | log if it is an unordered delete or its ordering is not lower |
 //!
+//! A payload class under 1.x (`CustomPayloadRecordMerger`): a delete block always deletes; a row is the newer one, or where the
+//! class compares the one of the greater ordering, unless the older has no row or either is an unordered delete.
+//!
 //! Hudi 0.x (`HoodieMergedLogRecordScanner` and the payload classes, 0.15). A record without a row is one from a delete block:
 //!
 //! | payload | data over stored | delete block over stored | log over base |
@@ -30,6 +33,13 @@ pub enum Rules {
     CommitTime,
     /// EVENT_TIME_ORDERING; whether the ordering field is an int, whose 0 is the default.
     EventTime {
+        /// The ordering column is a 32-bit int.
+        int_ordering: bool,
+    },
+    /// A payload class by the rules of Hudi 1.x: `combineAndGetUpdateValue` at each step.
+    Payload1x {
+        /// What the class makes of a newer and an older record.
+        over_base: OverBase,
         /// The ordering column is a 32-bit int.
         int_ordering: bool,
     },
@@ -81,6 +91,14 @@ impl Rules {
             (Self::EventTime { .. }, LogKind::Delete) => {
                 !self.unordered_delete(stored) && (self.unordered_delete(newer) || not_lower(newer, stored))
             }
+            (Self::Payload1x { .. }, LogKind::Delete) => true,
+            (Self::Payload1x { over_base, .. }, LogKind::Data) => {
+                stored.deleted == Deleted::ByBlock
+                    || over_base == OverBase::Always
+                    || self.unordered_delete(newer)
+                    || self.unordered_delete(stored)
+                    || not_lower(newer, stored)
+            }
             (Self::Payload0x { .. }, LogKind::Data) => stored.deleted == Deleted::ByBlock || not_lower(newer, stored),
             (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || not_lower(newer, stored),
         }
@@ -91,9 +109,11 @@ impl Rules {
     pub(super) fn wins_over_base(self, log: Side<'_>, base: OrderingValue<'_>) -> bool {
         let not_lower = || log.ordering.compare(&base) != Ordering::Less;
         match self {
-            Self::CommitTime | Self::Payload0x { over_base: OverBase::Always, .. } => true,
+            Self::CommitTime
+            | Self::Payload1x { over_base: OverBase::Always, .. }
+            | Self::Payload0x { over_base: OverBase::Always, .. } => true,
             Self::EventTime { .. } => self.unordered_delete(log) || not_lower(),
-            Self::Payload0x { over_base: OverBase::UnlessLower, .. } => log.deleted == Deleted::ByBlock || not_lower(),
+            Self::Payload1x { .. } | Self::Payload0x { .. } => log.deleted == Deleted::ByBlock || not_lower(),
         }
     }
 

@@ -3,23 +3,16 @@
 //! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
 //! not grow with the base file.
 
-use std::sync::Arc;
-
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 
 use super::log_blocks::{open_planned, scan};
-use super::log_keys::KeyColumns;
-use super::log_loader::LogLoader;
-use super::log_records::LogRecords;
 use super::projection::Projection;
 use super::report::SharedReport;
+use super::slice_merge::SliceMerge;
 use crate::avro::{self, Types};
 use crate::base_file;
-use crate::error::{Error, Result};
-use crate::filter::KeyFilter;
-use crate::merge::{Merger, OrderingColumn, Winners, pick_all, weave};
+use crate::error::Result;
 use crate::plan::Split;
 use crate::storage::{self, Place};
 
@@ -41,16 +34,10 @@ struct Reading {
     path: Option<String>,
     projection: Projection,
     base: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
-    merge: Option<Merge>,
+    merge: Option<SliceMerge>,
     next_insert: Option<usize>,
     batch_rows: usize,
     report: SharedReport,
-}
-
-struct Merge {
-    merger: Merger,
-    records: LogRecords,
-    keys: KeyColumns,
 }
 
 impl SplitReader {
@@ -99,16 +86,10 @@ impl Reading {
         let types = avro::arrow_schema(&table, Types::Table)?;
         let blocks = scan(split, place.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
-            (Projection::new(&types, &query.columns, &query.filter, &[])?, None)
+            (Projection::new(&types, &query.columns, &query.filter, &[], &[])?, None)
         } else {
-            let keys = KeyColumns::of(&table, &types, &query.merge, query.populate_meta_fields)?;
-            let projection = Projection::new(&types, &query.columns, &query.filter, &keys.of_base())?;
-            let wanted = KeyFilter::of(&query.filter, &keys.key);
-            let mut merger = Merger::new(keys.rules(&query.merge)).only(wanted);
-            let carried = &projection.carried;
-            let loader = LogLoader { table: &table, types: &types, keys: &keys, carried, report: report.clone() };
-            let records = loader.load(blocks, &mut merger)?;
-            (projection, Some(Merge { merger, records, keys }))
+            let (projection, merge) = SliceMerge::load(query, &table, &types, blocks, report)?;
+            (projection, Some(merge))
         };
         let base = open_base(split, place.as_ref(), &projection.base, report)?;
         Ok(Self {
@@ -143,37 +124,18 @@ impl Reading {
             });
         }
         let (Some(merge), Some(from)) = (&mut self.merge, self.next_insert) else { return Ok(None) };
-        let (rows, next) = merge.merger.inserts(from, self.batch_rows);
+        let (rows, next) = merge.inserts(from, self.batch_rows)?;
         self.next_insert = next;
-        if rows.is_empty() {
-            return Ok(None);
-        }
-        pick_all(&self.projection.carried, merge.records.fetch(&rows)?).map(Some)
+        Ok(rows)
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
         let carried = self.projection.carried_of(base)?;
-        let Some(merge) = &mut self.merge else { return Ok(carried) };
-        if !merge.merger.has_open_keys() {
-            return Ok(carried);
-        }
-        let keys = column(base, &merge.keys.key)?;
-        if *keys.data_type() != DataType::Utf8 {
-            return Err(Error::invalid_table(format!("record keys of type {}", keys.data_type())));
-        }
-        let ordering = match &merge.keys.ordering {
-            Some((name, _)) => OrderingColumn::of(column(base, name)?)?,
-            None => OrderingColumn::Unordered,
-        };
-        match merge.merger.merge_base(keys.as_string(), &ordering) {
-            Some(fates) => weave(&carried, &fates, &mut merge.records),
+        match &mut self.merge {
+            Some(merge) => merge.over_base(base, carried, &self.projection),
             None => Ok(carried),
         }
     }
-}
-
-fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a Arc<dyn Array>> {
-    batch.column_by_name(name).ok_or_else(|| Error::invalid_table(format!("no column {name:?} in the base file")))
 }
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;

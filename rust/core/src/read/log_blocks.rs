@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::report::{Corrupt, SharedReport};
-use crate::config::{LogScan, OnCorrupt};
+use crate::config::{LogScan, OnCorrupt, Semantics};
 use crate::error::{Error, Kind, Result};
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
 use crate::plan::Split;
@@ -19,10 +19,12 @@ pub(super) struct LogBlocks {
 pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &str| instants.is_committed(instant);
-    let mut rules = ScanRules::of_1_x(&instants.latest);
-    rules.order = match split.query.options.log_scan {
-        LogScan::ByInstant => ScanOrder::ByInstant,
-        LogScan::ByBlock => ScanOrder::ByBlock,
+    let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
+        (Semantics::V0x, _) => ScanRules::of_0_x(&instants.latest),
+        (Semantics::V1x, LogScan::ByInstant) => ScanRules::of_1_x(&instants.latest),
+        (Semantics::V1x, LogScan::ByBlock) => {
+            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::of_1_x(&instants.latest) }
+        }
     };
     if split.query.commits_by_block {
         rules.is_committed = Some(&is_committed);

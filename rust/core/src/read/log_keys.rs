@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray, UInt64Array};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
 use crate::avro::{self, Want};
-use crate::config::{MergeConfig, MergeMode};
+use crate::config::MergeConfig;
 use crate::error::{Error, Result};
-use crate::log::content::delete::{DECIMAL_SCALE, Deleted, Ordering};
-use crate::merge::{DeleteMarkers, OrderingColumn, Rules};
+use crate::log::content::deleted::{Deleted, Ordering};
+use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
 /// The columns that tell of a record, by the table's schema and merge rules.
@@ -19,12 +19,19 @@ use crate::names::meta_columns;
 pub(super) struct KeyColumns {
     /// The record key.
     pub(super) key: String,
-    /// The ordering field and its Arrow type; none in commit-time ordering.
-    pub(super) ordering: Option<(String, DataType)>,
+    /// The ordering fields; none in commit-time ordering.
+    ordering: Vec<OrderingField>,
     is_deleted: Option<String>,
     operation: Option<String>,
     delete_field: Option<(String, String)>,
-    /// Whether the ordering field counts milliseconds in Avro.
+}
+
+/// A field that records are ordered by.
+#[derive(Debug, Clone)]
+struct OrderingField {
+    name: String,
+    kind: DataType,
+    /// Whether it counts milliseconds in Avro.
     millis: bool,
 }
 
@@ -47,21 +54,11 @@ impl KeyColumns {
                 "merging a table without meta columns (hoodie.populate.meta.fields=false); its read-optimized view can be read",
             ));
         }
-        let ordering = match merge.ordering_fields.as_slice() {
-            [] => None,
-            [one] => Some((one.clone(), type_of(types, one)?)),
-            more => {
-                let message = format!("several ordering fields ({}); this release merges by one", more.join(", "));
-                return Err(Error::unsupported(message));
-            }
-        };
+        let ordering = merge.ordering_fields.iter().map(|name| OrderingField::of(table, types, name));
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
-        let millis = ordering.as_ref().and_then(|(name, _)| table.field(name)).is_some_and(|field| {
-            matches!(field.ty.non_null(), avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis)
-        });
         Ok(Self {
             key: meta_columns::RECORD_KEY.to_owned(),
-            ordering,
+            ordering: ordering.collect::<Result<_>>()?,
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
             delete_field: merge
@@ -69,28 +66,28 @@ impl KeyColumns {
                 .as_ref()
                 .filter(|delete| table.field(&delete.field).is_some())
                 .map(|delete| (delete.field.clone(), delete.marker.clone())),
-            millis,
         })
     }
 
-    /// The rules of the merge.
-    pub(super) fn rules(&self, merge: &MergeConfig) -> Rules {
-        if merge.mode == MergeMode::CommitTime {
-            return Rules::CommitTime;
-        }
-        let int_ordering = self.ordering.as_ref().is_some_and(|(_, kind)| *kind == DataType::Int32);
-        Rules::EventTime { int_ordering }
+    /// Whether the one ordering field is an int, whose 0 is Hudi's default. A tuple of values is never that.
+    pub(super) fn is_ordered_by_an_int(&self) -> bool {
+        matches!(self.ordering.as_slice(), [only] if only.kind == DataType::Int32)
+    }
+
+    /// The field that records are ordered by, first of all.
+    pub(super) fn first_ordering_field(&self) -> Option<&str> {
+        self.ordering.first().map(|field| field.name.as_str())
     }
 
     /// Columns that base rows must bring to be merged.
     pub(super) fn of_base(&self) -> Vec<String> {
-        std::iter::once(self.key.clone()).chain(self.ordering.iter().map(|(name, _)| name.clone())).collect()
+        std::iter::once(self.key.clone()).chain(self.ordering.iter().map(|field| field.name.clone())).collect()
     }
 
     /// What to decode of a data block, in the order that [`KeyColumns::batch`] takes it.
     pub(super) fn wants(&self) -> Vec<Want> {
         let mut wants = vec![Want::Place(self.key.clone())];
-        wants.extend(self.ordering.iter().map(|(name, _)| Want::Value(name.clone())));
+        wants.extend(self.ordering.iter().map(|field| Want::Value(field.name.clone())));
         wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
         wants.extend(self.operation.iter().cloned().map(Want::Value));
         wants.extend(self.delete_field.iter().map(|(name, _)| Want::Value(name.clone())));
@@ -110,10 +107,8 @@ impl KeyColumns {
     pub(super) fn batch(&self, decoded: &[ArrayRef]) -> Result<KeyBatch> {
         let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::invalid_table("a key column is missing"));
-        let ordering = match &self.ordering {
-            Some(_) => OrderingColumn::of(&next()?)?,
-            None => OrderingColumn::Unordered,
-        };
+        let ordering = self.ordering.iter().map(|_| next()).collect::<Result<Vec<_>>>()?;
+        let ordering = ordering_of(&ordering)?;
         let mut when = |there: bool| -> Result<Option<ArrayRef>> { if there { next().map(Some) } else { Ok(None) } };
         let markers = DeleteMarkers {
             is_deleted: when(self.is_deleted.is_some())?,
@@ -123,6 +118,15 @@ impl KeyColumns {
         Ok(KeyBatch { ordering, markers })
     }
 
+    /// The ordering values of base rows.
+    pub(super) fn base_ordering(&self, base: &RecordBatch) -> Result<OrderingColumn> {
+        let columns = self.ordering.iter().map(|field| {
+            let column = base.column_by_name(&field.name).cloned();
+            column.ok_or_else(|| Error::invalid_table(format!("no column {:?} in the base file", field.name)))
+        });
+        ordering_of(&columns.collect::<Result<Vec<_>>>()?)
+    }
+
     /// The keys of a delete block.
     pub(super) fn deleted_keys(&self, all: &[Deleted]) -> UInt64Array {
         all.iter()
@@ -130,15 +134,49 @@ impl KeyColumns {
             .collect()
     }
 
-    /// The ordering values of a delete block, as values of the table's ordering column. A value of another class than
+    /// The ordering values of a delete block, as values of the table's ordering columns. A value of another class than
     /// the column's cannot be compared: Hudi lets such a delete win, and so it counts as unordered here.
     pub(super) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
-        let Some((_, kind)) = &self.ordering else { return Ok(OrderingColumn::Unordered) };
-        let orderings = all.iter().map(|one| &one.ordering);
-        Ok(match kind {
-            DataType::Utf8 => text_column(orderings, content)?,
-            DataType::Decimal128(_, scale) => wide_column(orderings.map(|one| decimal(one, *scale)).collect()),
-            other => fixed_column(orderings.map(|one| self.fixed(one, other)).collect()),
+        match self.ordering.as_slice() {
+            [] => Ok(OrderingColumn::Unordered),
+            [only] => only.of_deletes(all.iter().map(|one| Some(&one.ordering)), content),
+            several => {
+                let of = |field: usize| {
+                    all.iter().map(move |one| match &one.ordering {
+                        Ordering::Array(values) if values.len() == several.len() => values.get(field),
+                        _ => None,
+                    })
+                };
+                let fields = several.iter().enumerate().map(|(at, field)| field.of_deletes(of(at), content));
+                let tuples = OrderingColumn::tuple(&fields.collect::<Result<Vec<_>>>()?, all.len());
+                let ordered = all
+                    .iter()
+                    .map(|one| matches!(&one.ordering, Ordering::Array(values) if values.len() == several.len()));
+                Ok(tuples.only_where(&ordered.collect::<Vec<_>>()))
+            }
+        }
+    }
+}
+
+impl OrderingField {
+    fn of(table: &avro::Schema, types: &arrow_schema::Schema, name: &str) -> Result<Self> {
+        let millis = table.field(name).is_some_and(|field| {
+            matches!(field.ty.non_null(), avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis)
+        });
+        Ok(Self { name: name.to_owned(), kind: type_of(types, name)?, millis })
+    }
+
+    fn of_deletes<'a>(
+        &self,
+        values: impl Iterator<Item = Option<&'a Ordering>>,
+        content: &[u8],
+    ) -> Result<OrderingColumn> {
+        Ok(match &self.kind {
+            DataType::Utf8 => text_column(values, content)?,
+            DataType::Decimal128(_, scale) => {
+                wide_column(values.map(|one| one.and_then(|one| decimal(one, *scale))).collect())
+            }
+            other => fixed_column(values.map(|one| one.and_then(|one| self.fixed(one, other))).collect()),
         })
     }
 
@@ -172,6 +210,18 @@ impl KeyColumns {
     }
 }
 
+/// The values of no, one or several ordering columns.
+fn ordering_of(columns: &[ArrayRef]) -> Result<OrderingColumn> {
+    match columns {
+        [] => Ok(OrderingColumn::Unordered),
+        [only] => OrderingColumn::of(only),
+        several => {
+            let fields = several.iter().map(OrderingColumn::of).collect::<Result<Vec<_>>>()?;
+            Ok(OrderingColumn::tuple(&fields, several.first().map_or(0, |column| column.len())))
+        }
+    }
+}
+
 fn type_of(types: &arrow_schema::Schema, name: &str) -> Result<DataType> {
     if let Some((_, field)) = types.fields().find(name) {
         return Ok(field.data_type().clone());
@@ -181,11 +231,12 @@ fn type_of(types: &arrow_schema::Schema, name: &str) -> Result<DataType> {
     Err(Error::unsupported(format!("the table's ordering field {name:?} {why}")))
 }
 
+/// At the column's scale; digits that it has no room for are cut, as if rounded towards the smaller value.
 fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
-    let Ordering::Decimal(unscaled) = value else { return None };
-    let shift = u32::from(DECIMAL_SCALE.abs_diff(scale));
-    let factor = 10_i128.checked_pow(shift)?;
-    if scale >= DECIMAL_SCALE { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
+    let Ordering::Decimal { unscaled, scale: own } = value else { return None };
+    let shift = i32::from(scale) - own;
+    let factor = 10_i128.checked_pow(shift.unsigned_abs())?;
+    if shift >= 0 { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
 }
 
 fn nulls_of<T>(values: &[Option<T>]) -> Option<NullBuffer> {
@@ -202,9 +253,9 @@ fn wide_column(values: Vec<Option<i128>>) -> OrderingColumn {
     OrderingColumn::Wide(values.into_iter().map(Option::unwrap_or_default).collect(), nulls)
 }
 
-fn text_column<'a>(values: impl Iterator<Item = &'a Ordering>, content: &[u8]) -> Result<OrderingColumn> {
+fn text_column<'a>(values: impl Iterator<Item = Option<&'a Ordering>>, content: &[u8]) -> Result<OrderingColumn> {
     let texts = values.map(|value| match value {
-        Ordering::Text(at) => {
+        Some(Ordering::Text(at)) => {
             let bytes = content.get(at.start as usize..at.end as usize).unwrap_or_default();
             let text = std::str::from_utf8(bytes).map_err(|error| {
                 Error::corrupt("the ordering value of a deleted key is not UTF-8")

@@ -15,6 +15,7 @@ use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
 use super::report::SharedReport;
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
+use crate::log::content::deleted::Deletes;
 use crate::log::content::{avro_data, delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey};
 use crate::merge::{LogBatch, LogKind, LogSink};
@@ -71,13 +72,6 @@ impl LogLoader<'_> {
         let content = || file.read(found.block.content.clone());
         match &found.block.kind {
             BlockKind::Sound(BlockType::Delete) => self.load_deletes(content()?, place, loading),
-            BlockKind::Sound(BlockType::AvroData | BlockType::ParquetData | BlockType::HfileData)
-                if found.block.is_partial() =>
-            {
-                Err(Error::unsupported(
-                    "a log block of a partial update (IS_PARTIAL, written by MERGE INTO or UPDATE); this release merges whole rows",
-                ))
-            }
             _ if found.block.content.is_empty() => Ok(0),
             BlockKind::Sound(BlockType::AvroData) => self.load_avro(found, content()?, place, loading),
             BlockKind::Sound(BlockType::HfileData) => self.load_hfile(found, file, loading),
@@ -93,10 +87,12 @@ impl LogLoader<'_> {
         let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
         if !loading.compiled.contains_key(text) {
             let writer = avro::Schema::parse(schema_text(found)?)?;
-            let keys = Program::compile(&writer, self.table, &self.keys.wants(), Types::Table)?;
+            let reader =
+                if found.block.is_partial() { &optional_where_missing(self.table, &writer)? } else { self.table };
+            let keys = Program::compile(&writer, reader, &self.keys.wants(), Types::Table)?;
             let carried: Vec<Want> =
                 self.carried.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
-            let carried = Program::compile(&writer, self.table, &carried, Types::Table)?;
+            let carried = Program::compile(&writer, reader, &carried, Types::Table)?;
             let compiled = Compiled { keys: Arc::new(keys), carried: loading.records.add_program(carried) };
             loading.compiled.insert(text.clone(), compiled);
         }
@@ -124,6 +120,7 @@ impl LogLoader<'_> {
             add_data(source, keys, &self.keys.batch(rest)?, &places, loading.merger)?;
         }
         let rows = Rows::Avro { content, program };
+        self.note_missing(found, loading)?;
         loading.records.add_source(LogSource { rows, place: place.clone() });
         Ok(datums.len())
     }
@@ -156,15 +153,26 @@ impl LogLoader<'_> {
             let source = loading.merger.add_source(bytes)?;
             let places: Vec<u32> = (0_u32..).take(decoded.num_rows()).collect();
             add_data(source, &keys, &self.keys.batch(rest)?, &places, loading.merger)?;
+            self.note_missing(found, loading)?;
             loading.records.add_source(LogSource { rows: Rows::Parquet { block, batch }, place: place.clone() });
         }
         Ok(read)
     }
 
+    /// Of a block of partial records, which carried columns it does not have.
+    fn note_missing(&self, found: &BlockRef, loading: &mut Loading<'_>) -> Result<()> {
+        if found.block.is_partial() {
+            let writer = avro::Schema::parse(schema_text(found)?)?;
+            let missing = self.carried.fields().iter().map(|field| writer.field(field.name()).is_none());
+            loading.records.add_missing(missing.collect());
+        }
+        Ok(())
+    }
+
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
-        let deleted = delete::deleted(&content)?;
-        let ordering = self.keys.deleted_ordering(&deleted, &content)?;
-        let source = loading.merger.add_source(content)?;
+        let Deletes { text, deleted } = delete::deletes(&content)?;
+        let ordering = self.keys.deleted_ordering(&deleted, &text)?;
+        let source = loading.merger.add_source(text)?;
         loading.merger.add(
             source,
             &LogBatch {
@@ -178,6 +186,17 @@ impl LogLoader<'_> {
         loading.records.add_source(LogSource { rows: Rows::Deletes, place: place.clone() });
         Ok(deleted.len())
     }
+}
+
+/// The table's schema, fields that the writer does not have made nullable: a partial record is none the worse for them.
+fn optional_where_missing(table: &avro::Schema, writer: &avro::Schema) -> Result<avro::Schema> {
+    let fields = table.fields().iter().cloned().map(|field| match writer.field(&field.name) {
+        Some(_) => field,
+        None => {
+            avro::Field { ty: field.ty.non_null().clone().nullable(), default: Some(serde_json::Value::Null), ..field }
+        }
+    });
+    table.with_fields(fields.collect())
 }
 
 fn schema_text(found: &BlockRef) -> Result<&str> {

@@ -1,5 +1,6 @@
 //! Rows of log blocks that win, fetched from where they lie: each decoded once, only the columns that are carried.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -19,12 +20,21 @@ pub(super) struct LogRecords {
     programs: Vec<Arc<Program>>,
     parquet: Vec<ParquetBlock>,
     carried: SchemaRef,
+    /// By source: the carried columns that its block, of partial records, does not have.
+    missing: HashMap<u32, Arc<[bool]>>,
     report: SharedReport,
 }
 
 impl LogRecords {
     pub(super) fn new(carried: SchemaRef, report: SharedReport) -> Self {
-        Self { sources: Vec::new(), programs: Vec::new(), parquet: Vec::new(), carried, report }
+        Self {
+            sources: Vec::new(),
+            programs: Vec::new(),
+            parquet: Vec::new(),
+            carried,
+            missing: HashMap::new(),
+            report,
+        }
     }
 
     /// The program's ordinal.
@@ -41,6 +51,18 @@ impl LogRecords {
 
     pub(super) fn add_source(&mut self, source: LogSource) {
         self.sources.push(source);
+    }
+
+    /// Notes which carried columns the block of the next source does not have.
+    pub(super) fn add_missing(&mut self, missing: Arc<[bool]>) {
+        if let Ok(source) = u32::try_from(self.sources.len()) {
+            self.missing.insert(source, missing);
+        }
+    }
+
+    /// By source, the carried columns that are missing.
+    pub(super) fn take_missing(&mut self) -> HashMap<u32, Arc<[bool]>> {
+        std::mem::take(&mut self.missing)
     }
 }
 

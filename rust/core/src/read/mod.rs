@@ -8,6 +8,8 @@
 //! | `log_loader` | the merger fed with the keys of blocks |
 //! | `log_source` | where the rows of each block lie |
 //! | `log_records` | rows that win, fetched |
+//! | `merge_plan` | how the records of a key are merged |
+//! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
@@ -20,9 +22,11 @@ mod log_keys;
 mod log_loader;
 mod log_records;
 mod log_source;
+mod merge_plan;
 mod pool;
 mod projection;
 mod report;
+mod slice_merge;
 
 pub use file_schema::newest_schema;
 pub use file_slice::SplitReader;

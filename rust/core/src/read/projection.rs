@@ -3,7 +3,7 @@
 //! | schema | columns |
 //! |---|---|
 //! | `output` | what the caller asked for, in that order |
-//! | `carried` | those, then what the filter needs |
+//! | `carried` | those, then what the filter needs, and what folding does |
 //! | `base` | those, then the record key and the ordering field, unless there already |
 
 use std::sync::Arc;
@@ -25,15 +25,24 @@ pub(super) struct Projection {
 }
 
 impl Projection {
-    /// `merge_columns` are the columns of base rows that merging needs; none where nothing is merged.
-    pub(super) fn new(table: &Schema, columns: &[String], filter: &Filter, merge_columns: &[String]) -> Result<Self> {
-        let filter_columns: Vec<String> = filter.columns().into_iter().map(Into::into).collect();
+    /// `merge_columns` are the columns of base rows that merging needs, `fold_columns` those of every row that is merged;
+    /// none where nothing is.
+    pub(super) fn new(
+        table: &Schema,
+        columns: &[String],
+        filter: &Filter,
+        merge_columns: &[String],
+        fold_columns: &[String],
+    ) -> Result<Self> {
+        let mut more: Vec<String> = filter.columns().into_iter().map(Into::into).collect();
+        let filtering = !more.is_empty();
+        more.extend_from_slice(fold_columns);
         let output = select(table, columns, &[])?;
-        let carried = select(table, columns, &filter_columns)?;
+        let carried = select(table, columns, &more)?;
         let carried_names: Vec<String> = carried.fields().iter().map(|field| field.name().clone()).collect();
         let base = select(table, &carried_names, merge_columns)?;
         let filter = BoundFilter::bind(filter, &carried)?;
-        Ok(Self { output, carried, base, filter, filtering: !filter_columns.is_empty() })
+        Ok(Self { output, carried, base, filter, filtering })
     }
 
     /// The carried columns of a base batch.
@@ -43,7 +52,8 @@ impl Projection {
 
     /// The rows that pass the filter, with the columns that the caller asked for.
     pub(super) fn deliver(&self, carried: &RecordBatch) -> Result<RecordBatch> {
-        if self.filtering { first_columns(&self.filter.apply(carried)?, &self.output) } else { Ok(carried.clone()) }
+        let passing = if self.filtering { &self.filter.apply(carried)? } else { carried };
+        first_columns(passing, &self.output)
     }
 }
 

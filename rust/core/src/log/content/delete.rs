@@ -2,82 +2,20 @@
 //!
 //! | version | written by | bytes |
 //! |---|---|---|
-//! | 1, 2 | 0.9 to 0.13 | Kryo |
-//! | others | 0.14 and later | one Avro datum `HoodieDeleteRecordList` |
-//!
-//! The Avro datum is an array of (record key, partition path, ordering value), each nullable; the ordering value is a
-//! union of records with one field, so that the union's index is followed at once by the value:
-//!
-//! | index | value | | index | value |
-//! |---|---|---|---|---|
-//! | 0 | null | | 7 | string |
-//! | 1 | boolean | | 8 | date: int days |
-//! | 2 | int | | 9 | decimal: bytes, unscaled, always scale 15 |
-//! | 3 | long | | 10 | time-micros: long |
-//! | 4, 5 | float, double | | 11 | timestamp-micros: long |
-//! | 6 | bytes | | 12 | array of these (inside it, 12 is a date) |
+//! | 1 | 0.9, 0.10 | an array of keys in Kryo |
+//! | 2 | 0.11 to 0.13 | an array of delete records in Kryo |
+//! | others | 0.14 and later | a list of delete records in Avro |
 
-use std::ops::Range;
+use bytes::Bytes;
 
 use super::avro_data::head;
-use crate::cursor::Cursor;
+use super::deleted::Deletes;
+use super::{delete_avro, kryo};
 use crate::error::{Error, Result};
 
-/// The scale of every decimal in a delete block.
-pub const DECIMAL_SCALE: i8 = 15;
-
-/// One deleted key. Texts are ranges of the content, so that keys need not be copied.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Deleted {
-    /// The record key.
-    pub key: Option<Range<u32>>,
-    /// The partition path.
-    pub partition: Option<Range<u32>>,
-    /// What it was ordered by.
-    pub ordering: Ordering,
-}
-
-/// An ordering value, as the block has it.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ordering {
-    /// Null: unordered.
-    None,
-    /// A boolean.
-    Boolean(bool),
-    /// An int; 0 means unordered.
-    Int(i32),
-    /// A long.
-    Long(i64),
-    /// A float.
-    Float(f32),
-    /// A double.
-    Double(f64),
-    /// Bytes, a range of the content.
-    Bytes(Range<u32>),
-    /// Text, a range of the content.
-    Text(Range<u32>),
-    /// Days since the epoch.
-    Date(i32),
-    /// Unscaled, at [`DECIMAL_SCALE`].
-    Decimal(i128),
-    /// Microseconds of the day.
-    TimeMicros(i64),
-    /// Microseconds since the epoch.
-    TimestampMicros(i64),
-    /// Of several ordering fields.
-    Array(Vec<Ordering>),
-}
-
-/// The deleted keys of a block, in their order.
-pub fn deleted(content: &[u8]) -> Result<Vec<Deleted>> {
+/// The deleted keys of a block; none of an empty content.
+pub fn deletes(content: &Bytes) -> Result<Deletes> {
     let (version, len) = head(content)?;
-    if version == 1 || version == 2 {
-        return Err(Error::unsupported(format!(
-            "a delete block of version {version} (written by Hudi 0.{}); this release reads version 3, of Hudi 0.14 and later",
-            if version == 1 { "9 or 0.10" } else { "11 to 0.13" }
-        ))
-        .at_offset(0));
-    }
     let Some(data) = usize::try_from(len).ok().and_then(|len| content.get(8..)?.get(..len)) else {
         let left = content.len().saturating_sub(8);
         return Err(Error::corrupt(format!("deleted keys of {len} bytes where {left} are left")).at_offset(4));
@@ -85,124 +23,22 @@ pub fn deleted(content: &[u8]) -> Result<Vec<Deleted>> {
     if u32::try_from(content.len()).is_err() {
         return Err(Error::corrupt("a content of 4 GiB or more, which no Hudi release writes").at_offset(0));
     }
-    list(&mut Cursor::new(data)).map_err(|error| error.offset_from(8))
-}
-
-fn list(cursor: &mut Cursor<'_>) -> Result<Vec<Deleted>> {
-    let mut all = Vec::new();
-    items(cursor, |cursor| {
-        let key = text(cursor)?;
-        let partition = text(cursor)?;
-        let ordering = ordering(cursor, Level::Top)?;
-        all.push(Deleted { key, partition, ordering });
-        Ok(())
-    })?;
-    Ok(all)
-}
-
-/// Avro array items: blocks of a count (negative: followed by the block's byte size), ended by a zero.
-fn items(cursor: &mut Cursor<'_>, mut one: impl FnMut(&mut Cursor<'_>) -> Result<()>) -> Result<()> {
-    loop {
-        let at = cursor.position() as u64;
-        let count = cursor.varint()?;
-        if count == 0 {
-            return Ok(());
-        }
-        if count < 0 {
-            cursor.varint()?;
-        }
-        // Each item takes a byte at least.
-        if count.unsigned_abs() > cursor.remaining() as u64 {
-            let left = cursor.remaining();
-            return Err(Error::corrupt(format!("an array of {count} items where {left} bytes are left")).at_offset(at));
-        }
-        for _ in 0..count.unsigned_abs() {
-            one(cursor)?;
-        }
+    match version {
+        1 => kryo::keys(data),
+        2 => kryo::delete_records(data),
+        _ => delete_avro::list(data).map(|deleted| Deletes { text: content.clone(), deleted }),
     }
-}
-
-fn text(cursor: &mut Cursor<'_>) -> Result<Option<Range<u32>>> {
-    match cursor.varint()? {
-        0 => Ok(None),
-        1 => bytes(cursor).map(Some),
-        other => Err(bad_index(cursor, other)),
-    }
-}
-
-/// A length and that many bytes: their range in the content, which begins eight bytes before the data.
-fn bytes(cursor: &mut Cursor<'_>) -> Result<Range<u32>> {
-    let at = cursor.position() as u64;
-    let len = cursor.varint()?;
-    let Ok(len) = usize::try_from(len) else {
-        return Err(Error::corrupt(format!("a length of {len}")).at_offset(at));
-    };
-    let start = cursor.position();
-    cursor.skip(len)?;
-    let place = |at: usize| u32::try_from(at + 8).map_err(|_| Error::corrupt("a content of 4 GiB or more"));
-    Ok(place(start)?..place(start + len)?)
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Level {
-    Top,
-    Inside,
-}
-
-fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<Ordering> {
-    Ok(match (cursor.varint()?, level) {
-        (0, _) => Ordering::None,
-        (1, _) => Ordering::Boolean(cursor.u8()? != 0),
-        (2, _) => Ordering::Int(int(cursor)?),
-        (3, _) => Ordering::Long(cursor.varint()?),
-        (4, _) => Ordering::Float(f32::from_le_bytes(cursor.array()?)),
-        (5, _) => Ordering::Double(f64::from_le_bytes(cursor.array()?)),
-        (6, _) => Ordering::Bytes(bytes(cursor)?),
-        (7, _) => Ordering::Text(bytes(cursor)?),
-        (8, _) | (12, Level::Inside) => Ordering::Date(int(cursor)?),
-        (9, _) => Ordering::Decimal(decimal(cursor)?),
-        (10, _) => Ordering::TimeMicros(cursor.varint()?),
-        (11, _) => Ordering::TimestampMicros(cursor.varint()?),
-        (12, Level::Top) => {
-            let mut values = Vec::new();
-            match cursor.varint()? {
-                0 => {}
-                1 => items(cursor, |cursor| {
-                    values.push(ordering(cursor, Level::Inside)?);
-                    Ok(())
-                })?,
-                other => return Err(bad_index(cursor, other)),
-            }
-            Ordering::Array(values)
-        }
-        (other, _) => return Err(bad_index(cursor, other)),
-    })
-}
-
-fn int(cursor: &mut Cursor<'_>) -> Result<i32> {
-    let at = cursor.position() as u64;
-    let value = cursor.varint()?;
-    i32::try_from(value).map_err(|_| Error::corrupt(format!("an int of {value}")).at_offset(at))
-}
-
-fn decimal(cursor: &mut Cursor<'_>) -> Result<i128> {
-    let at = cursor.position() as u64;
-    let len = cursor.varint()?;
-    let digits = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-    if digits.len() > 16 {
-        return Err(Error::corrupt(format!("a decimal of {len} bytes")).at_offset(at));
-    }
-    let negative = digits.first().is_some_and(|byte| byte & 0x80 != 0);
-    Ok(digits.iter().fold(if negative { -1 } else { 0 }, |value, byte| (value << 8) | i128::from(*byte)))
-}
-
-fn bad_index(cursor: &Cursor<'_>, index: i64) -> Error {
-    Error::corrupt(format!("a union of a deleted key has no member {index}")).at_offset(cursor.position() as u64)
+    .map_err(|error| error.offset_from(8))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::deleted::{Deleted, Ordering};
     use super::*;
+
+    fn of(content: &[u8]) -> Result<Deletes> {
+        deletes(&Bytes::copy_from_slice(content))
+    }
 
     /// (a,p,Int 0) (b,p,Long 7) (c,p,"s") (d,p,null), as Hudi 1.2.0 writes it.
     const REAL: [u8; 42] = [
@@ -217,7 +53,7 @@ mod tests {
 
     #[test]
     fn reads_what_hudi_writes() {
-        let all = deleted(&REAL).unwrap();
+        let all = of(&REAL).unwrap().deleted;
         assert_eq!(all.iter().map(key).collect::<String>(), "abcd");
         let found: Vec<_> = all.into_iter().map(|one| one.ordering).collect();
         assert_eq!(found, [Ordering::Int(0), Ordering::Long(7), Ordering::Text(33..34), Ordering::None]);
@@ -229,29 +65,151 @@ mod tests {
         let data = [4, 0, 0, 0x18, 2, 4, 4, 2, 0x0e, 2, 0x78, 0, 0, 0, 0x12, 2, 0xff, 0];
         let mut content = vec![0, 0, 0, 3, 0, 0, 0, u8::try_from(data.len()).unwrap()];
         content.extend(data);
-        let all = deleted(&content).unwrap();
+        let all = of(&content).unwrap().deleted;
         assert_eq!(all[0].ordering, Ordering::Array(vec![Ordering::Int(1), Ordering::Text(18..19)]));
-        assert_eq!(all[1].ordering, Ordering::Decimal(-1));
+        assert_eq!(all[1].ordering, Ordering::Decimal { unscaled: -1, scale: 15 });
     }
 
     #[test]
     fn every_truncation_and_every_flip_is_survived() {
         for len in 0..REAL.len() {
-            assert!(deleted(&REAL[..len]).is_err(), "{len}");
+            assert!(of(&REAL[..len]).is_err(), "{len}");
         }
         for at in 0..REAL.len() {
             for bit in 0..8 {
                 let mut bytes = REAL;
                 bytes[at] ^= 1 << bit;
-                let _ = deleted(&bytes);
+                let _ = of(&bytes);
             }
         }
     }
 
+    /// The same four deletes as version 2, as Hudi 1.2.0 writes them: classes and the partition path are referred to.
+    fn version_2() -> Vec<u8> {
+        let mut bytes = vec![0, 0, 0, 2, 0, 0, 0, 0xb2, 1, 0];
+        bytes.extend(b"[Lorg.apache.hudi.common.model.DeleteRecord\xbb\x01\x05\x01\x01");
+        bytes.extend(b"org.apache.hudi.common.model.DeleteRecor\xe4\x01\x01\x02");
+        bytes.extend(b"org.apache.hudi.common.model.HoodieKe\xf9\x01\x01\x82p\x01\x82a\x02\0");
+        bytes.extend([1, 1, 1, 1, 2, 1, 5, 1, 0x82, b'b', 9, 0x0e]);
+        bytes.extend([1, 1, 1, 1, 2, 1, 5, 1, 0x82, b'c', 3, 1, 0x82, b's']);
+        bytes.extend([1, 1, 1, 1, 2, 1, 5, 1, 0x82, b'd', 0]);
+        bytes
+    }
+
+    /// (a,p), (key-0002, 2021/09/01), (ключ,p) as version 1, as Hudi 0.9.0 writes them.
+    fn version_1() -> Vec<u8> {
+        let mut bytes = vec![0, 0, 0, 1, 0, 0, 0, 0x81, 1, 0];
+        bytes.extend(b"[Lorg.apache.hudi.common.model.HoodieKey\xbb\x01\x04\x01\x01");
+        bytes.extend(b"org.apache.hudi.common.model.HoodieKe\xf9\x01\x01\x82p\x01\x82a");
+        bytes.extend(b"\x01\x01\x01\x012021/09/0\xb1\x01key-000\xb2\x01\x01\x01\x04\x01\x85");
+        bytes.extend("ключ".as_bytes());
+        bytes
+    }
+
+    fn texts(deletes: &Deletes) -> Vec<(String, String)> {
+        let text = |range: &Option<std::ops::Range<u32>>| {
+            let range = range.clone().unwrap();
+            String::from_utf8(deletes.text[range.start as usize..range.end as usize].to_vec()).unwrap()
+        };
+        deletes.deleted.iter().map(|one| (text(&one.key), text(&one.partition))).collect()
+    }
+
     #[test]
-    fn kryo_versions_are_refused_by_name() {
-        let error = deleted(&[0, 0, 0, 2, 0, 0, 0, 0]).unwrap_err();
+    fn version_2_is_read() {
+        let deletes = of(&version_2()).unwrap();
+        assert_eq!(texts(&deletes), ["a", "b", "c", "d"].map(|key| (key.to_owned(), "p".to_owned())));
+        let found: Vec<_> = deletes.deleted.iter().map(|one| one.ordering.clone()).collect();
+        assert_eq!(found[..2], [Ordering::Int(0), Ordering::Long(7)]);
+        let Ordering::Text(place) = &found[2] else { panic!("{found:?}") };
+        assert_eq!(&deletes.text[place.start as usize..place.end as usize], b"s");
+        assert_eq!(found[3], Ordering::None);
+        assert_eq!(deletes.text.len(), "pabcds".len(), "the partition path is kept once");
+    }
+
+    #[test]
+    fn version_1_is_read() {
+        let deletes = of(&version_1()).unwrap();
+        let pairs = [("a", "p"), ("key-0002", "2021/09/01"), ("ключ", "p")];
+        assert_eq!(texts(&deletes), pairs.map(|(key, path)| (key.to_owned(), path.to_owned())));
+        assert!(deletes.deleted.iter().all(|one| one.ordering == Ordering::Int(0)));
+    }
+
+    #[test]
+    fn kryo_survives_every_truncation_and_every_flip() {
+        for real in [version_1(), version_2()] {
+            for len in 0..real.len() {
+                assert!(of(&real[..len]).is_err(), "{len}");
+            }
+            for at in 0..real.len() {
+                for bit in 0..8 {
+                    let mut bytes = real.clone();
+                    bytes[at] ^= 1 << bit;
+                    let _ = of(&bytes);
+                }
+            }
+        }
+    }
+
+    /// One delete of key `k` whose ordering value is given in Kryo: class and value.
+    fn ordered(value: &[u8]) -> Result<Ordering> {
+        let mut data = b"\x01\0[Lorg.apache.hudi.common.model.DeleteRecord\xbb\x01\x02\x01\x01".to_vec();
+        data.extend(b"org.apache.hudi.common.model.DeleteRecor\xe4\x01\x01\x02");
+        data.extend(b"org.apache.hudi.common.model.HoodieKe\xf9\x01\x01\x82p\x01\x82k");
+        data.extend(value);
+        let len = u32::try_from(data.len()).unwrap();
+        let content = [&2_u32.to_be_bytes()[..], &len.to_be_bytes(), &data].concat();
+        of(&content).map(|deletes| deletes.deleted[0].ordering.clone())
+    }
+
+    fn named(class: &str, value: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![1, 3];
+        bytes.extend(class.as_bytes());
+        if let Some(last) = bytes.last_mut() {
+            *last |= 0x80;
+        }
+        bytes.push(1);
+        bytes.extend(value);
+        bytes
+    }
+
+    #[test]
+    fn ordering_values_of_every_class() {
+        let decimal = |unscaled, scale| Ordering::Decimal { unscaled, scale };
+        let positive_long = |mut value: u64| {
+            let mut bytes = Vec::new();
+            while value >= 0x80 && bytes.len() < 8 {
+                bytes.push(value as u8 & 0x7f | 0x80);
+                value >>= 7;
+            }
+            bytes.push(value as u8);
+            bytes
+        };
+        for (value, expected) in [
+            (vec![2, 0x0d], Ordering::Int(-7)),
+            (vec![8, 0xff, 0xfe], Ordering::Int(-2)),
+            (vec![6, 0xff], Ordering::Int(-1)),
+            (vec![5, 1], Ordering::Boolean(true)),
+            (vec![4, 0x3f, 0xc0, 0, 0], Ordering::Float(1.5)),
+            (vec![10, 0xbf, 0xf8, 0, 0, 0, 0, 0, 0], Ordering::Double(-1.5)),
+            (named("java.sql.Date", &positive_long(86_400_000 - 7_200_000)), Ordering::Date(1)),
+            (named("java.sql.Timestamp", &positive_long((-1_i64).cast_unsigned())), Ordering::TimestampMicros(-1000)),
+            (named("java.math.BigInteger", &[2, 0xff]), decimal(-1, 0)),
+            (named("java.math.BigDecimal", &[3, 0x04, 0xd2, 4]), decimal(1234, 2)),
+            (named("java.time.LocalDate", &[0xb2, 0x0f, 1, 2]), Ordering::Date(1)),
+            (named("java.time.Instant", &[1, 0x88, 0x27]), Ordering::TimestampMicros(1_000_005)),
+            (named("java.time.LocalDateTime", &[0xb2, 0x0f, 1, 1, 1, !2]), Ordering::TimestampMicros(3_720_000_000)),
+        ] {
+            assert_eq!(ordered(&value).unwrap(), expected, "{value:?}");
+        }
+        // Utf8, registered under whatever id, and by name with and without its hash: the same text.
+        let by_name = |fields: &[u8]| named("org.apache.hudi.org.apache.avro.util.Utf8", fields);
+        for value in
+            [vec![0x2e, 1, 3, b'o', b'k'], by_name(&[1, 3, b'o', b'k', 4, 0]), by_name(&[1, 3, b'o', b'k', 99, 4, 0])]
+        {
+            assert!(matches!(ordered(&value).unwrap(), Ordering::Text(place) if place.len() == 2), "{value:?}");
+        }
+        let error = ordered(&named("com.acme.Sequence", &[])).unwrap_err();
         assert_eq!(error.kind(), crate::Kind::Unsupported);
-        assert!(error.to_string().contains("0.11 to 0.13"));
+        assert!(error.to_string().contains("com.acme.Sequence"));
     }
 }

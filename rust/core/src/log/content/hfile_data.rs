@@ -93,7 +93,8 @@ impl Unpacked {
         let datums =
             cells.cells.iter().map(|cell| Datum { at: cell.value.start, len: cell.value.end - cell.value.start });
         let mut decoder = Decoder::new(Arc::clone(program));
-        decoder.decode(&cells.payload, &datums.collect::<Vec<_>>())?;
+        // Where in the unpacked payload it went wrong says nothing of the file.
+        decoder.decode(&cells.payload, &datums.collect::<Vec<_>>()).map_err(|error| error.moved_to(0))?;
         Ok(Some(decoder.finish()?.column(0).as_primitive::<UInt64Type>().clone()))
     }
 

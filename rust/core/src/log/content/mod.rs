@@ -3,5 +3,9 @@
 
 pub mod avro_data;
 pub mod delete;
+pub mod delete_avro;
+pub mod deleted;
 pub mod hfile_data;
 pub mod parquet_data;
+
+mod kryo;

@@ -190,7 +190,12 @@ mod tests {
 
     use super::*;
     use crate::Kind;
-    use crate::log::content::delete::{Ordering, deleted};
+    use crate::log::content::delete::deletes;
+    use crate::log::content::deleted::{Deleted, Ordering};
+
+    fn deleted(content: &[u8]) -> Result<Vec<Deleted>> {
+        Ok(deletes(&bytes::Bytes::copy_from_slice(content))?.deleted)
+    }
 
     fn compose(columns: Vec<(&str, ArrayRef)>, ordering: &[&str]) -> Result<BlockBytes> {
         let rows = columns.first().map_or(0, |(_, array)| array.len());
@@ -280,10 +285,13 @@ mod tests {
             (Arc::new(dictionary), Ordering::Text(17..18)),
             (Arc::new(Date32Array::from(vec![-1])), Ordering::Date(-1)),
             (Arc::new(Date64Array::from(vec![-86_400_000])), Ordering::Date(-1)),
-            (decimal(1234, 10, 2), Ordering::Decimal(12_340_000_000_000_000)),
-            (decimal(-5, 38, 15), Ordering::Decimal(-5)),
-            (decimal(-2000, 38, 18), Ordering::Decimal(-2)),
-            (wide("-10000000000000000000000000000000000000000", 40), Ordering::Decimal(-1_000_000_000_000_000)),
+            (decimal(1234, 10, 2), Ordering::Decimal { unscaled: 12_340_000_000_000_000, scale: 15 }),
+            (decimal(-5, 38, 15), Ordering::Decimal { unscaled: -5, scale: 15 }),
+            (decimal(-2000, 38, 18), Ordering::Decimal { unscaled: -2, scale: 15 }),
+            (
+                wide("-10000000000000000000000000000000000000000", 40),
+                Ordering::Decimal { unscaled: -1_000_000_000_000_000, scale: 15 },
+            ),
             (Arc::new(TimestampMicrosecondArray::from(vec![-7])), Ordering::TimestampMicros(-7)),
             (Arc::new(TimestampSecondArray::from(vec![7]).with_timezone("UTC")), Ordering::TimestampMicros(7_000_000)),
             (Arc::new(TimestampNanosecondArray::from(vec![7000])), Ordering::TimestampMicros(7)),

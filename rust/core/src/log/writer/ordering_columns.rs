@@ -28,7 +28,7 @@ use arrow_schema::{DataType, TimeUnit};
 
 use crate::avro::{shortest, write_bytes, write_long};
 use crate::error::{Error, Result};
-use crate::log::content::delete::DECIMAL_SCALE;
+use crate::log::content::delete_avro::DECIMAL_SCALE;
 
 /// The digits of Hudi's decimal wrapper: precision 30, of which 15 behind the point.
 const DECIMAL_DIGITS: u32 = 30;

@@ -16,4 +16,4 @@ mod rules;
 pub use absence::Absence;
 pub use chains::Chains;
 pub use folder::{Folded, Folder};
-pub use rules::{FoldRules, Overlay};
+pub use rules::{FoldRules, Mode, PayloadFold};

@@ -53,7 +53,7 @@ pub enum PayloadFold {
 
 /// What a pair of records becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overlay {
+pub(super) enum Overlay {
     /// The older record, as it is.
     Older,
     /// The newer one, as it is.
@@ -139,7 +139,7 @@ impl PayloadFold {
             Step::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
             Step::Data if self == Self::PartialUpdate => match not_lower(newer, older) {
                 true => Overlay::NewerOverOlder,
-                false => Overlay::OlderOverNewer { newer_meta: false },
+                false => Overlay::OlderOverNewer { newer_meta: true },
             },
             Step::Data if not_lower(newer, older) => Overlay::Newer,
             Step::Data => Overlay::Older,
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(non_defaults.merge(Step::Data, delete(20), row(15)), Overlay::Newer);
         assert_eq!(non_defaults.merge(Step::Base, row(20), delete(15)), Overlay::Newer);
         let partial = FoldRules::Payload0x(PayloadFold::PartialUpdate);
-        assert_eq!(partial.merge(Step::Data, row(20), row(10)), OLDER_ON_TOP);
+        assert_eq!(partial.merge(Step::Data, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
         assert_eq!(partial.merge(Step::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
     }
 }

@@ -1,0 +1,147 @@
+//! The data blocks of a file, in key order, from its index.
+//!
+//! The root index holds (offset 8, size on disk 4, key length as Hadoop's vint, key) entries. In an index of several levels
+//! they lead to further index blocks, whose entries are (offset 8, size 4, key), with a table of their places in front:
+//! entries n (4), n + 1 places (4 each). A key begins with its row (length 2, bytes); HBase adds more, and may put a made-up
+//! key between two blocks in place of the second one's first.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::block::{self, BlockKind};
+use super::trailer::Trailer;
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::storage::Source;
+
+/// Deeper than any index that a file of 2^63 bytes could need.
+const MOST_LEVELS: u64 = 16;
+
+/// A data block in the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// Where it begins.
+    pub offset: u64,
+    /// No key of the block is before this one, and none of the block before is at or after it. It need not exist.
+    pub first_key: Bytes,
+}
+
+/// All data blocks.
+pub(super) fn data_blocks(source: &Arc<dyn Source>, trailer: &Trailer) -> Result<Vec<BlockPlace>> {
+    if trailer.index_levels > MOST_LEVELS {
+        let message = format!("an HFile index of {} levels", trailer.index_levels);
+        return Err(Error::corrupt(message).at_offset(source.len().saturating_sub(super::trailer::LEN)));
+    }
+    let at = trailer.load_on_open_at;
+    let (payload, _) = block::read(source.as_ref(), at, &[BlockKind::RootIndex], trailer.codec)?;
+    let mut entries = root(&payload, trailer.data_index_count).map_err(|error| error.moved_to(at))?;
+    // A file has no more blocks than headers fit.
+    let most = source.len() / block::HEADER;
+    for _ in 1..trailer.index_levels {
+        let mut below = Vec::new();
+        for entry in entries {
+            let kinds = [BlockKind::LeafIndex, BlockKind::IntermediateIndex];
+            let (payload, _) = block::read(source.as_ref(), entry.offset, &kinds, trailer.codec)?;
+            below.extend(inner(&payload).map_err(|error| error.moved_to(entry.offset))?);
+            if below.len() as u64 > most {
+                let message = format!("an HFile index of more than the {most} blocks that the file has room for");
+                return Err(Error::corrupt(message).at_offset(entry.offset));
+            }
+        }
+        entries = below;
+    }
+    if let Some(pair) = entries.windows(2).find(|pair| matches!(pair, [one, two] if one.first_key > two.first_key)) {
+        let offset = pair.last().map_or(at, |entry| entry.offset);
+        return Err(Error::corrupt("the keys of an HFile index are not in order").at_offset(offset));
+    }
+    Ok(entries)
+}
+
+fn root(payload: &Bytes, count: u64) -> Result<Vec<BlockPlace>> {
+    let mut cursor = Cursor::new(payload);
+    let mut entries = Vec::new();
+    for _ in 0..count {
+        let offset = offset(&mut cursor)?;
+        cursor.skip(4)?;
+        let len = vint(&mut cursor)?;
+        let start = cursor.position();
+        let key = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
+        entries.push(BlockPlace { offset, first_key: row(payload, key, start)? });
+    }
+    Ok(entries)
+}
+
+fn inner(payload: &Bytes) -> Result<Vec<BlockPlace>> {
+    let mut cursor = Cursor::new(payload);
+    let count = usize::try_from(cursor.i32_be()?).unwrap_or(usize::MAX);
+    // Each entry takes its place of 4 bytes, an offset and a size.
+    if count > cursor.remaining() / 16 {
+        return Err(Error::corrupt(format!("an HFile index block of {count} entries in {} bytes", payload.len())));
+    }
+    let mut places = Vec::with_capacity(count + 1);
+    for _ in 0..=count {
+        places.push(usize::try_from(cursor.i32_be()?).unwrap_or(usize::MAX));
+    }
+    let begin = cursor.position();
+    let mut entries = Vec::with_capacity(count);
+    for pair in places.windows(2) {
+        let &[start, end] = pair else { continue };
+        let entry = payload.get(begin..).and_then(|entries| entries.get(start..end));
+        let Some(entry) = entry else {
+            return Err(Error::corrupt(format!("an entry of an HFile index at {start}..{end}, outside its block")));
+        };
+        let mut cursor = Cursor::new(entry);
+        let offset = offset(&mut cursor)?;
+        cursor.skip(4)?;
+        let first_key = row(payload, cursor.rest(), begin + start + cursor.position())?;
+        entries.push(BlockPlace { offset, first_key });
+    }
+    Ok(entries)
+}
+
+fn offset(cursor: &mut Cursor<'_>) -> Result<u64> {
+    let offset = cursor.i64_be()?;
+    u64::try_from(offset).map_err(|_| Error::corrupt(format!("a block at offset {offset} in an HFile index")))
+}
+
+/// The row of a key that begins at `at` of `payload`.
+fn row(payload: &Bytes, key: &[u8], at: usize) -> Result<Bytes> {
+    let mut cursor = Cursor::new(key);
+    let len = usize::from(u16::from_be_bytes(cursor.array()?));
+    let start = at + cursor.position();
+    cursor.skip(len)?;
+    Ok(payload.slice(start..start + len))
+}
+
+/// Hadoop's variable-length number (`WritableUtils.readVLong`): one byte from -112 on; below, a sign and how many bytes follow.
+pub(super) fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
+    let first = cursor.u8()?.cast_signed();
+    let (count, negative) = match first {
+        -112.. => return Ok(i64::from(first)),
+        -120..=-113 => ((-112 - i16::from(first)).unsigned_abs(), false),
+        _ => ((-120 - i16::from(first)).unsigned_abs(), true),
+    };
+    let value = cursor.take(usize::from(count))?.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
+    Ok(if negative { !value.cast_signed() } else { value.cast_signed() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_hadoop() {
+        for (bytes, value) in [
+            (&[0_u8][..], 0),
+            (&[0x7f], 127),
+            (&[0x90], -112),
+            (&[0x8f, 0x80], 128),
+            (&[0x8e, 1, 0], 256),
+            (&[0x87, 0x80], -129),
+        ] {
+            assert_eq!(vint(&mut Cursor::new(bytes)).unwrap(), value, "{bytes:?}");
+        }
+        assert!(vint(&mut Cursor::new(&[0x88])).is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! The deleted keys of one delete block, as columns of text.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::types::{Decimal128Type, DecimalType};
+use arrow_array::{ArrayRef, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_cast::display::array_value_to_string;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+
+use super::block::{Block, BlockKind};
+use super::content::delete;
+use super::content::deleted::{Deletes, Ordering};
+use super::layout::BlockType;
+use crate::error::{Error, Result};
+use crate::storage::Source;
+
+/// `record_key`, `partition_path`, `ordering_value` as text and `ordering_type`; the last two are null where there is none.
+pub(super) fn read(file: &Arc<dyn Source>, block: &Block) -> Result<RecordBatch> {
+    if block.kind != BlockKind::Sound(BlockType::Delete) {
+        return Err(Error::invalid_argument(format!("a {} has no deleted keys", block.type_name())));
+    }
+    let deletes = delete::deletes(&file.read(block.content.clone())?)?;
+    let mut columns: [Vec<Option<String>>; 4] = Default::default();
+    for one in &deletes.deleted {
+        let [keys, partitions, values, types] = &mut columns;
+        keys.push(one.key.as_ref().map(|at| text(&deletes, at)).transpose()?);
+        partitions.push(one.partition.as_ref().map(|at| text(&deletes, at)).transpose()?);
+        values.push(ordering_text(&one.ordering, &deletes)?);
+        types.push(ordering_type(&one.ordering).map(str::to_owned));
+    }
+    let names = ["record_key", "partition_path", "ordering_value", "ordering_type"];
+    let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
+    let arrays: Vec<ArrayRef> =
+        columns.into_iter().map(|column| Arc::new(StringArray::from(column)) as ArrayRef).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| Error::corrupt("deleted keys of different lengths").caused_by(error))
+}
+
+fn bytes<'a>(deletes: &'a Deletes, at: &Range<u32>) -> &'a [u8] {
+    deletes.text.get(at.start as usize..at.end as usize).unwrap_or_default()
+}
+
+fn text(deletes: &Deletes, at: &Range<u32>) -> Result<String> {
+    String::from_utf8(bytes(deletes, at).to_vec())
+        .map_err(|error| Error::corrupt("a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error))
+}
+
+fn ordering_text(value: &Ordering, deletes: &Deletes) -> Result<Option<String>> {
+    let out_of_range = |error: ArrowError| Error::corrupt("a date out of range").caused_by(error);
+    Ok(Some(match value {
+        Ordering::None => return Ok(None),
+        Ordering::Boolean(value) => value.to_string(),
+        Ordering::Int(value) => value.to_string(),
+        Ordering::Long(value) | Ordering::TimeMicros(value) => value.to_string(),
+        Ordering::Float(value) => value.to_string(),
+        Ordering::Double(value) => value.to_string(),
+        Ordering::Bytes(at) => hexadecimal(bytes(deletes, at)),
+        Ordering::Text(at) => text(deletes, at)?,
+        Ordering::Date(days) => array_value_to_string(&Date32Array::from(vec![*days]), 0).map_err(out_of_range)?,
+        Ordering::TimestampMicros(micros) => {
+            let column = TimestampMicrosecondArray::from(vec![*micros]).with_timezone("+00:00");
+            array_value_to_string(&column, 0).map_err(out_of_range)?
+        }
+        Ordering::Decimal { unscaled, scale } => match i8::try_from(*scale) {
+            Ok(scale) => Decimal128Type::format_decimal(*unscaled, 38, scale),
+            Err(_) => format!("{unscaled}E{}", -i64::from(*scale)),
+        },
+        Ordering::Array(values) => {
+            let texts = values.iter().map(|value| ordering_text(value, deletes)).collect::<Result<Vec<_>>>()?;
+            let texts: Vec<String> = texts.into_iter().map(|text| text.unwrap_or_else(|| "null".into())).collect();
+            format!("[{}]", texts.join(", "))
+        }
+    }))
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::from("0x"), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn ordering_type(value: &Ordering) -> Option<&'static str> {
+    Some(match value {
+        Ordering::None => return None,
+        Ordering::Boolean(_) => "boolean",
+        Ordering::Int(_) => "int",
+        Ordering::Long(_) => "long",
+        Ordering::Float(_) => "float",
+        Ordering::Double(_) => "double",
+        Ordering::Bytes(_) => "bytes",
+        Ordering::Text(_) => "string",
+        Ordering::Date(_) => "date",
+        Ordering::Decimal { .. } => "decimal",
+        Ordering::TimeMicros(_) => "time",
+        Ordering::TimestampMicros(_) => "timestamp",
+        Ordering::Array(_) => "array",
+    })
+}

@@ -1,0 +1,139 @@
+//! Deleted keys of version 3: one Avro datum `HoodieDeleteRecordList`, without its schema.
+//!
+//! It is an array of (record key, partition path, ordering value), each nullable; the ordering value is a union of records
+//! with one field, so that the union's index is followed at once by the value:
+//!
+//! | index | value | | index | value |
+//! |---|---|---|---|---|
+//! | 0 | null | | 7 | string |
+//! | 1 | boolean | | 8 | date: int days |
+//! | 2 | int | | 9 | decimal: bytes, unscaled, always scale 15 |
+//! | 3 | long | | 10 | time-micros: long |
+//! | 4, 5 | float, double | | 11 | timestamp-micros: long |
+//! | 6 | bytes | | 12 | array of these (inside it, 12 is a date) |
+
+use std::ops::Range;
+
+use super::deleted::{Deleted, Ordering};
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+
+/// The scale of every decimal, of readers and writers alike.
+pub const DECIMAL_SCALE: i8 = 15;
+
+/// Where the list begins in a block's content.
+const BEGINS: usize = 8;
+
+/// The keys of a list; texts are ranges of a content in which the list begins at [`BEGINS`].
+pub(super) fn list(data: &[u8]) -> Result<Vec<Deleted>> {
+    let cursor = &mut Cursor::new(data);
+    let mut all = Vec::new();
+    items(cursor, |cursor| {
+        let key = text(cursor)?;
+        let partition = text(cursor)?;
+        let ordering = ordering(cursor, Level::Top)?;
+        all.push(Deleted { key, partition, ordering });
+        Ok(())
+    })?;
+    Ok(all)
+}
+
+/// Avro array items: blocks of a count (negative: followed by the block's byte size), ended by a zero.
+fn items(cursor: &mut Cursor<'_>, mut one: impl FnMut(&mut Cursor<'_>) -> Result<()>) -> Result<()> {
+    loop {
+        let at = cursor.position() as u64;
+        let count = cursor.varint()?;
+        if count == 0 {
+            return Ok(());
+        }
+        if count < 0 {
+            cursor.varint()?;
+        }
+        // Each item takes a byte at least.
+        if count.unsigned_abs() > cursor.remaining() as u64 {
+            let left = cursor.remaining();
+            return Err(Error::corrupt(format!("an array of {count} items where {left} bytes are left")).at_offset(at));
+        }
+        for _ in 0..count.unsigned_abs() {
+            one(cursor)?;
+        }
+    }
+}
+
+fn text(cursor: &mut Cursor<'_>) -> Result<Option<Range<u32>>> {
+    match cursor.varint()? {
+        0 => Ok(None),
+        1 => bytes(cursor).map(Some),
+        other => Err(bad_index(cursor, other)),
+    }
+}
+
+/// A length and that many bytes: their range in the content, which begins eight bytes before the data.
+fn bytes(cursor: &mut Cursor<'_>) -> Result<Range<u32>> {
+    let at = cursor.position() as u64;
+    let len = cursor.varint()?;
+    let Ok(len) = usize::try_from(len) else {
+        return Err(Error::corrupt(format!("a length of {len}")).at_offset(at));
+    };
+    let start = cursor.position();
+    cursor.skip(len)?;
+    let place = |at: usize| u32::try_from(at + BEGINS).map_err(|_| Error::corrupt("a content of 4 GiB or more"));
+    Ok(place(start)?..place(start + len)?)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Level {
+    Top,
+    Inside,
+}
+
+fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<Ordering> {
+    Ok(match (cursor.varint()?, level) {
+        (0, _) => Ordering::None,
+        (1, _) => Ordering::Boolean(cursor.u8()? != 0),
+        (2, _) => Ordering::Int(int(cursor)?),
+        (3, _) => Ordering::Long(cursor.varint()?),
+        (4, _) => Ordering::Float(f32::from_le_bytes(cursor.array()?)),
+        (5, _) => Ordering::Double(f64::from_le_bytes(cursor.array()?)),
+        (6, _) => Ordering::Bytes(bytes(cursor)?),
+        (7, _) => Ordering::Text(bytes(cursor)?),
+        (8, _) | (12, Level::Inside) => Ordering::Date(int(cursor)?),
+        (9, _) => Ordering::Decimal { unscaled: decimal(cursor)?, scale: i32::from(DECIMAL_SCALE) },
+        (10, _) => Ordering::TimeMicros(cursor.varint()?),
+        (11, _) => Ordering::TimestampMicros(cursor.varint()?),
+        (12, Level::Top) => {
+            let mut values = Vec::new();
+            match cursor.varint()? {
+                0 => {}
+                1 => items(cursor, |cursor| {
+                    values.push(ordering(cursor, Level::Inside)?);
+                    Ok(())
+                })?,
+                other => return Err(bad_index(cursor, other)),
+            }
+            Ordering::Array(values)
+        }
+        (other, _) => return Err(bad_index(cursor, other)),
+    })
+}
+
+fn int(cursor: &mut Cursor<'_>) -> Result<i32> {
+    let at = cursor.position() as u64;
+    let value = cursor.varint()?;
+    i32::try_from(value).map_err(|_| Error::corrupt(format!("an int of {value}")).at_offset(at))
+}
+
+fn decimal(cursor: &mut Cursor<'_>) -> Result<i128> {
+    let at = cursor.position() as u64;
+    let len = cursor.varint()?;
+    let digits = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
+    if digits.len() > 16 {
+        return Err(Error::corrupt(format!("a decimal of {len} bytes")).at_offset(at));
+    }
+    let negative = digits.first().is_some_and(|byte| byte & 0x80 != 0);
+    Ok(digits.iter().fold(if negative { -1 } else { 0 }, |value, byte| (value << 8) | i128::from(*byte)))
+}
+
+fn bad_index(cursor: &Cursor<'_>, index: i64) -> Error {
+    Error::corrupt(format!("a union of a deleted key has no member {index}")).at_offset(cursor.position() as u64)
+}

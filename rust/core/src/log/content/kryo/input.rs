@@ -1,0 +1,253 @@
+//! Kryo's primitives, classes and references.
+//!
+//! | | bytes |
+//! |---|---|
+//! | number | 7 bits a byte, low ones first; the fifth byte of an int, the ninth of a long, is the last |
+//! | class | 0 null; 1 by name: a name's ordinal, and, where it is new, the name; more: 2 + the id of a registered class |
+//! | reference | 0 null; 1 a new object, which takes the next ordinal before its fields are read; more: 2 + an object's ordinal |
+//! | text | ASCII, the last byte marked by its top bit; or a length, with top bit set, and UTF-16 units of 1 to 3 bytes each |
+
+use std::ops::Range;
+
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+
+/// A class, as it stands before an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Class {
+    Null,
+    Named(String),
+    Registered(u32),
+}
+
+/// What stands where an object does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reference {
+    Null,
+    /// A new object, whose value follows; its ordinal.
+    New(usize),
+    /// An earlier object, by ordinal.
+    Earlier(usize),
+}
+
+/// An object that may be referred to later.
+#[derive(Debug, Clone)]
+pub(super) enum Object<R> {
+    /// Nothing that a delete block refers to, or not yet read.
+    Other,
+    /// A text, its place in the arena.
+    Text(Range<u32>),
+    /// A record or a key, as the reader of the block has it.
+    Record(R),
+}
+
+/// Bytes being read, and what has been read so far.
+pub(super) struct Input<'a, R> {
+    cursor: Cursor<'a>,
+    names: Vec<String>,
+    objects: Vec<Object<R>>,
+    /// UTF-8 of all texts, each once.
+    texts: Vec<u8>,
+}
+
+impl<'a, R: Clone> Input<'a, R> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { cursor: Cursor::new(bytes), names: Vec::new(), objects: Vec::new(), texts: Vec::new() }
+    }
+
+    /// The texts read so far; the input must be used up.
+    pub(super) fn finish(self) -> Result<Vec<u8>> {
+        match self.cursor.remaining() {
+            0 => Ok(self.texts),
+            left => Err(self.fault(format!("the end of the deleted keys was expected, found {left} more bytes"))),
+        }
+    }
+
+    /// An error at the current place.
+    pub(super) fn fault(&self, message: impl Into<String>) -> Error {
+        Error::corrupt(message).at_offset(self.cursor.position() as u64)
+    }
+
+    pub(super) fn unsupported(&self, message: impl Into<String>) -> Error {
+        Error::unsupported(message).at_offset(self.cursor.position() as u64)
+    }
+
+    pub(super) fn remaining(&self) -> usize {
+        self.cursor.remaining()
+    }
+
+    pub(super) fn byte(&mut self) -> Result<u8> {
+        self.cursor.u8()
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        self.cursor.array()
+    }
+
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
+        self.cursor.take(count)
+    }
+
+    /// An int written as a positive one (`writeInt(value, true)`).
+    pub(super) fn uint(&mut self) -> Result<u32> {
+        let mut value = 0_u32;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.byte()?;
+            value |= u32::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(self.fault("an int of more than five bytes"))
+    }
+
+    /// An int in zig-zag form (`writeInt(value, false)`).
+    pub(super) fn int(&mut self) -> Result<i32> {
+        self.uint().map(|value| (value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+    }
+
+    /// A long written as a positive one: negative ones take nine bytes.
+    pub(super) fn ulong(&mut self) -> Result<u64> {
+        let mut value = 0_u64;
+        for shift in (0..56).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Ok(value | u64::from(self.byte()?) << 56)
+    }
+
+    /// A long in zig-zag form.
+    pub(super) fn long(&mut self) -> Result<i64> {
+        self.ulong().map(|value| (value >> 1).cast_signed() ^ -(value & 1).cast_signed())
+    }
+
+    pub(super) fn class(&mut self) -> Result<Class> {
+        match self.uint()? {
+            0 => Ok(Class::Null),
+            1 => self.named_class().map(Class::Named),
+            id => Ok(Class::Registered(id - 2)),
+        }
+    }
+
+    fn named_class(&mut self) -> Result<String> {
+        let ordinal = self.uint()? as usize;
+        if ordinal == self.names.len() {
+            let Some(name) = self.characters()? else { return Err(self.fault("a class without a name")) };
+            self.names.push(name);
+        }
+        let known = self.names.len();
+        let name = self.names.get(ordinal).cloned();
+        name.ok_or_else(|| self.fault(format!("class name {ordinal} where {known} are known")))
+    }
+
+    pub(super) fn reference(&mut self) -> Result<Reference> {
+        match self.uint()? {
+            0 => Ok(Reference::Null),
+            1 => {
+                self.objects.push(Object::Other);
+                Ok(Reference::New(self.objects.len() - 1))
+            }
+            id => Ok(Reference::Earlier(id as usize - 2)),
+        }
+    }
+
+    /// Keeps what a new object turned out to be.
+    pub(super) fn keep(&mut self, ordinal: usize, object: Object<R>) {
+        if let Some(slot) = self.objects.get_mut(ordinal) {
+            *slot = object;
+        }
+    }
+
+    /// The record that an earlier object is.
+    pub(super) fn earlier_record(&self, ordinal: usize) -> Result<R> {
+        match self.objects.get(ordinal) {
+            Some(Object::Record(record)) => Ok(record.clone()),
+            _ => Err(self.fault(format!("a reference to object {ordinal}, which is no such record"))),
+        }
+    }
+
+    /// A text that may be an earlier one, or null: its place in the arena.
+    pub(super) fn shared_text(&mut self) -> Result<Option<Range<u32>>> {
+        match self.reference()? {
+            Reference::Null => Ok(None),
+            Reference::Earlier(ordinal) => match self.objects.get(ordinal) {
+                Some(Object::Text(place)) => Ok(Some(place.clone())),
+                _ => Err(self.fault(format!("a reference to object {ordinal}, which is no text"))),
+            },
+            Reference::New(ordinal) => {
+                let Some(text) = self.characters()? else { return Ok(None) };
+                let place = self.put_text(text.as_bytes())?;
+                self.keep(ordinal, Object::Text(place.clone()));
+                Ok(Some(place))
+            }
+        }
+    }
+
+    /// Adds a text to the arena.
+    pub(super) fn put_text(&mut self, text: &[u8]) -> Result<Range<u32>> {
+        let start = self.texts.len();
+        self.texts.extend_from_slice(text);
+        match (u32::try_from(start), u32::try_from(self.texts.len())) {
+            (Ok(start), Ok(end)) => Ok(start..end),
+            _ => Err(self.fault("texts of 4 GiB or more")),
+        }
+    }
+
+    /// A text that is nobody's reference (`readString`).
+    fn characters(&mut self) -> Result<Option<String>> {
+        let first = self.byte()?;
+        if first & 0x80 == 0 {
+            return self.ascii(first).map(Some);
+        }
+        let mut units = u32::from(first & 0x3f);
+        let mut more = first & 0x40 != 0;
+        for shift in [6, 13, 20, 27] {
+            if !more {
+                break;
+            }
+            let byte = self.byte()?;
+            units |= u32::from(byte & 0x7f) << shift;
+            more = byte & 0x80 != 0;
+        }
+        match units {
+            0 => Ok(None),
+            units => self.utf16(units as usize - 1).map(Some),
+        }
+    }
+
+    fn ascii(&mut self, first: u8) -> Result<String> {
+        let mut text = String::from(char::from(first));
+        loop {
+            let byte = self.byte()?;
+            text.push(char::from(byte & 0x7f));
+            if byte & 0x80 != 0 {
+                return Ok(text);
+            }
+        }
+    }
+
+    /// Units of UTF-16. Half of a surrogate pair becomes `?`, as Java encodes it.
+    fn utf16(&mut self, count: usize) -> Result<String> {
+        // Each unit takes a byte at least.
+        if count > self.remaining() {
+            return Err(self.fault(format!("a text of {count} characters where {} bytes are left", self.remaining())));
+        }
+        let mut units = Vec::with_capacity(count);
+        for _ in 0..count {
+            let byte = self.byte()?;
+            units.push(match byte >> 4 {
+                0..=7 => u16::from(byte),
+                12 | 13 => u16::from(byte & 0x1f) << 6 | u16::from(self.byte()? & 0x3f),
+                14 => {
+                    let [middle, last] = self.array()?;
+                    u16::from(byte & 0x0f) << 12 | u16::from(middle & 0x3f) << 6 | u16::from(last & 0x3f)
+                }
+                _ => return Err(self.fault(format!("a character that begins with {byte:#04x}"))),
+            });
+        }
+        Ok(char::decode_utf16(units).map(|one| one.unwrap_or('?')).collect())
+    }
+}

@@ -1,0 +1,162 @@
+//! Record positions: the rows of the base file that the records of a block update (`HoodieLogBlock.getRecordPositions`).
+//!
+//! The header value is base64 of a roaring bitmap of 64-bit numbers in its portable form; all little-endian:
+//!
+//! ```text
+//! buckets 8 · (high half of the numbers 4 · a bitmap of their low halves) each
+//! bitmap: cookie 12347 with containers - 1 in its upper half, a bit for each container that holds runs
+//!         or cookie 12346 4 · containers 4
+//!         (upper quarter of the numbers 2 · numbers - 1 2) each
+//!         offsets 4 each, but not where there are runs and fewer than 4 containers
+//!         containers: runs 2 · (first 2 · length - 1 2) each; or up to 4096 numbers 2 each; or 65536 bits
+//! ```
+//!
+//! The records of a block stand in the order of their positions. A few bytes can name billions of rows, so nothing is unfolded
+//! beyond as many as the block has records.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::cursor::Cursor;
+use crate::error::{Error, Result};
+
+const COOKIE: u32 = 12346;
+const COOKIE_WITH_RUNS: u32 = 12347;
+/// The most numbers that are kept one by one.
+const MOST_IN_ARRAY: usize = 4096;
+const BITS: usize = 65536;
+
+/// The positions of a block's records, ascending, from the header value RECORD_POSITIONS. Offsets of errors are those of the
+/// decoded bitmap.
+///
+/// # Errors
+/// `CorruptLog` where the value is no such bitmap, or does not hold as many positions as the block has records.
+pub fn positions(value: &[u8], records: usize) -> Result<Vec<u64>> {
+    let bytes = STANDARD
+        .decode(value.trim_ascii())
+        .map_err(|error| Error::corrupt("record positions that are not base64").caused_by(error))?;
+    let mut found = Positions { all: Vec::new(), most: records };
+    let mut cursor = Cursor::new(&bytes);
+    let buckets = u64::from_le_bytes(cursor.array()?);
+    for _ in 0..buckets {
+        let high = u64::from(u32::from_le_bytes(cursor.array()?)) << 32;
+        bitmap(&mut cursor, high, &mut found)?;
+    }
+    if cursor.remaining() > 0 {
+        let message = format!("{} bytes after the record positions", cursor.remaining());
+        return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
+    }
+    if found.all.len() != records {
+        return Err(Error::corrupt(format!("{} record positions for {records} records", found.all.len())));
+    }
+    Ok(found.all)
+}
+
+/// Positions found so far, ascending.
+struct Positions {
+    all: Vec<u64>,
+    most: usize,
+}
+
+impl Positions {
+    fn add(&mut self, position: u64) -> Result<()> {
+        if self.all.len() == self.most {
+            return Err(Error::corrupt(format!("more record positions than the block has records, {}", self.most)));
+        }
+        if self.all.last().is_some_and(|last| *last >= position) {
+            return Err(Error::corrupt("record positions that do not ascend"));
+        }
+        self.all.push(position);
+        Ok(())
+    }
+}
+
+fn bitmap(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<()> {
+    let at = cursor.position() as u64;
+    let cookie = u32::from_le_bytes(cursor.array()?);
+    let (count, runs): (usize, &[u8]) = match cookie & 0xffff {
+        COOKIE_WITH_RUNS => {
+            let count = (cookie >> 16) as usize + 1;
+            (count, cursor.take(count.div_ceil(8))?)
+        }
+        _ if cookie == COOKIE => (u32::from_le_bytes(cursor.array()?) as usize, &[]),
+        _ => return Err(Error::corrupt(format!("a roaring bitmap that begins with {cookie:#x}")).at_offset(at)),
+    };
+    if count > BITS {
+        return Err(Error::corrupt(format!("a roaring bitmap of {count} containers")).at_offset(at));
+    }
+    let mut heads = Cursor::new(cursor.take(count * 4)?);
+    if runs.is_empty() || count >= 4 {
+        cursor.skip(count * 4)?;
+    }
+    for container in 0..count {
+        let high = high | u64::from(u16::from_le_bytes(heads.array()?)) << 16;
+        let numbers = usize::from(u16::from_le_bytes(heads.array()?)) + 1;
+        let of_runs = runs.get(container / 8).is_some_and(|byte| byte >> (container % 8) & 1 == 1);
+        if of_runs {
+            let count = u16::from_le_bytes(cursor.array()?);
+            for _ in 0..count {
+                let first = u64::from(u16::from_le_bytes(cursor.array()?));
+                let more = u64::from(u16::from_le_bytes(cursor.array()?));
+                (first..=(first + more).min(0xffff)).try_for_each(|low| found.add(high | low))?;
+            }
+        } else if numbers <= MOST_IN_ARRAY {
+            for _ in 0..numbers {
+                found.add(high | u64::from(u16::from_le_bytes(cursor.array()?)))?;
+            }
+        } else {
+            for (at, byte) in (0_u64..).zip(cursor.take(BITS / 8)?) {
+                let set = (0..8).filter(|bit| byte >> bit & 1 == 1);
+                set.map(|bit| high | (at * 8 + bit)).try_for_each(|position| found.add(position))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Hudi wrote them.
+    #[test]
+    fn real_positions() {
+        assert_eq!(positions(b"AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAIAEAAAAAAAAQACAA==", 3).unwrap(), [0, 1, 2]);
+        assert_eq!(positions(b"AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA=", 2).unwrap(), [3, 5]);
+    }
+
+    fn encoded(bytes: &[u8]) -> Vec<u8> {
+        STANDARD.encode(bytes).into_bytes()
+    }
+
+    /// One bucket of one container: the cookie and what it brings, then the container.
+    fn one_container(head: &[u8], container: &[u8]) -> Vec<u8> {
+        encoded(&[&1_u64.to_le_bytes()[..], &7_u32.to_le_bytes(), head, container].concat())
+    }
+
+    #[test]
+    fn runs_and_bits() {
+        let runs = one_container(&[0x3b, 0x30, 0, 0, 1, 2, 0, 4, 0], &[2, 0, 1, 0, 2, 0, 9, 0, 1, 0]);
+        let high = 7_u64 << 32 | 2 << 16;
+        assert_eq!(positions(&runs, 5).unwrap(), [1, 2, 3, 9, 10].map(|low| high | low));
+        let mut bits = vec![0xff; 625];
+        bits.resize(8192, 0);
+        let head = [&COOKIE.to_le_bytes()[..], &1_u32.to_le_bytes(), &[2, 0, 0x87, 0x13], &[0; 4]].concat();
+        let found = positions(&one_container(&head, &bits), 5000).unwrap();
+        assert_eq!(found, (0..5000).map(|low| high | low).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_does_not_fit_the_block_is_an_error() {
+        // A run of 65536 rows in a few bytes.
+        let all = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 0xff, 0xff], &[1, 0, 0, 0, 0xff, 0xff]);
+        assert!(positions(&all, 10).unwrap_err().to_string().contains("more record positions"));
+        assert_eq!(positions(&all, 65536).unwrap().len(), 65536);
+        for (value, records) in
+            [(&b"AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA="[..], 3), (b"!", 0), (b"", 0), (b"AQAA", 1)]
+        {
+            assert!(positions(value, records).is_err());
+        }
+        assert_eq!(positions(&encoded(&[0; 8]), 0).unwrap(), [0_u64; 0]);
+    }
+}

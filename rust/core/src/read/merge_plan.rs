@@ -1,0 +1,151 @@
+//! How the records of a slice are merged: by choosing one record of each key, or by folding several into one row.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+use serde_json::Value;
+
+use super::log_keys::KeyColumns;
+use crate::avro;
+use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics, payload};
+use crate::error::{Error, Result};
+use crate::merge::fold::{Absence, FoldRules, Folder, Mode, PayloadFold};
+use crate::merge::{OverBase, Rules};
+use crate::names::meta_columns;
+
+/// The marker of columns that Debezium left out (`PostgresDebeziumAvroPayload`).
+const UNAVAILABLE: &str = "__debezium_unavailable_value";
+
+/// What is done about the records of a key.
+pub(super) enum MergePlan {
+    /// One of them is the row.
+    Choose(Rules),
+    /// The row is made of them.
+    Fold(FoldRules, FieldAbsence),
+}
+
+/// When values of a table's fields give way to those of the other record.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum FieldAbsence {
+    /// Never.
+    Never,
+    /// Where they are null.
+    Null,
+    /// Where they are the field's default.
+    Default {
+        /// Whether a default is compared as an object of Java is: then only truth values and small numbers can be equal.
+        by_identity: bool,
+    },
+    /// Where texts and bytes are this.
+    Text(String),
+}
+
+impl MergePlan {
+    /// Of a table; `partial` where some block of the slice holds partial records.
+    pub(super) fn of(merge: &MergeConfig, semantics: Semantics, keys: &KeyColumns, partial: bool) -> Result<Self> {
+        let int_ordering = keys.is_ordered_by_an_int();
+        let mode = match &merge.mode {
+            MergeMode::CommitTime => Mode::CommitTime,
+            MergeMode::EventTime => Mode::EventTime { int_ordering },
+            MergeMode::Custom(CustomMerge::Payload(class)) if !partial => {
+                return Self::of_payload(class, semantics, int_ordering);
+            }
+            MergeMode::Custom(CustomMerge::Payload(class)) => {
+                return Err(Error::unsupported(format!("partial updates merged by the payload class {class}")));
+            }
+            MergeMode::Custom(CustomMerge::Merger(id)) => {
+                return Err(Error::unsupported(format!("merging by the custom record merger of strategy {id}")));
+            }
+        };
+        Ok(match (&merge.partial_update, mode) {
+            _ if partial => Self::Fold(FoldRules::Partial(mode), FieldAbsence::Never),
+            (Some(PartialUpdateMode::IgnoreDefaults), _) => {
+                Self::Fold(FoldRules::Fill(mode), FieldAbsence::Default { by_identity: true })
+            }
+            (Some(PartialUpdateMode::FillUnavailable(marker)), _) => {
+                Self::Fold(FoldRules::Fill(mode), FieldAbsence::Text(marker.clone()))
+            }
+            (None, Mode::CommitTime) => Self::Choose(Rules::CommitTime),
+            (None, Mode::EventTime { int_ordering }) => Self::Choose(Rules::EventTime { int_ordering }),
+        })
+    }
+
+    fn of_payload(class: &str, semantics: Semantics, int_ordering: bool) -> Result<Self> {
+        let choose = |over_base| {
+            Self::Choose(match semantics {
+                Semantics::V1x => Rules::Payload1x { over_base, int_ordering },
+                Semantics::V0x => Rules::Payload0x { over_base, int_ordering },
+            })
+        };
+        let fold = |class, absence| {
+            let rules = match semantics {
+                Semantics::V1x => FoldRules::Payload(class),
+                Semantics::V0x => FoldRules::Payload0x(class),
+            };
+            Self::Fold(rules, absence)
+        };
+        Ok(match payload::hudis_own(class) {
+            Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
+            Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {
+                choose(OverBase::UnlessLower)
+            }
+            Some("OverwriteNonDefaultsWithLatestAvroPayload") => {
+                fold(PayloadFold::NonDefaults, FieldAbsence::Default { by_identity: false })
+            }
+            Some("PartialUpdateAvroPayload") => fold(PayloadFold::PartialUpdate, FieldAbsence::Null),
+            Some("PostgresDebeziumAvroPayload") => {
+                fold(PayloadFold::Postgres, FieldAbsence::Text(UNAVAILABLE.to_owned()))
+            }
+            _ => return Err(Error::unsupported(format!("merging by the payload class {class}"))),
+        })
+    }
+}
+
+/// What the fold must know of the carried columns.
+pub(super) fn folder(
+    rules: FoldRules,
+    absence: &FieldAbsence,
+    table: &avro::Schema,
+    carried: &Schema,
+    keys: &KeyColumns,
+    missing: HashMap<u32, Arc<[bool]>>,
+) -> Folder {
+    let field_of = |name: &str| table.field(name);
+    let names = || carried.fields().iter().map(|field| field.name().as_str());
+    // The result of a fill keeps the ordering of the winner; elsewhere it is read from the row that was made.
+    let ordering = match rules {
+        FoldRules::Fill(_) => None,
+        _ => keys.first_ordering_field().and_then(|name| names().position(|one| one == name)),
+    };
+    Folder {
+        rules,
+        absence: names().map(|name| field_of(name).map_or(Absence::Never, |field| absence.of(field))).collect(),
+        is_meta: names().map(|name| meta_columns::ALL.contains(&name)).collect(),
+        ordering_column: ordering,
+        missing,
+    }
+}
+
+impl FieldAbsence {
+    fn of(&self, field: &avro::Field) -> Absence {
+        match self {
+            Self::Never => Absence::Never,
+            Self::Null => Absence::Null,
+            Self::Text(text) => Absence::Text(text.clone()),
+            Self::Default { by_identity } => match &field.default {
+                None if *by_identity => Absence::Never,
+                None | Some(Value::Null) => Absence::Null,
+                Some(Value::Bool(value)) => Absence::Truth(*value),
+                // Java keeps one object for each small whole number.
+                Some(Value::Number(number)) => match number.as_f64() {
+                    Some(value) if !by_identity || number.is_i64() && (-128.0..128.0).contains(&value) => {
+                        Absence::Number(value)
+                    }
+                    _ => Absence::Never,
+                },
+                Some(_) => Absence::Never,
+            },
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The merge of one slice: its logs loaded, base rows merged batch by batch, then the log rows that no base row met.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_select::take::take_record_batch;
+
+use super::log_blocks::LogBlocks;
+use super::log_keys::KeyColumns;
+use super::log_loader::LogLoader;
+use super::log_records::LogRecords;
+use super::merge_plan::{MergePlan, folder};
+use super::projection::Projection;
+use super::report::SharedReport;
+use crate::avro;
+use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
+use crate::merge::fold::{Chains, Folder};
+use crate::merge::{Fate, Fetched, Merger, RowRef, Winners, pick_all, weave};
+use crate::plan::Query;
+
+/// A slice whose logs are loaded.
+pub(super) struct SliceMerge {
+    keys: KeyColumns,
+    records: LogRecords,
+    by: By,
+}
+
+/// How it is merged.
+enum By {
+    Choosing(Merger),
+    Folding(Chains, Folder),
+}
+
+impl SliceMerge {
+    /// Reads the keys of all blocks; and which columns the read carries.
+    pub(super) fn load(
+        query: &Query,
+        table: &avro::Schema,
+        types: &Schema,
+        blocks: LogBlocks,
+        report: &SharedReport,
+    ) -> Result<(Projection, Self)> {
+        let keys = KeyColumns::of(table, types, &query.merge, query.populate_meta_fields)?;
+        let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
+        let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
+        let fold_columns: Vec<String> = match &plan {
+            MergePlan::Choose(_) => Vec::new(),
+            MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
+        };
+        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
+        let wanted = KeyFilter::of(&query.filter, &keys.key);
+        let carried = &projection.carried;
+        let loader = LogLoader { table, types, keys: &keys, carried, report: report.clone() };
+        let (records, by) = match plan {
+            MergePlan::Choose(rules) => {
+                let mut merger = Merger::new(rules).only(wanted);
+                let records = loader.load(blocks, &mut merger)?;
+                (records, By::Choosing(merger))
+            }
+            MergePlan::Fold(rules, absence) => {
+                let mut chains = Chains::only(wanted);
+                let mut records = loader.load(blocks, &mut chains)?;
+                let folder = folder(rules, &absence, table, carried, &keys, records.take_missing());
+                (records, By::Folding(chains, folder))
+            }
+        };
+        Ok((projection, Self { keys, records, by }))
+    }
+
+    /// A batch of base rows, merged. `carried` are those of its columns that are carried on.
+    pub(super) fn over_base(
+        &mut self,
+        base: &RecordBatch,
+        carried: RecordBatch,
+        projection: &Projection,
+    ) -> Result<RecordBatch> {
+        match &mut self.by {
+            By::Choosing(merger) => {
+                if !merger.has_open_keys() {
+                    return Ok(carried);
+                }
+                match merger.merge_base(keys_of(base, &self.keys.key)?, &self.keys.base_ordering(base)?) {
+                    Some(fates) => weave(&carried, &fates, &mut self.records),
+                    None => Ok(carried),
+                }
+            }
+            By::Folding(chains, folder) => {
+                if !chains.has_open_keys() {
+                    return Ok(carried);
+                }
+                let (rows, entries): (Vec<usize>, Vec<u32>) =
+                    chains.meet_base(keys_of(base, &self.keys.key)?).into_iter().unzip();
+                if rows.is_empty() {
+                    return Ok(carried);
+                }
+                let met = take_rows(base, &rows)?;
+                let (ordering, met) = (self.keys.base_ordering(&met)?, projection.carried_of(&met)?);
+                let folded = folder.fold(chains, &entries, Some((&met, &ordering)), &mut self.records)?;
+                let mut fates = vec![Fate::Keep; carried.num_rows()];
+                for (row, fate) in rows.into_iter().zip(folded.fates) {
+                    if let Some(slot) = fates.get_mut(row) {
+                        *slot = fate;
+                    }
+                }
+                weave(&carried, &fates, &mut Made(folded.rows))
+            }
+        }
+    }
+
+    /// Rows of keys that no base row had: at most `limit`, from entry `from` on, and the entry to go on from.
+    pub(super) fn inserts(&mut self, from: usize, limit: usize) -> Result<(Option<RecordBatch>, Option<usize>)> {
+        let schema = self.records.schema();
+        match &mut self.by {
+            By::Choosing(merger) => {
+                let (rows, next) = merger.inserts(from, limit);
+                if rows.is_empty() {
+                    return Ok((None, next));
+                }
+                Ok((Some(pick_all(&schema, self.records.fetch(&rows)?)?), next))
+            }
+            By::Folding(chains, folder) => {
+                let (entries, next) = chains.inserts(from, limit);
+                if entries.is_empty() {
+                    return Ok((None, next));
+                }
+                Ok((Some(folder.fold(chains, &entries, None, &mut self.records)?.rows), next))
+            }
+        }
+    }
+}
+
+/// Rows that a fold made, by ordinal.
+struct Made(RecordBatch);
+
+impl Winners for Made {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+        let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
+        Ok(Fetched { batches: vec![self.0.clone()], picks })
+    }
+}
+
+fn keys_of<'a>(base: &'a RecordBatch, key: &str) -> Result<&'a StringArray> {
+    let missing = || Error::invalid_table(format!("no column {key:?} in the base file"));
+    let keys: &ArrayRef = base.column_by_name(key).ok_or_else(missing)?;
+    if *keys.data_type() != DataType::Utf8 {
+        return Err(Error::invalid_table(format!("record keys of type {}", keys.data_type())));
+    }
+    Ok(keys.as_string())
+}
+
+fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch> {
+    let rows: UInt64Array = rows.iter().map(|row| *row as u64).collect();
+    take_record_batch(batch, &rows)
+        .map_err(|error| Error::invalid_table("rows of a base file could not be taken").caused_by(error))
+}
