@@ -21,7 +21,7 @@ FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := framing header avro deletes hfile positions names
 RUFF_PATHS := python tests benches
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 test-all corpus fuzz fuzz-smoke lint lint-rust lint-python format bench wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus fuzz fuzz-smoke lint lint-rust lint-python format bench wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -70,12 +70,16 @@ test-rust: check-tools ## Rust tests
 test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST)
 
-test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs
+test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's own reader on our log files
 	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
 		$(MAKE) --no-print-directory setup-spark35 && \
+		{ $(PYTHON) tests/fetch_hudi.py >/dev/null || echo "left out: Hudi's own reader on our log files"; } && \
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
 		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" tests/spark; \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
+
+hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
+	@$(PYTHON) tests/fetch_hudi.py
 
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
 
@@ -119,6 +123,6 @@ wheel: setup ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too
-	rm -rf $(VENV) $(VENV35) dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts
+	rm -rf $(VENV) $(VENV35) .hudi dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/mortice/*.so

@@ -114,7 +114,7 @@ fn check_value(key: HeaderKey, name: &str, value: &str) -> Result<()> {
         }
         HeaderKey::BaseFileInstantTimeOfRecordPositions => (checked_instant(value).is_ok(), "an instant"),
         HeaderKey::RecordPositions => (is_base64(value), "a roaring bitmap in base64"),
-        _ => (is_identifier(value), "attempt and sequence numbers, such as 0,1"),
+        _ => (is_identifier(value), "numbers of attempt and sequence, such as 0,1"),
     };
     if sound { Ok(()) } else { Err(Error::invalid_argument(format!("header key {name} is {expected}, not {value:?}"))) }
 }
@@ -126,8 +126,7 @@ fn is_base64(text: &str) -> bool {
 }
 
 fn is_identifier(text: &str) -> bool {
-    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    text.split_once(',').is_some_and(|(attempt, sequence)| number(attempt) && number(sequence))
+    text.split(',').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn names_of_extras() -> String {
@@ -179,7 +178,7 @@ mod tests {
             (&[("RECORD_POSITIONS", "AQ==")], "goes with"),
             (&[("RECORD_POSITIONS", "A"), ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "1")], "base64"),
             (&[("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "")], "an instant"),
-            (&[("BLOCK_IDENTIFIER", "1")], "such as 0,1"),
+            (&[("BLOCK_IDENTIFIER", "0,x")], "such as 0,1"),
         ] {
             let error = extras(entries).unwrap_err();
             assert_eq!(error.kind(), crate::Kind::InvalidArgument);
