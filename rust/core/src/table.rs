@@ -189,7 +189,7 @@ impl Table {
             uri: self.uri.clone(),
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
-            populate_meta_fields: self.config.populate_meta_fields,
+            virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             merge: self.merge().clone(),
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,

@@ -1,8 +1,7 @@
 //! The merge of one slice: its logs loaded, base rows merged batch by batch, then the log rows that no base row met.
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::{Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 
 use super::log_blocks::LogBlocks;
@@ -41,7 +40,7 @@ impl SliceMerge {
         blocks: LogBlocks,
         report: &SharedReport,
     ) -> Result<(Projection, Self)> {
-        let keys = KeyColumns::of(table, types, &query.merge, query.populate_meta_fields)?;
+        let keys = KeyColumns::of(table, types, &query.merge, query.virtual_key.as_deref())?;
         let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
         let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
         let fold_columns: Vec<String> = match &plan {
@@ -49,7 +48,7 @@ impl SliceMerge {
             MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
         };
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
-        let wanted = KeyFilter::of(&query.filter, &keys.key);
+        let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
         let carried = &projection.carried;
         let loader = LogLoader { table, types, keys: &keys, carried, report: report.clone() };
         let (records, by) = match plan {
@@ -80,7 +79,7 @@ impl SliceMerge {
                 if !merger.has_open_keys() {
                     return Ok(carried);
                 }
-                match merger.merge_base(keys_of(base, &self.keys.key)?, &self.keys.base_ordering(base)?) {
+                match merger.merge_base(&self.keys.key.of_base(base)?, &self.keys.base_ordering(base)?) {
                     Some(fates) => weave(&carried, &fates, &mut self.records),
                     None => Ok(carried),
                 }
@@ -90,7 +89,7 @@ impl SliceMerge {
                     return Ok(carried);
                 }
                 let (rows, entries): (Vec<usize>, Vec<u32>) =
-                    chains.meet_base(keys_of(base, &self.keys.key)?).into_iter().unzip();
+                    chains.meet_base(&self.keys.key.of_base(base)?).into_iter().unzip();
                 if rows.is_empty() {
                     return Ok(carried);
                 }
@@ -142,15 +141,6 @@ impl Winners for Made {
         let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
         Ok(Fetched { batches: vec![self.0.clone()], picks })
     }
-}
-
-fn keys_of<'a>(base: &'a RecordBatch, key: &str) -> Result<&'a StringArray> {
-    let missing = || Error::invalid_table(format!("no column {key:?} in the base file"));
-    let keys: &ArrayRef = base.column_by_name(key).ok_or_else(missing)?;
-    if *keys.data_type() != DataType::Utf8 {
-        return Err(Error::invalid_table(format!("record keys of type {}", keys.data_type())));
-    }
-    Ok(keys.as_string())
 }
 
 fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch> {
