@@ -64,7 +64,7 @@ class LogFile:
         return pa.record_batch(self._native.deletes(block))
 
     def positions(self, block: Block) -> pa.UInt64Array | None:
-        """The rows of the base file (0 is the first) that the records or deletes of a block update, in their order; None
+        """The rows of the base file (from 0) that the records or deletes of a block update, in their order; None
         where the block does not say (RECORD_POSITIONS)."""
         positions = self._native.positions(block)
         return None if positions is None else pa.record_batch(positions).column(0)
