@@ -43,10 +43,10 @@ class Table:
     Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
     `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
     that it can read; `memory_limit` and `spill_dir`, refused in this release; `on_corrupt`, `"skip"` corrupt log
-    blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch, at most;
-    `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by block, as Hudi
-    1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate, and on
-    log-compacted blocks).
+    blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
+    at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
+    block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
+    and on log-compacted blocks).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
