@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-QUERY_TYPES = "snapshot,read_optimized,time_travel"
+QUERY_TYPES = "snapshot,read_optimized,time_travel,snapshot_skip_merge"
 SEMANTICS = ("1.x", "0.x")
 CASES = pathlib.Path(__file__).with_name("corpus_cases.txt")
 

@@ -31,6 +31,8 @@ pub struct Query {
     pub virtual_key: Option<Vec<String>>,
     /// The table's merge rules.
     pub merge: MergeConfig,
+    /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).
+    pub over_base: bool,
     /// Whether uncommitted data lies inside shared log files and is told by block (table version 7 and below).
     pub commits_by_block: bool,
     /// Which instants count.

@@ -65,6 +65,12 @@ impl KeyColumns {
         })
     }
 
+    /// Where nothing is merged: neither ordering nor delete marks.
+    pub(super) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
+        let key = RecordKey::of(virtual_key)?;
+        Ok(Self { key, ordering: Vec::new(), is_deleted: None, operation: None, delete_field: None })
+    }
+
     /// Whether the one ordering field is an int, whose 0 is Hudi's default. A tuple of values is never that.
     pub(super) fn is_ordered_by_an_int(&self) -> bool {
         matches!(self.ordering.as_slice(), [only] if only.kind == DataType::Int32)
