@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mortice::hfile::HFile;
-use mortice::storage::Source;
+use mortice::storage::MemoryFile;
 use mortice::{Kind, Result};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -182,28 +180,8 @@ fn field(number: u64, bytes: &[u8]) -> Vec<u8> {
     [varint(number << 3 | 2), delimited(bytes)].concat()
 }
 
-struct Memory(Bytes);
-
-impl Source for Memory {
-    fn path(&self) -> &'static str {
-        "memory.hfile"
-    }
-
-    fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn window(&self) -> u64 {
-        0
-    }
-
-    fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        Ok(self.0.slice(usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()))
-    }
-}
-
 fn open(file: &[u8]) -> Result<HFile> {
-    HFile::open(Arc::new(Memory(Bytes::copy_from_slice(file))))
+    HFile::open(Arc::new(MemoryFile::new("memory.hfile", file.to_vec())))
 }
 
 fn pairs_of(cells: &[mortice::hfile::Cells]) -> Vec<(Vec<u8>, Vec<u8>)> {
