@@ -64,7 +64,9 @@ pub(super) fn read(
 fn payload(source: &dyn Source, place: Range<u64>, kinds: &[BlockKind], codec: Codec) -> Result<(Bytes, BlockKind)> {
     let at = place.start;
     let left = place.end.min(source.len()).checked_sub(at).and_then(|left| left.checked_sub(HEADER));
-    let Some(left) = left else { return Err(Error::corrupt("a block of an HFile was expected, no room for its header is left")) };
+    let Some(left) = left else {
+        return Err(Error::corrupt("a block of an HFile was expected, no room for its header is left"));
+    };
     let header = source.read(at..at + HEADER)?;
     let mut cursor = Cursor::new(&header);
     let magic: [u8; 8] = cursor.array()?;

@@ -117,3 +117,16 @@ fn ordering_type(value: &Ordering) -> Option<&'static str> {
         Ordering::Array(_) => "array",
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_text_than_a_column_can_hold_is_an_error() {
+        let mut texts = Texts { len: i32::MAX as usize - 3, ..Texts::default() };
+        texts.push(Some("abc")).unwrap();
+        texts.push(None).unwrap();
+        assert_eq!(texts.push(Some("d")).unwrap_err().kind(), Kind::MemoryLimit);
+    }
+}

@@ -172,5 +172,12 @@ mod tests {
             assert!(positions(value, records).is_err());
         }
         assert_eq!(positions(&encoded(&[0; 8]), 0).unwrap(), [0_u64; 0]);
+        // A run that leaves its container, and one of fewer numbers than are announced.
+        let beyond = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0xfe, 0xff, 2, 0]);
+        assert!(positions(&beyond, 3).unwrap_err().to_string().contains("up to 0x10000"));
+        let fewer = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0, 0, 1, 0]);
+        assert!(positions(&fewer, 2).unwrap_err().to_string().contains("2 record positions where 3 are announced"));
+        // More buckets than there are bytes.
+        assert!(positions(&encoded(&[0xff; 8]), 0).is_err());
     }
 }
