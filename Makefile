@@ -18,7 +18,7 @@ FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 FUZZ_SECONDS ?= 600
-FUZZ_TARGETS := framing header avro deletes hfile positions names
+FUZZ_TARGETS := framing block header avro deletes hfile positions names
 RUFF_PATHS := python tests benches
 
 .PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus fuzz fuzz-smoke lint lint-rust lint-python format bench wheel clean
@@ -92,7 +92,7 @@ fuzz: check-tools ## run every fuzz target for FUZZ_SECONDS (needs the nightly t
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p tests/fuzz/corpus/$$target && echo "fuzzing $$target for $(FUZZ_SECONDS) s" && \
 		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz --target-dir $(FUZZ_DIR) $$target tests/fuzz/corpus/$$target tests/fuzz/seeds/$$target -- \
-			-max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 -verbosity=0 -print_final_stats=1 || exit 1; \
+			-dict=tests/fuzz/dictionaries/$$target.dict -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=65536 -verbosity=0 -print_final_stats=1 || exit 1; \
 	done
 
 fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be done, make test-rust has put the seeds and changes to them to the same functions
