@@ -138,8 +138,9 @@ class Table:
         `columns` come back in the order asked for. `filters` (see `mortice.filters`) are exact. A column that a filter
         or the merge needs need not be among the columns.
 
-        `merge=False` leaves records of one key unmerged, as Hudi's `skip_merge` does: by the rules of 1.x every base
-        row and every log row, deletes aside; by those of 0.x base rows beside the log rows, these merged among themselves.
+        `merge=False` leaves records of one key unmerged, as Hudi's `skip_merge` does: by the rules of 1.x every
+        base row and every log row, deletes aside; by those of 0.x base rows beside the log rows, these merged among
+        themselves.
         """
         if emit_deletes:
             raise UnsupportedError(
