@@ -260,7 +260,9 @@ def test_header_extras_are_written(tmp_path):
     }
     with writer(tmp_path) as log:
         log.write_records(TRIPS, schema=SCHEMA, header=extras)
-        log.write_deletes(pa.table({"record_key": ["a"]}), partition_path="", header=extras)
+        log.write_deletes(pa.table({"record_key": ["a", "b"]}), partition_path="", header=extras)
+        with pytest.raises(mortice.InvalidArgumentError, match="RECORD_POSITIONS does not fit"):
+            log.write_deletes(pa.table({"record_key": ["a"]}), partition_path="", header=extras)
     for block in blocks_of(log.path)[1]:
         assert extras.items() <= block.header.items()
 

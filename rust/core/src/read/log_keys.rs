@@ -7,6 +7,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
+use super::record_key::RecordKey;
 use crate::avro::{self, Want};
 use crate::config::MergeConfig;
 use crate::error::{Error, Result};
@@ -18,7 +19,7 @@ use crate::names::meta_columns;
 #[derive(Debug, Clone)]
 pub(super) struct KeyColumns {
     /// The record key.
-    pub(super) key: String,
+    pub(super) key: RecordKey,
     /// The ordering fields; none in commit-time ordering.
     ordering: Vec<OrderingField>,
     is_deleted: Option<String>,
@@ -47,17 +48,12 @@ impl KeyColumns {
         table: &avro::Schema,
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
-        meta: bool,
+        virtual_key: Option<&[String]>,
     ) -> Result<Self> {
-        if !meta {
-            return Err(Error::unsupported(
-                "merging a table without meta columns (hoodie.populate.meta.fields=false); its read-optimized view can be read",
-            ));
-        }
         let ordering = merge.ordering_fields.iter().map(|name| OrderingField::of(table, types, name));
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         Ok(Self {
-            key: meta_columns::RECORD_KEY.to_owned(),
+            key: RecordKey::of(virtual_key)?,
             ordering: ordering.collect::<Result<_>>()?,
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
@@ -67,6 +63,12 @@ impl KeyColumns {
                 .filter(|delete| table.field(&delete.field).is_some())
                 .map(|delete| (delete.field.clone(), delete.marker.clone())),
         })
+    }
+
+    /// Where nothing is merged: neither ordering nor delete marks.
+    pub(super) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
+        let key = RecordKey::of(virtual_key)?;
+        Ok(Self { key, ordering: Vec::new(), is_deleted: None, operation: None, delete_field: None })
     }
 
     /// Whether the one ordering field is an int, whose 0 is Hudi's default. A tuple of values is never that.
@@ -81,12 +83,12 @@ impl KeyColumns {
 
     /// Columns that base rows must bring to be merged.
     pub(super) fn of_base(&self) -> Vec<String> {
-        std::iter::once(self.key.clone()).chain(self.ordering.iter().map(|field| field.name.clone())).collect()
+        self.key.columns().into_iter().chain(self.ordering.iter().map(|field| field.name.clone())).collect()
     }
 
     /// What to decode of a data block, in the order that [`KeyColumns::batch`] takes it.
     pub(super) fn wants(&self) -> Vec<Want> {
-        let mut wants = vec![Want::Place(self.key.clone())];
+        let mut wants = self.key.wants();
         wants.extend(self.ordering.iter().map(|field| Want::Value(field.name.clone())));
         wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
         wants.extend(self.operation.iter().cloned().map(Want::Value));

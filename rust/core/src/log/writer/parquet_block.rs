@@ -94,6 +94,7 @@ pub fn parquet_block(
             count += part.num_rows();
         }
     }
+    header.check_positions(count)?;
     block.content().extend(writer.into_inner().map_err(unwritten)?);
     block.finish(Some(count as u64))
 }
