@@ -92,7 +92,7 @@ fuzz: check-tools ## run every fuzz target for FUZZ_SECONDS (needs the nightly t
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p tests/fuzz/corpus/$$target && echo "fuzzing $$target for $(FUZZ_SECONDS) s" && \
 		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz --target-dir $(FUZZ_DIR) $$target tests/fuzz/corpus/$$target tests/fuzz/seeds/$$target -- \
-			-dict=tests/fuzz/dictionaries/$$target.dict -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 -verbosity=0 -print_final_stats=1 || exit 1; \
+			-dict=tests/fuzz/dictionaries/$$target.dict -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 -verbosity=0 -print_funcs=0 -print_final_stats=1 || exit 1; \
 	done
 
 fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be done, make test-rust has put the seeds and changes to them to the same functions
