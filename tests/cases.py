@@ -54,18 +54,18 @@ def case(name):
 
 
 def queries():
-    """The queries that this release can be asked, with the answers of the newest Hudi; of a case that it cannot read,
-    of the one that wrote it."""
+    """The queries that this release can be asked, each with the answer of the newest Hudi, or, where that cannot read
+    the table, of the one that wrote it."""
     found = []
     for name in TABLES:
         told = case(name)
-        readers = {
-            query["id"]: query.get("readers") or [query.get("reader", told["hudi_version"])]
-            for query in told["queries"]
-        }
-        newest = NEWEST if any(NEWEST in readers[query["id"]] for query in told["queries"]) else told["hudi_version"]
+        answers = {}
         for query in told["queries"]:
-            if query["type"] in ("snapshot", "read_optimized", "time_travel") and newest in readers[query["id"]]:
+            readers = query.get("readers") or [query.get("reader", told["hudi_version"])]
+            if NEWEST in readers or (told["hudi_version"] in readers and query["id"] not in answers):
+                answers[query["id"]] = query
+        for query in answers.values():
+            if query["type"] in ("snapshot", "read_optimized", "time_travel"):
                 as_of = query["options"].get("as.of.instant")
                 found.append(Query(name, query["id"], query["type"], as_of, DATA / name / query["expected"]))
     return found
