@@ -225,10 +225,6 @@ impl OrderingField {
             (Ordering::Int(value) | Ordering::Date(value), DataType::Int32 | DataType::Date32) => {
                 Some(i64::from(*value))
             }
-            (Ordering::Int(value), DataType::Int64) => Some(i64::from(*value)),
-            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => {
-                Some(crate::merge::double_order(f64::from(*value)))
-            }
             (Ordering::Long(value), DataType::Int64) => Some(*value),
             (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => {
                 value.checked_mul(1000)
