@@ -28,14 +28,14 @@ def is_default(merging):
 
 
 def is_the_same_object_as_the_default(merging):
-    """IGNORE_DEFAULTS asks Java for the same object. Null is one, and so are truth values and whole numbers of a byte."""
+    """IGNORE_DEFAULTS asks Java for the same object: null is one, and truth values and whole numbers of a byte are."""
 
     def gives_way(name, value):
         if name in META:
             return False
         default = merging.field(name).default
         small = isinstance(default, bool) or (isinstance(default, int) and -128 <= default < 128)
-        return value is None and default is None or (small and value == default)
+        return (value is None and default is None) or (small and value == default)
 
     return gives_way
 

@@ -1,5 +1,5 @@
-"""The walk over a slice (merge semantics, sections 3, 4, 8 and 11): all log blocks into a map, then the base rows, then what
-is left in the map."""
+"""The walk over a slice (merge semantics, sections 3, 4, 8 and 11): all log blocks into a map, then the base rows, then
+what is left in the map."""
 
 from oracle import ordering, rules_0x, rules_1x
 from oracle.deletes import is_delete
@@ -17,16 +17,17 @@ def merged(base, blocks, merging):
         newer = log.pop(row[KEY], None)
         rows.append(record if newer is None else rules.over_base(record, newer, merging, partial))
     rows.extend(rules.insert(record, merging) for record in log.values())
-    return [_whole(record.row, merging) for record in rows if not record.deleted]
+    return [_all_columns(record.row, merging) for record in rows if not record.deleted]
 
 
 def skip_merged(base, blocks, merging):
-    """Base rows and log rows side by side. 1.x: all rows of all data blocks; 0.x: the log merged in itself, deletes gone."""
+    """Base rows and log rows side by side. 1.x: all rows of all data blocks; 0.x: the log merged in itself."""
     if merging.semantics == "1.x":
-        rows = [row for block in blocks if isinstance(block, DataBlock) for row in block.rows]
+        log = [block for block in blocks if isinstance(block, DataBlock)]
+        rows = [_all_columns(_of_row(row, block, merging).row, merging) for block in log for row in block.rows]
     else:
         rows = merged([], blocks, merging)
-    return [_whole(row, merging) for row in (*base, *rows)]
+    return [_whole(row, merging) for row in base] + rows
 
 
 def _rules(merging):
@@ -58,3 +59,8 @@ def _whole(row, merging):
     """All columns of the table; those that the row's schema did not have hold their defaults."""
     defaults = {field.name: field.default for field in merging.fields}
     return {name: row.get(name, defaults.get(name)) for name in (*META, *defaults)}
+
+
+def _all_columns(row, merging):
+    """All columns of the table; those that no partial record ever had are null."""
+    return {name: row.get(name) for name in (*META, *(field.name for field in merging.fields))}

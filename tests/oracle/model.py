@@ -64,6 +64,13 @@ class DataBlock:
     rows: tuple[dict, ...]
     partial: bool = False
     """IS_PARTIAL: the columns that the block lacks are unchanged, not null."""
+    narrowed: tuple[str, ...] = ()
+    """Columns in the type that they had before they were widened. Values and rules are the same."""
+
+    @property
+    def columns(self):
+        """What the block's schema has beside the meta columns."""
+        return tuple(name for name in self.rows[0] if name not in META)
 
 
 @dataclass(frozen=True)
