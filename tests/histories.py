@@ -16,6 +16,17 @@ from oracle.ordering import CLASSES
 from oracle.payloads import DEBEZIUM, UNAVAILABLE
 from table_writer import Slice, with_meta
 
+# Where mortice is known to be wrong. Histories steer clear of it; test_merge_oracle.py has an example of each, which is
+# expected to fail. Once it passes, the name goes.
+KNOWN_DIFFERENCES = {
+    "event-seq",  # MySqlDebeziumAvroPayload compares file and position as numbers, not as text
+    "int-zero",  # under payloads that fill fields, the 0 of an int column is no ordering either
+    "marker-case",  # payload classes do not mind the case of their own delete marker
+    "fill-before-partial",  # a table's partial update mode is in force until the first block of partial records
+    "late-soft-delete",  # a row that is deleted deletes under PartialUpdateAvroPayload, however late
+    "foreign-class",  # a delete that is ordered by a value of another class than the column's
+}
+
 KEYS = ("a", "b", "ä:1", "", "b ", "10", "9", "a,b")
 MARKER = "gone"
 
@@ -61,9 +72,9 @@ class Scenario:
         return self.name
 
 
+FILLING = ("OverwriteNonDefaultsWithLatestAvroPayload", "PartialUpdateAvroPayload")
 PAYLOADS = (
-    "OverwriteNonDefaultsWithLatestAvroPayload",
-    "PartialUpdateAvroPayload",
+    *FILLING,
     "AWSDmsAvroPayload",
     *DEBEZIUM,
     "EmptyHoodieRecordPayload",
@@ -80,6 +91,7 @@ SCENARIOS = (
     Scenario("event-time-ignore-defaults", versions=(9,), partial_update=IGNORE_DEFAULTS),
     Scenario("event-time-fill-unavailable", versions=(9,), partial_update=FILL_UNAVAILABLE),
     Scenario("event-time-partial-blocks", versions=(8, 9), partial_blocks=True),
+    Scenario("event-time-fill-and-partial-blocks", versions=(9,), partial_update=IGNORE_DEFAULTS, partial_blocks=True),
     Scenario("event-time-skip-merge", skip_merge=True),
     Scenario("commit-time", COMMIT_TIME),
     Scenario("commit-time-ignore-defaults", COMMIT_TIME, versions=(9,), partial_update=IGNORE_DEFAULTS),
@@ -100,6 +112,14 @@ class History:
     slice: Slice
 
 
+@dataclass(frozen=True)
+class Older:
+    """How schemas of older blocks may differ from the table's."""
+
+    narrowed: tuple[str, ...]
+    without: tuple[str, ...]
+
+
 @st.composite
 def histories(draw, scenario):
     merging = draw(settings_of(scenario))
@@ -109,9 +129,9 @@ def histories(draw, scenario):
     base = None if draw(st.integers(0, 4)) == 0 else draw(base_rows(merging, scenario))
     narrowed = () if base is None or not fits(base, widened) else widened
     parquet = draw(st.booleans())
-    added = added_columns(merging, parquet)
+    older = Older(widened, added_columns(merging, parquet))
     count = draw(st.integers(1, 3))
-    commits = tuple(draw(commit(merging, scenario, number, widened, added)) for number in range(1, count + 1))
+    commits = tuple(draw(commit(merging, scenario, number, older)) for number in range(1, count + 1))
     slice_ = Slice(base, commits, narrowed, parquet)
     return History(merging, version, slice_)
 
@@ -123,8 +143,9 @@ def settings_of(draw, scenario):
     fields += [Field("count", "int", draw(st.sampled_from((None, 0, 7, 1000))))]
     ordering = draw(ordering_fields(scenario))
     fields += ordering
-    fields += [field for field in delete_fields(scenario) if draw(st.booleans()) or field.name in NEEDED]
     marked = not scenario.payload_merges and draw(st.booleans())
+    needed = {"op"} if marked else {delete_field_of(scenario)}
+    fields += [field for field in delete_fields(scenario) if draw(st.booleans()) or field.name in needed]
     return Merging(
         tuple(fields),
         scenario.mode,
@@ -138,20 +159,25 @@ def settings_of(draw, scenario):
     )
 
 
-NEEDED = ("Op", "_change_operation_type")
-
-
 def ordering_fields(scenario):
     """The ordering fields: those of Debezium where its payloads merge, else any."""
     if scenario.payload == "MySqlDebeziumAvroPayload":
         return st.just([Field("_event_seq", "string")])
     if scenario.payload == "PostgresDebeziumAvroPayload":
         return st.just([Field("_event_lsn", "long")])
-    kinds = st.sampled_from(tuple(ORDERING_VALUES))
+    kinds = st.sampled_from(tuple(kind for kind in ORDERING_VALUES if kind != "int" or not avoids_int(scenario)))
     one = kinds.map(lambda kind: Field("ts", kind, scale=2))
     if scenario.two_fields:
         return st.tuples(one, kinds.map(lambda kind: Field("seq", kind, scale=2))).map(list)
     return one.map(lambda field: [field])
+
+
+def avoids_int(scenario):
+    return "int-zero" in KNOWN_DIFFERENCES and scenario.payload in FILLING
+
+
+def avoids_soft_deletes(scenario):
+    return "late-soft-delete" in KNOWN_DIFFERENCES and scenario.payload == "PartialUpdateAvroPayload"
 
 
 def delete_fields(scenario):
@@ -161,6 +187,8 @@ def delete_fields(scenario):
         return (Field("Op", "string"), flag)
     if scenario.payload in DEBEZIUM:
         return (Field("_change_operation_type", "string"), flag)
+    if avoids_soft_deletes(scenario):
+        return ()
     if scenario.payload_merges:
         return (flag,)
     return (flag, Field("_hoodie_operation", "string"), Field("op", "string"))
@@ -181,7 +209,7 @@ def delete_marker_of(scenario):
 
 def ordering_values(field):
     if field.name == "_event_seq":
-        return ("9.5", "10.1", "10.20", "9.30")
+        return ("9.3", "9.5") if "event-seq" in KNOWN_DIFFERENCES else ("9.5", "9.30", "10.1", "10.20")
     values = ORDERING_VALUES[field.kind]
     # Debezium's payloads refuse rows without a position in the log of the database.
     return values if field.name == "_event_lsn" else (*values, None)
@@ -195,22 +223,24 @@ def column_values(field, merging, scenario):
         "id": (None,),  # the key takes its place
         "text": (None, "x", "y", UNAVAILABLE),
         "raw": (None, b"x", UNAVAILABLE.encode()),
-        "count": (None, 0, 7, 1000),
+        "count": (None, 0, 7, 1000) if field.default is None else (0, 7, 1000),
         # A payload that fills nulls would fill this one.
         "_hoodie_is_deleted": (False, True) if scenario.payload_merges else (None, False, False, True),
         "_hoodie_operation": (None, "I", "U", "-U", "D"),
         "op": (None, "x", MARKER, MARKER.upper()),
-        "Op": ("I", "U", "D"),
-        "_change_operation_type": ("c", "u", "d"),
+        "Op": ("I", "U", "D", *any_case("d")),
+        "_change_operation_type": ("c", "u", "d", *any_case("D")),
     }
     return values[field.name]
 
 
+def any_case(word):
+    return () if "marker-case" in KNOWN_DIFFERENCES else (word,)
+
+
 def row_of(merging, scenario, names):
     """One number says what all columns hold: hypothesis draws it many times faster than column by column."""
-    columns = {
-        field.name: column_values(field, merging, scenario) for field in merging.fields if field.name in names
-    }
+    columns = {field.name: column_values(field, merging, scenario) for field in merging.fields if field.name in names}
 
     def row(number):
         values = {}
@@ -223,25 +253,26 @@ def row_of(merging, scenario, names):
 
 
 @st.composite
-def keyed_rows(draw, merging, scenario, commit, block, names):
-    """Rows with keys and meta columns."""
+def keyed_rows(draw, merging, scenario, place, names):
+    """Rows with keys and meta columns. The place is commit and block."""
+    number, block = place
     pairs = st.tuples(st.sampled_from(KEYS), row_of(merging, scenario, names))
     rows = draw(st.lists(pairs, min_size=1, max_size=12))
-    return tuple(with_meta(row | {"id": key}, key, commit, f"{block}{n}") for n, (key, row) in enumerate(rows))
+    return tuple(with_meta(row | {"id": key}, key, number, f"{block}-{n}") for n, (key, row) in enumerate(rows))
 
 
 @st.composite
 def base_rows(draw, merging, scenario):
     names = [field.name for field in merging.fields]
-    return draw(keyed_rows(merging, scenario, 0, "", names))
+    return draw(keyed_rows(merging, scenario, (0, 0), names))
 
 
 @st.composite
-def commit(draw, merging, scenario, number, widened, added):
+def commit(draw, merging, scenario, number, older):
     blocks = []
     for ordinal in range(draw(st.integers(1, 2))):
         if draw(st.integers(0, 2)):
-            blocks.append(draw(data_block(merging, scenario, (number, ordinal), widened, added)))
+            blocks.append(draw(data_block(merging, scenario, (number, ordinal), older)))
         else:
             blocks.append(draw(delete_blocks(merging)))
     return tuple(blocks)
@@ -252,24 +283,28 @@ def added_columns(merging, parquet):
     return ("text", "count") if merging.field("count").default is None or not parquet else ("text",)
 
 
+def fills_before_partial(scenario):
+    return scenario.partial_update is not None and "fill-before-partial" in KNOWN_DIFFERENCES
+
+
 @st.composite
-def data_block(draw, merging, scenario, place, widened, added):
+def data_block(draw, merging, scenario, place, older):
     names = [field.name for field in merging.fields]
-    partial = scenario.partial_blocks and draw(st.booleans())
+    partial = scenario.partial_blocks and (fills_before_partial(scenario) or draw(st.booleans()))
     if partial:
         kept = draw(st.sets(st.sampled_from(("text", "raw", "count", *merging.ordering))))
         names = ["id", *(name for name in names if name in kept)]
     elif draw(st.integers(0, 3)) == 0:
-        absent = draw(st.sets(st.sampled_from(added)))
+        absent = draw(st.sets(st.sampled_from(older.without)))
         names = [name for name in names if name not in absent]
-    rows = draw(keyed_rows(merging, scenario, place[0], f"{place[1]}-", names))
-    return DataBlock(rows, partial, widened if fits(rows, widened) else ())
+    rows = draw(keyed_rows(merging, scenario, place, names))
+    return DataBlock(rows, partial, older.narrowed if fits(rows, older.narrowed) else ())
 
 
 def fits(rows, widened):
     """Whether the widened columns of all rows fit in the type that they had, and are there."""
     values = [row.get(name, "absent") for row in rows for name in widened]
-    return all(value is None or (value != "absent" and value != 1 << 40) for value in values)
+    return not any(value in {"absent", 1 << 40} for value in values)
 
 
 @st.composite
@@ -286,11 +321,13 @@ def delete_ordering(merging):
     if merging.mode == COMMIT_TIME:
         usual = st.just(Value("Integer", 0))
     foreign = (Value("String", "5"), Value("Long", 5), Value("Integer", 5))
-    odd = st.sampled_from((None, Value("Integer", 0), *(foreign if len(own) == 1 else ())))
+    if "foreign-class" in KNOWN_DIFFERENCES or len(own) > 1:
+        foreign = ()
+    odd = st.sampled_from((None, Value("Integer", 0), *foreign))
     return st.one_of(usual, usual, usual, odd)
 
 
 def own_value(field):
     if field.name == "_event_seq":
-        return st.sampled_from(("9.5", "10.1")).map(lambda text: Value("String", text))
+        return st.sampled_from(ordering_values(field)).map(lambda text: Value("String", text))
     return st.sampled_from(ORDERING_VALUES[field.kind]).map(lambda held: Value(CLASSES[field.kind], held))

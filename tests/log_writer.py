@@ -61,7 +61,7 @@ def parquet_block(schema, table, instant, partial=False):
 
 
 def delete_block(deletes, instant, partition=""):
-    """One delete block, of (key, ordering): None, a (Java class, value), or a list of such for several ordering fields."""
+    """One delete block, of (key, ordering): None, a (Java class, value), or a list of them for several fields."""
     entries = [
         {"recordKey": key, "partitionPath": partition, "orderingVal": wrapped(ordering)} for key, ordering in deletes
     ]

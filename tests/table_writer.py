@@ -1,11 +1,11 @@
-"""A little writer of whole tables, for tests: one unpartitioned file slice, laid out as Hudi lays out a merge-on-read table.
+"""A little writer of whole tables, for tests: one unpartitioned file slice, as Hudi lays out a merge-on-read table.
 
     hoodie.properties                            by table version: where the merge mode stands differs
     .hoodie/<t>.deltacommit                      versions 1 to 7, JSON
     .hoodie/timeline/<t>_<c>.deltacommit         from version 8, Avro
     <file id>_<token>_<t>.parquet                the base file, if there is one
-    .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the base's instant before version 8,
-                                                 and the commit's own from then on
+    .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the base's instant before
+                                                 version 8, and the commit's own from then on
 
 The settings and the slice are those of the oracle.
 """
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from log_writer import avro_block, delete_block, parquet_block
 from oracle import DataBlock
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, META
+from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, META
 
 NAME = "trips"
 FILE_ID = "4c5e0f5a-7d3b-4f51-9f0e-0d8f1f1a2b3c-0"
@@ -31,7 +31,9 @@ STRATEGIES = {
     EVENT_TIME: "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
     CUSTOM: "00000000-0000-0000-0000-000000000000",
 }
+# The payload classes that amount to a mode, and those that fill fields in it.
 PAYLOADS = {COMMIT_TIME: "OverwriteWithLatestAvroPayload", EVENT_TIME: "DefaultHoodieRecordPayload"}
+NON_DEFAULTS = {COMMIT_TIME: "OverwriteNonDefaultsWithLatestAvroPayload", EVENT_TIME: "PartialUpdateAvroPayload"}
 DECIMAL_PRECISION, DECIMAL_BYTES = 10, 5
 
 AVRO = {
@@ -150,6 +152,8 @@ def merge_properties(merging, version):
         lines[key] = ",".join(merging.ordering)
     if version < 9 or merging.mode == CUSTOM:
         lines["hoodie.compaction.payload.class"] = class_name(merging.payload or PAYLOADS[merging.mode])
+    elif merging.partial_update is not None or merging.delete_field is not None:
+        lines["hoodie.table.legacy.payload.class"] = class_name(legacy_payload(merging))
     if version == 8 or (version >= 9 and merging.mode == CUSTOM):
         lines["hoodie.record.merge.strategy.id"] = STRATEGIES[merging.mode]
     if merging.delete_field is not None:
@@ -160,6 +164,15 @@ def merge_properties(merging, version):
     if merging.unavailable is not None:
         lines[f"{prefix}hoodie.write.partial.update.unavailable.value"] = merging.unavailable
     return lines
+
+
+def legacy_payload(merging):
+    """The class that a table had before its upgrade to version 9. Only then does Hudi look at the merge properties."""
+    if merging.partial_update == IGNORE_DEFAULTS:
+        return NON_DEFAULTS[merging.mode]
+    if merging.partial_update == FILL_UNAVAILABLE:
+        return "PostgresDebeziumAvroPayload"
+    return "AWSDmsAvroPayload" if merging.mode == COMMIT_TIME else PAYLOADS[merging.mode]
 
 
 def class_name(payload):
@@ -201,8 +214,8 @@ def avro_field(field):
         "precision": DECIMAL_PRECISION,
         "scale": field.scale,
     }
-    kinds = ["null", kind] if field.default is None else [kind, "null"]
-    return {"name": field.name, "type": kinds, "default": field.default}
+    kind = ["null", kind] if field.default is None else kind
+    return {"name": field.name, "type": kind, "default": field.default}
 
 
 def narrowed(field):

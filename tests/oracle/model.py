@@ -23,6 +23,7 @@ class Field:
     kind: str
     """boolean, int, long, float, double, string, bytes, date, timestamp or decimal."""
     default: Any = None
+    """Null, or of a field that is never null."""
     scale: int = 0
     """Of a decimal."""
 

@@ -44,7 +44,10 @@ def combined(older, newer, merging):
         case "OverwriteNonDefaultsWithLatestAvroPayload":
             return filling.filled(newer.row, older, filling.is_default(merging))
         case "PartialUpdateAvroPayload":
-            return _partial_update(older, newer.row, _is_greater(older, newer, merging))
+            older_on_top = _is_greater(older, newer, merging)
+            if older_on_top and deletes(older, merging):
+                return DELETE
+            return _partial_update(older, newer.row, older_on_top)
     return NEWER
 
 

@@ -5,7 +5,7 @@
 
 from oracle import filling, payloads
 from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, Record
-from oracle.ordering import compare, is_default, of_row, same_class
+from oracle.ordering import HudiFails, compare, is_default, of_row, same_class
 
 
 def log_row(newer, existing, merging, partial):
@@ -38,8 +38,11 @@ def over_base(base, log, merging, partial):
     return _partial_merge(base, log, merging) if partial else _merge(base, log, merging)
 
 
-def insert(log, _merging):
-    """What the log has of a key that the base does not: emitted unless it is a delete."""
+def insert(log, merging):
+    """What the log has of a key that the base does not: emitted unless it is a delete. The payload is not asked."""
+    by_payload = merging.mode == CUSTOM and log.row is not None and not log.deleted
+    if by_payload and (merging.payload == "EmptyHoodieRecordPayload" or payloads.deletes(log.row, merging)):
+        raise HudiFails("NoSuchElementException: the payload has no row where the reader expects one")
     return log
 
 
