@@ -14,6 +14,9 @@ use crate::log::content::deleted::{Deleted, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
+/// What Hudi takes for milliseconds on a column of milliseconds (`OrderingValueEngineTypeConverter`); more is microseconds.
+const MOST_MILLIS: i64 = 9_999_999_999_999;
+
 /// The columns that tell of a record, by the table's schema and merge rules.
 #[derive(Debug, Clone)]
 pub(super) struct KeyColumns {
@@ -193,7 +196,9 @@ impl OrderingField {
                 Some(crate::merge::double_order(f64::from(*value)))
             }
             (Ordering::Long(value), DataType::Int64) => Some(*value),
-            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => {
+            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
+                if self.millis && *value <= MOST_MILLIS =>
+            {
                 value.checked_mul(1000)
             }
             (Ordering::Long(value) | Ordering::TimestampMicros(value), DataType::Timestamp(..)) => Some(*value),
