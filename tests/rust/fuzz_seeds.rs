@@ -19,8 +19,9 @@ mod targets;
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 7] = [
+const TARGETS: [(&str, Target); 8] = [
     ("framing", targets::framing),
+    ("block", targets::block),
     ("header", targets::header),
     ("avro", targets::avro),
     ("deletes", targets::deletes),

@@ -5,14 +5,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use mortice::hfile::HFile;
-use mortice::storage::Source;
+use mortice::storage::MemoryFile;
 use mortice::{Kind, Result};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -37,6 +35,11 @@ struct Writer {
 
 impl Writer {
     fn write(shape: &Shape, pairs: &Pairs) -> Vec<u8> {
+        Self::write_counted(shape, pairs, pairs.len())
+    }
+
+    /// A trailer that counts so many keys.
+    fn write_counted(shape: &Shape, pairs: &Pairs, count: usize) -> Vec<u8> {
         let mut writer = Self { shape: shape.clone(), file: Vec::new() };
         let all: Vec<_> = pairs.iter().collect();
         let mut entries: Vec<(u64, u32, Vec<u8>)> = Vec::new();
@@ -52,7 +55,7 @@ impl Writer {
             let chunks: Vec<Vec<_>> = entries.chunks(shape.index_entries).map(<[_]>::to_vec).collect();
             entries = chunks.iter().map(|chunk| writer.inner_index(magic, chunk)).collect();
         }
-        writer.finish(&entries, pairs.len())
+        writer.finish(&entries, count)
     }
 
     /// HBase shortens the key between two blocks to what tells them apart.
@@ -182,28 +185,8 @@ fn field(number: u64, bytes: &[u8]) -> Vec<u8> {
     [varint(number << 3 | 2), delimited(bytes)].concat()
 }
 
-struct Memory(Bytes);
-
-impl Source for Memory {
-    fn path(&self) -> &'static str {
-        "memory.hfile"
-    }
-
-    fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn window(&self) -> u64 {
-        0
-    }
-
-    fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        Ok(self.0.slice(usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap()))
-    }
-}
-
 fn open(file: &[u8]) -> Result<HFile> {
-    HFile::open(Arc::new(Memory(Bytes::copy_from_slice(file))))
+    HFile::open(Arc::new(MemoryFile::new("memory.hfile", file.to_vec())))
 }
 
 fn pairs_of(cells: &[mortice::hfile::Cells]) -> Vec<(Vec<u8>, Vec<u8>)> {
@@ -310,6 +293,43 @@ fn what_is_not_read_is_refused_by_name() {
 }
 
 /// A block that claims to unpack to gigabytes is not believed.
+/// Else a small file could have one large block read again and again.
+#[test]
+fn an_index_that_names_a_block_twice_is_refused() {
+    for levels in [1, 2] {
+        let file = some_file(&Shape { levels, ..SHAPE });
+        let blocks: Vec<u64> = open(&file).unwrap().blocks().iter().map(|place| place.offset).collect();
+        let second = blocks[1].to_be_bytes();
+        let at = (0..file.len() - 8).rfind(|at| file[*at..].starts_with(&second)).unwrap();
+        for again in [blocks[0], blocks[2]] {
+            let mut file = file.clone();
+            file[at..at + 8].copy_from_slice(&again.to_be_bytes());
+            let error = open(&file).err().unwrap();
+            assert_eq!(error.kind(), Kind::CorruptLog);
+            assert!(error.to_string().contains("HFile index"), "{error}");
+        }
+    }
+}
+
+/// A block ends where the next begins.
+#[test]
+fn blocks_that_overlap_are_refused() {
+    let mut file = some_file(&Shape { hbase: false, levels: 1, ..SHAPE });
+    let block = open(&file).unwrap().blocks()[0].clone();
+    let longer = i32::try_from(block.end - block.offset - 33 + 1).unwrap();
+    file[8..12].copy_from_slice(&longer.to_be_bytes());
+    let error = open(&file).unwrap().scan().find_map(Result::err).unwrap();
+    assert_eq!((error.kind(), error.place().offset), (Kind::CorruptLog, Some(0)));
+}
+
+#[test]
+fn a_count_of_keys_that_cannot_fit_is_refused() {
+    let file = Writer::write_counted(&SHAPE, &BTreeMap::from([(b"key".to_vec(), Vec::new())]), 1 << 40);
+    let error = open(&file).err().unwrap();
+    assert_eq!(error.kind(), Kind::CorruptLog);
+    assert!(error.to_string().contains("1099511627776 keys"), "{error}");
+}
+
 #[test]
 fn a_bomb_is_refused_before_it_is_unpacked() {
     let mut file = some_file(&Shape { gzip: true, ..SHAPE });

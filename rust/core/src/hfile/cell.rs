@@ -14,6 +14,8 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
 const PUT: u8 = 4;
+/// The fewest bytes that a cell takes: two lengths, a key of an empty row, a sequence number.
+pub(super) const LEAST: u64 = 21;
 /// Bytes of a key beside its row.
 const KEY_EXTRAS: usize = 12;
 

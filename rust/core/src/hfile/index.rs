@@ -23,6 +23,8 @@ const MOST_LEVELS: u64 = 16;
 pub struct BlockPlace {
     /// Where it begins.
     pub offset: u64,
+    /// Where it has ended: the next one begins, or the file ends.
+    pub end: u64,
     /// No key of the block is before this one, and none of the block before is at or after it. It need not exist.
     pub first_key: Bytes,
 }
@@ -34,28 +36,46 @@ pub(super) fn data_blocks(source: &Arc<dyn Source>, trailer: &Trailer) -> Result
         return Err(Error::corrupt(message).at_offset(source.len().saturating_sub(super::trailer::LEN)));
     }
     let at = trailer.load_on_open_at;
-    let (payload, _) = block::read(source.as_ref(), at, &[BlockKind::RootIndex], trailer.codec)?;
-    let mut entries = root(&payload, trailer.data_index_count).map_err(|error| error.moved_to(at))?;
+    let len = source.len();
+    let (payload, _) = block::read(source.as_ref(), at..len, &[BlockKind::RootIndex], trailer.codec)?;
+    let entries = root(&payload, trailer.data_index_count).map_err(|error| error.moved_to(at))?;
+    let mut entries = in_order(entries, at, len)?;
     // A file has no more blocks than headers fit.
-    let most = source.len() / block::HEADER;
+    let most = len / block::HEADER;
     for _ in 1..trailer.index_levels {
         let mut below = Vec::new();
         for entry in entries {
             let kinds = [BlockKind::LeafIndex, BlockKind::IntermediateIndex];
-            let (payload, _) = block::read(source.as_ref(), entry.offset, &kinds, trailer.codec)?;
+            let (payload, _) = block::read(source.as_ref(), entry.offset..entry.end, &kinds, trailer.codec)?;
             below.extend(inner(&payload).map_err(|error| error.moved_to(entry.offset))?);
             if below.len() as u64 > most {
                 let message = format!("an HFile index of more than the {most} blocks that the file has room for");
                 return Err(Error::corrupt(message).at_offset(entry.offset));
             }
         }
-        entries = below;
-    }
-    if let Some(pair) = entries.windows(2).find(|pair| matches!(pair, [one, two] if one.first_key > two.first_key)) {
-        let offset = pair.last().map_or(at, |entry| entry.offset);
-        return Err(Error::corrupt("the keys of an HFile index are not in order").at_offset(offset));
+        entries = in_order(below, at, len)?;
     }
     Ok(entries)
+}
+
+/// The blocks of one level, each with its end. They stand in the file as in the index, keys ascending. Were that not asked
+/// for, a small file could name one large block again and again.
+fn in_order(mut entries: Vec<BlockPlace>, index_at: u64, len: u64) -> Result<Vec<BlockPlace>> {
+    let ends: Vec<u64> = entries.iter().skip(1).map(|entry| entry.offset).chain(std::iter::once(len)).collect();
+    for (entry, end) in entries.iter_mut().zip(ends) {
+        if end <= entry.offset {
+            let message = format!("an HFile index with a block at {} before one at {end}", entry.offset);
+            return Err(Error::corrupt(message).at_offset(index_at));
+        }
+        entry.end = end;
+    }
+    match entries.windows(2).find(|pair| matches!(pair, [one, two] if one.first_key > two.first_key)) {
+        Some(pair) => {
+            let offset = pair.last().map_or(index_at, |entry| entry.offset);
+            Err(Error::corrupt("the keys of an HFile index are not in order").at_offset(offset))
+        }
+        None => Ok(entries),
+    }
 }
 
 fn root(payload: &Bytes, count: u64) -> Result<Vec<BlockPlace>> {
@@ -67,7 +87,7 @@ fn root(payload: &Bytes, count: u64) -> Result<Vec<BlockPlace>> {
         let len = vint(&mut cursor)?;
         let start = cursor.position();
         let key = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-        entries.push(BlockPlace { offset, first_key: row(payload, key, start)? });
+        entries.push(BlockPlace { offset, end: offset, first_key: row(payload, key, start)? });
     }
     Ok(entries)
 }
@@ -95,7 +115,7 @@ fn inner(payload: &Bytes) -> Result<Vec<BlockPlace>> {
         let offset = offset(&mut cursor)?;
         cursor.skip(4)?;
         let first_key = row(payload, cursor.rest(), begin + start + cursor.position())?;
-        entries.push(BlockPlace { offset, first_key });
+        entries.push(BlockPlace { offset, end: offset, first_key });
     }
     Ok(entries)
 }

@@ -23,6 +23,8 @@ pub(super) enum MergePlan {
     Choose(Rules),
     /// The row is made of them.
     Fold(FoldRules, FieldAbsence),
+    /// Each is a row.
+    KeepAll,
 }
 
 /// When values of a table's fields give way to those of the other record.
