@@ -337,3 +337,48 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
     let error = open(&file).unwrap().scan().find_map(Result::err).unwrap();
     assert_eq!((error.kind(), error.place().offset), (Kind::CorruptLog, Some(0)));
 }
+
+fn real(name: &str) -> HFile {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/hfile/");
+    open(&std::fs::read(format!("{folder}{name}")).unwrap()).unwrap()
+}
+
+/// Eight bytes that follow from Java's hash of the key: what stands under each key of the real files.
+fn value_of(key: &[u8]) -> Vec<u8> {
+    let hash = key.iter().fold(0_i32, |hash, byte| hash.wrapping_mul(31).wrapping_add(i32::from(*byte)));
+    (0..8).map(|at| hash.wrapping_mul(31).wrapping_add(at * 7) as u8).collect()
+}
+
+fn checked(file: &HFile) -> Vec<(Vec<u8>, Vec<u8>)> {
+    assert_eq!(file.schema(), Some("{\"type\":\"string\"}"));
+    let all = pairs_of(&file.scan().collect::<Result<Vec<_>>>().unwrap());
+    assert!(all.is_sorted() && all.len() as u64 == file.entry_count());
+    for (key, value) in &all {
+        assert_eq!(*value, value_of(key));
+        assert_eq!(pairs_of(&file.seek(&[key]).unwrap()), [(key.clone(), value.clone())]);
+        assert!(pairs_of(&file.seek(&[[key, &b"\0"[..]].concat()]).unwrap()).is_empty());
+    }
+    all
+}
+
+/// HBase's keys between blocks are made up, so that most blocks begin after the key that the index has for them.
+#[test]
+fn a_file_of_hbase_with_four_levels_and_no_compression() {
+    let file = real("hbase_four_levels.hfile");
+    assert_eq!((checked(&file).len(), file.blocks().len()), (40, 20));
+    let begins = |place: &mortice::hfile::BlockPlace| {
+        let cells = file.read_block(place).unwrap();
+        cells.key(&cells.cells[0]).to_vec()
+    };
+    assert!(file.blocks().iter().filter(|place| begins(place) != place.first_key).count() > 10);
+}
+
+/// Hudi writes the low 16 bits of a key's length; its own reader cannot read such keys back.
+#[test]
+fn a_file_of_hudi_with_keys_of_up_to_70_000_bytes() {
+    let file = real("native_long_keys.hfile");
+    let all = checked(&file);
+    assert_eq!(all.iter().map(|(key, _)| key.len()).take(4).collect::<Vec<_>>(), [1, 40_001, 70_001, 3]);
+    assert_eq!(all.len(), 43);
+    assert_eq!(pairs_of(&file.seek_prefixes(&["bxx", "byy", "k1"]).unwrap()).len(), 11);
+}

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::block::{self, BlockKind};
+use super::key::{row_len, vint};
 use super::trailer::Trailer;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -128,40 +129,9 @@ fn offset(cursor: &mut Cursor<'_>) -> Result<u64> {
 /// The row of a key that begins at `at` of `payload`.
 fn row(payload: &Bytes, key: &[u8], at: usize) -> Result<Bytes> {
     let mut cursor = Cursor::new(key);
-    let len = usize::from(u16::from_be_bytes(cursor.array()?));
+    // Of Hudi's writer the row is all that follows its length; HBase's key has ten bytes more.
+    let len = row_len(u16::from_be_bytes(cursor.array()?), key.len(), &[2, 12]);
     let start = at + cursor.position();
     cursor.skip(len)?;
     Ok(payload.slice(start..start + len))
-}
-
-/// Hadoop's variable-length number (`WritableUtils.readVLong`): one byte from -112 on; below, a sign and how many bytes follow.
-pub(super) fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
-    let first = cursor.u8()?.cast_signed();
-    let (count, negative) = match first {
-        -112.. => return Ok(i64::from(first)),
-        -120..=-113 => ((-112 - i16::from(first)).unsigned_abs(), false),
-        _ => ((-120 - i16::from(first)).unsigned_abs(), true),
-    };
-    let value = cursor.take(usize::from(count))?.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-    Ok(if negative { !value.cast_signed() } else { value.cast_signed() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_hadoop() {
-        for (bytes, value) in [
-            (&[0_u8][..], 0),
-            (&[0x7f], 127),
-            (&[0x90], -112),
-            (&[0x8f, 0x80], 128),
-            (&[0x8e, 1, 0], 256),
-            (&[0x87, 0x80], -129),
-        ] {
-            assert_eq!(vint(&mut Cursor::new(bytes)).unwrap(), value, "{bytes:?}");
-        }
-        assert!(vint(&mut Cursor::new(&[0x88])).is_err());
-    }
 }
