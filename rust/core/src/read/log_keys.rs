@@ -16,6 +16,9 @@ use crate::log::content::deleted::{Deleted, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
+/// What Hudi takes for milliseconds on a column of milliseconds (`OrderingValueEngineTypeConverter`); more is microseconds.
+const MOST_MILLIS: i64 = 9_999_999_999_999;
+
 /// Where Debezium records of MySQL hold their place in the binlog (`DebeziumConstants.ADDED_SEQ_COL_NAME`).
 const BINLOG_PLACE: &str = "_event_seq";
 
@@ -226,7 +229,9 @@ impl OrderingField {
                 Some(i64::from(*value))
             }
             (Ordering::Long(value), DataType::Int64) => Some(*value),
-            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => {
+            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
+                if self.millis && *value <= MOST_MILLIS =>
+            {
                 value.checked_mul(1000)
             }
             (Ordering::Long(value) | Ordering::TimestampMicros(value), DataType::Timestamp(..)) => Some(*value),
@@ -255,7 +260,8 @@ fn type_of(types: &arrow_schema::Schema, name: &str) -> Result<DataType> {
 /// At the column's scale; digits that it has no room for are cut, as if rounded towards the smaller value.
 fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
     let Ordering::Decimal { unscaled, scale: own } = value else { return None };
-    let shift = i32::from(scale) - own;
+    // A scale is whatever the file says.
+    let shift = i32::from(scale).checked_sub(*own)?;
     let factor = 10_i128.checked_pow(shift.unsigned_abs())?;
     if shift >= 0 { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
 }
@@ -326,6 +332,8 @@ mod tests {
             (of(-1239, 3), 2, Some(-124)),
             (of(i128::MAX, 0), 2, None),
             (of(1, -40), 2, None),
+            (of(1, i32::MIN), 2, None),
+            (of(4_999_999, 6), 2, Some(499)),
             (Ordering::Int(3), 2, None),
         ] {
             assert_eq!(decimal(&value, scale), expected, "{value:?}");
@@ -337,5 +345,26 @@ mod tests {
         let marker = |any_case| DeleteMarker { field: "Op".into(), marker: "D".into(), any_case };
         assert_eq!(marks(&marker(true)), ["d", "D"]);
         assert_eq!(marks(&marker(false)), ["D"]);
+    }
+
+    /// Where Hudi 1.2.0 compares, so does this. A class that its reader fails on has an order here where it says the same.
+    #[test]
+    fn a_deletes_ordering_value_on_a_column_of_another_type() {
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let of = |kind: &DataType, millis: bool, value: Ordering| {
+            let field = OrderingField { name: "ts".into(), kind: kind.clone(), millis, is_binlog_place: false };
+            field.fixed(&value, kind)
+        };
+        assert_eq!(of(&DataType::Date32, false, Ordering::Date(18_661)), Some(18_661));
+        assert_eq!(of(&DataType::Date32, false, Ordering::Int(18_661)), Some(18_661));
+        assert_eq!(of(&DataType::Date32, false, Ordering::Long(18_661)), None);
+        assert_eq!(of(&DataType::Int64, false, Ordering::Int(7)), Some(7));
+        assert_eq!(of(&DataType::Int64, false, Ordering::Int(0)), None, "no ordering value");
+        assert_eq!(of(&DataType::Int64, false, Ordering::Long(0)), Some(0));
+        assert_eq!(of(&DataType::Int32, false, Ordering::Long(7)), None);
+        assert_eq!(of(&micros, false, Ordering::TimestampMicros(5)), Some(5));
+        assert_eq!(of(&micros, false, Ordering::Long(5)), Some(5));
+        assert_eq!(of(&micros, true, Ordering::Long(5)), Some(5_000));
+        assert_eq!(of(&micros, true, Ordering::Long(MOST_MILLIS + 1)), Some(MOST_MILLIS + 1));
     }
 }
