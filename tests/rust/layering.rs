@@ -15,6 +15,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("storage", &[]),
     ("filter", &[]),
     ("avro", &["cursor"]),
+    ("hfile", &["cursor", "storage"]),
     ("config", &["names", "storage"]),
     ("base_file", &["avro", "storage"]),
     ("merge", &["names"]),

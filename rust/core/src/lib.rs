@@ -9,6 +9,7 @@ pub mod cursor;
 pub mod error;
 pub mod file_group;
 pub mod filter;
+pub mod hfile;
 pub mod log;
 pub mod merge;
 pub mod names;

@@ -1,0 +1,51 @@
+//! HFile v3, as Hudi uses it: sorted keys, each with a value, in blocks under an index.
+//!
+//! Metadata tables have HFiles as base files, and log blocks of type HFile hold whole ones. A value is a record in Avro, its schema is
+//! under `schema` in the file info (files before 0.10 have none), and the record's key field is blank: the key belongs in there.
+//!
+//! ```text
+//! data block* · with leaf index blocks in between · meta block* · intermediate index block*
+//! load-on-open section: root index · meta index · file info
+//! trailer, the last 4096 bytes
+//! ```
+//! | file | job |
+//! |---|---|
+//! | `protobuf` | the little of protobuf that trailer and file info need |
+//! | `codec` | what a block's payload unpacks with |
+//! | `trailer` | where things are, how many, in which codec |
+//! | `block` | the header of a block, its payload unpacked |
+//! | `file_info` | keys and values about the file |
+//! | `index` | entries of an index block, of each level |
+//! | `cell` | keys and values of a data block |
+//! | `wanted` | all keys, some, or those with a prefix |
+//! | `fetch` | ranges of the file; the last window is kept |
+//! | `descend` | from the root index to the data blocks that can hold what is wanted |
+//! | `reader` | the door: [`HFile`] |
+//! | `scan`, `seek` | its two walks |
+//!
+//! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), packed with gzip or not at all, under an index of
+//! any depth. Hudi's own reader stops a few bytes before the end of each unpacked block and loses records there; this one does not.
+//! Checksums are not verified, as Hudi does not either: gzip has its own, and every length, order and count is checked. Bloom
+//! filters and other meta blocks are not read.
+//!
+//! Layout: HBase's `FixedFileTrailer`, `HFileBlock`, `HFileBlockIndex`, `HFileWriterImpl`; Hudi's `org.apache.hudi.io.hfile`.
+
+mod block;
+mod cell;
+mod codec;
+mod descend;
+mod fetch;
+mod file_info;
+mod index;
+mod protobuf;
+mod reader;
+mod scan;
+mod seek;
+mod trailer;
+mod wanted;
+
+pub use cell::{Cell, Cells};
+pub use index::BlockPlace;
+pub use reader::HFile;
+pub use scan::Scan;
+pub use seek::Seek;
