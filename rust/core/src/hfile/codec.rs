@@ -41,6 +41,14 @@ impl Codec {
         )))
     }
 
+    /// How many bytes one of the file can become at most.
+    pub(super) const fn most_ratio(self) -> u64 {
+        match self {
+            Self::Plain => 1,
+            Self::Gz => MAX_RATIO as u64,
+        }
+    }
+
     /// The payload, which the block's header says has `len` bytes when it is unpacked.
     pub(super) fn unpack(self, packed: &Bytes, len: usize) -> Result<Bytes> {
         match self {

@@ -99,16 +99,16 @@ impl HFile {
     ///
     /// # Errors
     /// As [`HFile::blocks`] for the index, as [`HFile::read_block`] for each block.
-    pub fn seek<'a>(&'a self, keys: &[&'a [u8]]) -> Result<Seek<'a>> {
-        self.seek_wanted(Wanted::keys(keys))
+    pub fn seek<'a>(&'a self, keys: &'a [impl AsRef<[u8]>]) -> Result<Seek<'a>> {
+        self.seek_wanted(Wanted::keys(keys.iter().map(AsRef::as_ref)))
     }
 
     /// The cells whose keys begin with one of these prefixes; else as [`HFile::seek`].
     ///
     /// # Errors
     /// As [`HFile::seek`].
-    pub fn seek_prefixes<'a>(&'a self, prefixes: &[&'a [u8]]) -> Result<Seek<'a>> {
-        self.seek_wanted(Wanted::prefixes(prefixes))
+    pub fn seek_prefixes<'a>(&'a self, prefixes: &'a [impl AsRef<[u8]>]) -> Result<Seek<'a>> {
+        self.seek_wanted(Wanted::prefixes(prefixes.iter().map(AsRef::as_ref)))
     }
 
     fn seek_wanted<'a>(&'a self, wanted: Wanted<'a>) -> Result<Seek<'a>> {

@@ -22,6 +22,8 @@ use crate::error::{Error, Result};
 pub(super) const TRAILER: u64 = 4096;
 const MAGIC: &[u8; 8] = b"TRABLK\"$";
 const MAJOR: u32 = 3;
+/// Bytes of the smallest cell: two lengths, and the key of an empty row (`cell`).
+const LEAST_CELL: u64 = 8 + 12;
 /// Levels that an index may have. Five of HBase's smallest chunks, 16 entries, would do for any file of Hudi's.
 const MAX_LEVELS: u64 = 16;
 
@@ -121,6 +123,11 @@ impl Trailer {
             return Err(Error::corrupt(message));
         }
         let codec = raw.number(12).map_or(Ok(Codec::Plain), Codec::of)?;
+        let most = load_on_open.saturating_mul(codec.most_ratio()) / LEAST_CELL;
+        if entry_count > most {
+            let message = format!("{entry_count} entries in {load_on_open} bytes of data, where at most {most} fit");
+            return Err(Error::corrupt(message));
+        }
         let (first_block, last_block) = (raw.number(9), raw.number(10));
         Ok(Self { file_info, load_on_open, root_entries, levels, entry_count, first_block, last_block, codec })
     }
@@ -190,7 +197,18 @@ mod tests {
 
     #[test]
     fn places_outside_of_the_file_and_contradictions_are_damage() {
-        let cases = [(1, 1000), (1, 700), (2, 901), (5, 0), (7, 0), (8, 0), (8, 17), (1, u64::MAX), (2, u64::MAX)];
+        let cases = [
+            (1, 1000),
+            (1, 700),
+            (2, 901),
+            (5, 0),
+            (7, 0),
+            (8, 0),
+            (8, 17),
+            (7, 1 << 20),
+            (1, u64::MAX),
+            (2, u64::MAX),
+        ];
         for (field, value) in cases {
             let error = Trailer::parse(&changed(field, value), 1000).unwrap_err();
             assert_eq!(error.kind(), Kind::CorruptLog, "{field} {value}: {error}");

@@ -12,15 +12,17 @@ pub(super) enum Wanted<'a> {
 }
 
 impl<'a> Wanted<'a> {
-    pub(super) fn keys(keys: &[&'a [u8]]) -> Self {
-        let mut keys = keys.to_vec();
+    /// Keys in any order.
+    pub(super) fn keys(keys: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut keys: Vec<_> = keys.collect();
         keys.sort_unstable();
         keys.dedup();
         Self::Keys(keys)
     }
 
-    pub(super) fn prefixes(prefixes: &[&'a [u8]]) -> Self {
-        let mut prefixes = prefixes.to_vec();
+    /// Prefixes in any order.
+    pub(super) fn prefixes(prefixes: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut prefixes: Vec<_> = prefixes.collect();
         prefixes.sort_unstable();
         prefixes.dedup_by(|later, kept| later.starts_with(kept));
         Self::Prefixes(prefixes)
@@ -77,6 +79,14 @@ impl<'a> Matcher<'a> {
 mod tests {
     use super::*;
 
+    fn keys<'a>(keys: &[&'a [u8]]) -> Wanted<'a> {
+        Wanted::keys(keys.iter().copied())
+    }
+
+    fn prefixes<'a>(prefixes: &[&'a [u8]]) -> Wanted<'a> {
+        Wanted::prefixes(prefixes.iter().copied())
+    }
+
     fn judged(wanted: Wanted<'_>, keys: &[&[u8]]) -> Vec<Verdict> {
         let mut matcher = Matcher::new(wanted);
         keys.iter().map(|key| matcher.judge(key)).collect()
@@ -85,36 +95,36 @@ mod tests {
     #[test]
     fn keys_are_taken_where_equal_and_the_walk_ends_after_the_last() {
         use Verdict::{Skip, Stop, Take};
-        let wanted = Wanted::keys(&[b"d", b"b", b"b"]);
+        let wanted = keys(&[b"d", b"b", b"b"]);
         assert_eq!(judged(wanted, &[b"a", b"b", b"bb", b"d", b"e"]), [Skip, Take, Skip, Take, Stop]);
-        assert_eq!(judged(Wanted::keys(&[]), &[b"a"]), [Stop]);
+        assert_eq!(judged(keys(&[]), &[b"a"]), [Stop]);
     }
 
     #[test]
     fn prefixes_take_all_that_begin_with_them() {
         use Verdict::{Skip, Stop, Take};
-        let wanted = Wanted::prefixes(&[b"b", b"ba", b"d"]);
+        let wanted = prefixes(&[b"b", b"ba", b"d"]);
         assert_eq!(
             judged(wanted, &[b"a", b"b", b"ba", b"bb", b"c", b"da", b"e"]),
             [Skip, Take, Take, Take, Skip, Take, Stop]
         );
-        assert_eq!(judged(Wanted::prefixes(&[b""]), &[b"", b"a", b"\xff\xff"]), [Take, Take, Take]);
+        assert_eq!(judged(prefixes(&[b""]), &[b"", b"a", b"\xff\xff"]), [Take, Take, Take]);
     }
 
     #[test]
     fn a_block_is_asked_only_when_it_can_hold_a_wanted_key() {
-        let keys = Wanted::keys(&[b"b", b"f"]);
-        assert!(keys.may_lie_in(b"b", Some(b"c")));
-        assert!(keys.may_lie_in(b"a", Some(b"c")));
-        assert!(!keys.may_lie_in(b"a", Some(b"b")));
-        assert!(!keys.may_lie_in(b"c", Some(b"f")));
-        assert!(keys.may_lie_in(b"c", None));
-        assert!(!keys.may_lie_in(b"g", None));
-        let prefixes = Wanted::prefixes(&[b"b", b"bb", b"f"]);
-        assert!(prefixes.may_lie_in(b"bz", Some(b"c")), "begun in the block before");
-        assert!(prefixes.may_lie_in(b"a", Some(b"ba")));
-        assert!(!prefixes.may_lie_in(b"a", Some(b"b")));
-        assert!(!prefixes.may_lie_in(b"c", Some(b"f")));
-        assert!(!prefixes.may_lie_in(b"g", None));
+        let asked = keys(&[b"b", b"f"]);
+        assert!(asked.may_lie_in(b"b", Some(b"c")));
+        assert!(asked.may_lie_in(b"a", Some(b"c")));
+        assert!(!asked.may_lie_in(b"a", Some(b"b")));
+        assert!(!asked.may_lie_in(b"c", Some(b"f")));
+        assert!(asked.may_lie_in(b"c", None));
+        assert!(!asked.may_lie_in(b"g", None));
+        let begun = prefixes(&[b"b", b"bb", b"f"]);
+        assert!(begun.may_lie_in(b"bz", Some(b"c")), "begun in the block before");
+        assert!(begun.may_lie_in(b"a", Some(b"ba")));
+        assert!(!begun.may_lie_in(b"a", Some(b"b")));
+        assert!(!begun.may_lie_in(b"c", Some(b"f")));
+        assert!(!begun.may_lie_in(b"g", None));
     }
 }
