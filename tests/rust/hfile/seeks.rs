@@ -70,5 +70,5 @@ fn a_small_file_that_is_not_mapped_is_one_read() {
     let source = Memory::new(bytes.clone(), 1 << 18);
     let file = HFile::open(source.clone()).unwrap();
     assert_eq!(collect(file.scan()).unwrap().len(), 1000);
-    assert_eq!(source.reads(), [0..bytes.len() as u64]);
+    assert_eq!(source.reads(), vec![Range { start: 0, end: bytes.len() as u64 }]);
 }

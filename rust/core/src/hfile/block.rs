@@ -45,11 +45,11 @@ impl BlockKind {
 
     const fn name(self) -> &'static str {
         match self {
-            Self::Data => "a data block",
-            Self::RootIndex => "a root index",
-            Self::LeafIndex => "a leaf index",
-            Self::IntermediateIndex => "an intermediate index",
-            Self::FileInfo => "file info",
+            Self::Data => "an HFile data block",
+            Self::RootIndex => "an HFile root index",
+            Self::LeafIndex => "an HFile leaf index",
+            Self::IntermediateIndex => "an HFile intermediate index",
+            Self::FileInfo => "HFile file info",
         }
     }
 }
@@ -121,5 +121,6 @@ fn check_magic(magic: [u8; 8], kind: BlockKind) -> Result<()> {
 fn size(cursor: &mut Cursor<'_>, what: &str) -> Result<usize> {
     let at = cursor.position() as u64;
     let claimed = cursor.i32_be()?;
-    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("a block of {claimed} bytes {what}")).at_offset(at))
+    usize::try_from(claimed)
+        .map_err(|_| Error::corrupt(format!("an HFile block of {claimed} bytes {what}")).at_offset(at))
 }

@@ -90,10 +90,11 @@ pub(super) fn walk(
         cursor.skip(value_len)?;
         if has_sequence && cursor.u8()? != 0 {
             let sequence_at = cursor.position() as u64 - 1;
-            return Err(Error::corrupt("a sequence number other than 0 in a file without any").at_offset(sequence_at));
+            return Err(Error::corrupt("a cell with a sequence number other than 0 in an HFile without any")
+                .at_offset(sequence_at));
         }
         if row < before {
-            let message = format!("keys out of order: {}", before_and_after(before, row));
+            let message = format!("the keys of an HFile are out of order: {}", before_and_after(before, row));
             return Err(Error::corrupt(message).at_offset(at as u64));
         }
         before = row;
@@ -111,21 +112,26 @@ fn cell_key<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], usize)> {
     let key_len = length(cursor, "key")?;
     let value_len = length(cursor, "value")?;
     let mut key = Cursor::new(cursor.take(key_len)?);
+    let Some(row_len) = key_len.checked_sub(KEY_AROUND_ROW) else {
+        return Err(Error::corrupt(format!(
+            "an HFile cell with a key of {key_len} bytes; {KEY_AROUND_ROW} is the least"
+        )));
+    };
     let low_bits = u16::from_be_bytes(key.array()?);
-    let row_len = key_len.checked_sub(KEY_AROUND_ROW);
-    let Some(row_len) = row_len.filter(|row_len| has_low_bits(*row_len, low_bits)) else {
-        let has_column = row_len.is_some_and(|row_len| usize::from(low_bits) < row_len);
-        let message = format!("a cell key of {key_len} bytes with a row of {low_bits}");
-        return Err(if has_column {
-            Error::unsupported(format!("{message}: a cell with a column, as Hudi never writes them"))
+    if !has_low_bits(row_len, low_bits) {
+        let message = format!("an HFile cell with a key of {key_len} bytes and a row of {low_bits}");
+        return Err(if usize::from(low_bits) < row_len {
+            Error::unsupported(format!("{message}: one with a column, as Hudi never writes them"))
         } else {
             Error::corrupt(message)
         });
-    };
+    }
     let row = key.take(row_len)?;
     let family_len = key.u8()?;
     if family_len != 0 {
-        return Err(Error::corrupt(format!("a cell with a column family of {family_len} bytes, and no room for it")));
+        return Err(Error::corrupt(format!(
+            "an HFile cell with a column family of {family_len} bytes, and no room for it"
+        )));
     }
     key.skip(8)?;
     check_kind(key.u8()?)?;
@@ -134,7 +140,7 @@ fn cell_key<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], usize)> {
 
 fn length(cursor: &mut Cursor<'_>, what: &str) -> Result<usize> {
     let claimed = cursor.i32_be()?;
-    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("a cell {what} of {claimed} bytes")))
+    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("an HFile cell with a {what} of {claimed} bytes")))
 }
 
 fn check_kind(kind: u8) -> Result<()> {
@@ -144,7 +150,7 @@ fn check_kind(kind: u8) -> Result<()> {
         10 => "DeleteFamilyVersion",
         12 => "DeleteColumn",
         14 => "DeleteFamily",
-        _ => return Err(Error::corrupt(format!("a cell of kind {kind}; a put is {PUT}"))),
+        _ => return Err(Error::corrupt(format!("an HFile cell of kind {kind}; a put is {PUT}"))),
     };
     Err(Error::unsupported(format!("a cell of kind {name} in an HFile; Hudi marks deletes in its records")))
 }
@@ -155,7 +161,7 @@ fn place(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Re
         (Some(key), Some(key_end), Some(value), Some(value_end)) => {
             Ok(Cell { key: key..key_end, value: value..value_end })
         }
-        _ => Err(Error::corrupt("a data block of more than 4 GiB").at_offset(key_at as u64)),
+        _ => Err(Error::corrupt("an HFile data block of more than 4 GiB").at_offset(key_at as u64)),
     }
 }
 

@@ -54,7 +54,7 @@ impl Codec {
         match self {
             Self::Plain if packed.len() == len => Ok(packed.clone()),
             Self::Plain => {
-                let message = format!("an unpacked block of {} bytes whose header says {len}", packed.len());
+                let message = format!("an HFile block of {} bytes, not packed, whose header says {len}", packed.len());
                 Err(Error::corrupt(message))
             }
             Self::Gz => gunzip(packed, len),
@@ -65,11 +65,12 @@ impl Codec {
 fn gunzip(packed: &[u8], len: usize) -> Result<Bytes> {
     if len > MAX_UNPACKED {
         return Err(Error::unsupported(format!(
-            "a block that unpacks to {len} bytes; at most {MAX_UNPACKED} are read"
+            "an HFile block that unpacks to {len} bytes; at most {MAX_UNPACKED} are read"
         )));
     }
     if len > packed.len().saturating_mul(MAX_RATIO) {
-        let message = format!("a block of {} bytes cannot unpack to the {len} that its header says", packed.len());
+        let message =
+            format!("an HFile block of {} bytes cannot unpack to the {len} that its header says", packed.len());
         return Err(Error::corrupt(message));
     }
     let room = packed.len().saturating_mul(USUAL_RATIO).min(len);
@@ -78,11 +79,13 @@ fn gunzip(packed: &[u8], len: usize) -> Result<Bytes> {
     let wanted = (len as u64).saturating_add(1);
     MultiGzDecoder::new(packed).take(wanted).read_to_end(&mut unpacked).map_err(|error| {
         let so_far = unpacked.len();
-        Error::corrupt(format!("a gzip block of {len} unpacked bytes, damaged after {so_far}")).caused_by(error)
+        Error::corrupt(format!("an HFile block of {len} unpacked bytes, damaged after {so_far}")).caused_by(error)
     })?;
     if unpacked.len() != len {
         let more = if unpacked.len() > len { "more" } else { "fewer" };
-        return Err(Error::corrupt(format!("a block unpacks to {more} bytes than the {len} that its header says")));
+        return Err(Error::corrupt(format!(
+            "an HFile block unpacks to {more} bytes than the {len} that its header says"
+        )));
     }
     Ok(unpacked.into())
 }

@@ -55,7 +55,7 @@ impl Descent<'_> {
             check_keys(&children, place, next)?;
             let (first, last) = (children.first(), children.last());
             if first.is_some_and(|first| first.offset < *end) {
-                let message = format!("an index block that leads back, to before {end}");
+                let message = format!("an HFile index block that leads back, to before {end}");
                 return Err(Error::corrupt(message).at_offset(place.offset));
             }
             *end = last.map_or(*end, BlockPlace::end);
@@ -83,5 +83,6 @@ fn check_keys(children: &[BlockPlace], parent: &BlockPlace, next: Option<&[u8]>)
             _ => return Ok(()),
         }
     };
-    Err(Error::corrupt(format!("index keys out of order between two levels: {wrong}")).at_offset(parent.offset))
+    Err(Error::corrupt(format!("the keys of an HFile index are out of order between two levels: {wrong}"))
+        .at_offset(parent.offset))
 }

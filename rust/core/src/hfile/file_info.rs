@@ -31,14 +31,14 @@ impl FileInfo {
     pub(super) fn parse(payload: &Bytes) -> Result<Self> {
         let mut cursor = Cursor::new(payload);
         if cursor.take(MAGIC.len())? != MAGIC {
-            return Err(Error::corrupt("file info begins with PBUF; this does not").at_offset(0));
+            return Err(Error::corrupt("the file info of an HFile begins with PBUF; this does not").at_offset(0));
         }
         let message = delimited(&mut cursor)?;
         let base = (cursor.position() - message.len()) as u64;
         let mut entries = Vec::new();
         fields(message, |number, value| {
             if let (1, Value::Bytes(pair)) = (number, value) {
-                let (key, value) = entry(pair)?;
+                let (key, value) = entry(pair).map_err(|error| error.offset_told_of("an entry"))?;
                 entries.push((payload.slice_ref(key), payload.slice_ref(value)));
             }
             Ok(())
@@ -47,7 +47,8 @@ impl FileInfo {
         let mut info = Self { entries, schema: None };
         info.check()?;
         let schema = info.get("schema").map(|schema| String::from_utf8(schema.to_vec()));
-        info.schema = schema.transpose().map_err(|_| Error::corrupt("a schema in the file info that is no UTF-8"))?;
+        info.schema =
+            schema.transpose().map_err(|_| Error::corrupt("a schema in the file info of an HFile that is no UTF-8"))?;
         Ok(info)
     }
 
@@ -142,6 +143,10 @@ mod tests {
     fn damage_is_an_error_with_its_place() {
         assert_eq!(FileInfo::parse(&Bytes::from_static(b"PBUG\x00")).unwrap_err().place().offset, Some(0));
         assert!(FileInfo::parse(&Bytes::from_static(b"PBUF\x09")).is_err());
+        let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x07\x0a\x01\x08\x0a\x02\x0a\x09")).unwrap_err();
+        assert_eq!(in_second.place().offset, Some(5), "the first entry is cut short already: {in_second}");
+        let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x06\x0a\x00\x0a\x02\x0a\x09")).unwrap_err();
+        assert_eq!(in_second.place().offset, Some(7), "{in_second}");
         assert!(FileInfo::parse(&info(&[("schema", &[0xff, 0xfe])])).is_err());
     }
 }

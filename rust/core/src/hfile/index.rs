@@ -52,14 +52,14 @@ pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Resu
         let (offset, len) = extent(&mut cursor)?;
         let key_len = vint(&mut cursor)?;
         let key = usize::try_from(key_len).ok().and_then(|key_len| cursor.take(key_len).ok()).ok_or_else(|| {
-            let message = format!("an index key of {key_len} bytes where {} are left", cursor.remaining());
+            let message = format!("an HFile index with a key of {key_len} bytes where {} are left", cursor.remaining());
             Error::corrupt(message).at_offset(at as u64)
         })?;
         places.add(offset, len, payload, key).map_err(|error| error.at_offset(at as u64))?;
     }
     let more = cursor.remaining();
     if more != 0 && (levels == 1 || more != MIDDLE_KEY) {
-        let message = format!("{more} bytes after the {count} entries of the index");
+        let message = format!("{more} bytes after the {count} entries of an HFile index");
         return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
     }
     Ok(places.list)
@@ -71,21 +71,21 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>>
     let claimed = cursor.i32_be()?;
     let count = usize::try_from(claimed).ok().filter(|count| *count > 0 && *count < cursor.remaining() / 4);
     let Some(count) = count else {
-        let message = format!("{claimed} entries in an index block of {} bytes", payload.len());
+        let message = format!("{claimed} entries in an HFile index block of {} bytes", payload.len());
         return Err(Error::corrupt(message).at_offset(0));
     };
     let mut starts = Cursor::new(cursor.take(count.saturating_add(1).saturating_mul(4))?);
     let mut places = Places::new(limit);
     let mut start = starts.i32_be()?;
     if start != 0 {
-        return Err(Error::corrupt(format!("an index block whose first entry begins at {start}")).at_offset(4));
+        return Err(Error::corrupt(format!("an HFile index block whose first entry begins at {start}")).at_offset(4));
     }
     for _ in 0..count {
         let at = cursor.position() as u64;
         let next = starts.i32_be()?;
         let len = usize::try_from(i64::from(next) - i64::from(start)).ok();
         let entry = len.and_then(|len| cursor.take(len).ok()).ok_or_else(|| {
-            Error::corrupt(format!("an index entry from {start} to {next}, which is not there")).at_offset(at)
+            Error::corrupt(format!("an HFile index entry from {start} to {next}, which is not there")).at_offset(at)
         })?;
         start = next;
         let mut entry = Cursor::new(entry);
@@ -93,7 +93,7 @@ pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>>
         places.add(offset, len, payload, entry.rest()).map_err(|error| error.at_offset(at))?;
     }
     if cursor.remaining() != 0 {
-        let message = format!("{} bytes after the {count} entries of the index block", cursor.remaining());
+        let message = format!("{} bytes after the {count} entries of an HFile index block", cursor.remaining());
         return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
     }
     Ok(places.list)
@@ -115,18 +115,20 @@ impl Places {
         let place = BlockPlace { offset, len, first_key };
         if place.len < HEADER as u32 || place.end() > self.limit {
             let message =
-                format!("a block of {len} bytes at {offset} in the index, where blocks end at {}", self.limit);
+                format!("an HFile index with a block of {len} bytes at {offset}, where blocks end at {}", self.limit);
             return Err(Error::corrupt(message));
         }
         if let Some(before) = self.list.last() {
             if before.end() > place.offset {
-                let message = format!("a block at {offset} in the index, before the end of the one before it");
+                let message = format!("an HFile index with a block at {offset}, before the end of the one before it");
                 return Err(Error::corrupt(message));
             }
             // Were two blocks to begin with one key, a search would come to the second and miss the first.
             if before.first_key >= place.first_key {
-                let message =
-                    format!("index keys out of order: {}", before_and_after(&before.first_key, &place.first_key));
+                let message = format!(
+                    "the keys of an HFile index are out of order: {}",
+                    before_and_after(&before.first_key, &place.first_key)
+                );
                 return Err(Error::corrupt(message));
             }
         }
@@ -146,15 +148,16 @@ fn extent(cursor: &mut Cursor<'_>) -> Result<(u64, u32)> {
     let (offset, len) = (cursor.i64_be()?, cursor.i32_be()?);
     match (u64::try_from(offset), u32::try_from(len)) {
         (Ok(offset), Ok(len)) => Ok((offset, len)),
-        _ => Err(Error::corrupt(format!("a block of {len} bytes at {offset} in the index")).at_offset(at)),
+        _ => Err(Error::corrupt(format!("an HFile index with a block of {len} bytes at {offset}")).at_offset(at)),
     }
 }
 
 /// The row of a key, in either writer's form.
 fn row_of_index_key(key: &[u8]) -> Result<&[u8]> {
-    let mut cursor = Cursor::new(key);
-    let low_bits = u16::from_be_bytes(cursor.array()?);
-    let rest = cursor.rest();
+    let Some((low_bits, rest)) = key.split_first_chunk() else {
+        return Err(Error::corrupt(format!("an HFile index key of {} bytes", key.len())));
+    };
+    let low_bits = u16::from_be_bytes(*low_bits);
     if has_low_bits(rest.len(), low_bits) {
         return Ok(rest);
     }
@@ -162,7 +165,9 @@ fn row_of_index_key(key: &[u8]) -> Result<&[u8]> {
         .checked_sub(KEY_AROUND_ROW - 2)
         .filter(|row| has_low_bits(*row, low_bits))
         .and_then(|row| rest.get(..row))
-        .ok_or_else(|| Error::corrupt(format!("an index key of {} bytes that says its row has {low_bits}", key.len())))
+        .ok_or_else(|| {
+            Error::corrupt(format!("an HFile index key of {} bytes that says its row has {low_bits}", key.len()))
+        })
 }
 
 /// Whether a length is one that 16 bits would tell so.
@@ -288,6 +293,10 @@ mod tests {
             let of_root = root(&root_of(&entries), entries.len() as u64, 1, LIMIT).unwrap_err();
             let of_leaf = below_root(&leaf_of(&entries).into(), LIMIT).unwrap_err();
             assert_eq!((of_root.kind(), of_leaf.kind()), (Kind::CorruptLog, Kind::CorruptLog), "{entries:?}");
+            // The damage is in the last entry: after the count and the places, and all entries before it.
+            let before: usize = entries.iter().rev().skip(1).map(|(_, _, key)| 12 + key.len()).sum();
+            assert_eq!(of_root.place().offset, Some((before + entries.len() - 1) as u64), "{of_root}");
+            assert_eq!(of_leaf.place().offset, Some((4 + 4 * (entries.len() + 1) + before) as u64), "{of_leaf}");
         }
     }
 

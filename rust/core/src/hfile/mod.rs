@@ -20,6 +20,7 @@
 //! | `wanted` | all keys, some, or those with a prefix |
 //! | `fetch` | ranges of the file; the last window is kept |
 //! | `descend` | from the root index to the data blocks that can hold what is wanted |
+//! | `data_blocks` | where the data blocks lie, what is in one |
 //! | `reader` | the door: [`HFile`] |
 //! | `scan`, `seek` | its two walks |
 //!
@@ -33,6 +34,7 @@
 mod block;
 mod cell;
 mod codec;
+mod data_blocks;
 mod descend;
 mod fetch;
 mod file_info;

@@ -3,25 +3,23 @@
 use std::sync::Arc;
 
 use super::block::{Block, BlockKind};
-use super::cell::{Cells, Verdict, walk};
-use super::descend::Descent;
+use super::cell::{Cells, Verdict};
+use super::data_blocks::DataBlocks;
 use super::fetch::Fetch;
 use super::file_info::FileInfo;
-use super::index::{BlockPlace, root};
+use super::index::BlockPlace;
 use super::scan::Scan;
 use super::seek::Seek;
 use super::trailer::Trailer;
 use super::wanted::Wanted;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::storage::Source;
 
 /// An HFile: keys in the order of their unsigned bytes, each with a value.
 ///
 /// Offsets of errors are those within the HFile; who has cut it out of a log adds where it begins.
 pub struct HFile {
-    fetch: Fetch,
-    trailer: Trailer,
-    root: Vec<BlockPlace>,
+    blocks: DataBlocks,
     info: FileInfo,
 }
 
@@ -36,25 +34,19 @@ impl HFile {
         let at = fetch.trailer_at();
         let trailer = Trailer::parse(&fetch.trailer(), at).map_err(|error| error.offset_from(at))?;
         let section = fetch.read(trailer.load_on_open..at)?;
-        let block = Block::parse(&section, trailer.load_on_open, BlockKind::RootIndex, trailer.codec, false)?;
-        let root = root(&block.payload, trailer.root_entries, trailer.levels, trailer.load_on_open)
-            .map_err(|error| block.place(error))?;
         // The trailer's check: the file info lies in the section.
         let within = usize::try_from(trailer.file_info.saturating_sub(trailer.load_on_open)).unwrap_or(usize::MAX);
         let bytes = section.slice(within.min(section.len())..);
         let block = Block::parse(&bytes, trailer.file_info, BlockKind::FileInfo, trailer.codec, false)?;
         let info = FileInfo::parse(&block.payload).map_err(|error| block.place(error))?;
-        let file = Self { fetch, trailer, root, info };
-        if file.trailer.levels == 1 {
-            file.check_ends(&file.root)?;
-        }
-        Ok(file)
+        let blocks = DataBlocks::new(fetch, trailer, &section, info.cells_have_sequence())?;
+        Ok(Self { blocks, info })
     }
 
     /// How many cells the file has, as its trailer says; a whole [`HFile::scan`] holds it to that.
     #[must_use]
     pub fn entry_count(&self) -> u64 {
-        self.trailer.entry_count
+        self.blocks.entry_count()
     }
 
     /// The Avro schema of the values, as JSON. Files of Hudi 0.9 have none: the log block's header does.
@@ -74,9 +66,7 @@ impl HFile {
     /// # Errors
     /// `CorruptLog` where the index is damaged, or does not begin and end with the blocks that the trailer names.
     pub fn blocks(&self) -> Result<Vec<BlockPlace>> {
-        let places = self.places(&Wanted::All)?;
-        self.check_ends(&places)?;
-        Ok(places)
+        self.blocks.all()
     }
 
     /// A data block, unpacked, and all of its cells.
@@ -85,13 +75,13 @@ impl HFile {
     /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for cells that hold
     /// deletes or have columns.
     pub fn read_block(&self, at: &BlockPlace) -> Result<Cells> {
-        self.cells(at, |_| Verdict::Take)
+        self.blocks.cells(at, |_| Verdict::Take)
     }
 
     /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or fewer.
     #[must_use]
     pub fn scan(&self) -> Scan<'_> {
-        Scan::new(self)
+        Scan::new(&self.blocks)
     }
 
     /// The cells that have these keys. Only data blocks that can hold one are read, one at a time, and only those parts of the index
@@ -112,40 +102,6 @@ impl HFile {
     }
 
     fn seek_wanted<'a>(&'a self, wanted: Wanted<'a>) -> Result<Seek<'a>> {
-        Ok(Seek::new(self, self.places(&wanted)?, wanted))
-    }
-
-    fn places(&self, wanted: &Wanted<'_>) -> Result<Vec<BlockPlace>> {
-        let (codec, limit) = (self.trailer.codec, self.trailer.load_on_open);
-        Descent { fetch: &self.fetch, codec, limit, wanted }.data_blocks(&self.root, self.trailer.levels)
-    }
-
-    /// A data block, and of its cells those that `judge` takes.
-    pub(super) fn cells(&self, at: &BlockPlace, judge: impl FnMut(&[u8]) -> Verdict) -> Result<Cells> {
-        let bytes = self.fetch.read(at.offset..at.end())?;
-        let block = Block::parse(&bytes, at.offset, BlockKind::Data, self.trailer.codec, true)?;
-        if block.payload.is_empty() {
-            return Err(Error::corrupt("a data block without a cell").at_offset(at.offset));
-        }
-        let cells = walk(&block.payload, self.info.cells_have_sequence(), &at.first_key, judge)
-            .map_err(|error| block.place(error))?;
-        Ok(Cells { payload: block.payload, cells })
-    }
-
-    /// The first and the last block are those that the trailer names: an index that has lost an end would lose rows.
-    fn check_ends(&self, places: &[BlockPlace]) -> Result<()> {
-        let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(()) };
-        let named = [("first", self.trailer.first_block, first), ("last", self.trailer.last_block, last)];
-        for (which, named, place) in named {
-            if named.is_some_and(|named| named != place.offset) {
-                let message = format!(
-                    "the {which} data block is at {} by the index, at {} by the trailer",
-                    place.offset,
-                    named.unwrap_or_default()
-                );
-                return Err(Error::corrupt(message).at_offset(self.trailer.load_on_open));
-            }
-        }
-        Ok(())
+        Ok(Seek::new(&self.blocks, self.blocks.that_may_hold(&wanted)?, wanted))
     }
 }

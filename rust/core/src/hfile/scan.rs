@@ -2,14 +2,14 @@
 
 use std::vec::IntoIter;
 
-use super::cell::{Cell, Cells};
+use super::cell::{Cell, Cells, Verdict};
+use super::data_blocks::DataBlocks;
 use super::index::{BlockPlace, before_and_after};
-use super::reader::HFile;
 use crate::error::{Error, Result};
 
 /// The data blocks of a file, each read when it is asked for. After an error there is nothing more.
 pub struct Scan<'a> {
-    file: &'a HFile,
+    blocks: &'a DataBlocks,
     places: Option<IntoIter<BlockPlace>>,
     /// The last key so far.
     last: Vec<u8>,
@@ -18,24 +18,24 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    pub(super) const fn new(file: &'a HFile) -> Self {
-        Self { file, places: None, last: Vec::new(), seen: 0, done: false }
+    pub(super) const fn new(blocks: &'a DataBlocks) -> Self {
+        Self { blocks, places: None, last: Vec::new(), seen: 0, done: false }
     }
 
     fn advance(&mut self) -> Result<Option<Cells>> {
         let places = match &mut self.places {
             Some(places) => places,
-            unread => unread.insert(self.file.blocks()?.into_iter()),
+            unread => unread.insert(self.blocks.all()?.into_iter()),
         };
         let Some(place) = places.next() else {
             return self.check_count().map(|()| None);
         };
         if self.seen > 0 && place.first_key.as_ref() <= self.last.as_slice() {
             let wrong = before_and_after(&self.last, &place.first_key);
-            let message = format!("keys out of order between two data blocks: {wrong}");
+            let message = format!("the keys of an HFile are out of order between two blocks: {wrong}");
             return Err(Error::corrupt(message).at_offset(place.offset));
         }
-        let cells = self.file.read_block(&place)?;
+        let cells = self.blocks.cells(&place, |_| Verdict::Take)?;
         self.last.clear();
         self.last.extend_from_slice(cells.cells.last().map_or(&[][..], |cell: &Cell| cells.key(cell)));
         self.seen = self.seen.saturating_add(cells.cells.len() as u64);
@@ -43,7 +43,7 @@ impl<'a> Scan<'a> {
     }
 
     fn check_count(&self) -> Result<()> {
-        let expected = self.file.entry_count();
+        let expected = self.blocks.entry_count();
         if self.seen == expected {
             return Ok(());
         }

@@ -3,21 +3,21 @@
 use std::vec::IntoIter;
 
 use super::cell::Cells;
+use super::data_blocks::DataBlocks;
 use super::index::BlockPlace;
-use super::reader::HFile;
 use super::wanted::{Matcher, Wanted};
 use crate::error::Result;
 
 /// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
 pub struct Seek<'a> {
-    file: &'a HFile,
+    blocks: &'a DataBlocks,
     places: IntoIter<BlockPlace>,
     matcher: Matcher<'a>,
 }
 
 impl<'a> Seek<'a> {
-    pub(super) fn new(file: &'a HFile, places: Vec<BlockPlace>, wanted: Wanted<'a>) -> Self {
-        Self { file, places: places.into_iter(), matcher: Matcher::new(wanted) }
+    pub(super) fn new(blocks: &'a DataBlocks, places: Vec<BlockPlace>, wanted: Wanted<'a>) -> Self {
+        Self { blocks, places: places.into_iter(), matcher: Matcher::new(wanted) }
     }
 }
 
@@ -26,7 +26,7 @@ impl Iterator for Seek<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while let Some(place) = self.places.next() {
-            match self.file.cells(&place, |key| self.matcher.judge(key)) {
+            match self.blocks.cells(&place, |key| self.matcher.judge(key)) {
                 Ok(cells) if cells.cells.is_empty() => {}
                 Ok(cells) => return Some(Ok(cells)),
                 Err(error) => {

@@ -108,24 +108,25 @@ impl Trailer {
         let file_info = raw.needed(1, "the offset of its file info")?;
         if load_on_open > file_info || file_info >= at {
             let message = format!(
-                "a load-on-open section at {load_on_open} with the file info at {file_info} do not fit before the trailer"
+                "an HFile whose load-on-open section is at {load_on_open}, its file info at {file_info}, its trailer at {at}"
             );
             return Err(Error::corrupt(message));
         }
         let levels = raw.number(8).unwrap_or(1);
         if levels == 0 || levels > MAX_LEVELS {
-            return Err(Error::corrupt(format!("an index of {levels} levels; 1 to {MAX_LEVELS} make sense")));
+            return Err(Error::corrupt(format!("an HFile index of {levels} levels; 1 to {MAX_LEVELS} make sense")));
         }
         let root_entries = raw.needed(5, "the number of its index entries")?;
         let entry_count = raw.needed(7, "the number of its entries")?;
         if (root_entries == 0) != (entry_count == 0) {
-            let message = format!("{entry_count} entries under an index that has {root_entries}");
+            let message = format!("an HFile of {entry_count} entries, under an index that has {root_entries}");
             return Err(Error::corrupt(message));
         }
         let codec = raw.number(12).map_or(Ok(Codec::Plain), Codec::of)?;
         let most = load_on_open.saturating_mul(codec.most_ratio()) / LEAST_CELL;
         if entry_count > most {
-            let message = format!("{entry_count} entries in {load_on_open} bytes of data, where at most {most} fit");
+            let message =
+                format!("an HFile of {entry_count} entries in {load_on_open} bytes of data, where at most {most} fit");
             return Err(Error::corrupt(message));
         }
         let (first_block, last_block) = (raw.number(9), raw.number(10));
