@@ -187,7 +187,7 @@ NON_DEFAULTS, PARTIAL_UPDATE = "OverwriteNonDefaultsWithLatestAvroPayload", "Par
             delete("Integer", 3),
         ),
         example(
-            "foreign-class",
+            "foreign-class-again",
             Merging((Field("id", "string"), X, TS), EVENT_TIME, ("ts",)),
             9,
             delete("String", "5"),

@@ -10,7 +10,7 @@ use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
 use super::record_key::RecordKey;
 use crate::avro::{self, Want};
-use crate::config::{DeleteMarker, MergeConfig};
+use crate::config::{DeleteMarker, MergeConfig, Semantics};
 use crate::error::{Error, Result};
 use crate::log::content::deleted::{Deleted, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
@@ -45,6 +45,9 @@ struct OrderingField {
     millis: bool,
     /// Whether its text is a place in a MySQL binlog: `file.position`, compared as two numbers.
     is_binlog_place: bool,
+    /// Whether an int of a delete is compared with a column of longs (it was written before the column was widened). Hudi 0.x lets
+    /// a delete of another class win; 1.x fails.
+    widens: bool,
 }
 
 /// Ordering and deletes of records of a data block.
@@ -60,6 +63,7 @@ impl KeyColumns {
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
         virtual_key: Option<&[String]>,
+        semantics: Semantics,
     ) -> Result<Self> {
         let ordering: Result<Vec<OrderingField>> = if merge.is_by_binlog_place() && table.field(BINLOG_PLACE).is_some()
         {
@@ -72,7 +76,10 @@ impl KeyColumns {
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         Ok(Self {
             key: RecordKey::of(virtual_key)?,
-            ordering: ordering?,
+            ordering: ordering?
+                .into_iter()
+                .map(|field| OrderingField { widens: semantics == Semantics::V1x, ..field })
+                .collect(),
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
             delete_field: marker.map(|delete| delete.field.clone()),
@@ -192,7 +199,7 @@ impl OrderingField {
         let millis = table.field(name).is_some_and(|field| {
             matches!(field.ty.non_null(), avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis)
         });
-        Ok(Self { name: name.to_owned(), kind: type_of(types, name)?, millis, is_binlog_place: false })
+        Ok(Self { name: name.to_owned(), kind: type_of(types, name)?, millis, is_binlog_place: false, widens: true })
     }
 
     fn of_rows(&self, column: &ArrayRef) -> Result<OrderingColumn> {
@@ -228,6 +235,7 @@ impl OrderingField {
             (Ordering::Int(value) | Ordering::Date(value), DataType::Int32 | DataType::Date32) => {
                 Some(i64::from(*value))
             }
+            (Ordering::Int(value), DataType::Int64) if self.widens => Some(i64::from(*value)),
             (Ordering::Long(value), DataType::Int64) => Some(*value),
             (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
                 if self.millis && *value <= MOST_MILLIS =>
@@ -352,8 +360,13 @@ mod tests {
     fn a_deletes_ordering_value_on_a_column_of_another_type() {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
         let of = |kind: &DataType, millis: bool, value: Ordering| {
-            let field = OrderingField { name: "ts".into(), kind: kind.clone(), millis, is_binlog_place: false };
-            field.fixed(&value, kind)
+            let (name, kind) = ("ts".into(), kind.clone());
+            let field = OrderingField { name, kind, millis, is_binlog_place: false, widens: true };
+            assert!(
+                value != Ordering::Int(7)
+                    || OrderingField { widens: false, ..field.clone() }.fixed(&value, &field.kind).is_none()
+            );
+            field.fixed(&value, &field.kind)
         };
         assert_eq!(of(&DataType::Date32, false, Ordering::Date(18_661)), Some(18_661));
         assert_eq!(of(&DataType::Date32, false, Ordering::Int(18_661)), Some(18_661));
