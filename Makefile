@@ -13,11 +13,15 @@ CARGO ?= cargo
 # Spark's driver and workers must be the Python that has mortice.
 ON_SPARK := PYSPARK_PYTHON=$(CURDIR)/$(BIN)/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(BIN)/python
 ON_SPARK35 := PYSPARK_PYTHON=$(CURDIR)/$(VENV35)/bin/python PYSPARK_DRIVER_PYTHON=$(CURDIR)/$(VENV35)/bin/python
+FUZZ_DIR ?= target/fuzz
+FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/null 2>&1
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS := framing block header avro deletes hfile positions names
 RUFF_PATHS := python tests benches
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 test-all corpus lint lint-rust lint-python format bench wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus fuzz fuzz-smoke lint lint-rust lint-python format bench wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -66,17 +70,33 @@ test-rust: check-tools ## Rust tests
 test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST)
 
-test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs
+test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's own reader on our log files
 	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
 		$(MAKE) --no-print-directory setup-spark35 && \
+		{ $(PYTHON) tests/fetch_hudi.py >/dev/null || echo "left out: Hudi's own reader on our log files"; } && \
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
 		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" tests/spark; \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
+
+hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
+	@$(PYTHON) tests/fetch_hudi.py
 
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
 
 corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES (QUICK=1: Spark asked once)
 	@$(ON_SPARK) $(BIN)/python tests/run_corpus.py --corpus $(CORPUS) --engines $(ENGINES) $(if $(QUICK),--quick)
+
+# One input may take 10 seconds and 2 GiB at most; what libFuzzer finds is kept in tests/fuzz/artifacts.
+fuzz: check-tools ## run every fuzz target for FUZZ_SECONDS (needs the nightly toolchain and cargo-fuzz)
+	@$(FUZZ_READY) || { echo "make fuzz needs 'rustup toolchain install nightly' and 'cargo install cargo-fuzz'" >&2; exit 1; }
+	@for target in $(FUZZ_TARGETS); do \
+		mkdir -p tests/fuzz/corpus/$$target && echo "fuzzing $$target for $(FUZZ_SECONDS) s" && \
+		$(CARGO) +nightly fuzz run --fuzz-dir tests/fuzz --target-dir $(FUZZ_DIR) $$target tests/fuzz/corpus/$$target tests/fuzz/seeds/$$target -- \
+			-dict=tests/fuzz/dictionaries/$$target.dict -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 -verbosity=0 -print_final_stats=1 || exit 1; \
+	done
+
+fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be done, make test-rust has put the seeds and changes to them to the same functions
+	@if $(FUZZ_READY); then $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5; else echo "left out: fuzzing needs the nightly toolchain and cargo-fuzz"; fi
 
 lint: lint-rust lint-python ## check formatting, style and types, without changing anything
 
@@ -103,6 +123,6 @@ wheel: setup ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too
-	rm -rf $(VENV) $(VENV35) dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts
+	rm -rf $(VENV) $(VENV35) .hudi dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/mortice/*.so

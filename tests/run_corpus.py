@@ -9,8 +9,8 @@ import pathlib
 import subprocess
 import sys
 
-QUERY_TYPES = "snapshot,read_optimized,time_travel"
-SEMANTICS = "1.x"
+QUERY_TYPES = "snapshot,read_optimized,time_travel,snapshot_skip_merge"
+SEMANTICS = ("1.x", "0.x")
 CASES = pathlib.Path(__file__).with_name("corpus_cases.txt")
 
 
@@ -23,26 +23,33 @@ def main():
     if not (arguments.corpus / "check.py").is_file():
         print(f"no corpus at {arguments.corpus}: only the tables of tests/data were compared (by the tests)")
         return 0
-    lines = [line.split("#")[0].strip() for line in CASES.read_text(encoding="utf-8").splitlines()]
-    folders = [arguments.corpus / line for line in lines if line]
-    missing = [folder.name for folder in folders if not (folder / "case.json").is_file()]
+    cases = read_cases()
+    missing = [name for name in cases if not (arguments.corpus / name / "case.json").is_file()]
     if missing:
         print(f"the corpus has no case {', '.join(missing)}", file=sys.stderr)
         return 1
-    tables = [str(folder) for folder in folders if not folder.name.startswith("log_")]
-    logs = [str(folder) for folder in folders if folder.name.startswith("log_")]
-    failed = run("log files", "check_logs.py", arguments.corpus, logs)
+    logs = [name for name in cases if name.startswith("log_")]
+    failed = run("log files", "check_logs.py", arguments.corpus, logs, [])
     for engine in arguments.engines.split(","):
-        options = ["--engine", engine, "--semantics", SEMANTICS, "--type", QUERY_TYPES]
-        if arguments.quick and engine != "api":
-            options.append("--plain")
-        failed |= run(f"tables, {engine}", "check.py", arguments.corpus, [*options, *tables])
+        for semantics in SEMANTICS:
+            tables = [name for name, rules in cases.items() if name not in logs and semantics in rules]
+            options = ["--engine", engine, "--semantics", semantics, "--type", QUERY_TYPES]
+            if arguments.quick and engine != "api":
+                options.append("--plain")
+            failed |= run(f"tables, {engine}, rules of {semantics}", "check.py", arguments.corpus, tables, options)
     return int(failed)
 
 
-def run(title, check, corpus, arguments):
+def read_cases():
+    """Names of cases, and by whose rules each is asked: both unless the line says which."""
+    lines = [line.split("#")[0].split() for line in CASES.read_text(encoding="utf-8").splitlines()]
+    return {name: rules or SEMANTICS for name, *rules in filter(None, lines)}
+
+
+def run(title, check, corpus, names, options):
     print(f"corpus: {title}", flush=True)
-    return subprocess.run([sys.executable, str(corpus / check), *arguments], check=False).returncode != 0
+    command = [sys.executable, str(corpus / check), *options, *(str(corpus / name) for name in names)]
+    return subprocess.run(command, check=False).returncode != 0
 
 
 if __name__ == "__main__":

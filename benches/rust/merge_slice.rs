@@ -9,7 +9,7 @@ use std::hint::black_box;
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mortice::merge::{Fate, LogBatch, LogKind, Merger, OrderingColumn, Rules};
+use mortice::merge::{Fate, LogBatch, LogKind, LogSink, Merger, OrderingColumn, Rules};
 
 const KEYS: u64 = 100_000;
 const LOG_RECORDS: u64 = 500_000;

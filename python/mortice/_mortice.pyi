@@ -177,7 +177,7 @@ class LogBlock:
         instant: str,
         schema: str | None,
         table_name: str | None,
-        format: str,
+        record_format: str,
         compression: str,
         max_block_bytes: int,
         header: Mapping[str, str],

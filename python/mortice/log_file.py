@@ -52,8 +52,8 @@ class LogFile:
     ) -> pa.RecordBatch:
         """The records of a data block, by the block's own schema and in the file's own units.
 
-        `keys` gives only the records of these record keys, `prefixes` those whose keys begin so (not both). HFile blocks are
-        sought in; of other blocks only keys are looked at before the records are decoded.
+        `keys` gives only the records of these record keys, `prefixes` those whose keys begin so (not both). HFile
+        blocks are sought in; of other blocks only keys are looked at before the records are decoded.
         """
         if keys is not None and prefixes is not None:
             raise InvalidArgumentError("keys and prefixes: one of them")
@@ -64,8 +64,8 @@ class LogFile:
         return pa.record_batch(self._native.deletes(block))
 
     def positions(self, block: Block) -> pa.UInt64Array | None:
-        """The rows of the base file (0 is the first) that the records or deletes of a block update, in their order; None where
-        the block does not say (RECORD_POSITIONS)."""
+        """The rows of the base file (from 0) that the records or deletes of a block update, in their order; None
+        where the block does not say (RECORD_POSITIONS)."""
         positions = self._native.positions(block)
         return None if positions is None else pa.record_batch(positions).column(0)
 

@@ -48,13 +48,14 @@ class LogWriter:
     `instant` goes into the file names: the base instant of the slice in tables up to version 7, the delta commit that
     writes in later ones. It is also the instant of each block that is given none of its own.
 
-    Files are created exclusively. `version` is the first to be tried; without it, the one after the latest in the folder.
-    Once a file has more than `max_file_bytes`, the next version follows. With `append`, the latest file of the slice
-    is written on where its end is sound and it is below that size: tables up to version 6 expect that, later ones do not.
+    Files are created exclusively. `version` is the first to be tried; without it, the one after the latest in the
+    folder. Once a file has more than `max_file_bytes`, the next version follows. With `append`, the latest file of the
+    slice is written on where its end is sound and it is below that size: tables up to version 6 expect that, later ones
+    do not.
 
     A file comes into being with its first block. Records are turned into blocks before anything is written, so that
-    records which cannot be leave the file as it was. Everything written survives a crash of the machine once the writer is
-    closed.
+    records which cannot be leave the file as it was. Everything written survives a crash of the machine once the writer
+    is closed.
     """
 
     def __init__(
@@ -95,8 +96,8 @@ class LogWriter:
     ) -> list[LogBlock]:
         """Data blocks of the rows of some Arrow data (a table, record batches, a data frame), to be given to `append`.
 
-        `schema` is the table's Avro schema, meta columns included. In its place `table_name` has one made of the columns,
-        as Hudi's Spark writer would. Columns are found by name; a field without one takes its default.
+        `schema` is the table's Avro schema, meta columns included. In its place `table_name` has one made of the
+        columns, as Hudi's Spark writer would. Columns are found by name; a field without one takes its default.
 
         `format` is `avro`, whose blocks hold `max_block_bytes` of content at most, or `parquet`, of which there is one
         block (`compression`: gzip, snappy, zstd, uncompressed). `header` adds entries by Hudi's names: RECORD_POSITIONS
@@ -107,7 +108,7 @@ class LogWriter:
             instant=self._instant_of(instant),
             schema=_schema_text(schema),
             table_name=checked_optional_name("table_name", table_name),
-            format=checked_name("format", format),
+            record_format=checked_name("format", format),
             compression=checked_name("compression", compression),
             max_block_bytes=checked_count("max_block_bytes", max_block_bytes),
             header=checked_texts("header", header),
@@ -128,9 +129,9 @@ class LogWriter:
         """A block that deletes the keys in column `record_key`, to be given to `append`.
 
         Their partition is `partition_path` where given ("" in a table without partitions), else what stands in
-        `partition_column`. `ordering` names the table's ordering columns in their order; their values are written as Hudi
-        writes values of their types (several of them: only Hudi 1.1 and later read that). Without ordering columns, and
-        where one has null, a delete goes by commit time: it deletes whatever came before.
+        `partition_column`. `ordering` names the table's ordering columns in their order; their values are written as
+        Hudi writes values of their types (several of them: only Hudi 1.1 and later read that). Without ordering
+        columns, and where a single one has null, a delete goes by commit time: it deletes whatever came before.
         """
         return LogBlock.deletes(
             data,
@@ -178,10 +179,10 @@ class LogWriter:
         return self._native.paths
 
     def close(self) -> None:
-        """Returns once what was written survives a crash. Nothing can be written afterwards; a second call does nothing."""
+        """Returns once what was written survives a crash. Nothing can be written afterwards."""
         self._native.finish()
 
-    def __enter__(self) -> LogWriter:
+    def __enter__(self) -> LogWriter:  # noqa: PYI034
         return self
 
     def __exit__(

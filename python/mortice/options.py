@@ -129,7 +129,9 @@ def checked_texts(argument: str, values: Mapping[str, str] | None) -> dict[str, 
         raise InvalidArgumentError(f"{argument} is a mapping of names to texts, not {type(values).__name__}")
     for name, value in values.items():
         if not isinstance(name, str) or not isinstance(value, str):
-            raise InvalidArgumentError(f"{argument} is a mapping of names to texts; {name!r}: {value!r} is none of them")
+            raise InvalidArgumentError(
+                f"{argument} is a mapping of names to texts; {name!r}: {value!r} is none of them"
+            )
         checked_text(argument, name)
         checked_text(argument, value)
     return dict(values)

@@ -41,11 +41,12 @@ class Table:
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
 
     Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
-    `semantics`, whose merging to follow (`"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables that it can read); `memory_limit` and `spill_dir`, refused in this release;
-    `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None:
-    all cores); `batch_rows`, rows in a batch, at most; `optimized_log_scan`, True to merge log blocks instant by instant, as
-    Hudi 1.2 does, False block by block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several
-    instants alternate, and on log-compacted blocks).
+    `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
+    that it can read; `memory_limit` and `spill_dir`, refused in this release; `on_corrupt`, `"skip"` corrupt log
+    blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
+    at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
+    block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
+    and on log-compacted blocks).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -136,20 +137,20 @@ class Table:
 
         `columns` come back in the order asked for. `filters` (see `mortice.filters`) are exact. A column that a filter
         or the merge needs need not be among the columns.
+
+        `merge=False` leaves records of one key unmerged, as Hudi's `skip_merge` does: by the rules of 1.x every
+        base row and every log row, deletes aside; by those of 0.x base rows beside the log rows, these merged among
+        themselves.
         """
-        if not merge:
-            raise UnsupportedError(
-                "merge=False (base and log records side by side) is not in this release; "
-                "use read_optimized() for the base files alone, or LogFile for log records"
-            )
         if emit_deletes:
             raise UnsupportedError(
                 "emit_deletes=True is not in this release; use LogFile.deletes() to see the deletes of a log file"
             )
+        merge = checked_truth("merge", merge)
         names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
         return Scan(
-            self._native.snapshot(names, terms, instant, True, False),
-            lambda: self._native.snapshot([], terms, instant, True, False),
+            self._native.snapshot(names, terms, instant, merge, False),
+            lambda: self._native.snapshot([], terms, instant, merge, False),
             self._title("snapshot", instant, terms),
         )
 

@@ -106,25 +106,36 @@ def test_a_table_is_as_it_was_when_it_was_opened(copy_of):
 @pytest.mark.parametrize(
     ("refused", "instead"),
     [
-        (lambda table: table.snapshot(merge=False), "read_optimized"),
         (lambda table: table.snapshot(emit_deletes=True), "deletes"),
         (lambda table: table.incremental("000"), "snapshot"),
         (lambda table: table.changes("000"), "LogFile"),
         (lambda table: table.follow("000", poll_seconds=1), "timeline"),
         (lambda table: table.snapshot().splits(max_split_bytes=1), "leave it out"),
-        (lambda table: mortice.Table(table.uri, semantics="0.x"), "leave it out"),
     ],
-    ids=["merge=False", "emit_deletes", "incremental", "changes", "follow", "max_split_bytes", "0.x"],
+    ids=["emit_deletes", "incremental", "changes", "follow", "max_split_bytes"],
 )
 def test_what_is_missing_says_what_to_use_instead(table, refused, instead):
     with pytest.raises(mortice.UnsupportedError, match=instead):
         refused(table)
 
 
+def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
+    path = table_of(NAME)
+    logs = [mortice.LogFile(log) for log in path.rglob(".*.log.*") if not log.name.endswith(".crc")]
+    counts = [block.record_count for log in logs for block in log.blocks() if block.type == "AVRO_DATA_BLOCK"]
+    table = mortice.Table(path)
+    unmerged = table.snapshot(merge=False)
+    assert unmerged.count() == unmerged.to_arrow().num_rows == table.read_optimized().count() + sum(counts)
+    assert sum(counts) > 0
+    with pytest.raises(mortice.InvalidArgumentError):
+        table.snapshot(merge="no")
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"semantics": "2.x"},
+        {"semantics": "0.x"},  # a table that no Hudi 0.x reads
         {"on_corrupt": "ignore"},
         {"threads": 0},
         {"threads": True},

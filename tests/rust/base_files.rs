@@ -3,47 +3,22 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Float32Array, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use bytes::Bytes;
-use mortice::storage::Source;
+use mortice::storage::MemoryFile;
 use mortice::{Kind, Result, base_file};
 use parquet::arrow::ArrowWriter;
 use parquet::data_type::{Int32Type as ParquetInt32, Int96, Int96Type};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-struct Memory(Bytes);
-
-impl Source for Memory {
-    fn path(&self) -> &'static str {
-        "memory/a-0_0-1-2_001.parquet"
-    }
-
-    fn len(&self) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn window(&self) -> u64 {
-        64
-    }
-
-    fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        let at = |at: u64| usize::try_from(at).unwrap();
-        if range.start > range.end || range.end > self.len() {
-            return Err(mortice::Error::invalid_argument("out of range"));
-        }
-        Ok(self.0.slice(at(range.start)..at(range.end)))
-    }
-}
-
 fn read(bytes: &[u8], wanted: &SchemaRef, batch_rows: usize) -> Result<Vec<RecordBatch>> {
-    base_file::open(Arc::new(Memory(Bytes::copy_from_slice(bytes))))?.batches(wanted, batch_rows)?.collect()
+    let file = MemoryFile::new("memory/a-0_0-1-2_001.parquet", bytes.to_vec()).by_windows(64);
+    base_file::open(Arc::new(file))?.batches(wanted, batch_rows)?.collect()
 }
 
 fn wanted(fields: &[(&str, DataType)]) -> SchemaRef {

@@ -23,6 +23,7 @@ def test_everything_that_is_known():
             "AS.OF.INSTANT": "20240101000000000",
             "hoodie.datasource.query.type": "READ_OPTIMIZED",
             "hoodie.datasource.merge.type": "payload_combine",
+            "hoodie.optimized.log.blocks.scan.enable": "false",
             "mortice.semantics": "1.x",
             "mortice.batch.rows": "1000",
             "mortice.threads": "2",
@@ -39,8 +40,16 @@ def test_everything_that_is_known():
         "batch_rows": 1000,
         "threads": 2,
         "on_corrupt": "raise",
+        "optimized_log_scan": False,
         "storage_options": {"mmap": False},
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "merged"), [("payload_combine", True), ("SKIP_MERGE", False), ("REALTIME_SKIP_MERGE", False)]
+)
+def test_merge_types(value, merged):
+    assert read_query({"path": "t", "hoodie.datasource.merge.type": value}).merge is merged
 
 
 def test_one_thread_for_a_task_unless_asked():
@@ -88,7 +97,6 @@ def test_wrong_options_are_refused(wrong):
         ("hoodie.datasource.read.begin.instanttime", "000"),
         ("hoodie.datasource.read.end.instanttime", "000"),
         ("hoodie.datasource.query.incremental.format", "cdc"),
-        ("hoodie.datasource.merge.type", "skip_merge"),
         ("hoodie.datasource.read.incr.path.glob", "*"),
         ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING"),
         ("hoodie.datasource.write.payload.class", "x"),

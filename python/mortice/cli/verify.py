@@ -1,7 +1,8 @@
-"""`mortice log --verify`: whether log files are sound, one line for each fault, with its offset, what was expected and found.
+"""`mortice log --verify`: whether log files are sound, one line for each fault, with its offset, what was expected, and
+what was found.
 
-A fault is what damage left behind (corrupt blocks, contents that cannot be decoded, stray bytes after the last block), and
-also what a table read refuses because it might hold rows: blocks of unknown types or with unknown header keys.
+A fault is what damage left behind (corrupt blocks, contents that cannot be decoded, stray bytes after the last block),
+and also what a table read refuses because it might hold rows: blocks of unknown types or with unknown header keys.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     hoodie.datasource.query.type    snapshot (default), read_optimized
     as.of.instant                   the instant to read as of
-    hoodie.datasource.merge.type    payload_combine (default)
+    hoodie.datasource.merge.type    payload_combine (default), skip_merge
     columns                         `a,b,c` or a JSON list; in this order
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
@@ -102,6 +102,7 @@ class Query:
     filters: Filters = None
     as_of: InstantLike = None
     read_optimized: bool = False
+    merge: bool = True
     table_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -110,8 +111,9 @@ class Query:
 
     def scan(self, table: Table, columns: Sequence[str] | None) -> Scan:
         """The query on `table`, with these columns."""
-        read = table.read_optimized if self.read_optimized else table.snapshot
-        return read(columns=columns, filters=self.filters, as_of=self.as_of)
+        if self.read_optimized:
+            return table.read_optimized(columns=columns, filters=self.filters, as_of=self.as_of)
+        return table.snapshot(columns=columns, filters=self.filters, as_of=self.as_of, merge=self.merge)
 
 
 def lowered(options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -129,9 +131,9 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         filters=_filters(rest.pop("filters", None)),
         as_of=rest.pop(AS_OF, None),
         read_optimized=_is_read_optimized(str(rest.pop(QUERY_TYPE, "snapshot"))),
+        merge=_is_merged(str(rest.pop(MERGE_TYPE, "payload_combine"))),
         table_arguments=_table_arguments(rest),
     )
-    _check_merge_type(str(rest.pop(MERGE_TYPE, "payload_combine")))
     _check_schema_on_read(str(rest.pop("hoodie.schema.on.read.enable", "true")))
     for name in rest:
         _check_other(name)
@@ -217,14 +219,13 @@ def _truth(name: str, value: Any) -> bool:
     return text == "true"
 
 
-def _check_merge_type(value: str) -> None:
-    kind = value.strip().lower()
-    if kind == "skip_merge":
-        raise UnsupportedError(
-            f"{MERGE_TYPE}={value} is not in this release; {QUERY_TYPE}=read_optimized reads the base files alone"
-        )
+def _is_merged(merge_type: str) -> bool:
+    kind = merge_type.strip().lower()
+    if kind in ("skip_merge", "realtime_skip_merge"):
+        return False
     if kind not in ("payload_combine", "realtime_payload_combine"):
-        raise InvalidArgumentError(f"{MERGE_TYPE} is payload_combine, not {value!r}")
+        raise InvalidArgumentError(f"{MERGE_TYPE} is payload_combine or skip_merge, not {merge_type!r}")
+    return True
 
 
 def _check_schema_on_read(value: str) -> None:

@@ -30,7 +30,7 @@ type Extras = BTreeMap<String, String>;
 #[pymethods]
 impl LogBlock {
     #[staticmethod]
-    #[pyo3(signature = (data, *, instant, schema, table_name, format, compression, max_block_bytes, header))]
+    #[pyo3(signature = (data, *, instant, schema, table_name, record_format, compression, max_block_bytes, header))]
     #[allow(clippy::too_many_arguments)]
     fn records(
         py: Python<'_>,
@@ -38,13 +38,13 @@ impl LogBlock {
         instant: &str,
         schema: Option<&str>,
         table_name: Option<&str>,
-        format: &str,
+        record_format: &str,
         compression: &str,
         max_block_bytes: usize,
         header: Extras,
     ) -> PyResult<Vec<Self>> {
         let compose = |batches: &mut Batches| {
-            let format = RecordFormat::parse(format, max_block_bytes, ParquetCodec::parse(compression)?)?;
+            let format = RecordFormat::parse(record_format, max_block_bytes, ParquetCodec::parse(compression)?)?;
             let columns = batches.schema();
             let schema = match (schema, table_name) {
                 (Some(schema), None) => parsed(schema)?,

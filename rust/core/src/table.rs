@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{Schema, SchemaRef};
 
 use crate::avro::{self, Types};
-use crate::config::{MergeConfig, ReadOptions, TableConfig, TimelineLayout};
+use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
@@ -110,13 +110,13 @@ impl Table {
 
     /// The rows as of an instant, base files and logs merged.
     pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
-        if !ask.merge || ask.emit_deletes {
-            let what = if ask.merge { "emit_deletes=True" } else { "merge=False (skip_merge)" };
-            return Err(Error::unsupported(format!("snapshot({what}); this release delivers merged rows")));
+        if ask.emit_deletes {
+            return Err(Error::unsupported("snapshot(emit_deletes=True); this release delivers rows that are there"));
         }
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let (slices, instants) = self.slices(as_of.as_deref(), View::slices)?;
-        if slices.iter().any(|slice| !slice.log_files.is_empty()) {
+        let merging = ask.merge || self.options.semantics == Semantics::V0x;
+        if merging && slices.iter().any(|slice| !slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
         }
         self.scan("snapshot", ask, as_of, slices, instants)
@@ -189,8 +189,9 @@ impl Table {
             uri: self.uri.clone(),
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
-            populate_meta_fields: self.config.populate_meta_fields,
+            virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             merge: self.merge().clone(),
+            over_base: ask.merge,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
             columns,

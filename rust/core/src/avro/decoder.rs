@@ -168,6 +168,18 @@ mod tests {
         }
     }
 
+    /// Nothing but their number bounds them.
+    #[test]
+    fn items_without_bytes_are_limited_by_batch() {
+        let program = program(r#"{"name":"a","type":{"type":"array","items":"null"}}"#, &["a"]);
+        // A block of 65536 items, and the end.
+        let content = [0x80, 0x80, 0x08, 0];
+        let datum = Datum { at: 0, len: 4 };
+        let mut decoder = Decoder::new(program);
+        decoder.decode(&content, &[datum; 16]).unwrap();
+        assert_eq!(decoder.decode(&content, &[datum]).unwrap_err().kind(), Kind::MemoryLimit);
+    }
+
     #[test]
     fn text_that_is_not_utf8_is_told_by_column_and_row() {
         let program = program(r#"{"name":"a","type":"string"},{"name":"b","type":"string"}"#, &["a", "b"]);

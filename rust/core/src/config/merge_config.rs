@@ -57,6 +57,8 @@ pub struct DeleteMarker {
     pub field: String,
     /// `hoodie.payload.delete.marker`.
     pub marker: String,
+    /// Whether capitals make no difference, as to the payload classes that know their marker themselves.
+    pub any_case: bool,
 }
 
 /// How records of one key become one row.
@@ -86,6 +88,13 @@ impl MergeConfig {
         let partial_update = if version.number() < 9 { None } else { partial_update(properties)? };
         let delete_marker = delete_marker(&mode, properties)?;
         Ok(Self { mode, ordering_fields, partial_update, delete_marker })
+    }
+
+    /// Whether records are ordered by the MySQL binlog place in `_event_seq`, file and position, whatever ordering field is stored.
+    #[must_use]
+    pub fn is_by_binlog_place(&self) -> bool {
+        let MergeMode::Custom(CustomMerge::Payload(class)) = &self.mode else { return false };
+        payload::hudis_own(class) == Some("MySqlDebeziumAvroPayload")
     }
 
     /// What the properties of a table amount to for Hudi 0.x, which goes by the payload class alone and always by the stored
@@ -141,7 +150,9 @@ fn merge_property<'a>(properties: &'a Properties, key: &str) -> Option<&'a str> 
 fn delete_marker(mode: &MergeMode, properties: &Properties) -> Result<Option<DeleteMarker>> {
     let (field_key, marker_key) = ("hoodie.payload.delete.field", "hoodie.payload.delete.marker");
     match (merge_property(properties, field_key), merge_property(properties, marker_key)) {
-        (Some(field), Some(marker)) => Ok(Some(DeleteMarker { field: field.to_owned(), marker: marker.to_owned() })),
+        (Some(field), Some(marker)) => {
+            Ok(Some(DeleteMarker { field: field.to_owned(), marker: marker.to_owned(), any_case: false }))
+        }
         (None, None) => Ok(payload_delete_marker(mode)),
         _ => Err(Error::invalid_table(format!("{field_key} and {marker_key} are set together or not at all"))),
     }
@@ -155,7 +166,7 @@ fn payload_delete_marker(mode: &MergeMode) -> Option<DeleteMarker> {
         "PostgresDebeziumAvroPayload" | "MySqlDebeziumAvroPayload" => ("_change_operation_type", "d"),
         _ => return None,
     };
-    Some(DeleteMarker { field: field.to_owned(), marker: marker.to_owned() })
+    Some(DeleteMarker { field: field.to_owned(), marker: marker.to_owned(), any_case: true })
 }
 
 #[cfg(test)]
@@ -197,7 +208,7 @@ mod tests {
         let class = "org.apache.hudi.common.model.AWSDmsAvroPayload";
         let config = of("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
         assert_eq!(config.mode, MergeMode::Custom(CustomMerge::Payload(class.into())));
-        assert_eq!(config.delete_marker, Some(DeleteMarker { field: "Op".into(), marker: "D".into() }));
+        assert_eq!(config.delete_marker, Some(DeleteMarker { field: "Op".into(), marker: "D".into(), any_case: true }));
         config.check_supported().unwrap();
         let error = of("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
             .and_then(|config| config.check_supported())
@@ -211,7 +222,7 @@ mod tests {
         let error = of("9", "hoodie.payload.delete.field=op\n").unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidTable);
         let whole = of("8", "hoodie.payload.delete.field=op\nhoodie.payload.delete.marker=X\n").unwrap();
-        assert_eq!(whole.delete_marker, Some(DeleteMarker { field: "op".into(), marker: "X".into() }));
+        assert_eq!(whole.delete_marker, Some(DeleteMarker { field: "op".into(), marker: "X".into(), any_case: false }));
     }
 
     #[test]

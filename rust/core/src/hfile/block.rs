@@ -12,6 +12,7 @@
 //! Checksums are not verified; no reader of Hudi does, and Hudi's own writer omits them.
 
 use std::io::Read as _;
+use std::ops::Range;
 
 use bytes::Bytes;
 use flate2::read::GzDecoder;
@@ -25,7 +26,7 @@ use crate::storage::Source;
 pub(super) const HEADER: u64 = 33;
 
 /// The most that deflate makes of a byte, and room for small blocks.
-const MOST_INFLATION: u64 = 1032;
+pub(super) const MOST_INFLATION: u64 = 1032;
 
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,14 +50,23 @@ impl BlockKind {
     }
 }
 
-/// The unpacked payload of the block at `at`, which is of one of these kinds; and which.
-pub(super) fn read(source: &dyn Source, at: u64, kinds: &[BlockKind], codec: Codec) -> Result<(Bytes, BlockKind)> {
-    payload(source, at, kinds, codec).map_err(|error| error.at_offset(at))
+/// The unpacked payload of the block that begins at `place` and ends within it, which is of one of these kinds; and which.
+pub(super) fn read(
+    source: &dyn Source,
+    place: Range<u64>,
+    kinds: &[BlockKind],
+    codec: Codec,
+) -> Result<(Bytes, BlockKind)> {
+    let at = place.start;
+    payload(source, place, kinds, codec).map_err(|error| error.at_offset(at))
 }
 
-fn payload(source: &dyn Source, at: u64, kinds: &[BlockKind], codec: Codec) -> Result<(Bytes, BlockKind)> {
-    let left = source.len().checked_sub(at).and_then(|left| left.checked_sub(HEADER));
-    let Some(left) = left else { return Err(Error::corrupt("a block of an HFile was expected, the file ends")) };
+fn payload(source: &dyn Source, place: Range<u64>, kinds: &[BlockKind], codec: Codec) -> Result<(Bytes, BlockKind)> {
+    let at = place.start;
+    let left = place.end.min(source.len()).checked_sub(at).and_then(|left| left.checked_sub(HEADER));
+    let Some(left) = left else {
+        return Err(Error::corrupt("a block of an HFile was expected, no room for its header is left"));
+    };
     let header = source.read(at..at + HEADER)?;
     let mut cursor = Cursor::new(&header);
     let magic: [u8; 8] = cursor.array()?;

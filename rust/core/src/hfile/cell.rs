@@ -9,11 +9,13 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::index::vint;
+use super::key::{row_len, vint};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
 const PUT: u8 = 4;
+/// The fewest bytes that a cell takes: two lengths, a key of an empty row, a sequence number.
+pub(super) const LEAST: u64 = 21;
 /// Bytes of a key beside its row.
 const KEY_EXTRAS: usize = 12;
 
@@ -67,7 +69,7 @@ fn cell(cursor: &mut Cursor<'_>) -> Result<Cell> {
     let (key_len, value_len) = (length(cursor.i32_be()?)?, length(cursor.i32_be()?)?);
     let mut key = Cursor::new(cursor.take(key_len)?);
     let key_at = cursor.position() - key_len;
-    let row_len = usize::from(u16::from_be_bytes(key.array()?));
+    let row_len = row_len(u16::from_be_bytes(key.array()?), key_len, &[KEY_EXTRAS]);
     let row_at = key_at + key.position();
     key.skip(row_len)?;
     if key_len < row_len + KEY_EXTRAS {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::block::{self, BlockKind};
+use super::key::{row_len, vint};
 use super::trailer::Trailer;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ const MOST_LEVELS: u64 = 16;
 pub struct BlockPlace {
     /// Where it begins.
     pub offset: u64,
+    /// Where it has ended: the next one begins, or the file ends.
+    pub end: u64,
     /// No key of the block is before this one, and none of the block before is at or after it. It need not exist.
     pub first_key: Bytes,
 }
@@ -34,28 +37,46 @@ pub(super) fn data_blocks(source: &Arc<dyn Source>, trailer: &Trailer) -> Result
         return Err(Error::corrupt(message).at_offset(source.len().saturating_sub(super::trailer::LEN)));
     }
     let at = trailer.load_on_open_at;
-    let (payload, _) = block::read(source.as_ref(), at, &[BlockKind::RootIndex], trailer.codec)?;
-    let mut entries = root(&payload, trailer.data_index_count).map_err(|error| error.moved_to(at))?;
+    let len = source.len();
+    let (payload, _) = block::read(source.as_ref(), at..len, &[BlockKind::RootIndex], trailer.codec)?;
+    let entries = root(&payload, trailer.data_index_count).map_err(|error| error.moved_to(at))?;
+    let mut entries = in_order(entries, at, len)?;
     // A file has no more blocks than headers fit.
-    let most = source.len() / block::HEADER;
+    let most = len / block::HEADER;
     for _ in 1..trailer.index_levels {
         let mut below = Vec::new();
         for entry in entries {
             let kinds = [BlockKind::LeafIndex, BlockKind::IntermediateIndex];
-            let (payload, _) = block::read(source.as_ref(), entry.offset, &kinds, trailer.codec)?;
+            let (payload, _) = block::read(source.as_ref(), entry.offset..entry.end, &kinds, trailer.codec)?;
             below.extend(inner(&payload).map_err(|error| error.moved_to(entry.offset))?);
             if below.len() as u64 > most {
                 let message = format!("an HFile index of more than the {most} blocks that the file has room for");
                 return Err(Error::corrupt(message).at_offset(entry.offset));
             }
         }
-        entries = below;
-    }
-    if let Some(pair) = entries.windows(2).find(|pair| matches!(pair, [one, two] if one.first_key > two.first_key)) {
-        let offset = pair.last().map_or(at, |entry| entry.offset);
-        return Err(Error::corrupt("the keys of an HFile index are not in order").at_offset(offset));
+        entries = in_order(below, at, len)?;
     }
     Ok(entries)
+}
+
+/// The blocks of one level, each with its end. They stand in the file as in the index, keys ascending. Were that not asked
+/// for, a small file could name one large block again and again.
+fn in_order(mut entries: Vec<BlockPlace>, index_at: u64, len: u64) -> Result<Vec<BlockPlace>> {
+    let ends: Vec<u64> = entries.iter().skip(1).map(|entry| entry.offset).chain(std::iter::once(len)).collect();
+    for (entry, end) in entries.iter_mut().zip(ends) {
+        if end <= entry.offset {
+            let message = format!("an HFile index with a block at {} before one at {end}", entry.offset);
+            return Err(Error::corrupt(message).at_offset(index_at));
+        }
+        entry.end = end;
+    }
+    match entries.windows(2).find(|pair| matches!(pair, [one, two] if one.first_key > two.first_key)) {
+        Some(pair) => {
+            let offset = pair.last().map_or(index_at, |entry| entry.offset);
+            Err(Error::corrupt("the keys of an HFile index are not in order").at_offset(offset))
+        }
+        None => Ok(entries),
+    }
 }
 
 fn root(payload: &Bytes, count: u64) -> Result<Vec<BlockPlace>> {
@@ -67,7 +88,7 @@ fn root(payload: &Bytes, count: u64) -> Result<Vec<BlockPlace>> {
         let len = vint(&mut cursor)?;
         let start = cursor.position();
         let key = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-        entries.push(BlockPlace { offset, first_key: row(payload, key, start)? });
+        entries.push(BlockPlace { offset, end: offset, first_key: row(payload, key, start)? });
     }
     Ok(entries)
 }
@@ -95,7 +116,7 @@ fn inner(payload: &Bytes) -> Result<Vec<BlockPlace>> {
         let offset = offset(&mut cursor)?;
         cursor.skip(4)?;
         let first_key = row(payload, cursor.rest(), begin + start + cursor.position())?;
-        entries.push(BlockPlace { offset, first_key });
+        entries.push(BlockPlace { offset, end: offset, first_key });
     }
     Ok(entries)
 }
@@ -108,40 +129,9 @@ fn offset(cursor: &mut Cursor<'_>) -> Result<u64> {
 /// The row of a key that begins at `at` of `payload`.
 fn row(payload: &Bytes, key: &[u8], at: usize) -> Result<Bytes> {
     let mut cursor = Cursor::new(key);
-    let len = usize::from(u16::from_be_bytes(cursor.array()?));
+    // Of Hudi's writer the row is all that follows its length; HBase's key has ten bytes more.
+    let len = row_len(u16::from_be_bytes(cursor.array()?), key.len(), &[2, 12]);
     let start = at + cursor.position();
     cursor.skip(len)?;
     Ok(payload.slice(start..start + len))
-}
-
-/// Hadoop's variable-length number (`WritableUtils.readVLong`): one byte from -112 on; below, a sign and how many bytes follow.
-pub(super) fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
-    let first = cursor.u8()?.cast_signed();
-    let (count, negative) = match first {
-        -112.. => return Ok(i64::from(first)),
-        -120..=-113 => ((-112 - i16::from(first)).unsigned_abs(), false),
-        _ => ((-120 - i16::from(first)).unsigned_abs(), true),
-    };
-    let value = cursor.take(usize::from(count))?.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-    Ok(if negative { !value.cast_signed() } else { value.cast_signed() })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_hadoop() {
-        for (bytes, value) in [
-            (&[0_u8][..], 0),
-            (&[0x7f], 127),
-            (&[0x90], -112),
-            (&[0x8f, 0x80], 128),
-            (&[0x8e, 1, 0], 256),
-            (&[0x87, 0x80], -129),
-        ] {
-            assert_eq!(vint(&mut Cursor::new(bytes)).unwrap(), value, "{bytes:?}");
-        }
-        assert!(vint(&mut Cursor::new(&[0x88])).is_err());
-    }
 }

@@ -10,6 +10,7 @@
 //! | `protobuf` | the little of protocol buffers that trailer and file info need |
 //! | `trailer` | where everything is |
 //! | `block` | one block, unpacked |
+//! | `key` | lengths of rows, and Hadoop's numbers |
 //! | `index` | the data blocks, from an index of any number of levels |
 //! | `cell` | the keys and values of a data block |
 //! | `file_info` | the file's own key-value pairs |
@@ -23,6 +24,7 @@ mod block;
 mod cell;
 mod file_info;
 mod index;
+mod key;
 mod protobuf;
 mod reader;
 mod trailer;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::block::{self, BlockKind};
-use super::cell::Cells;
+use super::cell::{self, Cells};
 use super::file_info;
 use super::index::{self, BlockPlace};
 use super::trailer::Trailer;
@@ -28,8 +28,13 @@ impl HFile {
     /// `CorruptLog` where they contradict themselves; `Unsupported` for other versions and codecs, and for encrypted files.
     pub fn open(source: Arc<dyn Source>) -> Result<Self> {
         let trailer = Trailer::read(source.as_ref())?;
+        let most = source.len().saturating_mul(block::MOST_INFLATION) / cell::LEAST;
+        if trailer.entry_count > most {
+            let message = format!("an HFile of {} keys where at most {most} fit", trailer.entry_count);
+            return Err(Error::corrupt(message).at_offset(source.len().saturating_sub(super::trailer::LEN)));
+        }
         let at = trailer.file_info_at;
-        let (payload, _) = block::read(source.as_ref(), at, &[BlockKind::FileInfo], trailer.codec)?;
+        let (payload, _) = block::read(source.as_ref(), at..source.len(), &[BlockKind::FileInfo], trailer.codec)?;
         let info = file_info::parse(&payload).map_err(|error| error.moved_to(at))?;
         let newest = info.get(&b"MAX_MEMSTORE_TS_KEY"[..]).and_then(|value| value.first_chunk().copied());
         if newest.is_some_and(|newest| i64::from_be_bytes(newest) > 0) {
@@ -65,7 +70,8 @@ impl HFile {
 
     /// The cells of a data block.
     pub fn read_block(&self, place: &BlockPlace) -> Result<Cells> {
-        let (payload, _) = block::read(self.source.as_ref(), place.offset, &[BlockKind::Data], self.trailer.codec)?;
+        let within = place.offset..place.end;
+        let (payload, _) = block::read(self.source.as_ref(), within, &[BlockKind::Data], self.trailer.codec)?;
         Cells::parse(payload).map_err(|error| error.moved_to(place.offset))
     }
 

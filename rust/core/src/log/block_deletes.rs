@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::builder::StringBuilder;
 use arrow_array::types::{Decimal128Type, DecimalType};
-use arrow_array::{ArrayRef, Date32Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow_array::{ArrayRef, Date32Array, RecordBatch, TimestampMicrosecondArray};
 use arrow_cast::display::array_value_to_string;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 
@@ -13,7 +14,7 @@ use super::block::{Block, BlockKind};
 use super::content::delete;
 use super::content::deleted::{Deletes, Ordering};
 use super::layout::BlockType;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::storage::Source;
 
 /// `record_key`, `partition_path`, `ordering_value` as text and `ordering_type`; the last two are null where there is none.
@@ -22,28 +23,44 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block) -> Result<RecordBatch>
         return Err(Error::invalid_argument(format!("a {} has no deleted keys", block.type_name())));
     }
     let deletes = delete::deletes(&file.read(block.content.clone())?)?;
-    let mut columns: [Vec<Option<String>>; 4] = Default::default();
+    let [mut keys, mut partitions, mut values, mut types]: [Texts; 4] = Default::default();
     for one in &deletes.deleted {
-        let [keys, partitions, values, types] = &mut columns;
-        keys.push(one.key.as_ref().map(|at| text(&deletes, at)).transpose()?);
-        partitions.push(one.partition.as_ref().map(|at| text(&deletes, at)).transpose()?);
-        values.push(ordering_text(&one.ordering, &deletes)?);
-        types.push(ordering_type(&one.ordering).map(str::to_owned));
+        keys.push(one.key.as_ref().map(|at| text(&deletes, at)).transpose()?)?;
+        partitions.push(one.partition.as_ref().map(|at| text(&deletes, at)).transpose()?)?;
+        values.push(ordering_text(&one.ordering, &deletes)?.as_deref())?;
+        types.push(ordering_type(&one.ordering))?;
     }
     let names = ["record_key", "partition_path", "ordering_value", "ordering_type"];
     let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, true)).collect();
-    let arrays: Vec<ArrayRef> =
-        columns.into_iter().map(|column| Arc::new(StringArray::from(column)) as ArrayRef).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+    let arrays = [keys, partitions, values, types].map(|mut texts| Arc::new(texts.built.finish()) as ArrayRef);
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays.to_vec())
         .map_err(|error| Error::corrupt("deleted keys of different lengths").caused_by(error))
+}
+
+/// A column of text that grows, up to what its offsets can count: in Kryo a long text can be named again in three bytes.
+#[derive(Default)]
+struct Texts {
+    built: StringBuilder,
+    len: usize,
+}
+
+impl Texts {
+    fn push(&mut self, text: Option<&str>) -> Result<()> {
+        self.len = self.len.saturating_add(text.map_or(0, str::len));
+        if i32::try_from(self.len).is_err() {
+            return Err(Error::new(Kind::MemoryLimit, "more than 2 GiB of text in the deleted keys of a block"));
+        }
+        self.built.append_option(text);
+        Ok(())
+    }
 }
 
 fn bytes<'a>(deletes: &'a Deletes, at: &Range<u32>) -> &'a [u8] {
     deletes.text.get(at.start as usize..at.end as usize).unwrap_or_default()
 }
 
-fn text(deletes: &Deletes, at: &Range<u32>) -> Result<String> {
-    String::from_utf8(bytes(deletes, at).to_vec())
+fn text<'a>(deletes: &'a Deletes, at: &Range<u32>) -> Result<&'a str> {
+    str::from_utf8(bytes(deletes, at))
         .map_err(|error| Error::corrupt("a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error))
 }
 
@@ -57,7 +74,7 @@ fn ordering_text(value: &Ordering, deletes: &Deletes) -> Result<Option<String>> 
         Ordering::Float(value) => value.to_string(),
         Ordering::Double(value) => value.to_string(),
         Ordering::Bytes(at) => hexadecimal(bytes(deletes, at)),
-        Ordering::Text(at) => text(deletes, at)?,
+        Ordering::Text(at) => text(deletes, at)?.to_owned(),
         Ordering::Date(days) => array_value_to_string(&Date32Array::from(vec![*days]), 0).map_err(out_of_range)?,
         Ordering::TimestampMicros(micros) => {
             let column = TimestampMicrosecondArray::from(vec![*micros]).with_timezone("+00:00");
@@ -99,4 +116,17 @@ fn ordering_type(value: &Ordering) -> Option<&'static str> {
         Ordering::TimestampMicros(_) => "timestamp",
         Ordering::Array(_) => "array",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_text_than_a_column_can_hold_is_an_error() {
+        let mut texts = Texts { len: i32::MAX as usize - 3, ..Texts::default() };
+        texts.push(Some("abc")).unwrap();
+        texts.push(None).unwrap();
+        assert_eq!(texts.push(Some("d")).unwrap_err().kind(), Kind::MemoryLimit);
+    }
 }

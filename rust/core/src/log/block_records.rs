@@ -26,11 +26,13 @@ pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32,
     avro_data::head(&file.read(block.content.start..block.content.start + 8)?).map(Some)
 }
 
-/// How many records a data block says it has; none of other blocks, and of numbers that can be no count.
+/// How many records a data block says it has; none of other blocks, and of numbers that can be no count: negative, or of more
+/// records than the content has room for.
 pub(super) fn count(file: &Arc<dyn Source>, block: &Block) -> Result<Option<u64>> {
     Ok(match block.kind {
         BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {
-            head(file, block)?.map_or(Some(0), |(_, count)| u64::try_from(count).ok())
+            let most = avro_data::most_records(block.content.end - block.content.start);
+            head(file, block)?.map_or(Some(0), |(_, count)| u64::try_from(count).ok().filter(|count| *count <= most))
         }
         BlockKind::Sound(BlockType::ParquetData) => Some(parquet_data::record_count(file, &block.content)?),
         BlockKind::Sound(BlockType::HfileData) => Some(hfile_data::record_count(file, &block.content)?),
@@ -60,7 +62,7 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
         BlockType::HfileData => {
             let content = hfile_data::as_avro(file, &block.content, &schema, key, wanted)?;
             let unpacked = |error: Error| error.moved_to(0);
-            decode(&content, &schema, None, &KeyFilter::All).map_err(unpacked)
+            decode(&content, &schema, key, wanted).map_err(unpacked)
         }
         _ => decode(&file.read(block.content.clone())?, &schema, key, wanted),
     }

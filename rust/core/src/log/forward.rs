@@ -259,27 +259,7 @@ mod tests {
 
     use super::*;
     use crate::log::backward;
-
-    struct Memory(Bytes, u64);
-
-    impl Source for Memory {
-        fn path(&self) -> &'static str {
-            "memory"
-        }
-
-        fn len(&self) -> u64 {
-            self.0.len() as u64
-        }
-
-        fn window(&self) -> u64 {
-            self.1
-        }
-
-        fn read(&self, range: std::ops::Range<u64>) -> Result<Bytes> {
-            let at = |at: u64| usize::try_from(at).unwrap();
-            Ok(self.0.slice(at(range.start)..at(range.end)))
-        }
-    }
+    use crate::storage::MemoryFile;
 
     /// A delete block with one header entry and this content.
     fn block(content: &[u8]) -> Vec<u8> {
@@ -313,7 +293,8 @@ mod tests {
 
     /// The blocks of a file; the same backwards, whatever the window.
     fn framed(bytes: &[u8]) -> Vec<String> {
-        let source = |window| Arc::new(Memory(Bytes::copy_from_slice(bytes), window)) as Arc<dyn Source>;
+        let file = Bytes::copy_from_slice(bytes);
+        let source = |window| Arc::new(MemoryFile::new("memory", file.clone()).by_windows(window)) as Arc<dyn Source>;
         let forward: Vec<String> = Forward::new(source(0)).map(describe).collect();
         for window in [1, 7, 64, 1 << 20] {
             assert_eq!(Forward::new(source(window)).map(describe).collect::<Vec<_>>(), forward);

@@ -92,14 +92,10 @@ fn bitmap(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<(
     for container in 0..count {
         let high = high | u64::from(u16::from_le_bytes(heads.array()?)) << 16;
         let numbers = usize::from(u16::from_le_bytes(heads.array()?)) + 1;
+        let (at, before) = (cursor.position() as u64, found.all.len());
         let of_runs = runs.get(container / 8).is_some_and(|byte| byte >> (container % 8) & 1 == 1);
         if of_runs {
-            let count = u16::from_le_bytes(cursor.array()?);
-            for _ in 0..count {
-                let first = u64::from(u16::from_le_bytes(cursor.array()?));
-                let more = u64::from(u16::from_le_bytes(cursor.array()?));
-                (first..=(first + more).min(0xffff)).try_for_each(|low| found.add(high | low))?;
-            }
+            runs_of(cursor, high, found)?;
         } else if numbers <= MOST_IN_ARRAY {
             for _ in 0..numbers {
                 found.add(high | u64::from(u16::from_le_bytes(cursor.array()?)))?;
@@ -110,6 +106,24 @@ fn bitmap(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<(
                 set.map(|bit| high | (at * 8 + bit)).try_for_each(|position| found.add(position))?;
             }
         }
+        if found.all.len() - before != numbers {
+            let message = format!("{} record positions where {numbers} are announced", found.all.len() - before);
+            return Err(Error::corrupt(message).at_offset(at));
+        }
+    }
+    Ok(())
+}
+
+fn runs_of(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<()> {
+    let count = u16::from_le_bytes(cursor.array()?);
+    for _ in 0..count {
+        let at = cursor.position() as u64;
+        let first = u64::from(u16::from_le_bytes(cursor.array()?));
+        let last = first + u64::from(u16::from_le_bytes(cursor.array()?));
+        if last > 0xffff {
+            return Err(Error::corrupt(format!("a run of record positions up to {last:#x}")).at_offset(at));
+        }
+        (first..=last).try_for_each(|low| found.add(high | low))?;
     }
     Ok(())
 }
@@ -158,5 +172,12 @@ mod tests {
             assert!(positions(value, records).is_err());
         }
         assert_eq!(positions(&encoded(&[0; 8]), 0).unwrap(), [0_u64; 0]);
+        // A run that leaves its container, and one of fewer numbers than are announced.
+        let beyond = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0xfe, 0xff, 2, 0]);
+        assert!(positions(&beyond, 3).unwrap_err().to_string().contains("up to 0x10000"));
+        let fewer = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0, 0, 1, 0]);
+        assert!(positions(&fewer, 2).unwrap_err().to_string().contains("2 record positions where 3 are announced"));
+        // More buckets than there are bytes.
+        assert!(positions(&encoded(&[0xff; 8]), 0).is_err());
     }
 }

@@ -15,8 +15,10 @@ pub struct DeleteMarkers {
     pub is_deleted: Option<ArrayRef>,
     /// `_hoodie_operation`.
     pub operation: Option<ArrayRef>,
-    /// The table's delete field, and the text that marks a delete.
-    pub field: Option<(ArrayRef, String)>,
+    /// The table's delete field.
+    pub field: Option<ArrayRef>,
+    /// The texts in it that mark a delete.
+    pub marks: Vec<String>,
 }
 
 impl DeleteMarkers {
@@ -38,8 +40,10 @@ impl DeleteMarkers {
             add(&is_text(operations, "D")?);
             add(&is_text(operations, "-U")?);
         }
-        if let Some((values, marker)) = &self.field {
-            add(&is_text(values, marker)?);
+        if let Some(values) = &self.field {
+            for mark in &self.marks {
+                add(&is_text(values, mark)?);
+            }
         }
         Ok(all.filter(|all| all.count_set_bits() > 0).map(|all| BooleanArray::new(all, None)))
     }
@@ -75,7 +79,8 @@ mod tests {
         let markers = DeleteMarkers {
             is_deleted: Some(Arc::new(BooleanArray::from(vec![Some(true), None, Some(false), None, None]))),
             operation: Some(Arc::new(StringArray::from(vec![None, Some("D"), Some("U"), Some("-U"), None]))),
-            field: Some((Arc::new(Int32Array::from(vec![None, None, Some(1), None, Some(7)])), "7".into())),
+            field: Some(Arc::new(Int32Array::from(vec![None, None, Some(1), None, Some(7)]))),
+            marks: vec!["7".into(), "8".into()],
         };
         let deleted = markers.deleted().unwrap().unwrap();
         assert_eq!(deleted.iter().map(Option::unwrap).collect::<Vec<_>>(), [true, true, false, true, true]);

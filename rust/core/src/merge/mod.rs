@@ -12,6 +12,7 @@
 //! | `key_index` | the latest record of each key, keys left where they lie |
 //! | `incoming` | a log record, its key looked up |
 //! | `merger` | log records in, fates of base rows and remaining inserts out |
+//! | `every_row` | no merge: every row of a log |
 //! | `fold` | rows that are made of several records, field by field |
 //! | `output` | base rows and log rows woven into one batch |
 //!
@@ -20,6 +21,7 @@
 pub mod fold;
 
 mod deletes;
+mod every_row;
 mod incoming;
 mod input;
 mod key_index;
@@ -31,6 +33,7 @@ mod output;
 mod rules;
 
 pub use deletes::DeleteMarkers;
+pub use every_row::EveryRow;
 pub use input::{Fetched, LogBatch, LogKind, LogSink, RowRef, Winners};
 pub use merger::{Fate, Merger};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};

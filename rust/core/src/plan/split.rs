@@ -16,7 +16,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -27,10 +27,12 @@ pub struct Query {
     pub storage: StorageOptions,
     /// The table's Avro schema as of the query, as JSON.
     pub schema: String,
-    /// Whether the files hold the meta columns.
-    pub populate_meta_fields: bool,
+    /// The key fields, where files hold no meta columns; none where they do.
+    pub virtual_key: Option<Vec<String>>,
     /// The table's merge rules.
     pub merge: MergeConfig,
+    /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).
+    pub over_base: bool,
     /// Whether uncommitted data lies inside shared log files and is told by block (table version 7 and below).
     pub commits_by_block: bool,
     /// Which instants count.

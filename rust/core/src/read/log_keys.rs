@@ -3,27 +3,34 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
+use super::record_key::RecordKey;
 use crate::avro::{self, Want};
-use crate::config::MergeConfig;
+use crate::config::{DeleteMarker, MergeConfig};
 use crate::error::{Error, Result};
 use crate::log::content::deleted::{Deleted, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
+/// Where Debezium records of MySQL hold their place in the binlog (`DebeziumConstants.ADDED_SEQ_COL_NAME`).
+const BINLOG_PLACE: &str = "_event_seq";
+
 /// The columns that tell of a record, by the table's schema and merge rules.
 #[derive(Debug, Clone)]
 pub(super) struct KeyColumns {
     /// The record key.
-    pub(super) key: String,
+    pub(super) key: RecordKey,
     /// The ordering fields; none in commit-time ordering.
     ordering: Vec<OrderingField>,
     is_deleted: Option<String>,
     operation: Option<String>,
-    delete_field: Option<(String, String)>,
+    delete_field: Option<String>,
+    /// What in the delete field marks a delete.
+    marks: Vec<String>,
 }
 
 /// A field that records are ordered by.
@@ -33,6 +40,8 @@ struct OrderingField {
     kind: DataType,
     /// Whether it counts milliseconds in Avro.
     millis: bool,
+    /// Whether its text is a place in a MySQL binlog: `file.position`, compared as two numbers.
+    is_binlog_place: bool,
 }
 
 /// Ordering and deletes of records of a data block.
@@ -47,26 +56,31 @@ impl KeyColumns {
         table: &avro::Schema,
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
-        meta: bool,
+        virtual_key: Option<&[String]>,
     ) -> Result<Self> {
-        if !meta {
-            return Err(Error::unsupported(
-                "merging a table without meta columns (hoodie.populate.meta.fields=false); its read-optimized view can be read",
-            ));
-        }
-        let ordering = merge.ordering_fields.iter().map(|name| OrderingField::of(table, types, name));
+        let ordering: Result<Vec<OrderingField>> = if merge.is_by_binlog_place() && table.field(BINLOG_PLACE).is_some()
+        {
+            OrderingField::of(table, types, BINLOG_PLACE)
+                .map(|field| vec![OrderingField { is_binlog_place: field.kind == DataType::Utf8, ..field }])
+        } else {
+            merge.ordering_fields.iter().map(|name| OrderingField::of(table, types, name)).collect()
+        };
+        let marker = merge.delete_marker.as_ref().filter(|delete| table.field(&delete.field).is_some());
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         Ok(Self {
-            key: meta_columns::RECORD_KEY.to_owned(),
-            ordering: ordering.collect::<Result<_>>()?,
+            key: RecordKey::of(virtual_key)?,
+            ordering: ordering?,
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
-            delete_field: merge
-                .delete_marker
-                .as_ref()
-                .filter(|delete| table.field(&delete.field).is_some())
-                .map(|delete| (delete.field.clone(), delete.marker.clone())),
+            delete_field: marker.map(|delete| delete.field.clone()),
+            marks: marker.map(marks).unwrap_or_default(),
         })
+    }
+
+    /// Where nothing is merged: neither ordering nor delete marks.
+    pub(super) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
+        let key = RecordKey::of(virtual_key)?;
+        Ok(Self { key, ordering: Vec::new(), is_deleted: None, operation: None, delete_field: None, marks: Vec::new() })
     }
 
     /// Whether the one ordering field is an int, whose 0 is Hudi's default. A tuple of values is never that.
@@ -81,16 +95,16 @@ impl KeyColumns {
 
     /// Columns that base rows must bring to be merged.
     pub(super) fn of_base(&self) -> Vec<String> {
-        std::iter::once(self.key.clone()).chain(self.ordering.iter().map(|field| field.name.clone())).collect()
+        self.key.columns().into_iter().chain(self.ordering.iter().map(|field| field.name.clone())).collect()
     }
 
     /// What to decode of a data block, in the order that [`KeyColumns::batch`] takes it.
     pub(super) fn wants(&self) -> Vec<Want> {
-        let mut wants = vec![Want::Place(self.key.clone())];
+        let mut wants = self.key.wants();
         wants.extend(self.ordering.iter().map(|field| Want::Value(field.name.clone())));
         wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
         wants.extend(self.operation.iter().cloned().map(Want::Value));
-        wants.extend(self.delete_field.iter().map(|(name, _)| Want::Value(name.clone())));
+        wants.extend(self.delete_field.iter().cloned().map(Want::Value));
         wants
     }
 
@@ -108,12 +122,13 @@ impl KeyColumns {
         let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::invalid_table("a key column is missing"));
         let ordering = self.ordering.iter().map(|_| next()).collect::<Result<Vec<_>>>()?;
-        let ordering = ordering_of(&ordering)?;
+        let ordering = self.ordering_of(&ordering)?;
         let mut when = |there: bool| -> Result<Option<ArrayRef>> { if there { next().map(Some) } else { Ok(None) } };
         let markers = DeleteMarkers {
             is_deleted: when(self.is_deleted.is_some())?,
             operation: when(self.operation.is_some())?,
-            field: when(self.delete_field.is_some())?.zip(self.delete_field.as_ref().map(|(_, marker)| marker.clone())),
+            field: when(self.delete_field.is_some())?,
+            marks: self.marks.clone(),
         };
         Ok(KeyBatch { ordering, markers })
     }
@@ -124,7 +139,18 @@ impl KeyColumns {
             let column = base.column_by_name(&field.name).cloned();
             column.ok_or_else(|| Error::invalid_table(format!("no column {:?} in the base file", field.name)))
         });
-        ordering_of(&columns.collect::<Result<Vec<_>>>()?)
+        self.ordering_of(&columns.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// The values of no, one or several ordering columns.
+    fn ordering_of(&self, columns: &[ArrayRef]) -> Result<OrderingColumn> {
+        let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.of_rows(column));
+        let mut fields = fields.collect::<Result<Vec<_>>>()?;
+        match fields.len() {
+            0 => Ok(OrderingColumn::Unordered),
+            1 => Ok(fields.remove(0)),
+            _ => Ok(OrderingColumn::tuple(&fields, columns.first().map_or(0, |column| column.len()))),
+        }
     }
 
     /// The keys of a delete block.
@@ -163,7 +189,14 @@ impl OrderingField {
         let millis = table.field(name).is_some_and(|field| {
             matches!(field.ty.non_null(), avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis)
         });
-        Ok(Self { name: name.to_owned(), kind: type_of(types, name)?, millis })
+        Ok(Self { name: name.to_owned(), kind: type_of(types, name)?, millis, is_binlog_place: false })
+    }
+
+    fn of_rows(&self, column: &ArrayRef) -> Result<OrderingColumn> {
+        if self.is_binlog_place {
+            return Ok(wide_column(column.as_string::<i32>().iter().map(|text| text.and_then(binlog_place)).collect()));
+        }
+        OrderingColumn::of(column)
     }
 
     fn of_deletes<'a>(
@@ -172,7 +205,11 @@ impl OrderingField {
         content: &[u8],
     ) -> Result<OrderingColumn> {
         Ok(match &self.kind {
-            DataType::Utf8 => text_column(values, content)?,
+            DataType::Utf8 if self.is_binlog_place => {
+                let texts = text_column(values, content)?;
+                wide_column(texts.iter().map(|text| text.and_then(binlog_place)).collect())
+            }
+            DataType::Utf8 => OrderingColumn::Bytes(text_column(values, content)?.into()),
             DataType::Decimal128(_, scale) => {
                 wide_column(values.map(|one| one.and_then(|one| decimal(one, *scale))).collect())
             }
@@ -188,10 +225,6 @@ impl OrderingField {
             (Ordering::Int(value) | Ordering::Date(value), DataType::Int32 | DataType::Date32) => {
                 Some(i64::from(*value))
             }
-            (Ordering::Int(value), DataType::Int64) => Some(i64::from(*value)),
-            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => {
-                Some(crate::merge::double_order(f64::from(*value)))
-            }
             (Ordering::Long(value), DataType::Int64) => Some(*value),
             (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => {
                 value.checked_mul(1000)
@@ -206,18 +239,6 @@ impl OrderingField {
             (Ordering::Boolean(value), DataType::Boolean) => Some(i64::from(*value)),
             (Ordering::TimeMicros(value), DataType::Int64) => Some(*value),
             _ => None,
-        }
-    }
-}
-
-/// The values of no, one or several ordering columns.
-fn ordering_of(columns: &[ArrayRef]) -> Result<OrderingColumn> {
-    match columns {
-        [] => Ok(OrderingColumn::Unordered),
-        [only] => OrderingColumn::of(only),
-        several => {
-            let fields = several.iter().map(OrderingColumn::of).collect::<Result<Vec<_>>>()?;
-            Ok(OrderingColumn::tuple(&fields, several.first().map_or(0, |column| column.len())))
         }
     }
 }
@@ -239,6 +260,22 @@ fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
     if shift >= 0 { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
 }
 
+/// `file.position` as one number that orders by file, then position.
+fn binlog_place(text: &str) -> Option<i128> {
+    let (file, position) = text.split_once('.')?;
+    Some(i128::from(file.parse::<i64>().ok()?) << 64 | i128::from(position.parse::<u64>().ok()?))
+}
+
+/// Both spellings, where capitals make no difference.
+fn marks(marker: &DeleteMarker) -> Vec<String> {
+    if !marker.any_case {
+        return vec![marker.marker.clone()];
+    }
+    let mut marks = vec![marker.marker.to_lowercase(), marker.marker.to_uppercase()];
+    marks.dedup();
+    marks
+}
+
 fn nulls_of<T>(values: &[Option<T>]) -> Option<NullBuffer> {
     values.iter().any(Option::is_none).then(|| values.iter().map(Option::is_some).collect::<Vec<_>>().into())
 }
@@ -253,7 +290,7 @@ fn wide_column(values: Vec<Option<i128>>) -> OrderingColumn {
     OrderingColumn::Wide(values.into_iter().map(Option::unwrap_or_default).collect(), nulls)
 }
 
-fn text_column<'a>(values: impl Iterator<Item = Option<&'a Ordering>>, content: &[u8]) -> Result<OrderingColumn> {
+fn text_column<'a>(values: impl Iterator<Item = Option<&'a Ordering>>, content: &[u8]) -> Result<StringArray> {
     let texts = values.map(|value| match value {
         Some(Ordering::Text(at)) => {
             let bytes = content.get(at.start as usize..at.end as usize).unwrap_or_default();
@@ -266,5 +303,39 @@ fn text_column<'a>(values: impl Iterator<Item = Option<&'a Ordering>>, content: 
         }
         _ => Ok(None),
     });
-    Ok(OrderingColumn::Bytes(texts.collect::<Result<StringArray>>()?.into()))
+    texts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binlog_places_compare_as_numbers() {
+        let ascending = ["00001.5", "00001.10", "2.0", "10.0"].map(|text| binlog_place(text).unwrap());
+        assert!(ascending.is_sorted());
+        assert_eq!(["", "1", "a.b", "1.-2"].map(binlog_place), [None; 4]);
+    }
+
+    #[test]
+    fn decimals_of_deletes_come_to_the_scale_of_the_column() {
+        let of = |unscaled, scale| Ordering::Decimal { unscaled, scale };
+        for (value, scale, expected) in [
+            (of(12_340_000_000_000_000, 15), 2, Some(1234)),
+            (of(1234, 2), 4, Some(123_400)),
+            (of(-1239, 3), 2, Some(-124)),
+            (of(i128::MAX, 0), 2, None),
+            (of(1, -40), 2, None),
+            (Ordering::Int(3), 2, None),
+        ] {
+            assert_eq!(decimal(&value, scale), expected, "{value:?}");
+        }
+    }
+
+    #[test]
+    fn marks_of_payload_classes_are_told_in_any_case() {
+        let marker = |any_case| DeleteMarker { field: "Op".into(), marker: "D".into(), any_case };
+        assert_eq!(marks(&marker(true)), ["d", "D"]);
+        assert_eq!(marks(&marker(false)), ["D"]);
+    }
 }

@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{Array, BooleanArray, RecordBatch, StringArray, UInt64Array};
-use arrow_buffer::Buffer;
+use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::log_blocks::LogBlocks;
-use super::log_keys::{KeyBatch, KeyColumns};
+use super::log_keys::KeyColumns;
 use super::log_records::LogRecords;
 use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
 use super::report::SharedReport;
@@ -110,18 +109,15 @@ impl LogLoader<'_> {
         let (keys, program) = (Arc::clone(&compiled.keys), compiled.carried);
         let datums: Vec<Datum> =
             avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
-        let source = loading.merger.add_source(content.clone())?;
         for some in datums.chunks(KEYS_AT_ONCE) {
             let mut decoder = Decoder::new(Arc::clone(&keys));
             decoder.decode(&content, some)?;
-            let decoded = decoder.finish()?;
-            let (keys, rest) = split_places(&decoded)?;
             let places: Vec<u32> = some.iter().map(|datum| datum.at).collect();
-            add_data(source, keys, &self.keys.batch(rest)?, &places, loading.merger)?;
+            self.add_data(&decoder.finish()?, &content, &places, loading)?;
+            self.note_missing(found, loading)?;
+            let rows = Rows::Avro { content: content.clone(), program };
+            loading.records.add_source(LogSource { rows, place: place.clone() });
         }
-        let rows = Rows::Avro { content, program };
-        self.note_missing(found, loading)?;
-        loading.records.add_source(LogSource { rows, place: place.clone() });
         Ok(datums.len())
     }
 
@@ -129,12 +125,11 @@ impl LogLoader<'_> {
     fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
         let schema = avro::Schema::parse(schema_text(found)?)?;
         let content = &found.block.content;
-        let unpacked = hfile_data::as_avro(file, content, &schema, Some(&self.keys.key), loading.merger.wanted())?;
+        let unpacked = hfile_data::as_avro(file, content, &schema, self.keys.key.column(), loading.merger.wanted())?;
         let place = BlockPlace::of(file.as_ref(), &found.block, true);
         self.load_avro(found, unpacked, &place, loading).map_err(|error| place.mark(error))
     }
 
-    /// Each batch is a source of its own, so that its keys lie in one buffer.
     fn load_parquet(
         &self,
         found: &BlockRef,
@@ -149,14 +144,29 @@ impl LogLoader<'_> {
         for (batch, decoded) in batches.enumerate() {
             let decoded = decoded?;
             read += decoded.num_rows();
-            let (keys, bytes, rest) = split_texts(&decoded)?;
-            let source = loading.merger.add_source(bytes)?;
             let places: Vec<u32> = (0_u32..).take(decoded.num_rows()).collect();
-            add_data(source, &keys, &self.keys.batch(rest)?, &places, loading.merger)?;
+            self.add_data(&decoded, &Bytes::new(), &places, loading)?;
             self.note_missing(found, loading)?;
             loading.records.add_source(LogSource { rows: Rows::Parquet { block, batch }, place: place.clone() });
         }
         Ok(read)
+    }
+
+    /// Hands the keys of records to the merger, as a source of their own. Stored keys lie in `content`.
+    fn add_data(
+        &self,
+        decoded: &RecordBatch,
+        content: &Bytes,
+        places: &[u32],
+        loading: &mut Loading<'_>,
+    ) -> Result<()> {
+        let (keys, rest) = self.keys.key.of_log(decoded, content)?;
+        let batch = self.keys.batch(rest)?;
+        let deleted = batch.markers.deleted()?;
+        let (ordering, keys_at) = (&batch.ordering, &keys.places);
+        let source = loading.merger.add_source(keys.bytes)?;
+        let records = LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: deleted.as_ref(), places };
+        loading.merger.add(source, &records)
     }
 
     /// Of a block of partial records, which carried columns it does not have.
@@ -207,44 +217,4 @@ fn schema_text(found: &BlockRef) -> Result<&str> {
 
 fn no_schema() -> Error {
     Error::corrupt("a data block without SCHEMA in its header")
-}
-
-fn add_data(source: u32, keys: &UInt64Array, batch: &KeyBatch, places: &[u32], merger: &mut dyn LogSink) -> Result<()> {
-    let deleted = batch.markers.deleted()?;
-    merger.add(
-        source,
-        &LogBatch { kind: LogKind::Data, keys, ordering: &batch.ordering, deleted: deleted.as_ref(), places },
-    )
-}
-
-/// The first column, places of keys, and the others.
-fn split_places(decoded: &RecordBatch) -> Result<(&UInt64Array, &[arrow_array::ArrayRef])> {
-    let split = decoded.columns().split_first();
-    split
-        .and_then(|(keys, rest)| Some((keys.as_any().downcast_ref::<UInt64Array>()?, rest)))
-        .ok_or_else(|| Error::invalid_table("record keys could not be found in a log block"))
-}
-
-/// The first column, texts of keys, as places in their buffer; that buffer; and the other columns.
-fn split_texts(decoded: &RecordBatch) -> Result<(UInt64Array, Bytes, &[arrow_array::ArrayRef])> {
-    let split = decoded.columns().split_first();
-    let (keys, rest) = split
-        .and_then(|(keys, rest)| Some((keys.as_any().downcast_ref::<StringArray>()?, rest)))
-        .ok_or_else(|| Error::invalid_table("record keys of a log block are no text"))?;
-    let places = keys.offsets().windows(2).map(|ends| match *ends {
-        // Offsets of an Arrow array begin at 0 or later and never fall.
-        [start, end] => u64::from(start.unsigned_abs()) << 32 | u64::from((end - start).unsigned_abs()),
-        _ => 0,
-    });
-    let places = UInt64Array::new(places.collect(), keys.nulls().cloned());
-    Ok((places, Bytes::from_owner(KeyBytes(keys.values().clone())), rest))
-}
-
-/// An Arrow buffer as the bytes of a merger's source.
-struct KeyBytes(Buffer);
-
-impl AsRef<[u8]> for KeyBytes {
-    fn as_ref(&self) -> &[u8] {
-        self.0.as_slice()
-    }
 }

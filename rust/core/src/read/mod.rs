@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
+//! | `record_key` | record keys: stored, or virtual |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `log_loader` | the merger fed with the keys of blocks |
 //! | `log_source` | where the rows of each block lie |
@@ -25,6 +26,7 @@ mod log_source;
 mod merge_plan;
 mod pool;
 mod projection;
+mod record_key;
 mod report;
 mod slice_merge;
 

@@ -1,8 +1,7 @@
 //! The merge of one slice: its logs loaded, base rows merged batch by batch, then the log rows that no base row met.
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{DataType, Schema, SchemaRef};
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::{Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 
 use super::log_blocks::LogBlocks;
@@ -13,10 +12,11 @@ use super::merge_plan::{MergePlan, folder};
 use super::projection::Projection;
 use super::report::SharedReport;
 use crate::avro;
+use crate::config::Semantics;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::merge::fold::{Chains, Folder};
-use crate::merge::{Fate, Fetched, Merger, RowRef, Winners, pick_all, weave};
+use crate::merge::{EveryRow, Fate, Fetched, Merger, RowRef, Winners, pick_all, weave};
 use crate::plan::Query;
 
 /// A slice whose logs are loaded.
@@ -24,12 +24,15 @@ pub(super) struct SliceMerge {
     keys: KeyColumns,
     records: LogRecords,
     by: By,
+    /// Whether base rows and log rows meet; or else stand side by side.
+    over_base: bool,
 }
 
 /// How it is merged.
 enum By {
     Choosing(Merger),
     Folding(Chains, Folder),
+    KeepingAll(EveryRow),
 }
 
 impl SliceMerge {
@@ -41,15 +44,23 @@ impl SliceMerge {
         blocks: LogBlocks,
         report: &SharedReport,
     ) -> Result<(Projection, Self)> {
-        let keys = KeyColumns::of(table, types, &query.merge, query.populate_meta_fields)?;
-        let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
-        let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
+        // Hudi 1.x merges nothing where it is told not to; 0.x merges the logs among themselves.
+        let keep_all = !query.over_base && query.options.semantics == Semantics::V1x;
+        let virtual_key = query.virtual_key.as_deref();
+        let (keys, plan) = if keep_all {
+            (KeyColumns::unordered(virtual_key)?, MergePlan::KeepAll)
+        } else {
+            let keys = KeyColumns::of(table, types, &query.merge, virtual_key)?;
+            let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
+            let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
+            (keys, plan)
+        };
         let fold_columns: Vec<String> = match &plan {
-            MergePlan::Choose(_) => Vec::new(),
+            MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
             MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
         };
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
-        let wanted = KeyFilter::of(&query.filter, &keys.key);
+        let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
         let carried = &projection.carried;
         let loader = LogLoader { table, types, keys: &keys, carried, report: report.clone() };
         let (records, by) = match plan {
@@ -64,8 +75,12 @@ impl SliceMerge {
                 let folder = folder(rules, &absence, table, carried, &keys, records.take_missing());
                 (records, By::Folding(chains, folder))
             }
+            MergePlan::KeepAll => {
+                let mut rows = EveryRow::default();
+                (loader.load(blocks, &mut rows)?, By::KeepingAll(rows))
+            }
         };
-        Ok((projection, Self { keys, records, by }))
+        Ok((projection, Self { keys, records, by, over_base: query.over_base }))
     }
 
     /// A batch of base rows, merged. `carried` are those of its columns that are carried on.
@@ -75,12 +90,16 @@ impl SliceMerge {
         carried: RecordBatch,
         projection: &Projection,
     ) -> Result<RecordBatch> {
+        if !self.over_base {
+            return Ok(carried);
+        }
         match &mut self.by {
+            By::KeepingAll(_) => Ok(carried),
             By::Choosing(merger) => {
                 if !merger.has_open_keys() {
                     return Ok(carried);
                 }
-                match merger.merge_base(keys_of(base, &self.keys.key)?, &self.keys.base_ordering(base)?) {
+                match merger.merge_base(&self.keys.key.of_base(base)?, &self.keys.base_ordering(base)?) {
                     Some(fates) => weave(&carried, &fates, &mut self.records),
                     None => Ok(carried),
                 }
@@ -90,7 +109,7 @@ impl SliceMerge {
                     return Ok(carried);
                 }
                 let (rows, entries): (Vec<usize>, Vec<u32>) =
-                    chains.meet_base(keys_of(base, &self.keys.key)?).into_iter().unzip();
+                    chains.meet_base(&self.keys.key.of_base(base)?).into_iter().unzip();
                 if rows.is_empty() {
                     return Ok(carried);
                 }
@@ -111,22 +130,21 @@ impl SliceMerge {
     /// Rows of keys that no base row had: at most `limit`, from entry `from` on, and the entry to go on from.
     pub(super) fn inserts(&mut self, from: usize, limit: usize) -> Result<(Option<RecordBatch>, Option<usize>)> {
         let schema = self.records.schema();
-        match &mut self.by {
-            By::Choosing(merger) => {
-                let (rows, next) = merger.inserts(from, limit);
-                if rows.is_empty() {
-                    return Ok((None, next));
-                }
-                Ok((Some(pick_all(&schema, self.records.fetch(&rows)?)?), next))
-            }
+        let (rows, next) = match &mut self.by {
+            By::Choosing(merger) => merger.inserts(from, limit),
+            By::KeepingAll(rows) => rows.rows(from, limit),
             By::Folding(chains, folder) => {
                 let (entries, next) = chains.inserts(from, limit);
                 if entries.is_empty() {
                     return Ok((None, next));
                 }
-                Ok((Some(folder.fold(chains, &entries, None, &mut self.records)?.rows), next))
+                return Ok((Some(folder.fold(chains, &entries, None, &mut self.records)?.rows), next));
             }
+        };
+        if rows.is_empty() {
+            return Ok((None, next));
         }
+        Ok((Some(pick_all(&schema, self.records.fetch(&rows)?)?), next))
     }
 }
 
@@ -142,15 +160,6 @@ impl Winners for Made {
         let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
         Ok(Fetched { batches: vec![self.0.clone()], picks })
     }
-}
-
-fn keys_of<'a>(base: &'a RecordBatch, key: &str) -> Result<&'a StringArray> {
-    let missing = || Error::invalid_table(format!("no column {key:?} in the base file"));
-    let keys: &ArrayRef = base.column_by_name(key).ok_or_else(missing)?;
-    if *keys.data_type() != DataType::Utf8 {
-        return Err(Error::invalid_table(format!("record keys of type {}", keys.data_type())));
-    }
-    Ok(keys.as_string())
 }
 
 fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch> {

@@ -7,6 +7,7 @@
 //! | `place` | the trait of a place that files lie in, rooted at a table |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `section` | a stretch of a file, as a file of its own |
+//! | `memory` | a file whose bytes are in memory already |
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
 //! | `create` | the writing side: files made exclusively, appended to, made durable |
 //! | `local_create` | the same on the local file system |
@@ -17,6 +18,7 @@ mod create;
 mod listing;
 mod local;
 mod local_create;
+mod memory;
 mod mmap;
 mod open;
 mod place;
@@ -28,6 +30,7 @@ pub use create::{Appendable, Sink, WritablePlace};
 pub use listing::{Entry, FileStatus};
 pub use local::{LocalFile, LocalPlace};
 pub use local_create::LocalSink;
+pub use memory::MemoryFile;
 pub use mmap::MappedFile;
 pub use open::{StorageOptions, is_mapped, open, open_writable};
 pub use place::Place;

@@ -1,19 +1,16 @@
 //! A place in memory, for tests.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::storage::{Entry, FileStatus, Place, Source};
+use crate::storage::{Entry, FileStatus, MemoryFile, Place, Source};
 
 /// Files by path; folders are those that paths name.
 #[derive(Default)]
 pub(crate) struct MemoryPlace(BTreeMap<String, Bytes>);
-
-struct MemoryFile(String, Bytes);
 
 impl MemoryPlace {
     pub(crate) fn holding<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Arc<dyn Place> {
@@ -46,24 +43,6 @@ impl Place for MemoryPlace {
 
     fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
         let bytes = self.0.get(path).ok_or_else(|| Error::not_found("no such file").in_file(path))?;
-        Ok(Arc::new(MemoryFile(path.to_owned(), bytes.clone())))
-    }
-}
-
-impl Source for MemoryFile {
-    fn path(&self) -> &str {
-        &self.0
-    }
-
-    fn len(&self) -> u64 {
-        self.1.len() as u64
-    }
-
-    fn window(&self) -> u64 {
-        0
-    }
-
-    fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        Ok(self.1.slice(range.start as usize..range.end as usize))
+        Ok(Arc::new(MemoryFile::new(path, bytes.clone())))
     }
 }

@@ -18,10 +18,16 @@ pub(super) trait Items: Send {
     fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
 }
 
+/// The most items of no bytes (nulls, records without fields) in a batch: nothing else bounds the memory that they take as
+/// rows of the reader's schema, where defaults may fill them.
+const MOST_EMPTY: usize = 1 << 20;
+
 /// Lists of items.
 pub(super) struct Lists<I> {
     items: I,
     least: usize,
+    /// Items so far that took no bytes.
+    empty: usize,
     ends: Vec<i32>,
     end: i32,
 }
@@ -29,7 +35,7 @@ pub(super) struct Lists<I> {
 impl<I: Items> Lists<I> {
     /// `least` is the fewest bytes that an item takes.
     pub(super) fn new(items: I, least: usize) -> Self {
-        Self { items, least, ends: vec![0], end: 0 }
+        Self { items, least, empty: 0, ends: vec![0], end: 0 }
     }
 }
 
@@ -43,6 +49,12 @@ impl<I: Items> Values for Lists<I> {
             }
             let end = i32::try_from(count).ok().and_then(|count| self.end.checked_add(count));
             self.end = end.ok_or_else(too_many)?;
+            if self.least == 0 {
+                self.empty += count;
+                if self.empty > MOST_EMPTY {
+                    return Err(too_many_empty());
+                }
+            }
             self.items.run(lane, count)?;
         }
     }
@@ -56,7 +68,7 @@ impl<I: Items> Values for Lists<I> {
     }
 
     fn finish(&mut self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-        self.end = 0;
+        (self.end, self.empty) = (0, 0);
         let ends = OffsetBuffer::new(ScalarBuffer::from(std::mem::replace(&mut self.ends, vec![0])));
         self.items.finish(data_type, ends, nulls)
     }
@@ -106,6 +118,12 @@ impl<K: Values> Items for Entries<K> {
 #[cold]
 fn too_many() -> Error {
     Error::new(Kind::MemoryLimit, "more than 2^31 items in one batch of a column; ask for fewer rows")
+}
+
+#[cold]
+fn too_many_empty() -> Error {
+    let message = format!("more than {MOST_EMPTY} items of no bytes in one batch of a column; ask for fewer rows");
+    Error::new(Kind::MemoryLimit, message)
 }
 
 /// The plan and its type are made together, so that this cannot happen.

@@ -26,12 +26,17 @@ pub fn head(content: &[u8]) -> Result<(i32, i32)> {
     Ok((cursor.i32_be()?, cursor.i32_be()?))
 }
 
+/// The most records that fit into a content of `len` bytes: each takes its length of four bytes at least.
+#[must_use]
+pub const fn most_records(len: u64) -> u64 {
+    len.saturating_sub(8) / 4
+}
+
 /// Finds the records. Hudi reads by count, so bytes after the last record are let be.
 pub fn records(content: &[u8]) -> Result<AvroRecords> {
     let (version, count) = head(content)?;
-    // A record takes its length of four bytes at least.
-    let most = content.len().saturating_sub(8) / 4;
-    let Some(count) = usize::try_from(count).ok().filter(|count| *count <= most) else {
+    let most = most_records(content.len() as u64);
+    let Some(count) = usize::try_from(count).ok().filter(|count| *count as u64 <= most) else {
         return Err(Error::corrupt(format!("{count} records where at most {most} fit")).at_offset(4));
     };
     if u32::try_from(content.len()).is_err() {

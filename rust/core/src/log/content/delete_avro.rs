@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use super::deleted::{Deleted, Ordering};
+use super::deleted::{Deleted, Ordering, twos_complement};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
@@ -90,7 +90,7 @@ enum Level {
 fn ordering(cursor: &mut Cursor<'_>, level: Level) -> Result<Ordering> {
     Ok(match (cursor.varint()?, level) {
         (0, _) => Ordering::None,
-        (1, _) => Ordering::Boolean(cursor.u8()? != 0),
+        (1, _) => Ordering::Boolean(cursor.u8()? == 1),
         (2, _) => Ordering::Int(int(cursor)?),
         (3, _) => Ordering::Long(cursor.varint()?),
         (4, _) => Ordering::Float(f32::from_le_bytes(cursor.array()?)),
@@ -123,15 +123,12 @@ fn int(cursor: &mut Cursor<'_>) -> Result<i32> {
     i32::try_from(value).map_err(|_| Error::corrupt(format!("an int of {value}")).at_offset(at))
 }
 
+/// Hudi's schema has 30 digits, which take 13 bytes; Java takes no number without bytes.
 fn decimal(cursor: &mut Cursor<'_>) -> Result<i128> {
     let at = cursor.position() as u64;
     let len = cursor.varint()?;
     let digits = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-    if digits.len() > 16 {
-        return Err(Error::corrupt(format!("a decimal of {len} bytes")).at_offset(at));
-    }
-    let negative = digits.first().is_some_and(|byte| byte & 0x80 != 0);
-    Ok(digits.iter().fold(if negative { -1 } else { 0 }, |value, byte| (value << 8) | i128::from(*byte)))
+    twos_complement(digits).ok_or_else(|| Error::corrupt(format!("a decimal of {len} bytes")).at_offset(at))
 }
 
 fn bad_index(cursor: &Cursor<'_>, index: i64) -> Error {

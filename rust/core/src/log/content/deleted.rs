@@ -59,3 +59,10 @@ pub enum Ordering {
     /// Of several ordering fields.
     Array(Vec<Ordering>),
 }
+
+/// A whole number as Java's `BigInteger` has it, big-endian; none of no bytes, or of more than 16.
+pub(super) fn twos_complement(digits: &[u8]) -> Option<i128> {
+    let first = digits.first().filter(|_| digits.len() <= 16)?;
+    let sign = if first & 0x80 == 0 { 0 } else { -1 };
+    Some(digits.iter().fold(sign, |value, byte| (value << 8) | i128::from(*byte)))
+}

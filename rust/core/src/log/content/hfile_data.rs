@@ -4,6 +4,8 @@
 //! The writer blanks the key field of each value, since the key says the same; 0.9 did not. A reader puts the key back where
 //! the field is there and empty. Here that is done on the bytes: the block is unpacked into the content that an Avro block of
 //! the same records would have, and read as such from there on.
+//!
+//! Where the writer knew no key field, the keys of the file are the records' numbers instead; such a block cannot be sought in.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +15,7 @@ use arrow_array::types::UInt64Type;
 use arrow_array::{Array, UInt64Array};
 use bytes::Bytes;
 
+use super::avro_data;
 use crate::avro::{Datum, Decoder, Program, Schema, Type, Types, Want};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
@@ -27,7 +30,8 @@ pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64>
     if content.is_empty() { Ok(0) } else { Ok(open(file, content)?.entry_count()) }
 }
 
-/// The records with wanted keys, as the content of an Avro data block. `key` is the field that holds the record key.
+/// The records, as the content of an Avro data block; only those with wanted keys, where the block can be sought in. `key` is the
+/// field that holds the record key.
 pub fn as_avro(
     file: &Arc<dyn Source>,
     content: &Range<u64>,
@@ -38,6 +42,8 @@ pub fn as_avro(
     let mut unpacked = Unpacked::new(schema, key)?;
     if !content.is_empty() {
         let hfile = open(file, content)?;
+        let seeking = *wanted != KeyFilter::All && unpacked.is_keyed(&hfile)?;
+        let wanted = if seeking { wanted } else { &KeyFilter::All };
         match wanted {
             KeyFilter::All => hfile.scan().try_for_each(|cells| unpacked.add(&cells?))?,
             KeyFilter::Keys(keys) => {
@@ -74,6 +80,17 @@ impl Unpacked {
         });
         let content = [VERSION.to_be_bytes(), 0_i32.to_be_bytes()].concat();
         Ok(Self { content, count: 0, key: key.transpose()? })
+    }
+
+    /// Whether the file's keys are the records' keys, as its first record tells: its key field holds the same, or is blank.
+    fn is_keyed(&self, hfile: &HFile) -> Result<bool> {
+        let Some(first) = hfile.blocks().first() else { return Ok(true) };
+        let cells = hfile.read_block(first)?;
+        let first = Cells { cells: cells.cells.iter().take(1).cloned().collect(), ..cells };
+        let (Some(places), Some(cell)) = (self.key_places(&first)?, first.cells.first()) else { return Ok(false) };
+        let places =
+            places.iter().flatten().map(|place| avro_data::place_of(&first.payload, place).unwrap_or_default());
+        Ok(places.into_iter().any(|key| key.is_empty() || key == first.key(cell)))
     }
 
     fn add(&mut self, cells: &Cells) -> Result<()> {

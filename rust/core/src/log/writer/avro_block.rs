@@ -20,8 +20,8 @@ const COUNT_AT: usize = 4;
 /// content than `max_block_bytes`, unless a single record does.
 ///
 /// # Errors
-/// `InvalidArgument` for records that the schema does not take (see [`Encoder`]), and for positions in a header whose
-/// records would be spread over several blocks.
+/// `InvalidArgument` for records that the schema does not take (see [`Encoder`]), and for positions in the header that are
+/// not as many as the records, or whose records would be spread over several blocks.
 pub fn avro_blocks(
     columns: &ArrowSchema,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
@@ -48,6 +48,7 @@ pub fn avro_blocks(
             block.push(datum)?;
         }
     }
+    let in_last = block.records;
     blocks.push(block.finish()?);
     if blocks.len() > 1 && header.has_positions() {
         return Err(Error::invalid_argument(format!(
@@ -55,6 +56,7 @@ pub fn avro_blocks(
             blocks.len()
         )));
     }
+    header.check_positions(in_last)?;
     Ok(blocks)
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::log::layout::HeaderKey;
+use crate::log::positions::positions;
 
 /// Keys that a caller may add; the others say what the block is and follow from what it is made of.
 const EXTRAS: [HeaderKey; 5] = [
@@ -78,6 +79,17 @@ impl BlockHeader {
         self.entries.contains_key(&(HeaderKey::RecordPositions as i32))
     }
 
+    /// Whether the positions, if there are any, are those of so many records.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where they are not.
+    pub(super) fn check_positions(&self, records: usize) -> Result<()> {
+        let Some(value) = self.entries.get(&(HeaderKey::RecordPositions as i32)) else { return Ok(()) };
+        let unfit =
+            |error| Error::invalid_argument("header key RECORD_POSITIONS does not fit the block").caused_by(error);
+        positions(value.as_bytes(), records).map(|_| ()).map_err(unfit)
+    }
+
     /// Appends the map's bytes.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         write_len(out, self.entries.len(), "header entries")?;
@@ -113,21 +125,15 @@ fn check_value(key: HeaderKey, name: &str, value: &str) -> Result<()> {
             (value.split(',').all(|instant| checked_instant(instant).is_ok()), "instants joined by commas")
         }
         HeaderKey::BaseFileInstantTimeOfRecordPositions => (checked_instant(value).is_ok(), "an instant"),
-        HeaderKey::RecordPositions => (is_base64(value), "a roaring bitmap in base64"),
-        _ => (is_identifier(value), "attempt and sequence numbers, such as 0,1"),
+        // How many they have to be is known once there are records.
+        HeaderKey::RecordPositions => (!value.is_empty(), "a roaring bitmap in base64"),
+        _ => (is_identifier(value), "numbers of attempt and sequence, such as 0,1"),
     };
     if sound { Ok(()) } else { Err(Error::invalid_argument(format!("header key {name} is {expected}, not {value:?}"))) }
 }
 
-fn is_base64(text: &str) -> bool {
-    let body = text.trim_end_matches('=');
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
-    !body.is_empty() && text.len().is_multiple_of(4) && text.len() - body.len() <= 2 && body.bytes().all(letter)
-}
-
 fn is_identifier(text: &str) -> bool {
-    let number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    text.split_once(',').is_some_and(|(attempt, sequence)| number(attempt) && number(sequence))
+    text.split(',').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn names_of_extras() -> String {
@@ -169,6 +175,20 @@ mod tests {
     }
 
     #[test]
+    fn positions_are_as_many_as_records() {
+        let of = |positions| {
+            extras(&[("RECORD_POSITIONS", positions), ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "000")]).unwrap()
+        };
+        // 3 and 5.
+        let two = of("AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA=");
+        assert!(two.check_positions(2).is_ok());
+        assert!(BlockHeader::new("001").unwrap().check_positions(7).is_ok());
+        for (header, records) in [(&two, 1), (&two, 3), (&of("3,5"), 2)] {
+            assert_eq!(header.check_positions(records).unwrap_err().kind(), crate::Kind::InvalidArgument);
+        }
+    }
+
+    #[test]
     fn keys_and_values_that_readers_would_stumble_over_are_refused() {
         for (entries, word) in [
             (&[("SCHEMA", "{}")][..], "SCHEMA follows"),
@@ -177,9 +197,9 @@ mod tests {
             (&[("IS_PARTIAL", "yes")], "true or false"),
             (&[("COMPACTED_BLOCK_TIMES", "1,,2")], "joined by commas"),
             (&[("RECORD_POSITIONS", "AQ==")], "goes with"),
-            (&[("RECORD_POSITIONS", "A"), ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "1")], "base64"),
+            (&[("RECORD_POSITIONS", ""), ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "1")], "base64"),
             (&[("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "")], "an instant"),
-            (&[("BLOCK_IDENTIFIER", "1")], "such as 0,1"),
+            (&[("BLOCK_IDENTIFIER", "0,x")], "such as 0,1"),
         ] {
             let error = extras(entries).unwrap_err();
             assert_eq!(error.kind(), crate::Kind::InvalidArgument);

@@ -68,6 +68,7 @@ pub fn delete_block(
         }
         count += keys.record_keys.len();
     }
+    header.check_positions(count)?;
     let content = block.content();
     content.extend(LOG_BLOCK_VERSION.to_be_bytes());
     let list = array_head(count);

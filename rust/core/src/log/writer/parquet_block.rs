@@ -1,6 +1,6 @@
 //! Records as a parquet data block (`HoodieParquetDataBlock`): the content is a whole parquet file, as Hudi's Avro writer
-//! makes it: its schema, and in the file's metadata `parquet.avro.schema` and `writer.model.name`. Without records the
-//! content is empty.
+//! makes it: its schema, and in the file's metadata `parquet.avro.schema` and `writer.model.name`. Without records it is a
+//! file of no rows: Hudi itself would write no content then, and fails when it reads such a block.
 //!
 //! Records are brought into their Avro form and back first. So the same rules say what a schema takes, whichever the kind
 //! of block, and defaults, casts and refusals are the same.
@@ -94,10 +94,8 @@ pub fn parquet_block(
             count += part.num_rows();
         }
     }
-    let file = writer.into_inner().map_err(unwritten)?;
-    if count > 0 {
-        block.content().extend(file);
-    }
+    header.check_positions(count)?;
+    block.content().extend(writer.into_inner().map_err(unwritten)?);
     block.finish(Some(count as u64))
 }
 
@@ -213,11 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn without_records_there_is_no_content() {
+    fn without_records_there_is_a_file_of_no_rows() {
         let block = block(SCHEMA, &batch().slice(0, 0), ParquetCodec::Gzip).unwrap();
-        let bytes = block.bytes();
-        assert_eq!(bytes[bytes.len() - 20..bytes.len() - 12], [0; 8]);
         assert_eq!(block.records(), Some(0));
+        let file = file(&block);
+        assert_eq!(file.metadata().file_metadata().num_rows(), 0);
+        assert_eq!(file.metadata().file_metadata().schema_descr().num_columns(), 3);
     }
 
     #[test]
@@ -226,7 +225,7 @@ mod tests {
         let error = block(SCHEMA, &numbers, ParquetCodec::Gzip).unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidArgument);
         assert!(error.to_string().contains("field k: a column of type Int64"), "{error}");
-        let union = r#"{"type":"record","name":"r","fields":[{"name":"k","type":["null","int","long"]}]}"#;
+        let union = r#"{"type":"record","name":"r","fields":[{"name":"k","type":["long","string"]}]}"#;
         assert_eq!(block(union, &numbers, ParquetCodec::Gzip).unwrap_err().kind(), Kind::Unsupported);
     }
 }

@@ -8,7 +8,7 @@ use arrow_array::builder::{BinaryBuilder, FixedSizeBinaryBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::Decimal128Type;
 use arrow_array::{Array, ArrayRef, Decimal128Array, ListArray, MapArray, RecordBatch, StructArray};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{ArrowError, Field, FieldRef, Fields, Schema as ArrowSchema, SchemaRef};
 
 use crate::avro::{Decimal, Field as AvroField, Record, Schema, Type, Types, arrow_schema, shortest};
 use crate::error::{Error, Result};
@@ -41,18 +41,6 @@ fn convert(name: &str, ty: &Type, column: &ArrayRef) -> Result<(FieldRef, ArrayR
         }
         Type::Map(values) => map(values, column.as_map())?,
         Type::Record(record) => structure(record, column.as_struct())?,
-        Type::Union(branches) if matches!(column.data_type(), DataType::Struct(_)) => {
-            let branches = branches.iter().filter(|branch| **branch != Type::Null);
-            let members: Vec<AvroField> = branches
-                .enumerate()
-                .map(|(index, ty)| AvroField {
-                    name: format!("member{index}"),
-                    ty: ty.clone().nullable(),
-                    default: None,
-                })
-                .collect();
-            structure(&Record { name: name.to_owned(), fields: members }, column.as_struct())?
-        }
         _ => Arc::clone(column),
     };
     Ok((Arc::new(Field::new(name, array.data_type().clone(), ty.is_nullable())), array))

@@ -9,7 +9,7 @@
 //! | array | LIST, `repeated group list { element }` |
 //! | map | MAP, `repeated group key_value { required key; value }` |
 //! | union with null | optional |
-//! | other unions | group of optional `member0`, `member1`, … |
+//! | other unions | none: Hudi fails on them when it reads parquet |
 //!
 //! Lists have three levels, since items may be null; Hudi tells by the group's name that they do.
 
@@ -25,32 +25,11 @@ use crate::error::{Error, Result};
 /// The parquet schema of a record schema.
 ///
 /// # Errors
-/// `Unsupported`, naming the field, for types that parquet cannot tell apart again (null alone, unions of numbers).
+/// `Unsupported`, naming the field, for types that Hudi could not read from parquet (null alone, unions of several types).
 pub(super) fn parquet_schema(schema: &Schema) -> Result<SchemaDescriptor> {
     let record = schema.as_record()?;
     let root = ParquetType::group_type_builder(&record.name).with_fields(fields(&record.fields, "")?).build();
     Ok(SchemaDescriptor::new(Arc::new(root.map_err(|error| refused(&record.name, error))?)))
-}
-
-/// Whether a union's branches become one number where records are decoded, so that the branch is lost.
-pub(super) fn is_union_of_numbers(branches: &[Type]) -> bool {
-    let is_number = |ty: &Type| matches!(ty, Type::Float | Type::Double) || is_whole(ty);
-    branches.iter().filter(|branch| **branch != Type::Null).all(is_number)
-}
-
-fn is_whole(ty: &Type) -> bool {
-    matches!(
-        ty,
-        Type::Int
-            | Type::Date
-            | Type::TimeMillis
-            | Type::Long
-            | Type::TimeMicros
-            | Type::TimestampMillis
-            | Type::TimestampMicros
-            | Type::LocalTimestampMillis
-            | Type::LocalTimestampMicros
-    )
 }
 
 fn fields(fields: &[Field], path: &str) -> Result<Vec<TypePtr>> {
@@ -74,7 +53,6 @@ fn node(name: &str, ty: &Type, path: &str) -> Result<TypePtr> {
             let logical = Some(LogicalType::Map);
             group(vec![entries]).with_logical_type(logical).with_converted_type(ConvertedType::MAP).build()
         }
-        Type::Union(branches) => group(members(branches, path)?).build(),
         leaf => primitive(name, leaf, repetition, path)?,
     };
     built.map(Arc::new).map_err(|error| refused(path, error))
@@ -83,19 +61,6 @@ fn node(name: &str, ty: &Type, path: &str) -> Result<TypePtr> {
 fn repeated(name: &str, fields: Vec<TypePtr>) -> Result<TypePtr, ParquetError> {
     let group = ParquetType::group_type_builder(name).with_repetition(Repetition::REPEATED).with_fields(fields);
     group.build().map(Arc::new)
-}
-
-fn members(branches: &[Type], path: &str) -> Result<Vec<TypePtr>> {
-    if is_union_of_numbers(branches) {
-        return Err(unsupported(path, &Type::Union(branches.into())));
-    }
-    let others = branches.iter().filter(|branch| **branch != Type::Null).enumerate();
-    others
-        .map(|(index, branch)| {
-            let name = format!("member{index}");
-            node(&name, &branch.clone().nullable(), &under(path, &name))
-        })
-        .collect()
 }
 
 /// A leaf of the schema.
@@ -207,10 +172,6 @@ mod tests {
                 r#"["null",{"type":"map","values":"long"}]"#,
                 "OPTIONAL group f (MAP) {\n    REPEATED group key_value {\n      REQUIRED BYTE_ARRAY key (STRING);\n      REQUIRED INT64 value;",
             ),
-            (
-                r#"["null","string","boolean"]"#,
-                "OPTIONAL group f {\n    OPTIONAL BYTE_ARRAY member0 (STRING);\n    OPTIONAL BOOLEAN member1;",
-            ),
         ] {
             let printed = printed(&format!(r#"{{"name":"f","type":{ty}}}"#)).unwrap();
             assert!(printed.starts_with("message h.t.r {"), "{printed}");
@@ -219,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_parquet_cannot_tell_apart_is_refused_by_name() {
+    fn what_hudi_could_not_read_is_refused_by_name() {
         for (ty, word) in
             [(r#""null""#, "null"), (r#"["int","long"]"#, "[int, long]"), (r#"["null","float","double"]"#, "float")]
         {

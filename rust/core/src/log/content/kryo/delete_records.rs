@@ -11,81 +11,141 @@ use bytes::Bytes;
 
 use super::super::deleted::{Deleted, Deletes, Ordering};
 use super::input::{Class, Input, Object, Reference};
-use super::ordering;
-use crate::error::Result;
+use super::ordering::{self, Utf8Fields};
+use crate::error::{Error, Result};
 
-/// A key of version 1. Hudi gives such deletes the ordering `Integer` 0: none.
+/// The keys of version 1. Hudi gives such deletes the ordering `Integer` 0: none.
 pub(in super::super) fn keys(data: &[u8]) -> Result<Deletes> {
-    array(data, "[Lorg.apache.hudi.common.model.HoodieKey;", |input| {
-        key(input).map(|key| key.map(|key| Deleted { ordering: Ordering::Int(0), ..key }))
-    })
+    let mut records = Records::new(data, Utf8Fields::default());
+    records.array("[Lorg.apache.hudi.common.model.HoodieKey;", |records| {
+        Ok(records.key()?.map(|key| Deleted { ordering: Ordering::Int(0), ..key }))
+    })?;
+    records.finish()
 }
 
 /// The records of version 2.
+///
+/// Hudi 0.11 writes Avro's `Utf8` by its fields, which depend on the Avro that it runs with, and nothing tells which that
+/// was: a block that makes no sense without the field of newer ones is read again with it.
 pub(in super::super) fn delete_records(data: &[u8]) -> Result<Deletes> {
-    array(data, "[Lorg.apache.hudi.common.model.DeleteRecord;", |input| {
-        let Some(reference) = object(input, "DeleteRecord")? else { return Ok(None) };
-        let ordinal = match reference {
-            Reference::Null => return Ok(None),
-            Reference::Earlier(ordinal) => return input.earlier_record(ordinal).map(Some),
-            Reference::New(ordinal) => ordinal,
-        };
-        let Some(key) = key(input)? else { return Err(input.fault("a delete record without a key")) };
-        let record = Deleted { ordering: ordering::read(input)?, ..key };
-        input.keep(ordinal, Object::Record(record.clone()));
-        Ok(Some(record))
-    })
+    let (plain, met) = delete_records_with(data, Utf8Fields::default());
+    match plain {
+        Err(first) if met => {
+            let (hashed, _) = delete_records_with(data, Utf8Fields { hashed: true, ..Utf8Fields::default() });
+            hashed.map_err(|second| further(first, second))
+        }
+        plain => plain,
+    }
 }
 
-type Records<'a> = Input<'a, Deleted>;
+/// The records, and whether a `Utf8` stands among them by its fields.
+fn delete_records_with(data: &[u8], utf8: Utf8Fields) -> (Result<Deletes>, bool) {
+    let mut records = Records::new(data, utf8);
+    let all = records.array("[Lorg.apache.hudi.common.model.DeleteRecord;", Records::record);
+    let met = records.utf8.met;
+    (all.and_then(|()| records.finish()), met)
+}
 
-/// An array of objects; null elements are no deletes.
-fn array(
-    data: &[u8],
-    class: &str,
-    mut one: impl FnMut(&mut Records<'_>) -> Result<Option<Deleted>>,
-) -> Result<Deletes> {
-    let mut input = Input::new(data);
-    match input.class()? {
-        Class::Null => {}
-        Class::Named(name) if name == class => {
-            if let Reference::New(_) = input.reference()? {
-                let count = input.uint()?.saturating_sub(1) as usize;
-                let left = input.remaining();
-                // Each element takes a byte at least.
-                if count > left {
-                    return Err(input.fault(format!("an array of {count} deleted keys where {left} bytes are left")));
-                }
-                let mut deleted = Vec::new();
-                for _ in 0..count {
-                    deleted.extend(one(&mut input)?);
-                }
-                return Ok(Deletes { text: Bytes::from(input.finish()?), deleted });
+/// The error that came later in the bytes: of two readings, that is the one that made more sense.
+fn further(one: Error, two: Error) -> Error {
+    if one.place().offset > two.place().offset { one } else { two }
+}
+
+struct Records<'a> {
+    input: Input<'a>,
+    deleted: Vec<Deleted>,
+    utf8: Utf8Fields,
+}
+
+impl<'a> Records<'a> {
+    fn new(data: &'a [u8], utf8: Utf8Fields) -> Self {
+        Self { input: Input::new(data), deleted: Vec::new(), utf8 }
+    }
+
+    fn finish(self) -> Result<Deletes> {
+        Ok(Deletes { text: Bytes::from(self.input.finish()?), deleted: self.deleted })
+    }
+
+    /// An array of objects; a null array is empty, null elements are no deletes.
+    fn array(&mut self, class: &str, one: impl Fn(&mut Self) -> Result<Option<Deleted>>) -> Result<()> {
+        let found = self.input.class()?;
+        if found == Class::Null {
+            return Ok(());
+        }
+        if !matches!(found, Class::Named(_)) || self.input.name(found) != class {
+            let found = self.input.name(found);
+            return Err(self.input.fault(format!("an array {class} was expected, found {found}")));
+        }
+        match self.input.reference()? {
+            Reference::Null => return Ok(()),
+            Reference::Earlier(_) => return Err(self.input.fault("a reference to an object before the first")),
+            Reference::New(_) => {}
+        }
+        let count = self.input.uint()?.saturating_sub(1) as usize;
+        let left = self.input.remaining();
+        // Each element takes a byte at least.
+        if count > left {
+            return Err(self.input.fault(format!("an array of {count} deleted keys where {left} bytes are left")));
+        }
+        for _ in 0..count {
+            let deleted = one(self)?;
+            self.deleted.extend(deleted);
+        }
+        Ok(())
+    }
+
+    /// The class and reference of an object; none where it is null. Shaded bundles relocate classes, so the end of the
+    /// name counts.
+    fn object(&mut self, class: &str) -> Result<Option<Reference>> {
+        match self.input.class()? {
+            Class::Null => Ok(None),
+            found if self.input.name(found).rsplit('.').next() == Some(class) => self.input.reference().map(Some),
+            found => {
+                let found = self.input.name(found);
+                Err(self.input.fault(format!("a {class} was expected, found {found}")))
             }
         }
-        other => return Err(input.fault(format!("an array {class} was expected, found {other:?}"))),
     }
-    Ok(Deletes { text: Bytes::from(input.finish()?), deleted: Vec::new() })
-}
 
-/// The class and reference of an object; none where it is null. Shaded bundles relocate classes, so the end of the name counts.
-fn object(input: &mut Records<'_>, class: &str) -> Result<Option<Reference>> {
-    match input.class()? {
-        Class::Null => Ok(None),
-        Class::Named(name) if name.rsplit('.').next() == Some(class) => input.reference().map(Some),
-        other => Err(input.fault(format!("a {class} was expected, found {other:?}"))),
+    fn record(&mut self) -> Result<Option<Deleted>> {
+        let ordinal = match self.object("DeleteRecord")? {
+            None | Some(Reference::Null) => return Ok(None),
+            Some(Reference::Earlier(ordinal)) => match *self.input.earlier(ordinal) {
+                Object::Record(of) => return self.past(of, ordinal).cloned().map(Some),
+                _ => return Err(self.no_such("delete record", ordinal)),
+            },
+            Some(Reference::New(ordinal)) => ordinal,
+        };
+        let Some(key) = self.key()? else { return Err(self.input.fault("a delete record without a key")) };
+        let ordering = ordering::read(&mut self.input, &self.deleted, &mut self.utf8)?;
+        self.input.keep(ordinal, Object::Record(self.deleted.len()));
+        Ok(Some(Deleted { ordering, ..key }))
     }
-}
 
-fn key(input: &mut Records<'_>) -> Result<Option<Deleted>> {
-    let ordinal = match object(input, "HoodieKey")? {
-        None | Some(Reference::Null) => return Ok(None),
-        Some(Reference::Earlier(ordinal)) => return input.earlier_record(ordinal).map(Some),
-        Some(Reference::New(ordinal)) => ordinal,
-    };
-    let partition = input.shared_text()?;
-    let key = input.shared_text()?;
-    let deleted = Deleted { key, partition, ordering: Ordering::None };
-    input.keep(ordinal, Object::Record(deleted.clone()));
-    Ok(Some(deleted))
+    fn key(&mut self) -> Result<Option<Deleted>> {
+        let ordinal = match self.object("HoodieKey")? {
+            None | Some(Reference::Null) => return Ok(None),
+            Some(Reference::Earlier(ordinal)) => match *self.input.earlier(ordinal) {
+                Object::Key(of) => {
+                    let Deleted { key, partition, .. } = self.past(of, ordinal)?.clone();
+                    return Ok(Some(Deleted { key, partition, ordering: Ordering::None }));
+                }
+                _ => return Err(self.no_such("key", ordinal)),
+            },
+            Some(Reference::New(ordinal)) => ordinal,
+        };
+        let partition = self.input.shared_text()?;
+        let key = self.input.shared_text()?;
+        self.input.keep(ordinal, Object::Key(self.deleted.len()));
+        Ok(Some(Deleted { key, partition, ordering: Ordering::None }))
+    }
+
+    /// A delete that has been read.
+    fn past(&self, of: usize, ordinal: usize) -> Result<&Deleted> {
+        self.deleted.get(of).ok_or_else(|| self.no_such("finished object", ordinal))
+    }
+
+    fn no_such(&self, what: &str, ordinal: usize) -> Error {
+        self.input.fault(format!("a reference to object {ordinal}, which is no {what}"))
+    }
 }

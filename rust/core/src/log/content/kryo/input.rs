@@ -13,10 +13,11 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
 /// A class, as it stands before an object.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Null,
-    Named(String),
+    /// By name; [`Input::name`] has it.
+    Named(u32),
     Registered(u32),
 }
 
@@ -30,27 +31,32 @@ pub(super) enum Reference {
     Earlier(usize),
 }
 
-/// An object that may be referred to later.
-#[derive(Debug, Clone)]
-pub(super) enum Object<R> {
-    /// Nothing that a delete block refers to, or not yet read.
+/// An object that may be referred to later. Large blocks have millions: those that a delete is made of are told by its
+/// ordinal among the deletes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Object {
+    /// Nothing that is referred to, or not yet read to its end.
     Other,
     /// A text, its place in the arena.
     Text(Range<u32>),
-    /// A record or a key, as the reader of the block has it.
-    Record(R),
+    /// The key of a delete.
+    Key(usize),
+    /// A whole delete record.
+    Record(usize),
+    /// The ordering value of a delete, and its class.
+    Value(Class, usize),
 }
 
 /// Bytes being read, and what has been read so far.
-pub(super) struct Input<'a, R> {
+pub(super) struct Input<'a> {
     cursor: Cursor<'a>,
     names: Vec<String>,
-    objects: Vec<Object<R>>,
+    objects: Vec<Object>,
     /// UTF-8 of all texts, each once.
     texts: Vec<u8>,
 }
 
-impl<'a, R: Clone> Input<'a, R> {
+impl<'a> Input<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { cursor: Cursor::new(bytes), names: Vec::new(), objects: Vec::new(), texts: Vec::new() }
     }
@@ -132,15 +138,37 @@ impl<'a, R: Clone> Input<'a, R> {
         }
     }
 
-    fn named_class(&mut self) -> Result<String> {
-        let ordinal = self.uint()? as usize;
-        if ordinal == self.names.len() {
-            let Some(name) = self.characters()? else { return Err(self.fault("a class without a name")) };
-            self.names.push(name);
-        }
+    fn named_class(&mut self) -> Result<u32> {
+        let ordinal = self.uint()?;
         let known = self.names.len();
-        let name = self.names.get(ordinal).cloned();
-        name.ok_or_else(|| self.fault(format!("class name {ordinal} where {known} are known")))
+        if ordinal as usize == known {
+            let Some(place) = self.characters()? else { return Err(self.fault("a class without a name")) };
+            let name = String::from_utf8_lossy(self.text(&place)).into_owned();
+            self.texts.truncate(place.start as usize);
+            self.names.push(name);
+        } else if ordinal as usize > known {
+            return Err(self.fault(format!("class name {ordinal} where {known} are known")));
+        }
+        Ok(ordinal)
+    }
+
+    /// The name of a class, for comparing and for messages.
+    pub(super) fn name(&self, class: Class) -> &str {
+        match class {
+            Class::Named(ordinal) => self.names.get(ordinal as usize).map_or("", String::as_str),
+            Class::Null => "null",
+            Class::Registered(0) => "java.lang.Integer",
+            Class::Registered(1) => "java.lang.String",
+            Class::Registered(2) => "java.lang.Float",
+            Class::Registered(3) => "java.lang.Boolean",
+            Class::Registered(4) => "java.lang.Byte",
+            Class::Registered(5) => "java.lang.Character",
+            Class::Registered(6) => "java.lang.Short",
+            Class::Registered(7) => "java.lang.Long",
+            Class::Registered(8) => "java.lang.Double",
+            Class::Registered(9) => "java.lang.Void",
+            Class::Registered(_) => "a class that its writer had registered",
+        }
     }
 
     pub(super) fn reference(&mut self) -> Result<Reference> {
@@ -155,35 +183,38 @@ impl<'a, R: Clone> Input<'a, R> {
     }
 
     /// Keeps what a new object turned out to be.
-    pub(super) fn keep(&mut self, ordinal: usize, object: Object<R>) {
+    pub(super) fn keep(&mut self, ordinal: usize, object: Object) {
         if let Some(slot) = self.objects.get_mut(ordinal) {
             *slot = object;
         }
     }
 
-    /// The record that an earlier object is.
-    pub(super) fn earlier_record(&self, ordinal: usize) -> Result<R> {
-        match self.objects.get(ordinal) {
-            Some(Object::Record(record)) => Ok(record.clone()),
-            _ => Err(self.fault(format!("a reference to object {ordinal}, which is no such record"))),
-        }
+    /// What an earlier object is; `Other` where there is none, or not yet.
+    pub(super) fn earlier(&self, ordinal: usize) -> &Object {
+        self.objects.get(ordinal).unwrap_or(&Object::Other)
     }
 
     /// A text that may be an earlier one, or null: its place in the arena.
     pub(super) fn shared_text(&mut self) -> Result<Option<Range<u32>>> {
         match self.reference()? {
             Reference::Null => Ok(None),
-            Reference::Earlier(ordinal) => match self.objects.get(ordinal) {
-                Some(Object::Text(place)) => Ok(Some(place.clone())),
+            Reference::Earlier(ordinal) => match self.earlier(ordinal) {
+                Object::Text(place) => Ok(Some(place.clone())),
                 _ => Err(self.fault(format!("a reference to object {ordinal}, which is no text"))),
             },
             Reference::New(ordinal) => {
-                let Some(text) = self.characters()? else { return Ok(None) };
-                let place = self.put_text(text.as_bytes())?;
-                self.keep(ordinal, Object::Text(place.clone()));
-                Ok(Some(place))
+                let place = self.characters()?;
+                if let Some(place) = &place {
+                    self.keep(ordinal, Object::Text(place.clone()));
+                }
+                Ok(place)
             }
         }
+    }
+
+    /// A text of the arena.
+    pub(super) fn text(&self, place: &Range<u32>) -> &[u8] {
+        self.texts.get(place.start as usize..place.end as usize).unwrap_or_default()
     }
 
     /// Adds a text to the arena.
@@ -196,12 +227,12 @@ impl<'a, R: Clone> Input<'a, R> {
         }
     }
 
-    /// A text that is nobody's reference (`readString`).
-    fn characters(&mut self) -> Result<Option<String>> {
-        let first = self.byte()?;
-        if first & 0x80 == 0 {
-            return self.ascii(first).map(Some);
+    /// A text that is nobody's reference (`readString`), put into the arena.
+    fn characters(&mut self) -> Result<Option<Range<u32>>> {
+        if self.cursor.rest().first().is_some_and(|first| first & 0x80 == 0) {
+            return self.ascii().map(Some);
         }
+        let first = self.byte()?;
         let mut units = u32::from(first & 0x3f);
         let mut more = first & 0x40 != 0;
         for shift in [6, 13, 20, 27] {
@@ -218,19 +249,20 @@ impl<'a, R: Clone> Input<'a, R> {
         }
     }
 
-    fn ascii(&mut self, first: u8) -> Result<String> {
-        let mut text = String::from(char::from(first));
-        loop {
-            let byte = self.byte()?;
-            text.push(char::from(byte & 0x7f));
-            if byte & 0x80 != 0 {
-                return Ok(text);
-            }
+    fn ascii(&mut self) -> Result<Range<u32>> {
+        let Some(marked) = self.cursor.rest().iter().position(|byte| byte & 0x80 != 0) else {
+            return Err(self.fault("a text that does not end"));
+        };
+        let text = self.cursor.take(marked + 1)?;
+        let place = self.put_text(text)?;
+        if let Some(last) = self.texts.last_mut() {
+            *last &= 0x7f;
         }
+        Ok(place)
     }
 
     /// Units of UTF-16. Half of a surrogate pair becomes `?`, as Java encodes it.
-    fn utf16(&mut self, count: usize) -> Result<String> {
+    fn utf16(&mut self, count: usize) -> Result<Range<u32>> {
         // Each unit takes a byte at least.
         if count > self.remaining() {
             return Err(self.fault(format!("a text of {count} characters where {} bytes are left", self.remaining())));
@@ -248,6 +280,7 @@ impl<'a, R: Clone> Input<'a, R> {
                 _ => return Err(self.fault(format!("a character that begins with {byte:#04x}"))),
             });
         }
-        Ok(char::decode_utf16(units).map(|one| one.unwrap_or('?')).collect())
+        let text: String = char::decode_utf16(units).map(|one| one.unwrap_or('?')).collect();
+        self.put_text(text.as_bytes())
     }
 }

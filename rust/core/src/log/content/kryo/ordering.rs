@@ -13,124 +13,159 @@
 //! | `LocalDate` | year, month 1, day 1 |
 //! | `Instant` | seconds, nanoseconds |
 //! | `LocalDateTime` | date; hour, minute, second, of which the last that is not 0 is inverted and ends it; else nanoseconds |
-//! | Avro's `Utf8` | length + 1, UTF-8; not registered: then its hash (of later releases), length and text |
+//! | Avro's `Utf8` | length + 1, UTF-8; where it is not registered, its fields in the order of their names |
 //!
 //! The id under which `Utf8` is registered differs from release to release; no other class is registered at this place.
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
-use super::super::deleted::{Deleted, Ordering};
-use super::input::{Class, Input, Reference};
-use crate::error::Result;
+use super::super::deleted::{Deleted, Ordering, twos_complement};
+use super::input::{Class, Input, Object, Reference};
+use crate::error::{Error, Result};
 
 const DAY_MILLIS: i64 = 86_400_000;
+/// A `java.sql.Date` is midnight where its writer was. From -10:00 (Hawaii) to +13:00 (New Zealand in summer) this much
+/// later is the same day in UTC; no shift of 24 hours covers -11:00 and +14:00 too.
+const EASTERNMOST_MILLIS: i64 = 13 * 3_600_000;
 
-/// The class and the value.
-pub(super) fn read(input: &mut Input<'_, Deleted>) -> Result<Ordering> {
-    match input.class()? {
-        Class::Null => Ok(Ordering::None),
-        Class::Registered(id) => registered(input, id),
-        Class::Named(name) => match input.reference()? {
-            Reference::Null => Ok(Ordering::None),
-            Reference::New(_) => named(input, &name),
-            Reference::Earlier(ordinal) => {
-                Err(input.unsupported(format!("an ordering value of class {name} that refers to object {ordinal}")))
-            }
+/// Ids below are Java's own; Hudi's registrations follow.
+const FIRST_REGISTRATION: u32 = 10;
+
+/// The fields by which a `Utf8` stands that its writer had not registered: `bytes`, `hash` (Avro 1.10 and later), `length`,
+/// `string`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Utf8Fields {
+    /// Whether `hash` is one of them.
+    pub(super) hashed: bool,
+    /// Whether there was such a text.
+    pub(super) met: bool,
+}
+
+/// The class and the value, which may be that of a past delete.
+pub(super) fn read(input: &mut Input<'_>, past: &[Deleted], utf8: &mut Utf8Fields) -> Result<Ordering> {
+    let class = match input.class()? {
+        Class::Null => return Ok(Ordering::None),
+        Class::Registered(id) if id < FIRST_REGISTRATION => return of_java(input, id),
+        other => other,
+    };
+    match input.reference()? {
+        Reference::Null => Ok(Ordering::None),
+        // The constants of BigDecimal, for one, are the same object wherever they stand.
+        Reference::Earlier(ordinal) => match *input.earlier(ordinal) {
+            Object::Value(same, of) if same == class => match past.get(of) {
+                Some(deleted) => Ok(deleted.ordering.clone()),
+                None => Err(no_such(input, class, ordinal)),
+            },
+            _ => Err(no_such(input, class, ordinal)),
         },
+        Reference::New(ordinal) => {
+            let value = match class {
+                Class::Named(_) => named(input, class, utf8)?,
+                _ => registered_utf8(input)?,
+            };
+            input.keep(ordinal, Object::Value(class, past.len()));
+            Ok(value)
+        }
     }
 }
 
-fn registered(input: &mut Input<'_, Deleted>, id: u32) -> Result<Ordering> {
+fn no_such(input: &Input<'_>, class: Class, ordinal: usize) -> Error {
+    input.fault(format!("a reference to object {ordinal}, which is no {}", input.name(class)))
+}
+
+fn of_java(input: &mut Input<'_>, id: u32) -> Result<Ordering> {
     Ok(match id {
         0 => Ordering::Int(input.int()?),
-        1 => match input.shared_text()? {
-            Some(place) => Ordering::Text(place),
-            None => Ordering::None,
-        },
+        1 => input.shared_text()?.map_or(Ordering::None, Ordering::Text),
         2 => Ordering::Float(f32::from_be_bytes(input.array()?)),
-        3 => Ordering::Boolean(input.byte()? != 0),
+        3 => Ordering::Boolean(input.byte()? == 1),
         4 => Ordering::Int(i32::from(input.byte()?.cast_signed())),
         6 => Ordering::Int(i32::from(i16::from_be_bytes(input.array()?))),
         7 => Ordering::Long(input.long()?),
         8 => Ordering::Double(f64::from_be_bytes(input.array()?)),
-        5 | 9 => return Err(input.unsupported(format!("an ordering value of the registered class {id}"))),
-        _ => match input.reference()? {
-            Reference::New(_) => {
-                let text = counted(input)?;
-                Ordering::Text(input.put_text(text)?)
-            }
-            Reference::Null => Ordering::None,
-            Reference::Earlier(ordinal) => {
-                return Err(input.unsupported(format!("an ordering value that refers to object {ordinal}")));
-            }
-        },
+        other => return Err(unknown(input, Class::Registered(other))),
     })
 }
 
-fn named(input: &mut Input<'_, Deleted>, class: &str) -> Result<Ordering> {
-    Ok(match class {
-        // A date is midnight somewhere; the nearest one of UTC is its day.
-        "java.sql.Date" => days((millis(input)?.saturating_add(DAY_MILLIS / 2)).div_euclid(DAY_MILLIS), input)?,
-        "java.sql.Timestamp" | "java.util.Date" => {
-            let micros = millis(input)?.checked_mul(1000);
-            Ordering::TimestampMicros(micros.ok_or_else(|| input.fault("a timestamp out of range"))?)
-        }
-        "java.math.BigInteger" => Ordering::Decimal { unscaled: big_integer(input)?, scale: 0 },
-        "java.math.BigDecimal" => {
-            let unscaled = big_integer(input)?;
-            Ordering::Decimal { unscaled, scale: input.int()? }
-        }
-        "java.time.LocalDate" => {
+fn unknown(input: &Input<'_>, class: Class) -> Error {
+    input.unsupported(format!("an ordering value of the Java class {}", input.name(class)))
+}
+
+fn named(input: &mut Input<'_>, class: Class, utf8: &mut Utf8Fields) -> Result<Ordering> {
+    let read: fn(&mut Input<'_>) -> Result<Ordering> = match input.name(class) {
+        "java.sql.Date" => sql_date,
+        "java.sql.Timestamp" | "java.util.Date" => timestamp,
+        "java.math.BigInteger" => |input| Ok(Ordering::Decimal { unscaled: big_integer(input)?, scale: 0 }),
+        "java.math.BigDecimal" => |input| Ok(Ordering::Decimal { unscaled: big_integer(input)?, scale: input.int()? }),
+        "java.time.LocalDate" => |input| {
             let date = date(input)?;
-            days(i64::from(date.to_epoch_days()), input)?
-        }
-        "java.time.Instant" => {
-            let (seconds, nanos) = (input.ulong()?.cast_signed(), input.uint()?);
-            let micros = seconds.checked_mul(1_000_000).and_then(|micros| micros.checked_add(i64::from(nanos / 1000)));
-            Ordering::TimestampMicros(micros.ok_or_else(|| input.fault("an instant out of range"))?)
-        }
-        "java.time.LocalDateTime" => {
+            days(i64::from(date.to_epoch_days()), input)
+        },
+        "java.time.Instant" => instant,
+        "java.time.LocalDateTime" => |input| {
             let (date, time) = (date(input)?, time(input)?);
-            Ordering::TimestampMicros(NaiveDateTime::new(date, time).and_utc().timestamp_micros())
+            Ok(Ordering::TimestampMicros(NaiveDateTime::new(date, time).and_utc().timestamp_micros()))
+        },
+        // Shaded bundles relocate it.
+        other if other.ends_with("avro.util.Utf8") => {
+            utf8.met = true;
+            return unregistered_utf8(input, utf8.hashed);
         }
-        other if other.ends_with("avro.util.Utf8") => unregistered_utf8(input)?,
-        other => return Err(input.unsupported(format!("an ordering value of the Java class {other}"))),
-    })
+        _ => return Err(unknown(input, class)),
+    };
+    read(input)
 }
 
-fn millis(input: &mut Input<'_, Deleted>) -> Result<i64> {
+fn sql_date(input: &mut Input<'_>) -> Result<Ordering> {
+    let millis = millis(input)?;
+    days(millis.saturating_add(EASTERNMOST_MILLIS).div_euclid(DAY_MILLIS), input)
+}
+
+fn timestamp(input: &mut Input<'_>) -> Result<Ordering> {
+    let micros = millis(input)?.checked_mul(1000);
+    Ok(Ordering::TimestampMicros(micros.ok_or_else(|| input.fault("a timestamp out of range"))?))
+}
+
+fn instant(input: &mut Input<'_>) -> Result<Ordering> {
+    let (seconds, nanos) = (input.ulong()?.cast_signed(), input.uint()?);
+    let micros = seconds.checked_mul(1_000_000).and_then(|micros| micros.checked_add(i64::from(nanos / 1000)));
+    Ok(Ordering::TimestampMicros(micros.ok_or_else(|| input.fault("an instant out of range"))?))
+}
+
+fn millis(input: &mut Input<'_>) -> Result<i64> {
     input.ulong().map(u64::cast_signed)
 }
 
-fn days(days: i64, input: &Input<'_, Deleted>) -> Result<Ordering> {
+fn days(days: i64, input: &Input<'_>) -> Result<Ordering> {
     i32::try_from(days).map(Ordering::Date).map_err(|_| input.fault(format!("a date of day {days}")))
 }
 
 /// A length, one more than it is, and that many bytes.
-fn counted<'a>(input: &mut Input<'a, Deleted>) -> Result<&'a [u8]> {
+fn counted<'a>(input: &mut Input<'a>) -> Result<&'a [u8]> {
     match input.uint()? {
-        0 => Ok(&[]),
+        0 => Err(input.fault("a null within an ordering value")),
         len => input.take(len as usize - 1),
     }
 }
 
-fn big_integer(input: &mut Input<'_, Deleted>) -> Result<i128> {
+/// Java takes no number without bytes.
+fn big_integer(input: &mut Input<'_>) -> Result<i128> {
     let digits = counted(input)?;
-    if digits.len() > 16 {
-        return Err(input.unsupported(format!("an ordering value of {} bytes; at most 16 are read", digits.len())));
+    match twos_complement(digits) {
+        Some(value) => Ok(value),
+        None if digits.is_empty() => Err(input.fault("a number of no bytes")),
+        None => Err(input.unsupported(format!("an ordering value of {} bytes; at most 16 are read", digits.len()))),
     }
-    let negative = digits.first().is_some_and(|byte| byte & 0x80 != 0);
-    Ok(digits.iter().fold(if negative { -1 } else { 0 }, |value, byte| (value << 8) | i128::from(*byte)))
 }
 
-fn date(input: &mut Input<'_, Deleted>) -> Result<NaiveDate> {
+fn date(input: &mut Input<'_>) -> Result<NaiveDate> {
     let year = input.uint()?.cast_signed();
     let [month, day] = input.array()?;
     NaiveDate::from_ymd_opt(year, u32::from(month), u32::from(day))
         .ok_or_else(|| input.fault(format!("a date of year {year}, month {month}, day {day}")))
 }
 
-fn time(input: &mut Input<'_, Deleted>) -> Result<NaiveTime> {
+fn time(input: &mut Input<'_>) -> Result<NaiveTime> {
     let mut parts = [0_u32; 3];
     let mut nanos = None;
     for part in &mut parts {
@@ -150,8 +185,15 @@ fn time(input: &mut Input<'_, Deleted>) -> Result<NaiveTime> {
     NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).ok_or_else(|| input.fault("a time that is none"))
 }
 
-/// By its fields, in the order of their names: `bytes`, `hash` (of later releases), `length`, `string`.
-fn unregistered_utf8(input: &mut Input<'_, Deleted>) -> Result<Ordering> {
+/// A length, one more than it is, and that many bytes.
+fn registered_utf8(input: &mut Input<'_>) -> Result<Ordering> {
+    let text = counted(input)?;
+    Ok(Ordering::Text(input.put_text(text)?))
+}
+
+/// The text is as long as `length` says, within `bytes`, whose end may be left from a longer text. `string` is the same, if
+/// ever it was asked for.
+fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<Ordering> {
     let bytes = match input.reference()? {
         Reference::New(_) => counted(input)?,
         Reference::Null => &[],
@@ -159,11 +201,16 @@ fn unregistered_utf8(input: &mut Input<'_, Deleted>) -> Result<Ordering> {
             return Err(input.unsupported(format!("bytes of a text that refer to object {ordinal}")));
         }
     };
-    let first = input.int()?;
-    let length = if usize::try_from(first) == Ok(bytes.len()) { first } else { input.int()? };
+    if hashed {
+        input.int()?;
+    }
+    let length = input.int()?;
     let Some(text) = usize::try_from(length).ok().and_then(|length| bytes.get(..length)) else {
         return Err(input.fault(format!("a text of length {length} in {} bytes", bytes.len())));
     };
-    input.shared_text()?;
-    Ok(Ordering::Text(input.put_text(text)?))
+    match input.shared_text()? {
+        None => Ok(Ordering::Text(input.put_text(text)?)),
+        Some(string) if input.text(&string) == String::from_utf8_lossy(text).as_bytes() => Ok(Ordering::Text(string)),
+        Some(_) => Err(input.fault("a text that differs from its own bytes")),
+    }
 }

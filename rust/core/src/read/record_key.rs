@@ -1,0 +1,190 @@
+//! Record keys: stored in the meta column, or told by the table's key fields (virtual keys, `hoodie.populate.meta.fields=false`).
+//!
+//! A virtual key is the text of the one key field, or `field:value,field:value` of several, whatever the key generator
+//! (`BaseKeyGenerator.getRecordKey`, `KeyGenUtils`). Of several, a null value is `__null__` and an empty one `__empty__`. Keys are
+//! compared as bytes and never taken apart: values are not escaped.
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_buffer::Buffer;
+use arrow_schema::{DataType, TimeUnit};
+use bytes::Bytes;
+
+use crate::avro::{self, Want};
+use crate::error::{Error, Result};
+use crate::names::meta_columns;
+
+/// How the key of a record is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum RecordKey {
+    /// By `_hoodie_record_key`.
+    Stored,
+    /// By these fields.
+    Virtual(Vec<String>),
+}
+
+/// Keys of log records: where each lies (`offset << 32 | length`), and in what.
+pub(super) struct LogKeys {
+    pub(super) places: UInt64Array,
+    pub(super) bytes: Bytes,
+}
+
+impl RecordKey {
+    /// Of a table; `fields` are its key fields where its files hold no meta columns.
+    pub(super) fn of(fields: Option<&[String]>) -> Result<Self> {
+        match fields {
+            None => Ok(Self::Stored),
+            Some([]) => Err(Error::unsupported("merging a table that has neither meta columns nor key fields")),
+            Some(fields) => Ok(Self::Virtual(fields.to_vec())),
+        }
+    }
+
+    /// The columns that tell it.
+    pub(super) fn columns(&self) -> Vec<String> {
+        match self {
+            Self::Stored => vec![meta_columns::RECORD_KEY.to_owned()],
+            Self::Virtual(fields) => fields.clone(),
+        }
+    }
+
+    /// The one column that holds the whole key as text, as far as its name tells.
+    pub(super) fn column(&self) -> Option<&str> {
+        match self {
+            Self::Stored => Some(meta_columns::RECORD_KEY),
+            Self::Virtual(fields) => match fields.as_slice() {
+                [only] => Some(only),
+                _ => None,
+            },
+        }
+    }
+
+    /// What to decode of Avro records; first of all, and as many as [`RecordKey::columns`].
+    pub(super) fn wants(&self) -> Vec<Want> {
+        match self {
+            // A stored key is not copied: it stays where it lies.
+            Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
+            Self::Virtual(fields) => fields.iter().cloned().map(Want::Value).collect(),
+        }
+    }
+
+    /// The keys of decoded records, by their leading columns: places in `content`, texts, or values; and the other columns.
+    pub(super) fn of_log<'a>(&self, decoded: &'a RecordBatch, content: &Bytes) -> Result<(LogKeys, &'a [ArrayRef])> {
+        let Some((leading, rest)) = decoded.columns().split_at_checked(self.columns().len()) else {
+            return Err(Error::invalid_table("a key column is missing"));
+        };
+        if let [places] = leading
+            && let Some(places) = places.as_any().downcast_ref::<UInt64Array>()
+        {
+            return Ok((LogKeys { places: places.clone(), bytes: content.clone() }, rest));
+        }
+        Ok((in_buffer(&self.texts(leading)?), rest))
+    }
+
+    /// The keys of base rows.
+    pub(super) fn of_base(&self, base: &RecordBatch) -> Result<StringArray> {
+        let missing = |name: &String| Error::invalid_table(format!("no column {name:?} in the base file"));
+        let columns = self.columns();
+        let columns = columns.iter().map(|name| base.column_by_name(name).cloned().ok_or_else(|| missing(name)));
+        self.texts(&columns.collect::<Result<Vec<_>>>()?)
+    }
+
+    fn texts(&self, columns: &[ArrayRef]) -> Result<StringArray> {
+        let texts = columns.iter().map(text_of).collect::<Result<Vec<_>>>()?;
+        match (self, texts.as_slice()) {
+            (Self::Stored, [only]) => Ok(only.clone()),
+            (Self::Virtual(fields), [only]) if fields.len() == 1 => Ok(only.clone()),
+            (Self::Virtual(fields), texts) => Ok(joined(fields, texts)),
+            (Self::Stored, _) => Err(Error::invalid_table("a key column is missing")),
+        }
+    }
+}
+
+/// Values as Java's `toString` has them where Spark hands them to a key generator: dates as days, times as microseconds.
+fn text_of(column: &ArrayRef) -> Result<StringArray> {
+    let numbers: ArrayRef = match column.data_type() {
+        DataType::Utf8 => return Ok(column.as_string().clone()),
+        DataType::Boolean => {
+            return Ok(column.as_boolean().iter().map(|one| one.map(|one| one.to_string())).collect());
+        }
+        DataType::Date32 => {
+            std::sync::Arc::new(column.as_primitive::<Date32Type>().reinterpret_cast::<arrow_array::types::Int32Type>())
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => std::sync::Arc::new(
+            column.as_primitive::<TimestampMicrosecondType>().reinterpret_cast::<arrow_array::types::Int64Type>(),
+        ),
+        _ => std::sync::Arc::clone(column),
+    };
+    Ok(avro::java_text_of(&numbers)?.as_string().clone())
+}
+
+fn joined(fields: &[String], texts: &[StringArray]) -> StringArray {
+    let rows = texts.first().map_or(0, |column| column.len());
+    let mut keys = StringBuilder::new();
+    let mut key = String::new();
+    for row in 0..rows {
+        key.clear();
+        for (field, column) in fields.iter().zip(texts) {
+            if !key.is_empty() {
+                key.push(',');
+            }
+            key.push_str(field);
+            key.push(':');
+            key.push_str(match column.is_valid(row).then(|| column.value(row)) {
+                None => "__null__",
+                Some("") => "__empty__",
+                Some(value) => value,
+            });
+        }
+        keys.append_value(&key);
+    }
+    keys.finish()
+}
+
+/// Texts as places in their own buffer.
+fn in_buffer(keys: &StringArray) -> LogKeys {
+    let places = keys.offsets().windows(2).map(|ends| match *ends {
+        // Offsets of an Arrow array begin at 0 or later and never fall.
+        [start, end] => u64::from(start.unsigned_abs()) << 32 | u64::from((end - start).unsigned_abs()),
+        _ => 0,
+    });
+    let places = UInt64Array::new(places.collect(), keys.nulls().cloned());
+    LogKeys { places, bytes: Bytes::from_owner(KeyBytes(keys.values().clone())) }
+}
+
+/// An Arrow buffer as the bytes of a merger's source.
+struct KeyBytes(Buffer);
+
+impl AsRef<[u8]> for KeyBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Date32Array, Int64Array};
+
+    use super::*;
+
+    #[test]
+    fn virtual_keys_of_one_and_of_several_fields() {
+        let texts: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), Some(""), None, Some("b:,c")]));
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), Some(2), None, Some(-4)]));
+        let days: ArrayRef = Arc::new(Date32Array::from(vec![0, 1, 2, 3]));
+        let base = RecordBatch::try_from_iter([("t", texts), ("n", numbers), ("d", days)]).unwrap();
+        let keys = |fields: &[&str]| {
+            let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+            let keys = RecordKey::of(Some(&fields)).unwrap().of_base(&base).unwrap();
+            keys.iter().map(|key| key.map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(keys(&["n"]), [Some("1".to_owned()), Some("2".to_owned()), None, Some("-4".to_owned())]);
+        assert_eq!(keys(&["d"])[3].as_deref(), Some("3"));
+        let both: Vec<String> = keys(&["t", "n"]).into_iter().flatten().collect();
+        assert_eq!(both, ["t:a,n:1", "t:__empty__,n:2", "t:__null__,n:__null__", "t:b:,c,n:-4"]);
+        assert!(RecordKey::of(Some(&[])).is_err());
+    }
+}

@@ -1,0 +1,69 @@
+//! A file whose bytes are in memory already.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use super::Source;
+use crate::error::{Error, Result};
+
+/// Bytes that are read as a file. Ranges are slices of them: nothing is copied.
+pub struct MemoryFile {
+    path: String,
+    bytes: Bytes,
+    window: u64,
+}
+
+impl MemoryFile {
+    /// `path` is what messages call the file.
+    pub fn new(path: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
+        Self { path: path.into(), bytes: bytes.into(), window: 0 }
+    }
+
+    /// The same file, to be walked through `window` bytes at a time, as a file is that cannot be mapped.
+    #[must_use]
+    pub fn by_windows(self, window: u64) -> Self {
+        Self { window, ..self }
+    }
+}
+
+impl Source for MemoryFile {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        if range.start > range.end || range.end > self.len() {
+            let message = format!("bytes {range:?} of a file of {}", self.len());
+            return Err(Error::invalid_argument(message).in_file(&self.path));
+        }
+        // Both lie within a slice, so that they are no more than usize holds.
+        #[allow(clippy::cast_possible_truncation)]
+        Ok(self.bytes.slice(range.start as usize..range.end as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_within_are_slices_others_an_error() {
+        let file = MemoryFile::new("memory", &b"abcd"[..]).by_windows(3);
+        assert_eq!((file.path(), file.len(), file.window()), ("memory", 4, 3));
+        assert_eq!(file.read(1..3).unwrap(), &b"bc"[..]);
+        assert_eq!(file.read(4..4).unwrap(), &b""[..]);
+        #[allow(clippy::reversed_empty_ranges)]
+        for outside in [0..5, 3..2, u64::MAX..u64::MAX] {
+            assert_eq!(file.read(outside).unwrap_err().kind(), crate::Kind::InvalidArgument);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+"""Fetches Hudi's own reader, by its Maven coordinates: for the tests that have it read what mortice wrote.
+
+    python tests/fetch_hudi.py
+
+copies the jar into `.hudi/` with Maven, which keeps what it has downloaded in its own cache, and says where it is.
+Fails, saying why, where there is no Maven or no way to a repository. Nothing but the standard library is needed.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+VERSION = "1.2.0"
+ARTIFACT = "hudi-spark3.5-bundle_2.12"
+FOLDER = Path(__file__).resolve().parent.parent / ".hudi"
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
+
+
+def jar():
+    """Where the jar is: as MORTICE_HUDI_JAR says, or where it was fetched to. None where there is none."""
+    given = os.environ.get("MORTICE_HUDI_JAR")
+    path = Path(given) if given else FOLDER / f"{ARTIFACT}-{VERSION}.jar"
+    return path if path.is_file() else None
+
+
+def fetch():
+    """The jar, fetched unless it is there."""
+    found = jar()
+    if found:
+        return found
+    maven = shutil.which("mvn")
+    if maven is None:
+        sys.exit("Hudi's reader is fetched with Maven (mvn), which was not found")
+    artifact = f"org.apache.hudi:{ARTIFACT}:{VERSION}"
+    command = [maven, "-q", "-B", f"{PLUGIN}:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={FOLDER}"]
+    done = subprocess.run(
+        command, cwd=FOLDER.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    found = jar()
+    if done.returncode or found is None:
+        sys.exit(f"Maven could not fetch {artifact}:\n{done.stdout[-2000:]}")
+    return found
+
+
+if __name__ == "__main__":
+    print(fetch())

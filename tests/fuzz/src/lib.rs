@@ -1,0 +1,196 @@
+//! What the fuzz targets do with their input. Each takes any bytes; none may panic, hang, or take memory beyond some
+//! multiple of its input. A stable test feeds the committed seeds through the same functions.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use mortice::filter::KeyFilter;
+use mortice::hfile::HFile;
+use mortice::log::content::{avro_data, delete};
+use mortice::log::{Block, BlockKind, BlockType, Forward, LogFile, MAGIC, backward};
+use mortice::storage::Source;
+
+/// Rows of which the decoders take no bytes (a record without fields, an array of nulls) are not bounded by the input.
+const MOST_ROWS: u64 = 10_000;
+
+/// Bytes in memory, handed out whole (window 0) or by windows.
+struct Memory {
+    bytes: Bytes,
+    window: u64,
+}
+
+impl Source for Memory {
+    fn path(&self) -> &str {
+        "memory"
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn read(&self, range: Range<u64>) -> mortice::Result<Bytes> {
+        assert!(range.start <= range.end && range.end <= self.len(), "a read outside the file");
+        Ok(self.bytes.slice(range.start as usize..range.end as usize))
+    }
+}
+
+fn memory(data: &[u8], window: u64) -> Arc<dyn Source> {
+    Arc::new(Memory { bytes: Bytes::copy_from_slice(data), window })
+}
+
+type Framed = (Vec<Block>, bool);
+
+fn framed(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Framed {
+    let (mut found, mut failed) = (Vec::new(), false);
+    for block in blocks {
+        match block {
+            Ok(block) => found.push(block),
+            Err(_) => failed = true,
+        }
+    }
+    (found, failed)
+}
+
+/// A log file: the first byte chooses a window, the others are the file. Blocks cover it without a gap, are the same
+/// backwards and by windows, and whatever they hold can be asked for.
+pub fn framing(data: &[u8]) {
+    let Some((window, data)) = data.split_first() else { return };
+    let (blocks, failed) = framed(Forward::new(memory(data, 0)));
+    let windowed = framed(Forward::new(memory(data, u64::from(*window) + 1)));
+    assert!(windowed == (blocks.clone(), failed), "other blocks by windows");
+    let (mut reversed, _) = framed(backward(memory(data, 0)));
+    reversed.reverse();
+    assert!(reversed == blocks, "other blocks backwards");
+    let mut end = 0;
+    for block in &blocks {
+        assert!(block.offset == end && block.end > end, "a gap before {block:?}");
+        assert!(block.offset <= block.content.start && block.content.end <= block.end, "a content outside {block:?}");
+        end = block.end;
+    }
+    assert!(failed || data.len() as u64 - end < MAGIC.len() as u64, "bytes left over");
+    let log = LogFile::of(memory(data, 0));
+    blocks.iter().for_each(|block| ask_everything(&log, block));
+}
+
+/// What anyone may ask of a block.
+#[allow(unexpected_cfgs)] // cargo-fuzz sets `fuzzing`
+fn ask_everything(log: &LogFile, block: &Block) {
+    let _ = (block.refusal(), log.content_head(block), log.deletes(block));
+    // The parquet crate panics on some damaged files. That is caught and made an error, but libFuzzer takes it for a find.
+    if block.kind == BlockKind::Sound(BlockType::ParquetData) && cfg!(fuzzing) {
+        return;
+    }
+    let count = log.record_count(block).ok().flatten().unwrap_or(0);
+    if let Ok(Some(positions)) = log.positions(block) {
+        assert!(block.kind == BlockKind::Sound(BlockType::Delete) || positions.len() as u64 == count);
+    }
+    if count <= MOST_ROWS {
+        let all = log.records(block, &KeyFilter::All);
+        let some = log.records(block, &KeyFilter::keys(["k"]));
+        if let (Ok(all), Ok(some)) = (all, some) {
+            assert!(some.num_rows() <= all.num_rows());
+        }
+    }
+}
+
+/// A sound frame around a type and what stands behind it.
+fn frame(kind: u8, inside: &[&[u8]]) -> Vec<u8> {
+    let inside = inside.concat();
+    let size = (4 + 4 + inside.len() + 8) as u64;
+    let head = [&MAGIC[..], &size.to_be_bytes(), &[0, 0, 0, 1, 0, 0, 0, kind]].concat();
+    [&head, &inside[..], &(size + 6).to_be_bytes()].concat()
+}
+
+/// What stands in a sound frame: a byte for the type, then header, content length, content and footer.
+pub fn block(data: &[u8]) {
+    let Some((kind, inside)) = data.split_first() else { return };
+    let log = LogFile::of(memory(&frame(*kind, &[inside]), 0));
+    let (blocks, failed) = framed(log.blocks(false));
+    assert!(!failed && blocks.len() == 1, "a sound frame gave {blocks:?}");
+    blocks.iter().for_each(|block| ask_everything(&log, block));
+}
+
+/// A header map, in a command block.
+pub fn header(data: &[u8]) {
+    let (blocks, failed) = framed(Forward::new(memory(&frame(0, &[data, &[0; 12]]), 0)));
+    assert!(!failed && blocks.len() == 1);
+    for (name, value) in blocks.iter().flat_map(|block| block.header.named()) {
+        assert!(!name.is_empty() && value.len() <= 3 * data.len());
+    }
+}
+
+/// Writer's schema, reader's schema and an Avro content, each but the last with its length (2 bytes) in front.
+pub fn avro(data: &[u8]) {
+    let Some((writer, rest)) = text(data) else { return };
+    let Some((reader, content)) = text(rest) else { return };
+    let (Ok(writer), Ok(reader)) = (Schema::parse(writer), Schema::parse(reader)) else { return };
+    let Ok(records) = avro_data::records(content) else { return };
+    let datums: Vec<Datum> = records.datums.into_iter().take(64).map(|(at, len)| Datum { at, len }).collect();
+    for (reader, types) in [(&writer, Types::File), (&reader, Types::Table)] {
+        let wants: Vec<Want> = reader.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
+        let Ok(program) = Program::compile(&writer, reader, &wants, types) else { continue };
+        let mut decoder = Decoder::new(Arc::new(program));
+        if decoder.decode(content, &datums).is_ok() {
+            let batch = decoder.finish();
+            assert!(batch.is_err() || batch.is_ok_and(|batch| batch.num_rows() == datums.len()));
+        }
+    }
+}
+
+fn text(data: &[u8]) -> Option<(&str, &[u8])> {
+    let (len, rest) = data.split_first_chunk::<2>()?;
+    let (text, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*len)))?;
+    Some((std::str::from_utf8(text).ok()?, rest))
+}
+
+/// The content of a delete block; its first four bytes choose the version.
+pub fn deletes(data: &[u8]) {
+    let log = LogFile::of(memory(&frame(1, &[&[0; 4], &(data.len() as u64).to_be_bytes(), data, &[0; 4]]), 0));
+    framed(log.blocks(true)).0.iter().for_each(|block| ask_everything(&log, block));
+    let content = Bytes::copy_from_slice(data);
+    let Ok(deletes) = delete::deletes(&content) else { return };
+    assert!(deletes.deleted.len() <= data.len() && deletes.text.len() <= 3 * data.len());
+    for text in deletes.deleted.iter().flat_map(|one| [&one.key, &one.partition]).flatten() {
+        assert!(text.start <= text.end && text.end as usize <= deletes.text.len());
+    }
+}
+
+/// An HFile: a scan and seeks agree.
+pub fn hfile(data: &[u8]) {
+    let Ok(file) = HFile::open(memory(data, 0)) else { return };
+    let _ = (file.schema(), file.info("hfile.LASTKEY"), file.entry_count());
+    let scanned: Result<Vec<_>, _> = file.scan().collect();
+    let Ok(scanned) = scanned else { return };
+    let mut keys: Vec<&[u8]> =
+        scanned.iter().flat_map(|cells| cells.cells.iter().map(|cell| cells.key(cell))).collect();
+    keys.sort_unstable();
+    keys.dedup();
+    let some: Vec<&[u8]> = keys.iter().step_by(7).copied().collect();
+    let _ = file.seek(&some);
+    let _ = file.seek_prefixes(&[&b"a"[..], b"k"]);
+}
+
+/// Two bytes that say how many records, then a header value.
+pub fn positions(data: &[u8]) {
+    let Some((records, value)) = data.split_first_chunk::<2>() else { return };
+    let records = usize::from(u16::from_be_bytes(*records));
+    if let Ok(positions) = mortice::log::positions(value, records) {
+        assert!(positions.len() == records && positions.is_sorted());
+    }
+}
+
+/// File names.
+pub fn names(data: &[u8]) {
+    let Ok(name) = std::str::from_utf8(data) else { return };
+    if let Some(log) = mortice::names::LogFileName::parse(name) {
+        assert!(log.name == name && name.contains(&log.file_id) && name.contains(&log.instant));
+        assert!(log.slice_order(&log) == std::cmp::Ordering::Equal);
+    }
+    let _ = mortice::names::BaseFileName::parse(name);
+}
