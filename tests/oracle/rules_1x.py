@@ -82,6 +82,8 @@ def _partial_merge(older, newer, merging):
     if merging.mode == COMMIT_TIME:
         if newer.deleted or older.row is None:
             return newer
+        if older.deleted:
+            raise HudiFails("ArrayIndexOutOfBoundsException: the partial record lacks the column that marked the row")
         return newer.with_row(filling.laid_over(newer.row, older.row, merging))
     high, low = (newer, older) if _newer_wins(older, newer, merging) else (older, newer)
     if high.deleted or low.deleted:

@@ -24,7 +24,7 @@ NOT_YET = {
     "1.x-EmptyHoodieRecordPayload",
     "0.x-EmptyHoodieRecordPayload",
 }
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "20"))  # of some eight keys each
+EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "30"))  # of some eight keys each
 
 quick = settings(
     max_examples=EXAMPLES,
