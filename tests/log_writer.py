@@ -3,18 +3,26 @@
     magic 6 | size 8 | format version 4 | type 4 | header | content length 8 | content | footer | total 8
 
 The size counts what follows it, the total what stands before it. A header is a count and then (key, length, text)
-entries. Avro content is a version, a count of records, and then (length, datum) entries. Integers are big-endian.
+entries. Integers are big-endian. Content of
+
+    an Avro block      a version, a count of records, and then (length, datum) entries
+    a parquet block    a parquet file
+    a delete block     a version, a length, and a datum of `HoodieDeleteRecordList`
 """
 
+import datetime as dt
 import io
 import json
 import struct
+from decimal import Decimal
 
 import fastavro
+import pyarrow.parquet as pq
 
 MAGIC = b"#HUDI#"
-AVRO_DATA_BLOCK = 3
-INSTANT_TIME, SCHEMA = 0, 2
+DELETE_BLOCK, AVRO_DATA_BLOCK, PARQUET_DATA_BLOCK = 1, 3, 5
+INSTANT_TIME, SCHEMA, IS_PARTIAL = 0, 2, 7
+CONTENT_VERSION = 3
 
 
 def frame(kind, header, content_length):
@@ -31,12 +39,94 @@ def block(kind, header, content):
     return before + content + after
 
 
-def avro_block(schema, records, instant):
+def data_header(schema, instant, partial):
+    header = {INSTANT_TIME: instant, SCHEMA: json.dumps(schema)}
+    return header | {IS_PARTIAL: "true"} if partial else header
+
+
+def avro_block(schema, records, instant, partial=False):
     """One Avro data block."""
     parsed = fastavro.parse_schema(schema)
     data = [datum(parsed, record) for record in records]
-    content = struct.pack(">ii", 3, len(data)) + b"".join(struct.pack(">i", len(one)) + one for one in data)
-    return block(AVRO_DATA_BLOCK, {INSTANT_TIME: instant, SCHEMA: json.dumps(schema)}, content)
+    content = struct.pack(">ii", CONTENT_VERSION, len(data))
+    content += b"".join(struct.pack(">i", len(one)) + one for one in data)
+    return block(AVRO_DATA_BLOCK, data_header(schema, instant, partial), content)
+
+
+def parquet_block(schema, table, instant, partial=False):
+    """One parquet data block, of an Arrow table. `schema` is that of Avro."""
+    content = io.BytesIO()
+    pq.write_table(table, content)
+    return block(PARQUET_DATA_BLOCK, data_header(schema, instant, partial), content.getvalue())
+
+
+def delete_block(deletes, instant, partition=""):
+    """One delete block, of (key, ordering): None, a (Java class, value), or a list of them for several fields."""
+    entries = [
+        {"recordKey": key, "partitionPath": partition, "orderingVal": wrapped(ordering)} for key, ordering in deletes
+    ]
+    content = datum(fastavro.parse_schema(delete_list_schema()), {"deleteRecordList": entries})
+    content = struct.pack(">ii", CONTENT_VERSION, len(content)) + content
+    return block(DELETE_BLOCK, {INSTANT_TIME: instant}, content)
+
+
+WRAPPERS = {
+    "Boolean": ("BooleanWrapper", "boolean"),
+    "Integer": ("IntWrapper", "int"),
+    "Long": ("LongWrapper", "long"),
+    "Float": ("FloatWrapper", "float"),
+    "Double": ("DoubleWrapper", "double"),
+    "ByteBuffer": ("BytesWrapper", "bytes"),
+    "String": ("StringWrapper", "string"),
+    "Date": ("DateWrapper", "int"),
+    "BigDecimal": ("DecimalWrapper", "bytes"),
+    "Time": ("TimeMicrosWrapper", "long"),
+    "Timestamp": ("TimestampMicrosWrapper", "long"),
+}
+DECIMAL_SCALE = 15
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
+
+
+def delete_list_schema():
+    """`HoodieDeleteRecordList`. In an array, a LocalDate stands where at the top the array itself does."""
+
+    def wrapper(name, kind):
+        return {"type": "record", "name": name, "fields": [{"name": "value", "type": kind}]}
+
+    scalars = [wrapper(name, kind) for name, kind in WRAPPERS.values()]
+    items = ["null", *(name for name, _ in WRAPPERS.values()), wrapper("LocalDateWrapper", "int")]
+    array = {"name": "wrappedValues", "type": ["null", {"type": "array", "items": items}]}
+    values = ["null", *scalars, {"type": "record", "name": "ArrayWrapper", "fields": [array]}]
+    fields = [
+        {"name": "recordKey", "type": ["null", "string"]},
+        {"name": "partitionPath", "type": ["null", "string"]},
+        {"name": "orderingVal", "type": values},
+    ]
+    entry = {"type": "record", "name": "HoodieDeleteRecord", "fields": fields}
+    entries = {"name": "deleteRecordList", "type": {"type": "array", "items": entry}}
+    return {"type": "record", "name": "HoodieDeleteRecordList", "fields": [entries]}
+
+
+def wrapped(ordering):
+    """An ordering value in the wrapper of its Java class, as fastavro takes members of a union."""
+    if ordering is None:
+        return None
+    if isinstance(ordering, list):
+        return ("ArrayWrapper", {"wrappedValues": [wrapped(one) for one in ordering]})
+    java, value = ordering
+    return (WRAPPERS[java][0], {"value": wire(value)})
+
+
+def wire(value):
+    """The Avro primitive in a wrapper: days, microseconds, digits at the one scale that all decimals have."""
+    if isinstance(value, dt.datetime):
+        return (value - EPOCH) // dt.timedelta(microseconds=1)
+    if isinstance(value, dt.date):
+        return (value - EPOCH.date()).days
+    if isinstance(value, Decimal):
+        unscaled = int(value.scaleb(DECIMAL_SCALE))
+        return unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True)
+    return value
 
 
 def datum(parsed_schema, record):

@@ -1,5 +1,6 @@
 """Single log files: the blocks, records and deletes that Hudi finds in them, damage included."""
 
+import decimal
 import json
 from collections import Counter
 
@@ -13,8 +14,15 @@ from cases import DATA, LOG_FILES, assert_same_answer, case
 SOUND = ("block_size", "trailing_length", "log_format_version", "content_version", "content_offset", "content_length")
 each_file = pytest.mark.parametrize("file", LOG_FILES, ids=lambda file: f"{file.parts[0]}-{file.name[1:40]}")
 
-# What Hudi calls the classes of ordering values.
-ORDERINGS = {"Integer": "int", "BigDecimal": "decimal", "LocalDate": "date", "null": None}
+# The Java classes of ordering values, and what they are here.
+ORDERINGS = {
+    **dict.fromkeys(("Byte", "Short", "Integer"), "int"),
+    **dict.fromkeys(("BigInteger", "BigDecimal"), "decimal"),
+    **dict.fromkeys(("LocalDate", "Date"), "date"),
+    **dict.fromkeys(("Timestamp", "Instant", "LocalDateTime", "java.util.Date"), "timestamp"),
+    "Utf8": "string",
+    "null": None,
+}
 
 
 def told(file):
@@ -102,17 +110,34 @@ def test_the_deletes_are_those_that_hudi_decodes(file):
         if "deletes" in want:
             deletes = pa.table(log.deletes(block))
             assert deletes.schema.names == ["record_key", "partition_path", "ordering_value", "ordering_type"]
-            found = Counter(zip(*(deletes[name].to_pylist() for name in FOUND), strict=True))
-            kinds = [(one, ordering_type(one)) for one in want["deletes"]]
-            assert found == Counter((one["record_key"], one["partition_path"], kind) for one, kind in kinds)
-
-
-FOUND = ("record_key", "partition_path", "ordering_type")
+            found = [
+                (row["record_key"], row["partition_path"], ordering(row["ordering_type"], row["ordering_value"]))
+                for row in deletes.to_pylist()
+            ]
+            meant = [
+                (one["record_key"], one["partition_path"], ordering(ordering_type(one), one["ordering"]))
+                for one in want["deletes"]
+            ]
+            assert Counter(found) == Counter(meant)
 
 
 def ordering_type(delete):
     kind = delete.get("ordering_type")
     return ORDERINGS.get(kind, kind and kind.lower())
+
+
+def ordering(kind, text):
+    """An ordering value in one spelling, whoever wrote it."""
+    if kind in ("int", "long"):
+        return kind, int(text)
+    if kind in ("float", "double"):
+        return kind, str(float(text))
+    if kind == "decimal":
+        return kind, decimal.Decimal(text).normalize(decimal.Context(prec=40))
+    if kind == "timestamp":
+        seconds, _, fraction = text.replace(" ", "T").removesuffix("Z").partition(".")
+        return kind, seconds if seconds.count(":") == 2 else f"{seconds}:00", fraction[:6].ljust(6, "0")
+    return kind, text
 
 
 def test_schemas_in_headers_are_json():

@@ -151,6 +151,16 @@ impl Error {
         self
     }
 
+    /// Turns an offset within something that has no place in the file (what a packed block unpacks to) into words; another
+    /// can then be added.
+    #[must_use]
+    pub fn offset_told_of(mut self, whole: &str) -> Self {
+        if let Some(offset) = self.0.place.offset.take() {
+            self.0.message = format!("{} (at byte {offset} of {whole})", self.0.message);
+        }
+        self
+    }
+
     /// Adds the ordinal of the log block, unless known.
     #[must_use]
     pub fn in_block(mut self, block: u64) -> Self {
@@ -228,6 +238,15 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "[MORTICE-CORRUPT-LOG] a string of 9 bytes where 3 are left (file a.log, offset 107, block 2, instant 001)"
+        );
+    }
+
+    #[test]
+    fn an_offset_outside_of_the_file_becomes_words() {
+        let error = Error::corrupt("a cell of kind 7").at_offset(12).offset_told_of("the payload").at_offset(300);
+        assert_eq!(
+            error.to_string(),
+            "[MORTICE-CORRUPT-LOG] a cell of kind 7 (at byte 12 of the payload) (offset 300)"
         );
     }
 

@@ -1,34 +1,28 @@
-//! One block: a header of 33 bytes, a payload, checksums.
+//! A block: its header, and its payload unpacked. All integers are big-endian.
 //!
-//! | field | bytes |
+//! | bytes | field |
 //! |---|---|
-//! | magic, by the kind of block | 8 |
-//! | size on disk, checksums included, header not | 4 |
-//! | size unpacked | 4 |
-//! | offset of the previous block of the kind | 8 |
-//! | checksum type, bytes to a checksum | 1, 4 |
-//! | size on disk of header and payload | 4 |
+//! | 8 | magic, the kind of the block |
+//! | 4 | bytes on disk after the header, checksums included |
+//! | 4 | bytes of the payload, unpacked |
+//! | 8 | offset of the block of that kind before; Hudi's own writer gives the block's own |
+//! | 1, 4 | kind of checksum, bytes that one covers |
+//! | 4 | bytes on disk of header and payload, checksums not included |
 //!
-//! Checksums are not verified; no reader of Hudi does, and Hudi's own writer omits them.
-
-use std::io::Read as _;
-use std::ops::Range;
+//! After the payload stand the checksums, which are not looked at. Layout: HBase's `HFileBlock`.
 
 use bytes::Bytes;
-use flate2::read::GzDecoder;
 
-use super::trailer::Codec;
+use super::codec::Codec;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::storage::Source;
 
-/// The size of the header.
-pub(super) const HEADER: u64 = 33;
+/// Bytes of a block's header.
+pub(super) const HEADER: usize = 33;
+/// The magic of data blocks in one of HBase's encodings (prefix, diff, row index): Hudi never switches one on.
+const ENCODED_DATA: &[u8; 8] = b"DATABLKE";
 
-/// The most that deflate makes of a byte, and room for small blocks.
-pub(super) const MOST_INFLATION: u64 = 1032;
-
-/// What a block holds.
+/// The kinds of blocks that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlockKind {
     Data,
@@ -48,71 +42,85 @@ impl BlockKind {
             Self::FileInfo => b"FILEINF2",
         }
     }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "an HFile data block",
+            Self::RootIndex => "an HFile root index",
+            Self::LeafIndex => "an HFile leaf index",
+            Self::IntermediateIndex => "an HFile intermediate index",
+            Self::FileInfo => "HFile file info",
+        }
+    }
 }
 
-/// The unpacked payload of the block that begins at `place` and ends within it, which is of one of these kinds; and which.
-pub(super) fn read(
-    source: &dyn Source,
-    place: Range<u64>,
-    kinds: &[BlockKind],
+/// A block in memory.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    /// The payload, unpacked.
+    pub(super) payload: Bytes,
+    at: u64,
     codec: Codec,
-) -> Result<(Bytes, BlockKind)> {
-    let at = place.start;
-    payload(source, place, kinds, codec).map_err(|error| error.at_offset(at))
 }
 
-fn payload(source: &dyn Source, place: Range<u64>, kinds: &[BlockKind], codec: Codec) -> Result<(Bytes, BlockKind)> {
-    let at = place.start;
-    let left = place.end.min(source.len()).checked_sub(at).and_then(|left| left.checked_sub(HEADER));
-    let Some(left) = left else {
-        return Err(Error::corrupt("a block of an HFile was expected, no room for its header is left"));
-    };
-    let header = source.read(at..at + HEADER)?;
-    let mut cursor = Cursor::new(&header);
-    let magic: [u8; 8] = cursor.array()?;
-    let Some(kind) = kinds.iter().copied().find(|kind| *kind.magic() == magic) else {
-        return Err(Error::corrupt(format!("an HFile block of kind {kinds:?} was expected, found {magic:02x?}")));
-    };
-    let on_disk = size(cursor.i32_be()?)?;
-    let unpacked = size(cursor.i32_be()?)?;
-    cursor.skip(13)?;
-    let with_header = size(cursor.i32_be()?)?;
-    if on_disk > left {
-        return Err(Error::corrupt(format!("an HFile block of {on_disk} bytes where {left} are left")));
+impl Block {
+    /// Reads the block that `bytes` begin with, and that lies at `at` in the file. `whole` says that the bytes are the block and
+    /// nothing else, as an index has it.
+    ///
+    /// # Errors
+    /// `CorruptLog` where the block is of another kind, or its lengths do not fit the bytes or each other, with the offset in the file.
+    pub(super) fn parse(bytes: &Bytes, at: u64, kind: BlockKind, codec: Codec, whole: bool) -> Result<Self> {
+        let (packed, len) = frame(bytes, kind, whole).map_err(|error| error.offset_from(at))?;
+        let payload = codec.unpack(&packed, len).map_err(|error| error.at_offset(at))?;
+        Ok(Self { payload, at, codec })
     }
-    let packed = with_header.checked_sub(HEADER).filter(|packed| *packed <= on_disk);
-    let Some(packed) = packed else {
-        return Err(Error::corrupt(format!("an HFile block of {with_header} bytes, header included, in {on_disk}")));
-    };
-    let payload = source.read(at + HEADER..at + HEADER + packed)?;
-    Ok((unpack(payload, unpacked, codec)?, kind))
-}
 
-fn size(size: i32) -> Result<u64> {
-    u64::try_from(size).map_err(|_| Error::corrupt(format!("a size of {size} in the header of an HFile block")))
-}
-
-fn unpack(payload: Bytes, unpacked: u64, codec: Codec) -> Result<Bytes> {
-    let packed = payload.len() as u64;
-    let bytes = match codec {
-        Codec::None => payload,
-        Codec::Gzip if unpacked > packed.saturating_mul(MOST_INFLATION) => {
-            return Err(Error::corrupt(format!(
-                "an HFile block of {packed} bytes that claims to unpack to {unpacked}"
-            )));
+    /// Where in the file an error is that has its offset from the payload.
+    pub(super) fn place(&self, error: Error) -> Error {
+        match self.codec {
+            Codec::Plain => error.offset_from(self.at.saturating_add(HEADER as u64)),
+            Codec::Gz => error.offset_told_of("what the block unpacks to").at_offset(self.at),
         }
-        Codec::Gzip => {
-            let mut bytes = Vec::new();
-            // One byte more than announced is enough to see that there is more.
-            GzDecoder::new(&payload[..])
-                .take(unpacked + 1)
-                .read_to_end(&mut bytes)
-                .map_err(|error| Error::corrupt("an HFile block that cannot be unpacked").caused_by(error))?;
-            Bytes::from(bytes)
-        }
-    };
-    if bytes.len() as u64 != unpacked {
-        return Err(Error::corrupt(format!("an HFile block of {unpacked} bytes unpacked, found {}", bytes.len())));
     }
-    Ok(bytes)
+}
+
+/// The payload as it lies on disk, and how many bytes it unpacks to.
+fn frame(bytes: &Bytes, kind: BlockKind, whole: bool) -> Result<(Bytes, usize)> {
+    let mut cursor = Cursor::new(bytes);
+    check_magic(cursor.array()?, kind)?;
+    let on_disk = size(&mut cursor, "on disk")?;
+    let unpacked = size(&mut cursor, "unpacked")?;
+    // The offset of the block before, the kind of checksum and the bytes that each covers.
+    cursor.skip(8 + 1 + 4)?;
+    let without_checksums = size(&mut cursor, "on disk without checksums")?;
+    let left = cursor.remaining();
+    if on_disk > left || (whole && on_disk != left) {
+        let message = format!("{} of {on_disk} bytes after its header, where there are {left}", kind.name());
+        return Err(Error::corrupt(message).at_offset(8));
+    }
+    if without_checksums < HEADER || without_checksums - HEADER > on_disk {
+        let message =
+            format!("{without_checksums} bytes without checksums in {} of {on_disk} after its header", kind.name());
+        return Err(Error::corrupt(message).at_offset(29));
+    }
+    Ok((bytes.slice(HEADER..without_checksums), unpacked))
+}
+
+fn check_magic(magic: [u8; 8], kind: BlockKind) -> Result<()> {
+    if magic == *kind.magic() {
+        return Ok(());
+    }
+    if kind == BlockKind::Data && magic == *ENCODED_DATA {
+        return Err(Error::unsupported("an HFile with encoded data blocks; Hudi writes plain ones").at_offset(0));
+    }
+    let message =
+        format!("{} begins with {}; this with {}", kind.name(), kind.magic().escape_ascii(), magic.escape_ascii());
+    Err(Error::corrupt(message).at_offset(0))
+}
+
+fn size(cursor: &mut Cursor<'_>, what: &str) -> Result<usize> {
+    let at = cursor.position() as u64;
+    let claimed = cursor.i32_be()?;
+    usize::try_from(claimed)
+        .map_err(|_| Error::corrupt(format!("an HFile block of {claimed} bytes {what}")).at_offset(at))
 }

@@ -1,95 +1,268 @@
-//! The cells of a data block's payload, one after the other to its end:
+//! Cells: the keys and values of a data block, once it is unpacked.
 //!
 //! ```text
-//! key length 4 · value length 4 · key · value · sequence number (Hadoop's vint)
-//! key: row length 2 · row · family length 1 · family and qualifier (empty) · timestamp 8 · type 1 (4, a put)
+//! key length: int · value length: int
+//! key: row length: short · row · family length: 00 · timestamp: long · kind: byte
+//! value · sequence number: 00
 //! ```
+//! The row is Hudi's key. Columns (family, qualifier) are empty, all cells are puts, and the sequence number is there where the file
+//! info's `KEY_VALUE_VERSION` is 1. Layout: HBase's `KeyValue`, Hudi's `HFileDataBlock`.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::index::vint;
+use super::index::{KEY_AROUND_ROW, before_and_after, has_low_bits};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
+/// The kind of a cell that holds a value (`KeyValue.Type.Put`).
 const PUT: u8 = 4;
-/// The fewest bytes that a cell takes: two lengths, a key of an empty row, a sequence number.
-pub(super) const LEAST: u64 = 21;
-/// Bytes of a key beside its row.
-const KEY_EXTRAS: usize = 12;
 
-/// A data block's payload and the cells in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cells {
-    /// The payload, unpacked.
-    pub payload: Bytes,
-    /// The cells, in key order.
-    pub cells: Vec<Cell>,
-}
-
-/// A key and its value, as ranges of the payload.
+/// Where a cell lies in its block's payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
-    /// The row: what Hudi calls the key.
+    /// Bytes of the key: HBase's row.
     pub key: Range<u32>,
-    /// The value.
+    /// Bytes of the value.
     pub value: Range<u32>,
 }
 
-impl Cells {
-    /// All cells of a payload. Offsets of errors are the payload's.
-    pub(super) fn parse(payload: Bytes) -> Result<Self> {
-        if u32::try_from(payload.len()).is_err() {
-            return Err(Error::corrupt("an HFile block of 4 GiB or more"));
-        }
-        let mut cursor = Cursor::new(&payload);
-        let mut cells = Vec::new();
-        while cursor.remaining() > 0 {
-            let at = cursor.position() as u64;
-            cells.push(cell(&mut cursor).map_err(|error| error.at_offset(at))?);
-        }
-        Ok(Self { payload: payload.clone(), cells })
-    }
+/// A data block: its payload, and all cells or those that were looked for, in the order of their keys.
+#[derive(Debug, Clone)]
+pub struct Cells {
+    /// The payload, unpacked. Where the block is not packed this is a slice of the file.
+    pub payload: Bytes,
+    /// Places of the cells in the payload.
+    pub cells: Vec<Cell>,
+}
 
-    /// The key of a cell.
+impl Cells {
+    /// The key of a cell of this block.
     #[must_use]
     pub fn key(&self, cell: &Cell) -> &[u8] {
-        self.payload.get(cell.key.start as usize..cell.key.end as usize).unwrap_or_default()
+        self.bytes(&cell.key)
     }
 
-    /// The value of a cell.
+    /// The value of a cell of this block.
     #[must_use]
     pub fn value(&self, cell: &Cell) -> &[u8] {
-        self.payload.get(cell.value.start as usize..cell.value.end as usize).unwrap_or_default()
+        self.bytes(&cell.value)
+    }
+
+    /// Keys and values, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &[u8])> {
+        self.cells.iter().map(|cell| (self.key(cell), self.value(cell)))
+    }
+
+    fn bytes(&self, range: &Range<u32>) -> &[u8] {
+        self.payload.get(range.start as usize..range.end as usize).unwrap_or_default()
     }
 }
 
-fn cell(cursor: &mut Cursor<'_>) -> Result<Cell> {
-    let (key_len, value_len) = (length(cursor.i32_be()?)?, length(cursor.i32_be()?)?);
+/// What to do with a cell whose key has been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Take,
+    Skip,
+    /// Neither this cell nor one after it.
+    Stop,
+}
+
+/// Walks through the cells, asks `judge` about each key, and gives the cells that it takes. `from` is what the index says of the first key.
+///
+/// # Errors
+/// `CorruptLog` where a length passes the end, or keys are not in order, with the offset in the payload; `Unsupported`, by name, for cells
+/// with columns and for deletes.
+pub(super) fn walk(
+    payload: &[u8],
+    has_sequence: bool,
+    from: &[u8],
+    mut judge: impl FnMut(&[u8]) -> Verdict,
+) -> Result<Vec<Cell>> {
+    let mut cursor = Cursor::new(payload);
+    let mut cells = Vec::new();
+    let mut before = from;
+    while cursor.remaining() > 0 {
+        let at = cursor.position();
+        let (row, value_len) = cell_key(&mut cursor).map_err(|error| error.at_offset(at as u64))?;
+        let value_at = cursor.position();
+        cursor.skip(value_len)?;
+        if has_sequence && cursor.u8()? != 0 {
+            let sequence_at = cursor.position() as u64 - 1;
+            return Err(Error::corrupt("a cell with a sequence number other than 0 in an HFile without any")
+                .at_offset(sequence_at));
+        }
+        if row < before {
+            let message = format!("the keys of an HFile are out of order: {}", before_and_after(before, row));
+            return Err(Error::corrupt(message).at_offset(at as u64));
+        }
+        before = row;
+        match judge(row) {
+            Verdict::Take => cells.push(place(at + 10, row.len(), value_at, value_len)?),
+            Verdict::Skip => {}
+            Verdict::Stop => break,
+        }
+    }
+    Ok(cells)
+}
+
+/// The row of the cell at the cursor, which then stands at the value, and the value's length.
+fn cell_key<'a>(cursor: &mut Cursor<'a>) -> Result<(&'a [u8], usize)> {
+    let key_len = length(cursor, "key")?;
+    let value_len = length(cursor, "value")?;
     let mut key = Cursor::new(cursor.take(key_len)?);
-    let key_at = cursor.position() - key_len;
-    let row_len = usize::from(u16::from_be_bytes(key.array()?));
-    let row_at = key_at + key.position();
-    key.skip(row_len)?;
-    if key_len < row_len + KEY_EXTRAS {
-        return Err(Error::corrupt(format!("a key of {key_len} bytes for a row of {row_len} in an HFile")));
+    let Some(row_len) = key_len.checked_sub(KEY_AROUND_ROW) else {
+        return Err(Error::corrupt(format!(
+            "an HFile cell with a key of {key_len} bytes; {KEY_AROUND_ROW} is the least"
+        )));
+    };
+    let low_bits = u16::from_be_bytes(key.array()?);
+    if !has_low_bits(row_len, low_bits) {
+        let message = format!("an HFile cell with a key of {key_len} bytes and a row of {low_bits}");
+        return Err(if usize::from(low_bits) < row_len {
+            Error::unsupported(format!("{message}: one with a column, as Hudi never writes them"))
+        } else {
+            Error::corrupt(message)
+        });
     }
-    let kind = key.rest().last().copied().unwrap_or_default();
-    if kind != PUT {
-        return Err(Error::unsupported(format!("an HFile cell of type {kind}; Hudi writes puts (4) alone")));
+    let row = key.take(row_len)?;
+    let family_len = key.u8()?;
+    if family_len != 0 {
+        return Err(Error::corrupt(format!(
+            "an HFile cell with a column family of {family_len} bytes, and no room for it"
+        )));
     }
-    let value_at = cursor.position();
-    cursor.skip(value_len)?;
-    vint(cursor)?;
-    Ok(Cell { key: range(row_at, row_len)?, value: range(value_at, value_len)? })
+    key.skip(8)?;
+    check_kind(key.u8()?)?;
+    Ok((row, value_len))
 }
 
-fn length(len: i32) -> Result<usize> {
-    usize::try_from(len).map_err(|_| Error::corrupt(format!("a length of {len} in an HFile cell")))
+fn length(cursor: &mut Cursor<'_>, what: &str) -> Result<usize> {
+    let claimed = cursor.i32_be()?;
+    usize::try_from(claimed).map_err(|_| Error::corrupt(format!("an HFile cell with a {what} of {claimed} bytes")))
 }
 
-fn range(at: usize, len: usize) -> Result<Range<u32>> {
-    let place = |at: usize| u32::try_from(at).map_err(|_| Error::corrupt("an HFile block of 4 GiB or more"));
-    Ok(place(at)?..place(at + len)?)
+fn check_kind(kind: u8) -> Result<()> {
+    let name = match kind {
+        PUT => return Ok(()),
+        8 => "Delete",
+        10 => "DeleteFamilyVersion",
+        12 => "DeleteColumn",
+        14 => "DeleteFamily",
+        _ => return Err(Error::corrupt(format!("an HFile cell of kind {kind}; a put is {PUT}"))),
+    };
+    Err(Error::unsupported(format!("a cell of kind {name} in an HFile; Hudi marks deletes in its records")))
+}
+
+fn place(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Result<Cell> {
+    let end = |at: usize, len: usize| at.checked_add(len).and_then(|end| u32::try_from(end).ok());
+    match (end(key_at, 0), end(key_at, key_len), end(value_at, 0), end(value_at, value_len)) {
+        (Some(key), Some(key_end), Some(value), Some(value_end)) => {
+            Ok(Cell { key: key..key_end, value: value..value_end })
+        }
+        _ => Err(Error::corrupt("an HFile data block of more than 4 GiB").at_offset(key_at as u64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    /// A cell of that kind, with a family if it is to have one.
+    fn cell(row: &[u8], family: &[u8], kind: u8, value: &[u8]) -> Vec<u8> {
+        let mut bytes = ((row.len() + family.len() + 12) as u32).to_be_bytes().to_vec();
+        bytes.extend((value.len() as u32).to_be_bytes());
+        bytes.extend((row.len() as u16).to_be_bytes());
+        bytes.extend(row);
+        bytes.push(family.len() as u8);
+        bytes.extend(family);
+        bytes.extend(i64::MAX.to_be_bytes());
+        bytes.push(kind);
+        bytes.extend(value);
+        bytes.push(0);
+        bytes
+    }
+
+    fn all(payload: &[u8]) -> Result<Vec<Cell>> {
+        walk(payload, true, b"", |_| Verdict::Take)
+    }
+
+    #[test]
+    fn a_cell_as_hudi_writes_it() {
+        let bytes =
+            b"\x00\x00\x00\x10\x00\x00\x00\x03\x00\x04key0\x00\x7f\xff\xff\xff\xff\xff\xff\xff\x04\x00\x02\x00\x00";
+        let cells = Cells { payload: Bytes::from_static(bytes), cells: all(bytes).unwrap() };
+        assert_eq!(cells.iter().collect::<Vec<_>>(), [(&b"key0"[..], &[0, 2, 0][..])]);
+    }
+
+    #[test]
+    fn every_cell_to_the_last_byte_is_found() {
+        let rows: Vec<String> = (0..5000).map(|row| format!("{row:06}")).collect();
+        let payload: Vec<u8> = rows.iter().flat_map(|row| cell(row.as_bytes(), b"", PUT, b"v")).collect();
+        assert_eq!(all(&payload).unwrap().len(), rows.len());
+    }
+
+    #[test]
+    fn without_sequence_numbers_cells_follow_each_other() {
+        let with = [cell(b"a", b"", PUT, b"1"), cell(b"b", b"", PUT, b"2")];
+        let without: Vec<u8> = with.iter().flat_map(|cell| &cell[..cell.len() - 1]).copied().collect();
+        assert_eq!(walk(&without, false, b"", |_| Verdict::Take).unwrap().len(), 2);
+        assert!(all(&without).is_err());
+    }
+
+    #[test]
+    fn only_what_is_judged_worth_it_is_given() {
+        let payload: Vec<u8> = [b"a", b"b", b"c", b"d"].iter().flat_map(|row| cell(*row, b"", PUT, b"v")).collect();
+        let judge = |row: &[u8]| match row {
+            b"b" => Verdict::Take,
+            b"d" => Verdict::Stop,
+            _ => Verdict::Skip,
+        };
+        let cells = Cells { cells: walk(&payload, true, b"", judge).unwrap(), payload: payload.into() };
+        assert_eq!(cells.iter().map(|(key, _)| key).collect::<Vec<_>>(), [b"b"]);
+    }
+
+    #[test]
+    fn rows_longer_than_their_length_can_tell_are_read() {
+        let row = vec![b'x'; 70_000];
+        let cells = all(&cell(&row, b"", PUT, b"v")).unwrap();
+        assert_eq!(cells[0].key, 10..70_010);
+    }
+
+    #[test]
+    fn deletes_and_columns_are_refused_by_name() {
+        for (bytes, name) in [
+            (cell(b"a", b"", 8, b""), "Delete"),
+            (cell(b"a", b"", 14, b""), "DeleteFamily"),
+            (cell(b"a", b"f", PUT, b"v"), "column"),
+        ] {
+            let error = all(&bytes).unwrap_err();
+            assert_eq!(error.kind(), Kind::Unsupported);
+            assert!(error.to_string().contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn damage_names_its_place_in_the_payload() {
+        let first = cell(b"b", b"", PUT, b"v");
+        let damaged = |second: Vec<u8>| {
+            let error = all(&[first.clone(), second].concat()).unwrap_err();
+            assert_eq!(error.kind(), Kind::CorruptLog, "{error}");
+            assert!(error.place().offset.unwrap() >= first.len() as u64, "{error}");
+        };
+        damaged(cell(b"a", b"", PUT, b"v"));
+        damaged(cell(b"c", b"", 7, b"v"));
+        damaged(vec![0; 3]);
+        for (at, byte) in [(0, 0xff), (0, 0x7f), (4, 0x80), (4, 0x70), (3, 1), (9, 5), (11, 1)] {
+            let mut second = cell(b"c", b"", PUT, b"v");
+            second[at] = byte;
+            damaged(second);
+        }
+        let mut with_sequence = cell(b"c", b"", PUT, b"v");
+        *with_sequence.last_mut().unwrap() = 1;
+        damaged(with_sequence);
+        assert!(walk(&first, true, b"c", |_| Verdict::Take).is_err(), "a key below what the index says");
+    }
 }

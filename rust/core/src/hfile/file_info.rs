@@ -1,32 +1,152 @@
-//! The file's own key-value pairs: `PBUF`, then a delimited message of (key, value) messages.
-
-use std::collections::BTreeMap;
+//! The file info: keys and values about the file, the schema of its values among them.
+//!
+//! ```text
+//! "PBUF" · length (varint) · InfoProto: repeated field 1, a message of 1: key, 2: value
+//! ```
+//! Layout: HBase's `HFileInfo`, `HFile.proto`.
 
 use bytes::Bytes;
 
-use super::protobuf::{self, Value};
+use super::protobuf::{Value, delimited, fields};
+use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 4] = b"PBUF";
+/// The value of `KEY_VALUE_VERSION` under which each cell ends in a sequence number (`HFileWriterImpl`).
+const WITH_SEQUENCE: &[u8] = &1_i32.to_be_bytes();
 
-/// The pairs of a file info block's payload.
-pub(super) fn parse(payload: &[u8]) -> Result<BTreeMap<Bytes, Bytes>> {
-    let Some(message) = payload.strip_prefix(MAGIC) else {
-        return Err(Error::corrupt("the file info of an HFile, PBUF, was expected"));
-    };
-    let (message, _) = protobuf::delimited(message)?;
-    let mut pairs = BTreeMap::new();
-    for (field, pair) in protobuf::fields(message)? {
-        let (1, Value::Bytes(pair)) = (field, pair) else { continue };
-        let (mut key, mut value) = (Bytes::new(), Bytes::new());
-        for (field, part) in protobuf::fields(pair)? {
-            match (field, part) {
-                (1, Value::Bytes(bytes)) => key = Bytes::copy_from_slice(bytes),
-                (2, Value::Bytes(bytes)) => value = Bytes::copy_from_slice(bytes),
-                _ => {}
-            }
+/// Keys and values, in the order of the file.
+#[derive(Debug, Clone)]
+pub(super) struct FileInfo {
+    entries: Vec<(Bytes, Bytes)>,
+    schema: Option<String>,
+}
+
+impl FileInfo {
+    /// Reads the payload of the file info block.
+    ///
+    /// # Errors
+    /// `CorruptLog` where it is none; `Unsupported` where the file has what Hudi never writes and what changes the cells: sequence
+    /// numbers, tags.
+    pub(super) fn parse(payload: &Bytes) -> Result<Self> {
+        let mut cursor = Cursor::new(payload);
+        if cursor.take(MAGIC.len())? != MAGIC {
+            return Err(Error::corrupt("the file info of an HFile begins with PBUF; this does not").at_offset(0));
         }
-        pairs.insert(key, value);
+        let message = delimited(&mut cursor)?;
+        let base = (cursor.position() - message.len()) as u64;
+        let mut entries = Vec::new();
+        fields(message, |number, value| {
+            if let (1, Value::Bytes(pair)) = (number, value) {
+                let (key, value) = entry(pair).map_err(|error| error.offset_told_of("an entry"))?;
+                entries.push((payload.slice_ref(key), payload.slice_ref(value)));
+            }
+            Ok(())
+        })
+        .map_err(|error| error.offset_from(base))?;
+        let mut info = Self { entries, schema: None };
+        info.check()?;
+        let schema = info.get("schema").map(|schema| String::from_utf8(schema.to_vec()));
+        info.schema =
+            schema.transpose().map_err(|_| Error::corrupt("a schema in the file info of an HFile that is no UTF-8"))?;
+        Ok(info)
     }
-    Ok(pairs)
+
+    /// The value under a key.
+    pub(super) fn get(&self, key: &str) -> Option<&[u8]> {
+        self.entries.iter().find(|(name, _)| name == key.as_bytes()).map(|(_, value)| value.as_ref())
+    }
+
+    /// The value under `schema`.
+    pub(super) fn schema(&self) -> Option<&str> {
+        self.schema.as_deref()
+    }
+
+    /// Whether each cell ends in a sequence number, which then is 0 and takes one byte.
+    pub(super) fn cells_have_sequence(&self) -> bool {
+        self.get("KEY_VALUE_VERSION") == Some(WITH_SEQUENCE)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.get("MAX_MEMSTORE_TS_KEY").is_some_and(|number| number.iter().any(|byte| *byte != 0)) {
+            return Err(Error::unsupported(
+                "an HFile with MAX_MEMSTORE_TS_KEY above 0, as only HBase itself writes them",
+            ));
+        }
+        if self.get("hfile.MAX_TAGS_LEN").is_some() {
+            return Err(Error::unsupported("an HFile with cell tags, as only HBase itself writes them"));
+        }
+        Ok(())
+    }
+}
+
+/// A key and its value; either may be missing where it is empty.
+fn entry(pair: &[u8]) -> Result<(&[u8], &[u8])> {
+    let (mut key, mut value): (&[u8], &[u8]) = (&[], &[]);
+    fields(pair, |number, found| {
+        match (number, found) {
+            (1, Value::Bytes(bytes)) => key = bytes,
+            (2, Value::Bytes(bytes)) => value = bytes,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok((key, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    fn info(entries: &[(&str, &[u8])]) -> Bytes {
+        let mut message = Vec::new();
+        for (key, value) in entries {
+            let mut pair = vec![0x0a, key.len() as u8];
+            pair.extend(key.as_bytes());
+            pair.extend([0x12, value.len() as u8]);
+            pair.extend(*value);
+            message.extend([0x0a, pair.len() as u8]);
+            message.extend(pair);
+        }
+        let mut bytes = b"PBUF".to_vec();
+        bytes.push(message.len() as u8);
+        bytes.extend(message);
+        bytes.into()
+    }
+
+    #[test]
+    fn values_are_found_under_their_keys() {
+        let info = FileInfo::parse(&info(&[("schema", b"\"string\""), ("KEY_VALUE_VERSION", &[0, 0, 0, 1])])).unwrap();
+        assert_eq!(info.schema(), Some("\"string\""));
+        assert_eq!(info.get("schema"), Some(b"\"string\"".as_slice()));
+        assert_eq!(info.get("else"), None);
+        assert!(info.cells_have_sequence());
+    }
+
+    #[test]
+    fn a_pair_without_value_has_an_empty_one() {
+        let found = FileInfo::parse(&Bytes::from_static(b"PBUF\x05\x0a\x03\x0a\x01k")).unwrap();
+        assert_eq!(found.get("k"), Some(b"".as_slice()));
+        assert!(!found.cells_have_sequence());
+    }
+
+    #[test]
+    fn what_changes_the_cells_is_refused_by_name() {
+        for (key, value) in [("MAX_MEMSTORE_TS_KEY", [0, 0, 0, 0, 0, 0, 0, 9]), ("hfile.MAX_TAGS_LEN", [0; 8])] {
+            let error = FileInfo::parse(&info(&[(key, &value)])).unwrap_err();
+            assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+        }
+    }
+
+    #[test]
+    fn damage_is_an_error_with_its_place() {
+        assert_eq!(FileInfo::parse(&Bytes::from_static(b"PBUG\x00")).unwrap_err().place().offset, Some(0));
+        assert!(FileInfo::parse(&Bytes::from_static(b"PBUF\x09")).is_err());
+        let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x07\x0a\x01\x08\x0a\x02\x0a\x09")).unwrap_err();
+        assert_eq!(in_second.place().offset, Some(5), "the first entry is cut short already: {in_second}");
+        let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x06\x0a\x00\x0a\x02\x0a\x09")).unwrap_err();
+        assert_eq!(in_second.place().offset, Some(7), "{in_second}");
+        assert!(FileInfo::parse(&info(&[("schema", &[0xff, 0xfe])])).is_err());
+    }
 }

@@ -1,167 +1,325 @@
-//! The data blocks of a file, in key order, from its index.
+//! Index blocks: where the blocks of the next level lie, and the key that each begins at.
 //!
-//! The root index holds (offset 8, size on disk 4, key length as Hadoop's vint, key) entries. In an index of several levels
-//! they lead to further index blocks, whose entries are (offset 8, size 4, key), with a table of their places in front:
-//! entries n (4), n + 1 places (4 each). A key begins with its row (length 2, bytes); HBase adds more, and may put a made-up
-//! key between two blocks in place of the second one's first.
-
-use std::sync::Arc;
+//! ```text
+//! root: (offset: long · length on disk: int · key length: vint · key)*, as many as the trailer says; where there are more levels, HBase adds
+//!       16 bytes about the middle key
+//! leaf, intermediate: count n: int · n + 1 offsets, from the first entry: int · (offset: long · length on disk: int · key)*
+//! key:  row length: short · row                                                    written by Hudi
+//!       row length: short · row · family length 00 · timestamp: long · kind: byte  written by HBase
+//! ```
+//! HBase's keys need not be in the file: between two blocks it takes the shortest row that tells them apart. Each is above all
+//! keys of the block before and not above those of its own, and that is all that a search needs.
+//!
+//! The row length has 16 bits, of which Java makes a negative number from 32768 on, and which overflow from 65536 on. The lengths around it
+//! have 32, and tell what it should be. Layout: HBase's `HFileBlockIndex`, Hadoop's `WritableUtils`.
 
 use bytes::Bytes;
 
-use super::block::{self, BlockKind};
-use super::trailer::Trailer;
+use super::block::HEADER;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::storage::Source;
 
-/// Deeper than any index that a file of 2^63 bytes could need.
-const MOST_LEVELS: u64 = 16;
+/// Bytes around a row in a cell's key: its length (2), that of the family (1), timestamp (8), kind (1).
+pub(super) const KEY_AROUND_ROW: usize = 12;
+/// Bytes that HBase adds to the root of a deeper index.
+const MIDDLE_KEY: usize = 16;
 
-/// A data block in the index.
+/// Where a block lies, and the key from which on it holds all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockPlace {
-    /// Where it begins.
+    /// Byte offset of the block's header in the HFile.
     pub offset: u64,
-    /// Where it has ended: the next one begins, or the file ends.
-    pub end: u64,
-    /// No key of the block is before this one, and none of the block before is at or after it. It need not exist.
+    /// Bytes of the block on disk, header and checksums included.
+    pub len: u32,
+    /// The block's first key, or one between that and the last key of the block before.
     pub first_key: Bytes,
 }
 
-/// All data blocks.
-pub(super) fn data_blocks(source: &Arc<dyn Source>, trailer: &Trailer) -> Result<Vec<BlockPlace>> {
-    if trailer.index_levels > MOST_LEVELS {
-        let message = format!("an HFile index of {} levels", trailer.index_levels);
-        return Err(Error::corrupt(message).at_offset(source.len().saturating_sub(super::trailer::LEN)));
+impl BlockPlace {
+    /// The offset of the byte after the block.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(u64::from(self.len))
     }
-    let at = trailer.load_on_open_at;
-    let len = source.len();
-    let (payload, _) = block::read(source.as_ref(), at..len, &[BlockKind::RootIndex], trailer.codec)?;
-    let entries = root(&payload, trailer.data_index_count).map_err(|error| error.moved_to(at))?;
-    let mut entries = in_order(entries, at, len)?;
-    // A file has no more blocks than headers fit.
-    let most = len / block::HEADER;
-    for _ in 1..trailer.index_levels {
-        let mut below = Vec::new();
-        for entry in entries {
-            let kinds = [BlockKind::LeafIndex, BlockKind::IntermediateIndex];
-            let (payload, _) = block::read(source.as_ref(), entry.offset..entry.end, &kinds, trailer.codec)?;
-            below.extend(inner(&payload).map_err(|error| error.moved_to(entry.offset))?);
-            if below.len() as u64 > most {
-                let message = format!("an HFile index of more than the {most} blocks that the file has room for");
-                return Err(Error::corrupt(message).at_offset(entry.offset));
+}
+
+/// The entries of the root index. `limit` is where the load-on-open section begins: blocks end there at the latest.
+pub(super) fn root(payload: &Bytes, count: u64, levels: u64, limit: u64) -> Result<Vec<BlockPlace>> {
+    let mut cursor = Cursor::new(payload);
+    let mut places = Places::new(limit);
+    for _ in 0..count {
+        let at = cursor.position();
+        let (offset, len) = extent(&mut cursor)?;
+        let key_len = vint(&mut cursor)?;
+        let key = usize::try_from(key_len).ok().and_then(|key_len| cursor.take(key_len).ok()).ok_or_else(|| {
+            let message = format!("an HFile index with a key of {key_len} bytes where {} are left", cursor.remaining());
+            Error::corrupt(message).at_offset(at as u64)
+        })?;
+        places.add(offset, len, payload, key).map_err(|error| error.at_offset(at as u64))?;
+    }
+    let more = cursor.remaining();
+    if more != 0 && (levels == 1 || more != MIDDLE_KEY) {
+        let message = format!("{more} bytes after the {count} entries of an HFile index");
+        return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
+    }
+    Ok(places.list)
+}
+
+/// The entries of a leaf or an intermediate index block.
+pub(super) fn below_root(payload: &Bytes, limit: u64) -> Result<Vec<BlockPlace>> {
+    let mut cursor = Cursor::new(payload);
+    let claimed = cursor.i32_be()?;
+    let count = usize::try_from(claimed).ok().filter(|count| *count > 0 && *count < cursor.remaining() / 4);
+    let Some(count) = count else {
+        let message = format!("{claimed} entries in an HFile index block of {} bytes", payload.len());
+        return Err(Error::corrupt(message).at_offset(0));
+    };
+    let mut starts = Cursor::new(cursor.take(count.saturating_add(1).saturating_mul(4))?);
+    let mut places = Places::new(limit);
+    let mut start = starts.i32_be()?;
+    if start != 0 {
+        return Err(Error::corrupt(format!("an HFile index block whose first entry begins at {start}")).at_offset(4));
+    }
+    for _ in 0..count {
+        let at = cursor.position() as u64;
+        let next = starts.i32_be()?;
+        let len = usize::try_from(i64::from(next) - i64::from(start)).ok();
+        let entry = len.and_then(|len| cursor.take(len).ok()).ok_or_else(|| {
+            Error::corrupt(format!("an HFile index entry from {start} to {next}, which is not there")).at_offset(at)
+        })?;
+        start = next;
+        let mut entry = Cursor::new(entry);
+        let (offset, len) = extent(&mut entry).map_err(|error| error.offset_from(at))?;
+        places.add(offset, len, payload, entry.rest()).map_err(|error| error.at_offset(at))?;
+    }
+    if cursor.remaining() != 0 {
+        let message = format!("{} bytes after the {count} entries of an HFile index block", cursor.remaining());
+        return Err(Error::corrupt(message).at_offset(cursor.position() as u64));
+    }
+    Ok(places.list)
+}
+
+/// Entries so far: in the order of their keys and of their places, each within the file.
+struct Places {
+    list: Vec<BlockPlace>,
+    limit: u64,
+}
+
+impl Places {
+    const fn new(limit: u64) -> Self {
+        Self { list: Vec::new(), limit }
+    }
+
+    fn add(&mut self, offset: u64, len: u32, payload: &Bytes, key: &[u8]) -> Result<()> {
+        let first_key = payload.slice_ref(row_of_index_key(key)?);
+        let place = BlockPlace { offset, len, first_key };
+        if place.len < HEADER as u32 || place.end() > self.limit {
+            let message =
+                format!("an HFile index with a block of {len} bytes at {offset}, where blocks end at {}", self.limit);
+            return Err(Error::corrupt(message));
+        }
+        if let Some(before) = self.list.last() {
+            if before.end() > place.offset {
+                let message = format!("an HFile index with a block at {offset}, before the end of the one before it");
+                return Err(Error::corrupt(message));
+            }
+            // Were two blocks to begin with one key, a search would come to the second and miss the first.
+            if before.first_key >= place.first_key {
+                let message = format!(
+                    "the keys of an HFile index are out of order: {}",
+                    before_and_after(&before.first_key, &place.first_key)
+                );
+                return Err(Error::corrupt(message));
             }
         }
-        entries = in_order(below, at, len)?;
-    }
-    Ok(entries)
-}
-
-/// The blocks of one level, each with its end. They stand in the file as in the index, keys ascending. Were that not asked
-/// for, a small file could name one large block again and again.
-fn in_order(mut entries: Vec<BlockPlace>, index_at: u64, len: u64) -> Result<Vec<BlockPlace>> {
-    let ends: Vec<u64> = entries.iter().skip(1).map(|entry| entry.offset).chain(std::iter::once(len)).collect();
-    for (entry, end) in entries.iter_mut().zip(ends) {
-        if end <= entry.offset {
-            let message = format!("an HFile index with a block at {} before one at {end}", entry.offset);
-            return Err(Error::corrupt(message).at_offset(index_at));
-        }
-        entry.end = end;
-    }
-    match entries.windows(2).find(|pair| matches!(pair, [one, two] if one.first_key > two.first_key)) {
-        Some(pair) => {
-            let offset = pair.last().map_or(index_at, |entry| entry.offset);
-            Err(Error::corrupt("the keys of an HFile index are not in order").at_offset(offset))
-        }
-        None => Ok(entries),
+        self.list.push(place);
+        Ok(())
     }
 }
 
-fn root(payload: &Bytes, count: u64) -> Result<Vec<BlockPlace>> {
-    let mut cursor = Cursor::new(payload);
-    let mut entries = Vec::new();
-    for _ in 0..count {
-        let offset = offset(&mut cursor)?;
-        cursor.skip(4)?;
-        let len = vint(&mut cursor)?;
-        let start = cursor.position();
-        let key = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-        entries.push(BlockPlace { offset, end: offset, first_key: row(payload, key, start)? });
-    }
-    Ok(entries)
+/// Two keys that should stand the other way round, for messages; long ones are cut.
+pub(super) fn before_and_after(before: &[u8], after: &[u8]) -> String {
+    let shown = |key: &[u8]| key.get(..64).unwrap_or(key).escape_ascii().to_string();
+    format!("{} stands before {}", shown(before), shown(after))
 }
 
-fn inner(payload: &Bytes) -> Result<Vec<BlockPlace>> {
-    let mut cursor = Cursor::new(payload);
-    let count = usize::try_from(cursor.i32_be()?).unwrap_or(usize::MAX);
-    // Each entry takes its place of 4 bytes, an offset and a size.
-    if count > cursor.remaining() / 16 {
-        return Err(Error::corrupt(format!("an HFile index block of {count} entries in {} bytes", payload.len())));
+fn extent(cursor: &mut Cursor<'_>) -> Result<(u64, u32)> {
+    let at = cursor.position() as u64;
+    let (offset, len) = (cursor.i64_be()?, cursor.i32_be()?);
+    match (u64::try_from(offset), u32::try_from(len)) {
+        (Ok(offset), Ok(len)) => Ok((offset, len)),
+        _ => Err(Error::corrupt(format!("an HFile index with a block of {len} bytes at {offset}")).at_offset(at)),
     }
-    let mut places = Vec::with_capacity(count + 1);
-    for _ in 0..=count {
-        places.push(usize::try_from(cursor.i32_be()?).unwrap_or(usize::MAX));
-    }
-    let begin = cursor.position();
-    let mut entries = Vec::with_capacity(count);
-    for pair in places.windows(2) {
-        let &[start, end] = pair else { continue };
-        let entry = payload.get(begin..).and_then(|entries| entries.get(start..end));
-        let Some(entry) = entry else {
-            return Err(Error::corrupt(format!("an entry of an HFile index at {start}..{end}, outside its block")));
-        };
-        let mut cursor = Cursor::new(entry);
-        let offset = offset(&mut cursor)?;
-        cursor.skip(4)?;
-        let first_key = row(payload, cursor.rest(), begin + start + cursor.position())?;
-        entries.push(BlockPlace { offset, end: offset, first_key });
-    }
-    Ok(entries)
 }
 
-fn offset(cursor: &mut Cursor<'_>) -> Result<u64> {
-    let offset = cursor.i64_be()?;
-    u64::try_from(offset).map_err(|_| Error::corrupt(format!("a block at offset {offset} in an HFile index")))
-}
-
-/// The row of a key that begins at `at` of `payload`.
-fn row(payload: &Bytes, key: &[u8], at: usize) -> Result<Bytes> {
-    let mut cursor = Cursor::new(key);
-    let len = usize::from(u16::from_be_bytes(cursor.array()?));
-    let start = at + cursor.position();
-    cursor.skip(len)?;
-    Ok(payload.slice(start..start + len))
-}
-
-/// Hadoop's variable-length number (`WritableUtils.readVLong`): one byte from -112 on; below, a sign and how many bytes follow.
-pub(super) fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
-    let first = cursor.u8()?.cast_signed();
-    let (count, negative) = match first {
-        -112.. => return Ok(i64::from(first)),
-        -120..=-113 => ((-112 - i16::from(first)).unsigned_abs(), false),
-        _ => ((-120 - i16::from(first)).unsigned_abs(), true),
+/// The row of a key, in either writer's form.
+fn row_of_index_key(key: &[u8]) -> Result<&[u8]> {
+    let Some((low_bits, rest)) = key.split_first_chunk() else {
+        return Err(Error::corrupt(format!("an HFile index key of {} bytes", key.len())));
     };
-    let value = cursor.take(usize::from(count))?.iter().fold(0_u64, |value, byte| value << 8 | u64::from(*byte));
-    Ok(if negative { !value.cast_signed() } else { value.cast_signed() })
+    let low_bits = u16::from_be_bytes(*low_bits);
+    if has_low_bits(rest.len(), low_bits) {
+        return Ok(rest);
+    }
+    rest.len()
+        .checked_sub(KEY_AROUND_ROW - 2)
+        .filter(|row| has_low_bits(*row, low_bits))
+        .and_then(|row| rest.get(..row))
+        .ok_or_else(|| {
+            Error::corrupt(format!("an HFile index key of {} bytes that says its row has {low_bits}", key.len()))
+        })
+}
+
+/// Whether a length is one that 16 bits would tell so.
+pub(super) fn has_low_bits(len: usize, low_bits: u16) -> bool {
+    len & 0xffff == usize::from(low_bits)
+}
+
+/// Hadoop's number of variable length: one byte from -112 on, else how many follow, and the sign.
+fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
+    let first = i64::from(cursor.u8()?.cast_signed());
+    if first >= -112 {
+        return Ok(first);
+    }
+    let (count, negative) = if first >= -120 { (-112 - first, false) } else { (-120 - first, true) };
+    let mut value = 0_u64;
+    for _ in 0..count {
+        value = value << 8 | u64::from(cursor.u8()?);
+    }
+    let value = value.cast_signed();
+    Ok(if negative { !value } else { value })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
+
+    const LIMIT: u64 = 10_000;
+
+    fn native(row: &[u8]) -> Vec<u8> {
+        let mut key = (row.len() as u16).to_be_bytes().to_vec();
+        key.extend(row);
+        key
+    }
+
+    fn hbase(row: &[u8]) -> Vec<u8> {
+        let mut key = native(row);
+        key.push(0);
+        key.extend(i64::MAX.to_be_bytes());
+        key.push(0xff);
+        key
+    }
+
+    fn extent_of(offset: u64, len: u32) -> Vec<u8> {
+        let mut entry = offset.to_be_bytes().to_vec();
+        entry.extend(len.to_be_bytes());
+        entry
+    }
+
+    fn root_of(entries: &[(u64, u32, Vec<u8>)]) -> Bytes {
+        let mut payload = Vec::new();
+        for (offset, len, key) in entries {
+            payload.extend(extent_of(*offset, *len));
+            // One byte up to 127, two more for the key lengths used here.
+            match u8::try_from(key.len()) {
+                Ok(len) if len < 128 => payload.push(len),
+                Ok(len) => payload.extend([0x8f, len]),
+                Err(_) => payload.extend([&[0x8d][..], &(key.len() as u32).to_be_bytes()[1..]].concat()),
+            }
+            payload.extend(key);
+        }
+        payload.into()
+    }
+
+    fn leaf_of(entries: &[(u64, u32, Vec<u8>)]) -> Vec<u8> {
+        let mut payload = (entries.len() as u32).to_be_bytes().to_vec();
+        let (mut starts, mut body) = (Vec::new(), Vec::new());
+        for (offset, len, key) in entries {
+            starts.extend((body.len() as u32).to_be_bytes());
+            body.extend(extent_of(*offset, *len));
+            body.extend(key);
+        }
+        starts.extend((body.len() as u32).to_be_bytes());
+        payload.extend(starts);
+        payload.extend(body);
+        payload
+    }
+
+    fn place(offset: u64, len: u32, first_key: &[u8]) -> BlockPlace {
+        BlockPlace { offset, len, first_key: first_key.to_vec().into() }
+    }
 
     #[test]
-    fn numbers_of_hadoop() {
-        for (bytes, value) in [
-            (&[0_u8][..], 0),
-            (&[0x7f], 127),
-            (&[0x90], -112),
-            (&[0x8f, 0x80], 128),
-            (&[0x8e, 1, 0], 256),
-            (&[0x87, 0x80], -129),
-        ] {
-            assert_eq!(vint(&mut Cursor::new(bytes)).unwrap(), value, "{bytes:?}");
+    fn both_writers_keys_are_read_at_every_level() {
+        let entries = [(0, 40, native(b"a")), (40, 50, hbase(b"b")), (100, 33, native(&[b'c'; 200]))];
+        let expected = [place(0, 40, b"a"), place(40, 50, b"b"), place(100, 33, &[b'c'; 200])];
+        assert_eq!(root(&root_of(&entries), 3, 1, LIMIT).unwrap(), expected);
+        assert_eq!(below_root(&leaf_of(&entries).into(), LIMIT).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_row_longer_than_its_length_can_tell_is_read() {
+        let entries =
+            [(0, 40, native(&[b'x'; 40_000])), (40, 40, native(&[b'y'; 70_000])), (80, 40, hbase(&[b'z'; 70_000]))];
+        let read = root(&root_of(&entries), 3, 1, LIMIT).unwrap();
+        assert_eq!(read.iter().map(|place| place.first_key.len()).collect::<Vec<_>>(), [40_000, 70_000, 70_000]);
+    }
+
+    #[test]
+    fn the_middle_key_may_follow_in_deeper_indexes_only() {
+        let mut payload = root_of(&[(0, 40, native(b"a"))]).to_vec();
+        payload.extend([0; 16]);
+        let payload = Bytes::from(payload);
+        assert_eq!(root(&payload, 1, 2, LIMIT).unwrap().len(), 1);
+        assert_eq!(root(&payload, 1, 1, LIMIT).unwrap_err().place().offset, Some(16));
+        assert!(root(&payload, 2, 2, LIMIT).is_err());
+    }
+
+    #[test]
+    fn an_index_that_contradicts_itself_is_damage() {
+        let damaged = [
+            vec![(0, 40, native(b"b")), (40, 40, native(b"a"))],
+            vec![(0, 40, native(b"a")), (40, 40, native(b"a"))],
+            vec![(0, 40, native(b"a")), (39, 40, native(b"b"))],
+            vec![(0, 32, native(b"a"))],
+            vec![(LIMIT - 39, 40, native(b"a"))],
+            vec![(u64::MAX, 40, native(b"a"))],
+            vec![(u64::MAX / 2, u32::MAX / 2, native(b"a"))],
+            vec![(0, 40, vec![0, 9, b'a'])],
+            vec![(0, 40, vec![0])],
+        ];
+        for entries in damaged {
+            let of_root = root(&root_of(&entries), entries.len() as u64, 1, LIMIT).unwrap_err();
+            let of_leaf = below_root(&leaf_of(&entries).into(), LIMIT).unwrap_err();
+            assert_eq!((of_root.kind(), of_leaf.kind()), (Kind::CorruptLog, Kind::CorruptLog), "{entries:?}");
+            // The damage is in the last entry: after the count and the places, and all entries before it.
+            let before: usize = entries.iter().rev().skip(1).map(|(_, _, key)| 12 + key.len()).sum();
+            assert_eq!(of_root.place().offset, Some((before + entries.len() - 1) as u64), "{of_root}");
+            assert_eq!(of_leaf.place().offset, Some((4 + 4 * (entries.len() + 1) + before) as u64), "{of_leaf}");
         }
-        assert!(vint(&mut Cursor::new(&[0x88])).is_err());
+    }
+
+    #[test]
+    fn a_false_count_or_entry_start_is_damage() {
+        let sound = leaf_of(&[(0, 40, native(b"a")), (40, 40, native(b"b"))]);
+        for (at, byte) in [(0, 0x7f), (0, 0xff), (3, 1), (3, 3), (7, 1), (11, 0xff), (15, 0xff), (12, 0x80)] {
+            let mut damaged = sound.clone();
+            damaged[at] = byte;
+            assert!(below_root(&damaged.into(), LIMIT).is_err(), "{byte} at {at}");
+        }
+        assert!(below_root(&Bytes::from_static(&[0, 0, 0, 0, 0, 0, 0, 0]), LIMIT).is_err());
+    }
+
+    #[test]
+    fn numbers_of_variable_length_are_hadoops() {
+        let of = |bytes: &[u8]| vint(&mut Cursor::new(bytes)).unwrap();
+        assert_eq!(of(&[0x7f]), 127);
+        assert_eq!(of(&[0x8f, 0x93]), 147);
+        assert_eq!(of(&[0x8e, 0x01, 0x00]), 256);
+        assert_eq!(of(&[0x88, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), i64::MAX);
+        assert_eq!(of(&[0x90]), -112);
+        assert_eq!(of(&[0x87, 0x7f]), -128);
+        assert!(vint(&mut Cursor::new(&[0x8e, 1])).is_err());
     }
 }

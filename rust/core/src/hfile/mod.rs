@@ -1,32 +1,53 @@
-//! HFile, version 3, as Hudi uses it: sorted keys and values in compressed blocks, an index of blocks, a trailer. All integers are
-//! big-endian.
+//! HFile v3, as Hudi uses it: sorted keys, each with a value, in blocks under an index.
+//!
+//! Metadata tables have HFiles as base files, and log blocks of type HFile hold whole ones. A value is a record in Avro, its schema is
+//! under `schema` in the file info (files before 0.10 have none), and the record's key field is blank: the key belongs in there.
 //!
 //! ```text
-//! data blocks · leaf and intermediate index blocks · [load on open: root index, meta index, file info] · trailer (4096 bytes)
+//! data block* · with leaf index blocks in between · meta block* · intermediate index block*
+//! load-on-open section: root index · meta index · file info
+//! trailer, the last 4096 bytes
 //! ```
-//!
 //! | file | job |
 //! |---|---|
-//! | `protobuf` | the little of protocol buffers that trailer and file info need |
-//! | `trailer` | where everything is |
-//! | `block` | one block, unpacked |
-//! | `index` | the data blocks, from an index of any number of levels |
-//! | `cell` | the keys and values of a data block |
-//! | `file_info` | the file's own key-value pairs |
-//! | `reader` | an open file: scans and seeks |
+//! | `protobuf` | the little of protobuf that trailer and file info need |
+//! | `codec` | what a block's payload unpacks with |
+//! | `trailer` | where things are, how many, in which codec |
+//! | `block` | the header of a block, its payload unpacked |
+//! | `file_info` | keys and values about the file |
+//! | `index` | entries of an index block, of each level |
+//! | `cell` | keys and values of a data block |
+//! | `wanted` | all keys, some, or those with a prefix |
+//! | `fetch` | ranges of the file; the last window is kept |
+//! | `descend` | from the root index to the data blocks that can hold what is wanted |
+//! | `data_blocks` | where the data blocks lie, what is in one |
+//! | `reader` | the door: [`HFile`] |
+//! | `scan`, `seek` | its two walks |
 //!
-//! Files of HBase's writer (up to Hudi 1.0) and of Hudi's own (from 1.1) differ in checksums and in the keys of the index. Hudi's
-//! own reader ends a data block too early, by the size of its checksums, and so loses records of large uncompressed blocks;
-//! this one does not.
+//! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), packed with gzip or not at all, under an index of
+//! any depth. Hudi's own reader stops a few bytes before the end of each unpacked block and loses records there; this one does not.
+//! Checksums are not verified, as Hudi does not either: gzip has its own, and every length, order and count is checked. Bloom
+//! filters and other meta blocks are not read.
+//!
+//! Layout: HBase's `FixedFileTrailer`, `HFileBlock`, `HFileBlockIndex`, `HFileWriterImpl`; Hudi's `org.apache.hudi.io.hfile`.
 
 mod block;
 mod cell;
+mod codec;
+mod data_blocks;
+mod descend;
+mod fetch;
 mod file_info;
 mod index;
 mod protobuf;
 mod reader;
+mod scan;
+mod seek;
 mod trailer;
+mod wanted;
 
 pub use cell::{Cell, Cells};
 pub use index::BlockPlace;
 pub use reader::HFile;
+pub use scan::Scan;
+pub use seek::Seek;

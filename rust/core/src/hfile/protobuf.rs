@@ -1,4 +1,10 @@
-//! Fields of a protocol buffer message, in their order.
+//! The little of protobuf that an HFile's trailer and file info need: the fields of one message, in the order they stand in.
+//!
+//! ```text
+//! field: number << 3 | wire type, as a varint · value
+//! wire types: 0 varint · 1 eight bytes · 2 length, bytes · 5 four bytes
+//! ```
+//! Layout: protobuf's "Encoding" page. Groups (3, 4) are as old as they are rare: no message of HBase has one.
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
@@ -6,36 +12,75 @@ use crate::error::{Error, Result};
 /// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Value<'a> {
+    /// A varint; negative numbers are those of 64 bits.
     Number(u64),
+    /// Bytes, a text or a message.
     Bytes(&'a [u8]),
+    /// Four or eight bytes: none of the fields that are read here.
+    Fixed,
 }
 
-/// A message that a varint length stands before, and how many bytes both take.
-pub(super) fn delimited(bytes: &[u8]) -> Result<(&[u8], usize)> {
-    let mut cursor = Cursor::new(bytes);
-    let len = cursor.uvarint()?;
-    let message = cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?;
-    Ok((message, cursor.position()))
-}
-
-/// (Number, value) of each field.
-pub(super) fn fields(message: &[u8]) -> Result<Vec<(u64, Value<'_>)>> {
+/// Hands each field of the message to `take`.
+pub(super) fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, Value<'a>) -> Result<()>) -> Result<()> {
     let mut cursor = Cursor::new(message);
-    let mut fields = Vec::new();
     while cursor.remaining() > 0 {
         let at = cursor.position() as u64;
         let tag = cursor.uvarint()?;
         let value = match tag & 7 {
             0 => Value::Number(cursor.uvarint()?),
-            1 => Value::Number(u64::from_le_bytes(cursor.array()?)),
-            2 => {
-                let len = cursor.uvarint()?;
-                Value::Bytes(cursor.take(usize::try_from(len).unwrap_or(usize::MAX))?)
-            }
-            5 => Value::Number(u64::from(u32::from_le_bytes(cursor.array()?))),
+            1 => cursor.skip(8).map(|()| Value::Fixed)?,
+            2 => Value::Bytes(delimited(&mut cursor)?),
+            5 => cursor.skip(4).map(|()| Value::Fixed)?,
             other => return Err(Error::corrupt(format!("a protobuf field of wire type {other}")).at_offset(at)),
         };
-        fields.push((tag >> 3, value));
+        take(tag >> 3, value).map_err(|error| error.at_offset(at))?;
     }
-    Ok(fields)
+    Ok(())
+}
+
+/// A length and as many bytes.
+pub(super) fn delimited<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+    let at = cursor.position() as u64;
+    let len = cursor.uvarint()?;
+    let left = cursor.remaining();
+    usize::try_from(len)
+        .ok()
+        .filter(|len| *len <= left)
+        .ok_or_else(|| Error::corrupt(format!("{len} bytes announced where {left} are left")).at_offset(at))
+        .and_then(|len| cursor.take(len))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(message: &[u8]) -> Result<Vec<(u64, Value<'_>)>> {
+        let mut found = Vec::new();
+        fields(message, |number, value| {
+            found.push((number, value));
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn fields_of_every_wire_type_are_walked() {
+        let message = [0x08, 0xac, 0x02, 0x12, 2, b'h', b'i', 0x1d, 0, 0, 0, 0, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0x28, 1];
+        let found = all(&message).unwrap();
+        let expected = [
+            (1, Value::Number(300)),
+            (2, Value::Bytes(b"hi")),
+            (3, Value::Fixed),
+            (4, Value::Fixed),
+            (5, Value::Number(1)),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_length_past_the_end_and_a_group_are_refused_with_their_place() {
+        assert_eq!(all(&[0x08, 1, 0x12, 9, 0]).unwrap_err().place().offset, Some(3));
+        assert_eq!(all(&[0x08, 1, 0x0b]).unwrap_err().place().offset, Some(2));
+        assert!(all(&[0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).is_err());
+    }
 }

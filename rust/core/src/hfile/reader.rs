@@ -1,133 +1,107 @@
-//! An open HFile: its index and file info read, its data blocks not yet.
+//! The door: an HFile whose trailer, root index and file info are read; no data block is, until someone asks.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
-use super::block::{self, BlockKind};
-use super::cell::{self, Cells};
-use super::file_info;
-use super::index::{self, BlockPlace};
+use super::block::{Block, BlockKind};
+use super::cell::{Cells, Verdict};
+use super::data_blocks::DataBlocks;
+use super::fetch::Fetch;
+use super::file_info::FileInfo;
+use super::index::BlockPlace;
+use super::scan::Scan;
+use super::seek::Seek;
 use super::trailer::Trailer;
-use crate::error::{Error, Result};
+use super::wanted::Wanted;
+use crate::error::Result;
 use crate::storage::Source;
 
-/// An HFile. Offsets of errors are the file's.
+/// An HFile: keys in the order of their unsigned bytes, each with a value.
+///
+/// Offsets of errors are those within the HFile; who has cut it out of a log adds where it begins.
 pub struct HFile {
-    source: Arc<dyn Source>,
-    trailer: Trailer,
-    info: BTreeMap<Bytes, Bytes>,
-    blocks: Vec<BlockPlace>,
+    blocks: DataBlocks,
+    info: FileInfo,
 }
 
 impl HFile {
-    /// Reads trailer, file info and index.
+    /// Reads the trailer, the root index and the file info of a whole base file, or of a [`crate::storage::Section`] of a log.
     ///
     /// # Errors
-    /// `CorruptLog` where they contradict themselves; `Unsupported` for other versions and codecs, and for encrypted files.
+    /// `CorruptLog` where the bytes contradict themselves; `Unsupported`, by name, for other codecs than GZ and NONE, encryption, other
+    /// major versions than 3, and what only HBase itself writes: sequence numbers, tags, its catalogue's order.
     pub fn open(source: Arc<dyn Source>) -> Result<Self> {
-        let trailer = Trailer::read(source.as_ref())?;
-        let most = source.len().saturating_mul(block::MOST_INFLATION) / cell::LEAST;
-        if trailer.entry_count > most {
-            let message = format!("an HFile of {} keys where at most {most} fit", trailer.entry_count);
-            return Err(Error::corrupt(message).at_offset(source.len().saturating_sub(super::trailer::LEN)));
-        }
-        let at = trailer.file_info_at;
-        let (payload, _) = block::read(source.as_ref(), at..source.len(), &[BlockKind::FileInfo], trailer.codec)?;
-        let info = file_info::parse(&payload).map_err(|error| error.moved_to(at))?;
-        let newest = info.get(&b"MAX_MEMSTORE_TS_KEY"[..]).and_then(|value| value.first_chunk().copied());
-        if newest.is_some_and(|newest| i64::from_be_bytes(newest) > 0) {
-            return Err(Error::unsupported("an HFile with sequence numbers of an HBase store").at_offset(at));
-        }
-        let blocks = if trailer.entry_count == 0 { Vec::new() } else { index::data_blocks(&source, &trailer)? };
-        Ok(Self { source, trailer, info, blocks })
+        let fetch = Fetch::new(source)?;
+        let at = fetch.trailer_at();
+        let trailer = Trailer::parse(&fetch.trailer(), at).map_err(|error| error.offset_from(at))?;
+        let section = fetch.read(trailer.load_on_open..at)?;
+        // The trailer's check: the file info lies in the section.
+        let within = usize::try_from(trailer.file_info.saturating_sub(trailer.load_on_open)).unwrap_or(usize::MAX);
+        let bytes = section.slice(within.min(section.len())..);
+        let block = Block::parse(&bytes, trailer.file_info, BlockKind::FileInfo, trailer.codec, false)?;
+        let info = FileInfo::parse(&block.payload).map_err(|error| block.place(error))?;
+        let blocks = DataBlocks::new(fetch, trailer, &section, info.cells_have_sequence())?;
+        Ok(Self { blocks, info })
     }
 
-    /// How many keys the file says it has.
+    /// How many cells the file has, as its trailer says; a whole [`HFile::scan`] holds it to that.
     #[must_use]
     pub fn entry_count(&self) -> u64 {
-        self.trailer.entry_count
+        self.blocks.entry_count()
     }
 
-    /// A value of the file info.
-    #[must_use]
-    pub fn info(&self, key: &str) -> Option<&[u8]> {
-        self.info.get(key.as_bytes()).map(AsRef::as_ref)
-    }
-
-    /// The Avro schema that Hudi leaves in the file info, as JSON.
+    /// The Avro schema of the values, as JSON. Files of Hudi 0.9 have none: the log block's header does.
     #[must_use]
     pub fn schema(&self) -> Option<&str> {
-        self.info("schema").and_then(|text| std::str::from_utf8(text).ok())
+        self.info.schema()
     }
 
-    /// The data blocks, in key order.
+    /// What the file info has under a key, such as `hfile.LASTKEY` or `minRecordKey`.
     #[must_use]
-    pub fn blocks(&self) -> &[BlockPlace] {
-        &self.blocks
+    pub fn info(&self, key: &str) -> Option<&[u8]> {
+        self.info.get(key)
     }
 
-    /// The cells of a data block.
-    pub fn read_block(&self, place: &BlockPlace) -> Result<Cells> {
-        let within = place.offset..place.end;
-        let (payload, _) = block::read(self.source.as_ref(), within, &[BlockKind::Data], self.trailer.codec)?;
-        Cells::parse(payload).map_err(|error| error.moved_to(place.offset))
+    /// The data blocks, in the order of their keys and of their places. Reads the whole index, and no data block.
+    ///
+    /// # Errors
+    /// `CorruptLog` where the index is damaged, or does not begin and end with the blocks that the trailer names.
+    pub fn blocks(&self) -> Result<Vec<BlockPlace>> {
+        self.blocks.all()
     }
 
-    /// All cells, block by block, in key order. Their number is compared with what the trailer says: none is lost in silence.
-    pub fn scan(&self) -> impl Iterator<Item = Result<Cells>> + '_ {
-        let mut found = 0_u64;
-        let blocks = self.blocks.iter().map(Some).chain(std::iter::once(None));
-        blocks.filter_map(move |place| match place {
-            Some(place) => Some(self.read_block(place).inspect(|cells| found += cells.cells.len() as u64)),
-            None if found == self.trailer.entry_count => None,
-            None => {
-                let message = format!("an HFile of {} keys by its trailer, found {found}", self.trailer.entry_count);
-                Some(Err(Error::corrupt(message).at_offset(self.source.len().saturating_sub(super::trailer::LEN))))
-            }
-        })
+    /// A data block, unpacked, and all of its cells.
+    ///
+    /// # Errors
+    /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for cells that hold
+    /// deletes or have columns.
+    pub fn read_block(&self, at: &BlockPlace) -> Result<Cells> {
+        self.blocks.cells(at, |_| Verdict::Take)
     }
 
-    /// The cells with these keys (sorted, each once), by block; only blocks that may hold one are read.
-    pub fn seek(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Cells>> {
-        let mut wanted: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
-        for key in keys {
-            if let Some(block) = self.block_of(key.as_ref()) {
-                wanted.entry(block).or_default().push(key.as_ref());
-            }
-        }
-        let hits = wanted.into_iter().map(|(block, keys)| self.hits(block, |key| keys.binary_search(&key).is_ok()));
-        hits.collect()
+    /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or fewer.
+    #[must_use]
+    pub fn scan(&self) -> Scan<'_> {
+        Scan::new(&self.blocks)
     }
 
-    /// The cells whose keys begin with one of these prefixes, by block; only blocks that may hold one are read.
-    pub fn seek_prefixes(&self, prefixes: &[impl AsRef<[u8]>]) -> Result<Vec<Cells>> {
-        let may_hold = |block: usize| {
-            let begins = self.blocks.get(block).map(|place| place.first_key.as_ref()).unwrap_or_default();
-            let ends = self.blocks.get(block + 1).map(|place| place.first_key.as_ref());
-            prefixes.iter().map(AsRef::as_ref).any(|prefix| {
-                // Keys with the prefix follow it in order, so they lie before the block, in it, or after it.
-                ends.is_none_or(|ends| prefix < ends) && (begins <= prefix || begins.starts_with(prefix))
-            })
-        };
-        let blocks = (0..self.blocks.len()).filter(|block| may_hold(*block));
-        blocks
-            .map(|block| self.hits(block, |key| prefixes.iter().any(|prefix| key.starts_with(prefix.as_ref()))))
-            .collect()
+    /// The cells that have these keys. Only data blocks that can hold one are read, one at a time, and only those parts of the index
+    /// that lead to them; blocks without a hit are left out. Keys may come in any order; cells come in that of the file.
+    ///
+    /// # Errors
+    /// As [`HFile::blocks`] for the index, as [`HFile::read_block`] for each block.
+    pub fn seek<'a>(&'a self, keys: &'a [impl AsRef<[u8]>]) -> Result<Seek<'a>> {
+        self.seek_wanted(Wanted::keys(keys.iter().map(AsRef::as_ref)))
     }
 
-    /// The one block that may hold a key: the last that does not begin after it.
-    fn block_of(&self, key: &[u8]) -> Option<usize> {
-        self.blocks.partition_point(|place| place.first_key.as_ref() <= key).checked_sub(1)
+    /// The cells whose keys begin with one of these prefixes; else as [`HFile::seek`].
+    ///
+    /// # Errors
+    /// As [`HFile::seek`].
+    pub fn seek_prefixes<'a>(&'a self, prefixes: &'a [impl AsRef<[u8]>]) -> Result<Seek<'a>> {
+        self.seek_wanted(Wanted::prefixes(prefixes.iter().map(AsRef::as_ref)))
     }
 
-    fn hits(&self, block: usize, hit: impl Fn(&[u8]) -> bool) -> Result<Cells> {
-        let Some(place) = self.blocks.get(block) else {
-            return Err(Error::invalid_argument("a block that the file has not"));
-        };
-        let cells = self.read_block(place)?;
-        let hits = cells.cells.iter().filter(|cell| hit(cells.key(cell))).cloned().collect();
-        Ok(Cells { payload: cells.payload, cells: hits })
+    fn seek_wanted<'a>(&'a self, wanted: Wanted<'a>) -> Result<Seek<'a>> {
+        Ok(Seek::new(&self.blocks, self.blocks.that_may_hold(&wanted)?, wanted))
     }
 }

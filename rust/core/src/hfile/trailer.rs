@@ -1,86 +1,235 @@
-//! The trailer, the last 4096 bytes: `TRABLK"$`, a delimited protobuf message, zeros, and the version: minor (1 byte), major (3).
+//! The trailer: the last 4096 bytes of an HFile.
+//!
+//! ```text
+//! "TRABLK"$ · length (varint) · TrailerProto · zeros · minor version (1 byte), major version (3 bytes)
+//! ```
+//! | field of TrailerProto | what it says |
+//! |---|---|
+//! | 1, 2 | offsets of the file info and of the load-on-open section, which begins with the root index |
+//! | 5, 8 | entries of the root index; levels of the index, the root counted |
+//! | 7 | cells in the file |
+//! | 9, 10 | offsets of the first and the last data block; -1 and 0 where there is none |
+//! | 11, 12, 13 | comparator, codec, encryption key |
+//!
+//! HBase writes minor version 3, Hudi's own writer 0. Layout: HBase's `FixedFileTrailer`, `HFile.proto`.
 
-use super::protobuf::{self, Value};
+use super::codec::Codec;
+use super::protobuf::{Value, delimited, fields};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::storage::Source;
 
-/// Its size.
-pub(super) const LEN: u64 = 4096;
+/// Bytes of the trailer.
+pub(super) const TRAILER: u64 = 4096;
 const MAGIC: &[u8; 8] = b"TRABLK\"$";
-const MAJOR_VERSION: u32 = 3;
+const MAJOR: u32 = 3;
+/// Bytes of the smallest cell: two lengths, and the key of an empty row (`cell`).
+const LEAST_CELL: u64 = 8 + 12;
+/// Levels that an index may have. Five of HBase's smallest chunks, 16 entries, would do for any file of Hudi's.
+const MAX_LEVELS: u64 = 16;
 
-/// How blocks are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Codec {
-    None,
-    Gzip,
-}
-
-/// Where everything is.
+/// Where things are, how many, in which codec. Offsets lie before the trailer, the file info's not before the section's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trailer {
-    pub(super) file_info_at: u64,
-    pub(super) load_on_open_at: u64,
-    /// Entries of the root index.
-    pub(super) data_index_count: u64,
+    pub(super) file_info: u64,
+    pub(super) load_on_open: u64,
+    pub(super) root_entries: u64,
+    pub(super) levels: u64,
     pub(super) entry_count: u64,
-    pub(super) index_levels: u64,
+    pub(super) first_block: Option<u64>,
+    pub(super) last_block: Option<u64>,
     pub(super) codec: Codec,
 }
 
-impl Trailer {
-    pub(super) fn read(source: &dyn Source) -> Result<Self> {
-        let Some(start) = source.len().checked_sub(LEN) else {
-            let message = format!("an HFile of {} bytes, which has no room for its trailer", source.len());
-            return Err(Error::corrupt(message).at_offset(0));
-        };
-        Self::parse(&source.read(start..source.len())?).map_err(|error| error.offset_from(start))
-    }
+/// Fields as they stand in the file, before anything is said of them.
+#[derive(Default)]
+struct Raw {
+    numbers: [Option<u64>; 13],
+    comparator: Option<String>,
+    encrypted: bool,
+}
 
-    fn parse(bytes: &[u8]) -> Result<Self> {
-        let mut cursor = Cursor::new(bytes);
-        let magic = cursor.take(MAGIC.len())?;
-        if magic != MAGIC {
-            let message = format!("the trailer of an HFile was expected, found {magic:02x?}");
-            return Err(Error::corrupt(message).at_offset(0));
-        }
-        let version = bytes.last_chunk::<4>().map_or(0, |last| u32::from_be_bytes(*last)) & 0x00ff_ffff;
-        if version != MAJOR_VERSION {
-            return Err(Error::unsupported(format!("HFile version {version}; version 3 is read")).at_offset(LEN - 4));
-        }
-        let (message, _) = protobuf::delimited(cursor.rest()).map_err(|error| error.offset_from(8))?;
-        Self::of_message(message).map_err(|error| error.at_offset(8))
-    }
-
-    fn of_message(message: &[u8]) -> Result<Self> {
-        let mut numbers = [0_u64; 13];
-        for (field, value) in protobuf::fields(message)? {
-            match value {
-                Value::Number(value) => {
-                    if let Some(slot) = usize::try_from(field).ok().and_then(|field| numbers.get_mut(field)) {
-                        *slot = value;
+impl Raw {
+    fn read(message: &[u8]) -> Result<Self> {
+        let mut raw = Self::default();
+        fields(message, |number, value| {
+            match (number, value) {
+                (11, Value::Bytes(name)) => raw.comparator = Some(String::from_utf8_lossy(name).into_owned()),
+                (13, Value::Bytes(key)) => raw.encrypted = !key.is_empty(),
+                (number, Value::Number(value)) => {
+                    let slot = usize::try_from(number).ok().and_then(|number| raw.numbers.get_mut(number));
+                    if let Some(slot) = slot {
+                        *slot = Some(value);
                     }
                 }
-                Value::Bytes(key) if field == 13 && !key.is_empty() => {
-                    return Err(Error::unsupported("an encrypted HFile"));
-                }
-                Value::Bytes(_) => {}
+                _ => {}
             }
+            Ok(())
+        })?;
+        Ok(raw)
+    }
+
+    fn number(&self, field: usize) -> Option<u64> {
+        self.numbers.get(field).copied().flatten()
+    }
+
+    fn needed(&self, field: usize, name: &str) -> Result<u64> {
+        self.number(field).ok_or_else(|| Error::corrupt(format!("an HFile trailer without {name}")))
+    }
+}
+
+impl Trailer {
+    /// Reads the trailer of a file in which it begins at `at`. Offsets of errors are within the trailer.
+    ///
+    /// # Errors
+    /// `CorruptLog` where the bytes are no trailer or name places outside of the file; `Unsupported`, by name, for other major
+    /// versions, other codecs, encryption, and the comparator of HBase's own catalogue, which does not order by bytes.
+    pub(super) fn parse(bytes: &[u8], at: u64) -> Result<Self> {
+        let mut cursor = Cursor::new(bytes);
+        if cursor.take(MAGIC.len())? != MAGIC {
+            let message =
+                format!("an HFile ends in a trailer, whose {TRAILER} bytes begin with TRABLK\"$; this does not");
+            return Err(Error::corrupt(message).at_offset(0));
         }
-        let [_, file_info_at, load_on_open_at, _, _, data_index_count, _, entry_count, index_levels, _, _, _, codec] =
-            numbers;
-        let codec = match codec {
-            1 => Codec::Gzip,
-            2 => Codec::None,
-            other => {
-                let name = ["lzo", "gz", "none", "snappy", "lz4", "bz2", "zstd"];
-                let name = usize::try_from(other).ok().and_then(|other| name.get(other)).unwrap_or(&"unknown");
-                return Err(Error::unsupported(format!(
-                    "an HFile compressed with {name} (codec {other}); gz and none are read"
-                )));
+        version(bytes)?;
+        let message = delimited(&mut cursor)?;
+        let base = (cursor.position() - message.len()) as u64;
+        let raw = Raw::read(message).map_err(|error| error.offset_from(base))?;
+        Self::checked(&raw, at).map_err(|error| error.at_offset(base))
+    }
+
+    fn checked(raw: &Raw, at: u64) -> Result<Self> {
+        if raw.encrypted {
+            return Err(Error::unsupported("an encrypted HFile"));
+        }
+        if let Some(name) = raw.comparator.as_ref().filter(|name| name.contains("Meta")) {
+            return Err(Error::unsupported(format!("an HFile ordered by {name}; keys are compared as bytes here")));
+        }
+        let load_on_open = raw.needed(2, "the offset of its load-on-open section")?;
+        let file_info = raw.needed(1, "the offset of its file info")?;
+        if load_on_open > file_info || file_info >= at {
+            let message = format!(
+                "an HFile whose load-on-open section is at {load_on_open}, its file info at {file_info}, its trailer at {at}"
+            );
+            return Err(Error::corrupt(message));
+        }
+        let levels = raw.number(8).unwrap_or(1);
+        if levels == 0 || levels > MAX_LEVELS {
+            return Err(Error::corrupt(format!("an HFile index of {levels} levels; 1 to {MAX_LEVELS} make sense")));
+        }
+        let root_entries = raw.needed(5, "the number of its index entries")?;
+        let entry_count = raw.needed(7, "the number of its entries")?;
+        if (root_entries == 0) != (entry_count == 0) {
+            let message = format!("an HFile of {entry_count} entries, under an index that has {root_entries}");
+            return Err(Error::corrupt(message));
+        }
+        let codec = raw.number(12).map_or(Ok(Codec::Plain), Codec::of)?;
+        let most = load_on_open.saturating_mul(codec.most_ratio()) / LEAST_CELL;
+        if entry_count > most {
+            let message =
+                format!("an HFile of {entry_count} entries in {load_on_open} bytes of data, where at most {most} fit");
+            return Err(Error::corrupt(message));
+        }
+        let (first_block, last_block) = (raw.number(9), raw.number(10));
+        Ok(Self { file_info, load_on_open, root_entries, levels, entry_count, first_block, last_block, codec })
+    }
+}
+
+/// Refuses all major versions but ours.
+fn version(bytes: &[u8]) -> Result<()> {
+    let version = bytes.last_chunk::<4>().map_or(0, |last| u32::from_be_bytes(*last) & 0x00ff_ffff);
+    if version == MAJOR {
+        return Ok(());
+    }
+    let message = format!("an HFile of major version {version}; Hudi writes version {MAJOR}");
+    Err(Error::unsupported(message).at_offset(TRAILER - 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+
+    /// A trailer of these fields, each a varint, and of these bytes.
+    fn trailer(numbers: &[(u8, u64)], texts: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut message = Vec::new();
+        for (field, number) in numbers {
+            message.push(field << 3);
+            let mut rest = *number;
+            while rest >= 0x80 {
+                message.push((rest & 0x7f) as u8 | 0x80);
+                rest >>= 7;
             }
+            message.push(rest as u8);
+        }
+        for (field, text) in texts {
+            message.extend([field << 3 | 2, text.len() as u8]);
+            message.extend(*text);
+        }
+        let mut bytes = MAGIC.to_vec();
+        bytes.push(message.len() as u8);
+        bytes.extend(message);
+        bytes.resize(4092, 0);
+        bytes.extend([3, 0, 0, 3]);
+        bytes
+    }
+
+    const SOUND: [(u8, u64); 8] = [(1, 900), (2, 800), (5, 2), (7, 40), (8, 1), (9, 0), (10, 400), (12, 1)];
+
+    fn changed(field: u8, value: u64) -> Vec<u8> {
+        let numbers: Vec<_> = SOUND.iter().map(|(f, v)| (*f, if *f == field { value } else { *v })).collect();
+        trailer(&numbers, &[])
+    }
+
+    #[test]
+    fn a_sound_trailer_is_read() {
+        let parsed = Trailer::parse(&trailer(&SOUND, &[(11, b"org.apache.hudi.X")]), 1000).unwrap();
+        let expected = Trailer {
+            file_info: 900,
+            load_on_open: 800,
+            root_entries: 2,
+            levels: 1,
+            entry_count: 40,
+            first_block: Some(0),
+            last_block: Some(400),
+            codec: Codec::Gz,
         };
-        Ok(Self { file_info_at, load_on_open_at, data_index_count, entry_count, index_levels, codec })
+        assert_eq!(parsed, expected);
+    }
+
+    #[test]
+    fn places_outside_of_the_file_and_contradictions_are_damage() {
+        let cases = [
+            (1, 1000),
+            (1, 700),
+            (2, 901),
+            (5, 0),
+            (7, 0),
+            (8, 0),
+            (8, 17),
+            (7, 1 << 20),
+            (1, u64::MAX),
+            (2, u64::MAX),
+        ];
+        for (field, value) in cases {
+            let error = Trailer::parse(&changed(field, value), 1000).unwrap_err();
+            assert_eq!(error.kind(), Kind::CorruptLog, "{field} {value}: {error}");
+        }
+        assert_eq!(Trailer::parse(&[0; 4096], 1000).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(Trailer::parse(&trailer(&SOUND[1..], &[]), 1000).unwrap_err().kind(), Kind::CorruptLog);
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused_by_name() {
+        let refused = |bytes: &[u8], name: &str| {
+            let error = Trailer::parse(bytes, 1000).unwrap_err();
+            assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+            assert!(error.to_string().contains(name), "{error}");
+        };
+        refused(&changed(12, 3), "SNAPPY");
+        refused(&trailer(&SOUND, &[(13, b"k")]), "encrypted");
+        refused(&trailer(&SOUND, &[(11, b"a.MetaCellComparator")]), "MetaCellComparator");
+        let mut older = trailer(&SOUND, &[]);
+        older[4095] = 2;
+        refused(&older, "version 2");
     }
 }

@@ -10,11 +10,14 @@ use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
 use super::record_key::RecordKey;
 use crate::avro::{self, Want};
-use crate::config::{DeleteMarker, MergeConfig};
+use crate::config::{DeleteMarker, MergeConfig, Semantics};
 use crate::error::{Error, Result};
 use crate::log::content::deleted::{Deleted, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
+
+/// What Hudi takes for milliseconds on a column of milliseconds (`OrderingValueEngineTypeConverter`); more is microseconds.
+const MOST_MILLIS: i64 = 9_999_999_999_999;
 
 /// Where Debezium records of MySQL hold their place in the binlog (`DebeziumConstants.ADDED_SEQ_COL_NAME`).
 const BINLOG_PLACE: &str = "_event_seq";
@@ -42,6 +45,9 @@ struct OrderingField {
     millis: bool,
     /// Whether its text is a place in a MySQL binlog: `file.position`, compared as two numbers.
     is_binlog_place: bool,
+    /// Whether an int of a delete is compared with a column of longs (it was written before the column was widened). Hudi 0.x lets
+    /// a delete of another class win; 1.x fails.
+    widens: bool,
 }
 
 /// Ordering and deletes of records of a data block.
@@ -57,6 +63,7 @@ impl KeyColumns {
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
         virtual_key: Option<&[String]>,
+        semantics: Semantics,
     ) -> Result<Self> {
         let ordering: Result<Vec<OrderingField>> = if merge.is_by_binlog_place() && table.field(BINLOG_PLACE).is_some()
         {
@@ -69,7 +76,10 @@ impl KeyColumns {
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         Ok(Self {
             key: RecordKey::of(virtual_key)?,
-            ordering: ordering?,
+            ordering: ordering?
+                .into_iter()
+                .map(|field| OrderingField { widens: semantics == Semantics::V1x, ..field })
+                .collect(),
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
             delete_field: marker.map(|delete| delete.field.clone()),
@@ -189,7 +199,7 @@ impl OrderingField {
         let millis = table.field(name).is_some_and(|field| {
             matches!(field.ty.non_null(), avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis)
         });
-        Ok(Self { name: name.to_owned(), kind: type_of(types, name)?, millis, is_binlog_place: false })
+        Ok(Self { name: name.to_owned(), kind: type_of(types, name)?, millis, is_binlog_place: false, widens: true })
     }
 
     fn of_rows(&self, column: &ArrayRef) -> Result<OrderingColumn> {
@@ -225,12 +235,11 @@ impl OrderingField {
             (Ordering::Int(value) | Ordering::Date(value), DataType::Int32 | DataType::Date32) => {
                 Some(i64::from(*value))
             }
-            (Ordering::Int(value), DataType::Int64) => Some(i64::from(*value)),
-            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => {
-                Some(crate::merge::double_order(f64::from(*value)))
-            }
+            (Ordering::Int(value), DataType::Int64) if self.widens => Some(i64::from(*value)),
             (Ordering::Long(value), DataType::Int64) => Some(*value),
-            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _)) if self.millis => {
+            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
+                if self.millis && *value <= MOST_MILLIS =>
+            {
                 value.checked_mul(1000)
             }
             (Ordering::Long(value) | Ordering::TimestampMicros(value), DataType::Timestamp(..)) => Some(*value),
@@ -259,7 +268,8 @@ fn type_of(types: &arrow_schema::Schema, name: &str) -> Result<DataType> {
 /// At the column's scale; digits that it has no room for are cut, as if rounded towards the smaller value.
 fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
     let Ordering::Decimal { unscaled, scale: own } = value else { return None };
-    let shift = i32::from(scale) - own;
+    // A scale is whatever the file says.
+    let shift = i32::from(scale).checked_sub(*own)?;
     let factor = 10_i128.checked_pow(shift.unsigned_abs())?;
     if shift >= 0 { unscaled.checked_mul(factor) } else { Some(unscaled.div_euclid(factor)) }
 }
@@ -330,6 +340,8 @@ mod tests {
             (of(-1239, 3), 2, Some(-124)),
             (of(i128::MAX, 0), 2, None),
             (of(1, -40), 2, None),
+            (of(1, i32::MIN), 2, None),
+            (of(4_999_999, 6), 2, Some(499)),
             (Ordering::Int(3), 2, None),
         ] {
             assert_eq!(decimal(&value, scale), expected, "{value:?}");
@@ -341,5 +353,31 @@ mod tests {
         let marker = |any_case| DeleteMarker { field: "Op".into(), marker: "D".into(), any_case };
         assert_eq!(marks(&marker(true)), ["d", "D"]);
         assert_eq!(marks(&marker(false)), ["D"]);
+    }
+
+    /// Where Hudi 1.2.0 compares, so does this. A class that its reader fails on has an order here where it says the same.
+    #[test]
+    fn a_deletes_ordering_value_on_a_column_of_another_type() {
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let of = |kind: &DataType, millis: bool, value: Ordering| {
+            let (name, kind) = ("ts".into(), kind.clone());
+            let field = OrderingField { name, kind, millis, is_binlog_place: false, widens: true };
+            assert!(
+                value != Ordering::Int(7)
+                    || OrderingField { widens: false, ..field.clone() }.fixed(&value, &field.kind).is_none()
+            );
+            field.fixed(&value, &field.kind)
+        };
+        assert_eq!(of(&DataType::Date32, false, Ordering::Date(18_661)), Some(18_661));
+        assert_eq!(of(&DataType::Date32, false, Ordering::Int(18_661)), Some(18_661));
+        assert_eq!(of(&DataType::Date32, false, Ordering::Long(18_661)), None);
+        assert_eq!(of(&DataType::Int64, false, Ordering::Int(7)), Some(7));
+        assert_eq!(of(&DataType::Int64, false, Ordering::Int(0)), None, "no ordering value");
+        assert_eq!(of(&DataType::Int64, false, Ordering::Long(0)), Some(0));
+        assert_eq!(of(&DataType::Int32, false, Ordering::Long(7)), None);
+        assert_eq!(of(&micros, false, Ordering::TimestampMicros(5)), Some(5));
+        assert_eq!(of(&micros, false, Ordering::Long(5)), Some(5));
+        assert_eq!(of(&micros, true, Ordering::Long(5)), Some(5_000));
+        assert_eq!(of(&micros, true, Ordering::Long(MOST_MILLIS + 1)), Some(MOST_MILLIS + 1));
     }
 }

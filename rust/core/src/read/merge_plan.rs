@@ -60,16 +60,16 @@ impl MergePlan {
                 return Err(Error::unsupported(format!("merging by the custom record merger of strategy {id}")));
             }
         };
-        Ok(match (&merge.partial_update, mode) {
-            _ if partial => Self::Fold(FoldRules::Partial(mode), FieldAbsence::Never),
-            (Some(PartialUpdateMode::IgnoreDefaults), _) => {
-                Self::Fold(FoldRules::Fill(mode), FieldAbsence::Default { by_identity: true })
-            }
-            (Some(PartialUpdateMode::FillUnavailable(marker)), _) => {
-                Self::Fold(FoldRules::Fill(mode), FieldAbsence::Text(marker.clone()))
-            }
-            (None, Mode::CommitTime) => Self::Choose(Rules::CommitTime),
-            (None, Mode::EventTime { int_ordering }) => Self::Choose(Rules::EventTime { int_ordering }),
+        let absence = match &merge.partial_update {
+            Some(PartialUpdateMode::IgnoreDefaults) => FieldAbsence::Default { by_identity: true },
+            Some(PartialUpdateMode::FillUnavailable(marker)) => FieldAbsence::Text(marker.clone()),
+            None => FieldAbsence::Never,
+        };
+        Ok(match mode {
+            _ if partial => Self::Fold(FoldRules::Partial(mode), absence),
+            _ if absence != FieldAbsence::Never => Self::Fold(FoldRules::Fill(mode), absence),
+            Mode::CommitTime => Self::Choose(Rules::CommitTime),
+            Mode::EventTime { int_ordering } => Self::Choose(Rules::EventTime { int_ordering }),
         })
     }
 
@@ -82,8 +82,8 @@ impl MergePlan {
         };
         let fold = |class, absence| {
             let rules = match semantics {
-                Semantics::V1x => FoldRules::Payload(class),
-                Semantics::V0x => FoldRules::Payload0x(class),
+                Semantics::V1x => FoldRules::Payload(class, int_ordering),
+                Semantics::V0x => FoldRules::Payload0x(class, int_ordering),
             };
             Self::Fold(rules, absence)
         };

@@ -50,7 +50,7 @@ impl SliceMerge {
         let (keys, plan) = if keep_all {
             (KeyColumns::unordered(virtual_key)?, MergePlan::KeepAll)
         } else {
-            let keys = KeyColumns::of(table, types, &query.merge, virtual_key)?;
+            let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
             let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
             let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
             (keys, plan)

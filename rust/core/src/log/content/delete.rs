@@ -191,7 +191,9 @@ mod tests {
             (vec![5, 1], Ordering::Boolean(true)),
             (vec![4, 0x3f, 0xc0, 0, 0], Ordering::Float(1.5)),
             (vec![10, 0xbf, 0xf8, 0, 0, 0, 0, 0, 0], Ordering::Double(-1.5)),
-            (named("java.sql.Date", &positive_long(86_400_000 - 7_200_000)), Ordering::Date(1)),
+            // Midnight of the same day in Hawaii, and in New Zealand in summer.
+            (named("java.sql.Date", &positive_long(86_400_000 + 36_000_000)), Ordering::Date(1)),
+            (named("java.sql.Date", &positive_long(86_400_000 - 46_800_000)), Ordering::Date(1)),
             (named("java.sql.Timestamp", &positive_long((-1_i64).cast_unsigned())), Ordering::TimestampMicros(-1000)),
             (named("java.math.BigInteger", &[2, 0xff]), decimal(-1, 0)),
             (named("java.math.BigDecimal", &[3, 0x04, 0xd2, 4]), decimal(1234, 2)),
@@ -211,5 +213,50 @@ mod tests {
         let error = ordered(&named("com.acme.Sequence", &[])).unwrap_err();
         assert_eq!(error.kind(), crate::Kind::Unsupported);
         assert!(error.to_string().contains("com.acme.Sequence"));
+    }
+
+    #[test]
+    fn references_must_fit_and_the_data_must_end() {
+        // The last key of version 2 is (class, new, partition path, new, "d"), its ordering value null.
+        let real = version_2();
+        let end = real.len();
+        let changed = |from_end: usize, byte: u8| {
+            let mut bytes = real.clone();
+            bytes[end - from_end] = byte;
+            of(&bytes).unwrap_err()
+        };
+        assert_eq!(real[end - 5..], [5, 1, 0x82, b'd', 0]);
+        for (byte, why) in [(3, "object 1, which is no text"), (0x7f, "object 125, which is no text")] {
+            let error = changed(5, byte);
+            assert_eq!(error.kind(), crate::Kind::CorruptLog);
+            assert!(error.to_string().contains(why), "{error}");
+            assert_eq!(error.place().offset, Some(end as u64 - 4));
+        }
+        let mut longer = real.clone();
+        longer.push(0);
+        longer[7] += 1;
+        assert!(of(&longer).unwrap_err().to_string().contains("found 1 more bytes"));
+    }
+
+    #[test]
+    fn numbers_without_bytes_and_with_too_many_are_refused() {
+        // Java takes neither for a number, or gives more digits than a decimal has.
+        let avro = |digits: &[u8]| {
+            let mut content = vec![0, 0, 0, 3, 0, 0, 0, 6 + u8::try_from(digits.len()).unwrap(), 2, 0, 0, 0x12];
+            content.push(u8::try_from(digits.len()).unwrap() * 2);
+            content.extend(digits);
+            content.push(0);
+            of(&content)
+        };
+        assert!(avro(&[0x7f; 16]).is_ok());
+        assert!(avro(&[]).is_err());
+        assert!(avro(&[0; 17]).is_err());
+        let kryo = |digits: &[u8]| {
+            let count = [&[u8::try_from(digits.len()).unwrap() + 1], digits].concat();
+            ordered(&named("java.math.BigInteger", &count))
+        };
+        assert!(kryo(&[0x7f; 16]).is_ok());
+        assert_eq!(kryo(&[]).unwrap_err().kind(), crate::Kind::CorruptLog);
+        assert_eq!(kryo(&[0; 17]).unwrap_err().kind(), crate::Kind::Unsupported);
     }
 }

@@ -46,13 +46,9 @@ pub fn as_avro(
         let wanted = if seeking { wanted } else { &KeyFilter::All };
         match wanted {
             KeyFilter::All => hfile.scan().try_for_each(|cells| unpacked.add(&cells?))?,
-            KeyFilter::Keys(keys) => {
-                let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-                hfile.seek(&keys)?.iter().try_for_each(|cells| unpacked.add(cells))?;
-            }
+            KeyFilter::Keys(keys) => hfile.seek(keys)?.try_for_each(|cells| unpacked.add(&cells?))?,
             KeyFilter::Prefixes(prefixes) => {
-                let prefixes: Vec<&[u8]> = prefixes.iter().map(Vec::as_slice).collect();
-                hfile.seek_prefixes(&prefixes)?.iter().try_for_each(|cells| unpacked.add(cells))?;
+                hfile.seek_prefixes(prefixes)?.try_for_each(|cells| unpacked.add(&cells?))?;
             }
         }
     }
@@ -84,8 +80,7 @@ impl Unpacked {
 
     /// Whether the file's keys are the records' keys, as its first record tells: its key field holds the same, or is blank.
     fn is_keyed(&self, hfile: &HFile) -> Result<bool> {
-        let Some(first) = hfile.blocks().first() else { return Ok(true) };
-        let cells = hfile.read_block(first)?;
+        let Some(cells) = hfile.scan().next().transpose()? else { return Ok(true) };
         let first = Cells { cells: cells.cells.iter().take(1).cloned().collect(), ..cells };
         let (Some(places), Some(cell)) = (self.key_places(&first)?, first.cells.first()) else { return Ok(false) };
         let places =

@@ -28,7 +28,8 @@ pub struct Folder {
     pub is_meta: Vec<bool>,
     /// The column whose record gives the ordering of the result; none where it is the winner's whatever fills it.
     pub ordering_column: Option<usize>,
-    /// By source: the columns that its block does not have.
+    /// By source: the columns that its block, of partial records, does not have. From the first such source on, and over the
+    /// base, columns give way by that alone; before it, by their values.
     pub missing: HashMap<u32, Arc<[bool]>>,
 }
 
@@ -43,6 +44,8 @@ pub struct Folded {
 /// A row from which values may be taken.
 struct Candidate<'a> {
     side: Side<'a>,
+    /// None of a base row.
+    source: Option<u32>,
     /// Columns that its block does not have.
     missing: Option<&'a [bool]>,
 }
@@ -71,18 +74,20 @@ impl Folder {
         if let Some((_, ordering)) = base {
             candidates.extend((0..entries.len()).map(|row| Candidate {
                 side: Side { ordering: ordering.value(row), deleted: Deleted::No },
+                source: None,
                 missing: None,
             }));
         }
         for record in records.iter().flatten() {
             wanted.push(record.row);
             let missing = self.missing.get(&record.row.source).map(AsRef::as_ref);
-            candidates.push(Candidate { side: record.side, missing });
+            candidates.push(Candidate { side: record.side, source: Some(record.row.source), missing });
         }
         let rows = fetched(&wanted, &records, base.map(|(rows, _)| rows), winners)?;
         let masks: Vec<Option<BooleanBuffer>> =
             rows.columns().iter().zip(&self.absence).map(|(column, absence)| absence.of(column)).collect();
-        let folding = Folding { folder: self, candidates, masks, columns: rows.num_columns() };
+        let first_partial = self.missing.keys().copied().min();
+        let folding = Folding { folder: self, candidates, masks, first_partial, columns: rows.num_columns() };
         folding.all(&records, base.is_some(), &rows)
     }
 }
@@ -126,6 +131,7 @@ struct Folding<'a> {
     candidates: Vec<Candidate<'a>>,
     /// Of each column, the candidates whose values give way.
     masks: Vec<Option<BooleanBuffer>>,
+    first_partial: Option<u32>,
     columns: usize,
 }
 
@@ -188,21 +194,26 @@ impl Folding<'_> {
             let top = self.candidates.get(state.top)?;
             Some(Side { ordering: top.side.ordering, deleted: state.deleted })
         };
+        let newest = self.candidates.get(newer.top).and_then(|candidate| candidate.source);
+        let partial =
+            self.first_partial.is_some_and(|first| step == Step::Base || newest.is_some_and(|newest| newest >= first));
         Some(match self.folder.rules.merge(step, side(&older)?, side(&newer)?) {
             Overlay::Older => older,
             Overlay::Newer => newer,
-            Overlay::NewerOverOlder => self.laid_over(newer, &older, None),
-            Overlay::OlderOverNewer { newer_meta } => self.laid_over(older, &newer, newer_meta.then_some(&newer)),
+            Overlay::NewerOverOlder => self.laid_over(newer, &older, partial, None),
+            Overlay::OlderOverNewer { newer_meta } => {
+                self.laid_over(older, &newer, partial, newer_meta.then_some(&newer))
+            }
         })
     }
 
     /// `high`, its absent values taken from `low`; meta columns from `meta`, where it is given.
-    fn laid_over(&self, mut high: State, low: &State, meta: Option<&State>) -> State {
+    fn laid_over(&self, mut high: State, low: &State, partial: bool, meta: Option<&State>) -> State {
         for (column, pick) in high.picks.iter_mut().enumerate() {
             let of_meta = meta.filter(|_| self.folder.is_meta.get(column).copied().unwrap_or(false));
             let other = match of_meta {
                 Some(meta) => meta.picks.get(column),
-                None if self.is_absent(*pick, column) => low.picks.get(column),
+                None if self.is_absent(*pick, column, partial) => low.picks.get(column),
                 None => None,
             };
             if let Some(other) = other {
@@ -215,15 +226,13 @@ impl Folding<'_> {
         high
     }
 
-    fn is_absent(&self, candidate: u32, column: usize) -> bool {
-        let missing = self.candidates.get(candidate as usize).and_then(|candidate| candidate.missing);
-        let by_schema = missing.is_some_and(|missing| missing.get(column).copied().unwrap_or(false));
-        by_schema
-            || self
-                .masks
-                .get(column)
-                .and_then(Option::as_ref)
-                .is_some_and(|mask| (candidate as usize) < mask.len() && mask.value(candidate as usize))
+    fn is_absent(&self, candidate: u32, column: usize, partial: bool) -> bool {
+        let at = candidate as usize;
+        if partial {
+            let missing = self.candidates.get(at).and_then(|candidate| candidate.missing);
+            return missing.is_some_and(|missing| missing.get(column).copied().unwrap_or(false));
+        }
+        self.masks.get(column).and_then(Option::as_ref).is_some_and(|mask| at < mask.len() && mask.value(at))
     }
 }
 

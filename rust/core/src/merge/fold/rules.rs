@@ -21,10 +21,10 @@ pub enum FoldRules {
     Fill(Mode),
     /// Blocks of partial records.
     Partial(Mode),
-    /// A payload class, by the rules of 1.x.
-    Payload(PayloadFold),
-    /// A payload class, by the rules of 0.x.
-    Payload0x(PayloadFold),
+    /// A payload class, by the rules of 1.x; whether the ordering field is an int, whose 0 is the default.
+    Payload(PayloadFold, bool),
+    /// A payload class, by the rules of 0.x; the same.
+    Payload0x(PayloadFold, bool),
 }
 
 /// A merge mode.
@@ -83,8 +83,8 @@ impl FoldRules {
     pub(super) fn merge(self, step: Step, older: Side<'_>, newer: Side<'_>) -> Overlay {
         match self {
             Self::Fill(mode) | Self::Partial(mode) => mode.merge(step, older, newer),
-            Self::Payload(class) => class.merge_1_x(older, newer),
-            Self::Payload0x(class) => class.merge_0_x(step, older, newer),
+            Self::Payload(class, int_ordering) => class.merge_1_x(int_ordering, older, newer),
+            Self::Payload0x(class, int_ordering) => class.merge_0_x(step, int_ordering, older, newer),
         }
     }
 }
@@ -110,15 +110,14 @@ impl Mode {
     }
 
     fn unordered_delete(self, side: Side<'_>) -> bool {
-        let int_ordering = self == Self::EventTime { int_ordering: true };
-        is_delete(side) && (side.ordering == OrderingValue::Default || int_ordering && is_zero(side))
+        is_delete(side) && is_default(side, self == Self::EventTime { int_ordering: true })
     }
 }
 
 impl PayloadFold {
     /// At every step the newer record's `combineAndGetUpdateValue` (`CustomPayloadRecordMerger`).
-    fn merge_1_x(self, older: Side<'_>, newer: Side<'_>) -> Overlay {
-        let unordered = |side: Side<'_>| is_delete(side) && side.ordering == OrderingValue::Default;
+    fn merge_1_x(self, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        let unordered = |side: Side<'_>| is_delete(side) && is_default(side, int_ordering);
         if unordered(older)
             || unordered(newer)
             || older.deleted == Deleted::ByBlock
@@ -129,8 +128,8 @@ impl PayloadFold {
         self.combine(older, newer)
     }
 
-    fn merge_0_x(self, step: Step, older: Side<'_>, newer: Side<'_>) -> Overlay {
-        let unordered = newer.ordering == OrderingValue::Default;
+    fn merge_0_x(self, step: Step, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        let unordered = is_default(newer, int_ordering);
         match step {
             Step::Base if newer.deleted == Deleted::ByBlock => Overlay::Newer,
             Step::Base => self.combine(older, newer),
@@ -151,7 +150,9 @@ impl PayloadFold {
         match self {
             Self::NonDefaults if is_delete(newer) => Overlay::Newer,
             Self::NonDefaults => Overlay::NewerOverOlder,
-            Self::PartialUpdate if not_lower(newer, older) && is_delete(newer) => Overlay::Newer,
+            // A late delete deletes all the same.
+            Self::PartialUpdate if is_delete(newer) => Overlay::Newer,
+            Self::PartialUpdate if !not_lower(newer, older) && is_delete(older) => Overlay::Older,
             Self::PartialUpdate if not_lower(newer, older) => Overlay::NewerOverOlder,
             Self::PartialUpdate => Overlay::OlderOverNewer { newer_meta: true },
             Self::Postgres if !not_lower(newer, older) => Overlay::Older,
@@ -165,8 +166,9 @@ fn is_delete(side: Side<'_>) -> bool {
     side.deleted != Deleted::No
 }
 
-fn is_zero(side: Side<'_>) -> bool {
-    side.ordering == OrderingValue::Fixed(0)
+/// Whether the ordering is none: not there, or the 0 of an int field, which is Hudi's default.
+fn is_default(side: Side<'_>, int_ordering: bool) -> bool {
+    side.ordering == OrderingValue::Default || int_ordering && side.ordering == OrderingValue::Fixed(0)
 }
 
 fn not_lower(newer: Side<'_>, older: Side<'_>) -> bool {
@@ -222,7 +224,7 @@ mod tests {
             (PayloadFold::PartialUpdate, delete(20), row(10), Overlay::Newer),
         ] {
             assert_eq!(
-                FoldRules::Payload(class).merge(Step::Data, older, newer),
+                FoldRules::Payload(class, false).merge(Step::Data, older, newer),
                 expected,
                 "{class:?} {older:?} {newer:?}"
             );
@@ -231,13 +233,13 @@ mod tests {
 
     #[test]
     fn payloads_of_0_x_combine_among_logs_by_ordering() {
-        let non_defaults = FoldRules::Payload0x(PayloadFold::NonDefaults);
+        let non_defaults = FoldRules::Payload0x(PayloadFold::NonDefaults, false);
         assert_eq!(non_defaults.merge(Step::Data, row(20), row(15)), Overlay::Older);
         assert_eq!(non_defaults.merge(Step::Data, row(15), row(20)), Overlay::Newer);
         assert_eq!(non_defaults.merge(Step::Base, row(20), row(15)), Overlay::NewerOverOlder);
         assert_eq!(non_defaults.merge(Step::Data, delete(20), row(15)), Overlay::Newer);
         assert_eq!(non_defaults.merge(Step::Base, row(20), delete(15)), Overlay::Newer);
-        let partial = FoldRules::Payload0x(PayloadFold::PartialUpdate);
+        let partial = FoldRules::Payload0x(PayloadFold::PartialUpdate, false);
         assert_eq!(partial.merge(Step::Data, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
         assert_eq!(partial.merge(Step::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
     }

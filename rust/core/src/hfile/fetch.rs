@@ -1,0 +1,55 @@
+//! Ranges of an HFile. The end of the file is read once and kept: most HFiles of Hudi are smaller than a window, so that one read is all.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::trailer::TRAILER;
+use crate::error::{Error, Result};
+use crate::storage::Source;
+
+/// A source, and its last bytes: a window, but not less than the trailer.
+pub(super) struct Fetch {
+    source: Arc<dyn Source>,
+    end: Bytes,
+    end_at: u64,
+}
+
+impl Fetch {
+    /// Reads the end; `CorruptLog` where the file is shorter than a trailer.
+    pub(super) fn new(source: Arc<dyn Source>) -> Result<Self> {
+        let len = source.len();
+        if len < TRAILER {
+            let message = format!("an HFile ends in a trailer of {TRAILER} bytes; this one has {len} in all");
+            return Err(Error::corrupt(message).at_offset(0));
+        }
+        let end_at = len.saturating_sub(source.window().max(TRAILER));
+        let end = source.read(end_at..len)?;
+        Ok(Self { source, end, end_at })
+    }
+
+    /// Where the trailer begins.
+    pub(super) fn trailer_at(&self) -> u64 {
+        self.source.len().saturating_sub(TRAILER)
+    }
+
+    /// The trailer.
+    pub(super) fn trailer(&self) -> Bytes {
+        self.end.slice(self.end.len().saturating_sub(TRAILER as usize)..)
+    }
+
+    /// The bytes `range`; `CorruptLog` where they do not lie within the file.
+    pub(super) fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        let len = self.source.len();
+        if range.start > range.end || range.end > len {
+            let message = format!("bytes {} to {} of an HFile of {len}", range.start, range.end);
+            return Err(Error::corrupt(message).at_offset(range.start.min(len)));
+        }
+        let within = range.start.checked_sub(self.end_at).and_then(|start| usize::try_from(start).ok());
+        match (within, usize::try_from(range.end - range.start)) {
+            (Some(start), Ok(count)) => Ok(self.end.slice(start..start.saturating_add(count))),
+            _ => self.source.read(range),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! All cells of a file, block by block. Rows are never silently missing: keys ascend from block to block, and the count is the trailer's.
+
+use std::vec::IntoIter;
+
+use super::cell::{Cell, Cells, Verdict};
+use super::data_blocks::DataBlocks;
+use super::index::{BlockPlace, before_and_after};
+use crate::error::{Error, Result};
+
+/// The data blocks of a file, each read when it is asked for. After an error there is nothing more.
+pub struct Scan<'a> {
+    blocks: &'a DataBlocks,
+    places: Option<IntoIter<BlockPlace>>,
+    /// The last key so far.
+    last: Vec<u8>,
+    seen: u64,
+    done: bool,
+}
+
+impl<'a> Scan<'a> {
+    pub(super) const fn new(blocks: &'a DataBlocks) -> Self {
+        Self { blocks, places: None, last: Vec::new(), seen: 0, done: false }
+    }
+
+    fn advance(&mut self) -> Result<Option<Cells>> {
+        let places = match &mut self.places {
+            Some(places) => places,
+            unread => unread.insert(self.blocks.all()?.into_iter()),
+        };
+        let Some(place) = places.next() else {
+            return self.check_count().map(|()| None);
+        };
+        if self.seen > 0 && place.first_key.as_ref() <= self.last.as_slice() {
+            let wrong = before_and_after(&self.last, &place.first_key);
+            let message = format!("the keys of an HFile are out of order between two blocks: {wrong}");
+            return Err(Error::corrupt(message).at_offset(place.offset));
+        }
+        let cells = self.blocks.cells(&place, |_| Verdict::Take)?;
+        self.last.clear();
+        self.last.extend_from_slice(cells.cells.last().map_or(&[][..], |cell: &Cell| cells.key(cell)));
+        self.seen = self.seen.saturating_add(cells.cells.len() as u64);
+        Ok(Some(cells))
+    }
+
+    fn check_count(&self) -> Result<()> {
+        let expected = self.blocks.entry_count();
+        if self.seen == expected {
+            return Ok(());
+        }
+        let message = format!("an HFile of {expected} entries, by its trailer, has {}", self.seen);
+        Err(Error::corrupt(message).at_offset(0))
+    }
+}
+
+impl Iterator for Scan<'_> {
+    type Item = Result<Cells>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let next = self.advance().transpose();
+        self.done = !matches!(next, Some(Ok(_)));
+        next
+    }
+}

@@ -1,0 +1,40 @@
+//! The cells of some keys, or of some prefixes, from the blocks that can hold them.
+
+use std::vec::IntoIter;
+
+use super::cell::Cells;
+use super::data_blocks::DataBlocks;
+use super::index::BlockPlace;
+use super::wanted::{Matcher, Wanted};
+use crate::error::Result;
+
+/// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
+pub struct Seek<'a> {
+    blocks: &'a DataBlocks,
+    places: IntoIter<BlockPlace>,
+    matcher: Matcher<'a>,
+}
+
+impl<'a> Seek<'a> {
+    pub(super) fn new(blocks: &'a DataBlocks, places: Vec<BlockPlace>, wanted: Wanted<'a>) -> Self {
+        Self { blocks, places: places.into_iter(), matcher: Matcher::new(wanted) }
+    }
+}
+
+impl Iterator for Seek<'_> {
+    type Item = Result<Cells>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while let Some(place) = self.places.next() {
+            match self.blocks.cells(&place, |key| self.matcher.judge(key)) {
+                Ok(cells) if cells.cells.is_empty() => {}
+                Ok(cells) => return Some(Ok(cells)),
+                Err(error) => {
+                    self.places = Vec::new().into_iter();
+                    return Some(Err(error));
+                }
+            }
+        }
+        None
+    }
+}

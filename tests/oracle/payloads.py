@@ -1,0 +1,84 @@
+"""What the payload classes make of an older row and a newer record (merge semantics, section 10).
+
+`combined` is `combineAndGetUpdateValue`; `pre_combined` is `preCombine`, by which Hudi 0.x merges log records with each
+other; `deletes` is what a class takes for a delete. A key of a delete block is an empty payload: it has no row.
+"""
+
+from oracle import filling
+from oracle.model import META, Record
+from oracle.ordering import compare, of_row
+
+OLDER, NEWER, DELETE = "older", "newer", "delete"
+UNAVAILABLE = "__debezium_unavailable_value"
+DEBEZIUM = ("MySqlDebeziumAvroPayload", "PostgresDebeziumAvroPayload")
+BY_ORDERING = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload", *DEBEZIUM)
+
+
+def deletes(row, merging):
+    """Whether the class takes the row for a delete."""
+    if merging.payload == "AWSDmsAvroPayload" and _says(row.get("Op"), "D"):
+        return True
+    if merging.payload in DEBEZIUM and _says(row.get("_change_operation_type"), "d"):
+        return True
+    if merging.payload == "DefaultHoodieRecordPayload" and merging.delete_field is not None:
+        value = row.get(merging.delete_field)
+        return value is not None and str(value) == merging.delete_marker
+    return row.get("_hoodie_is_deleted") is True
+
+
+def _says(value, word):
+    return value is not None and value.lower() == word.lower()
+
+
+def combined(older, newer, merging):
+    """OLDER, NEWER, DELETE, or a new row. `older` is a row, `newer` a record."""
+    if newer.row is None or merging.payload == "EmptyHoodieRecordPayload":
+        return DELETE
+    if merging.payload in BY_ORDERING and _is_greater(older, newer, merging):
+        return OLDER
+    if deletes(newer.row, merging):
+        return DELETE
+    match merging.payload:
+        case "PostgresDebeziumAvroPayload":
+            return filling.filled(newer.row, older, filling.is_text(UNAVAILABLE, merging))
+        case "OverwriteNonDefaultsWithLatestAvroPayload":
+            return filling.filled(newer.row, older, filling.is_default(merging))
+        case "PartialUpdateAvroPayload":
+            older_on_top = _is_greater(older, newer, merging)
+            if older_on_top and deletes(older, merging):
+                return DELETE
+            return _partial_update(older, newer.row, older_on_top)
+    return NEWER
+
+
+def pre_combined(older, newer, merging):
+    """The one of two log records that stays, or a new one."""
+    if older.row is None:
+        return newer
+    older_wins = _is_greater(older.row, newer, merging)
+    if merging.payload != "PartialUpdateAvroPayload":
+        return older if older_wins else newer
+    if deletes(newer.row, merging) and not older_wins:
+        return newer
+    row = _partial_update(older.row, newer.row, older_wins)
+    return Record((older if older_wins else newer).ordering, row, deletes(row, merging))
+
+
+def _partial_update(older, newer, older_on_top):
+    """Nulls of the row on top come from the other. Meta columns are the newer row's, whichever is on top."""
+    if not older_on_top:
+        return filling.filled(newer, older, filling.is_null)
+    return filling.filled(older, newer, filling.is_null) | {name: newer[name] for name in META}
+
+
+def _is_greater(older, newer, merging):
+    """Whether the older row is to be preferred. Ties go to the newer."""
+    if merging.payload == "MySqlDebeziumAvroPayload":
+        return _sequence(older) > _sequence(newer.row)
+    return compare(of_row(older, merging), newer.ordering) > 0
+
+
+def _sequence(row):
+    """`file.position`, as two numbers."""
+    file, position = row["_event_seq"].split(".")
+    return int(file), int(position)

@@ -1,0 +1,11 @@
+//! HFiles: real ones, ones built here in every form, and damaged ones.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
+
+mod allocations;
+mod builder;
+mod damage;
+mod properties;
+mod real;
+mod seeks;
+mod source;

@@ -1,0 +1,291 @@
+"""A little writer of whole tables, for tests: one unpartitioned file slice, as Hudi lays out a merge-on-read table.
+
+    hoodie.properties                            by table version: where the merge mode stands differs
+    .hoodie/<t>.deltacommit                      versions 1 to 7, JSON
+    .hoodie/timeline/<t>_<c>.deltacommit         from version 8, Avro
+    <file id>_<token>_<t>.parquet                the base file, if there is one
+    .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the base's instant before
+                                                 version 8, and the commit's own from then on
+
+The settings and the slice are those of the oracle.
+"""
+
+import json
+import zlib
+from dataclasses import dataclass, replace
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from log_writer import avro_block, delete_block, parquet_block
+from oracle import DataBlock
+from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, META
+
+NAME = "trips"
+FILE_ID = "4c5e0f5a-7d3b-4f51-9f0e-0d8f1f1a2b3c-0"
+DEBEZIUM = ("MySqlDebeziumAvroPayload", "PostgresDebeziumAvroPayload")
+PACKAGE = "org.apache.hudi.common.model."
+STRATEGIES = {
+    COMMIT_TIME: "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+    EVENT_TIME: "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+    CUSTOM: "00000000-0000-0000-0000-000000000000",
+}
+# The payload classes that amount to a mode, and those that fill fields in it.
+PAYLOADS = {COMMIT_TIME: "OverwriteWithLatestAvroPayload", EVENT_TIME: "DefaultHoodieRecordPayload"}
+NON_DEFAULTS = {COMMIT_TIME: "OverwriteNonDefaultsWithLatestAvroPayload", EVENT_TIME: "PartialUpdateAvroPayload"}
+DECIMAL_PRECISION, DECIMAL_BYTES = 10, 5
+
+AVRO = {
+    "boolean": "boolean",
+    "int": "int",
+    "long": "long",
+    "float": "float",
+    "double": "double",
+    "string": "string",
+    "bytes": "bytes",
+    "date": {"type": "int", "logicalType": "date"},
+    "timestamp": {"type": "long", "logicalType": "timestamp-micros"},
+}
+ARROW = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+}
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What a table holds. Rows and blocks are the oracle's; each commit after the base file's has one log file."""
+
+    base: tuple[dict, ...] | None
+    commits: tuple[tuple, ...]
+    narrowed: tuple[str, ...] = ()
+    """Columns that the base file has in the type they had before they were widened."""
+    parquet_blocks: bool = False
+    """Data blocks are parquet, not Avro."""
+
+
+def instant(commit):
+    """The instant of a commit; the base file's is number 0."""
+    return f"2026010203{commit:02}00000"
+
+
+def completion(commit):
+    return f"2026010203{commit:02}30000"
+
+
+def base_file_name():
+    return f"{FILE_ID}_0-1-0_{instant(0)}.parquet"
+
+
+def with_meta(row, key, commit, number):
+    """A row as Hudi stores it: in a log the file name is the bare file id."""
+    name = base_file_name() if commit == 0 else FILE_ID
+    values = (instant(commit), f"{instant(commit)}_0_{number}", key, "", name)
+    return dict(zip(META, values, strict=True)) | row
+
+
+def write_table(folder, merging, version, slice_):
+    """The whole table, and its path as a string."""
+    place = folder / ".hoodie"
+    timeline = place if version < 8 else place / "timeline"
+    timeline.mkdir(parents=True)
+    place.joinpath("hoodie.properties").write_text(properties(merging, version), encoding="utf-8")
+    text = f"commitTime={instant(0)}\npartitionDepth=0\n"
+    folder.joinpath(".hoodie_partition_metadata").write_text(text, encoding="utf-8")
+    if slice_.base is not None:
+        fields = tuple(narrowed(field) if field.name in slice_.narrowed else field for field in merging.fields)
+        pq.write_table(arrow_table(fields, slice_.base), folder / base_file_name())
+        write_commit(timeline, version, merging, 0, base_file_name())
+    for number, blocks in enumerate(slice_.commits, start=1):
+        name = log_file_name(version, number, slice_.base is None)
+        content = b"".join(block_bytes(merging.fields, block, number, slice_.parquet_blocks) for block in blocks)
+        folder.joinpath(name).write_bytes(content)
+        write_commit(timeline, version, merging, number, name)
+    return str(folder)
+
+
+def log_file_name(version, number, log_only):
+    if version >= 8:
+        return f".{FILE_ID}_{instant(number)}.log.1_0-{number}-0"
+    return f".{FILE_ID}_{instant(1 if log_only else 0)}.log.{number}_0-{number}-0"
+
+
+def properties(merging, version):
+    lines = {
+        "hoodie.table.name": NAME,
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.table.version": version,
+        "hoodie.table.initial.version": version,
+        "hoodie.timeline.layout.version": 1 if version < 8 else 2,
+        "hoodie.table.base.file.format": "PARQUET",
+        "hoodie.table.recordkey.fields": "id",
+        "hoodie.table.partition.fields": "",
+        "hoodie.populate.meta.fields": "true",
+        "hoodie.table.checksum": zlib.crc32(f".{NAME}".encode()),
+    }
+    if version < 8:
+        lines["hoodie.table.keygenerator.class"] = "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
+    else:
+        lines |= {
+            "hoodie.table.keygenerator.type": "NON_PARTITION",
+            "hoodie.record.merge.mode": merging.mode,
+            "hoodie.timeline.path": "timeline",
+            "hoodie.timeline.history.path": "history",
+        }
+    lines |= merge_properties(merging, version)
+    return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+
+def merge_properties(merging, version):
+    prefix = "hoodie.record.merge.property." if version >= 9 else ""
+    lines = {}
+    if merging.ordering:
+        key = "hoodie.table.ordering.fields" if version >= 9 else "hoodie.table.precombine.field"
+        lines[key] = ",".join(merging.ordering)
+    if version < 9 or merging.mode == CUSTOM:
+        lines["hoodie.compaction.payload.class"] = class_name(merging.payload or PAYLOADS[merging.mode])
+    elif merging.partial_update is not None or merging.delete_field is not None:
+        lines["hoodie.table.legacy.payload.class"] = class_name(legacy_payload(merging))
+    if version == 8 or (version >= 9 and merging.mode == CUSTOM):
+        lines["hoodie.record.merge.strategy.id"] = STRATEGIES[merging.mode]
+    if merging.delete_field is not None:
+        lines[f"{prefix}hoodie.payload.delete.field"] = merging.delete_field
+        lines[f"{prefix}hoodie.payload.delete.marker"] = merging.delete_marker
+    if merging.partial_update is not None:
+        lines["hoodie.table.partial.update.mode"] = merging.partial_update
+    if merging.unavailable is not None:
+        lines[f"{prefix}hoodie.write.partial.update.unavailable.value"] = merging.unavailable
+    return lines
+
+
+def legacy_payload(merging):
+    """The class that a table had before its upgrade to version 9. Only then does Hudi look at the merge properties."""
+    if merging.partial_update == IGNORE_DEFAULTS:
+        return NON_DEFAULTS[merging.mode]
+    if merging.partial_update == FILL_UNAVAILABLE:
+        return "PostgresDebeziumAvroPayload"
+    return "AWSDmsAvroPayload" if merging.mode == COMMIT_TIME else PAYLOADS[merging.mode]
+
+
+def class_name(payload):
+    return f"{PACKAGE}debezium.{payload}" if payload in DEBEZIUM else PACKAGE + payload
+
+
+def write_commit(timeline, version, merging, number, path):
+    """The three files of a completed delta commit."""
+    metadata = {
+        "partitionToWriteStats": {"": [{"fileId": FILE_ID, "path": path, "prevCommit": instant(number)}]},
+        "compacted": False,
+        "extraMetadata": {"schema": json.dumps(avro_schema(merging.fields))},
+        "operationType": "UPSERT",
+    }
+    for state in ("requested", "inflight"):
+        timeline.joinpath(f"{instant(number)}.deltacommit.{state}").touch()
+    if version < 8:
+        text = json.dumps(metadata)
+        timeline.joinpath(f"{instant(number)}.deltacommit").write_text(text, encoding="utf-8")
+        return
+    with timeline.joinpath(f"{instant(number)}_{completion(number)}.deltacommit").open("wb") as file:
+        fastavro.writer(file, COMMIT_METADATA, [metadata])
+
+
+def avro_schema(fields, names=None):
+    """The table's schema, or that of a block with some of its columns only. Meta columns are a block's alone."""
+    columns = [avro_field(field) for field in fields if names is None or field.name in names]
+    if names is not None:
+        columns = [{"name": name, "type": ["null", "string"], "default": None} for name in META] + columns
+    return {"type": "record", "name": f"{NAME}_record", "namespace": f"hoodie.{NAME}", "fields": columns}
+
+
+def avro_field(field):
+    kind = AVRO.get(field.kind) or {
+        "type": "fixed",
+        "name": f"{field.name}_fixed",
+        "size": DECIMAL_BYTES,
+        "logicalType": "decimal",
+        "precision": DECIMAL_PRECISION,
+        "scale": field.scale,
+    }
+    kind = ["null", kind] if field.default is None else kind
+    return {"name": field.name, "type": kind, "default": field.default}
+
+
+def narrowed(field):
+    """The field as it was before a long was an int, a double a float."""
+    return replace(field, kind={"long": "int", "double": "float"}[field.kind])
+
+
+def arrow_table(fields, rows):
+    """Rows as Arrow: meta columns first."""
+    columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in META}
+    for field in fields:
+        kind = ARROW.get(field.kind) or pa.decimal128(DECIMAL_PRECISION, field.scale)
+        columns[field.name] = pa.array([row.get(field.name, field.default) for row in rows], kind)
+    return pa.table(columns)
+
+
+def block_bytes(fields, block, number, parquet):
+    """A block of the oracle as Hudi writes it. A block of data has the columns of its first row."""
+    if not isinstance(block, DataBlock):
+        deletes = [(key, plain(ordering)) for key, ordering in block.deletes]
+        return delete_block(deletes, instant(number))
+    names = set(block.columns)
+    fields = tuple(narrowed(field) if field.name in block.narrowed else field for field in fields)
+    schema = avro_schema(fields, names)
+    if parquet:
+        table = arrow_table([field for field in fields if field.name in names], block.rows)
+        return parquet_block(schema, table, instant(number), block.partial)
+    return avro_block(schema, block.rows, instant(number), block.partial)
+
+
+def plain(ordering):
+    """A value of the oracle as the log writer takes it."""
+    if isinstance(ordering, tuple):
+        return [("Integer", 0) if one is None else (one.java, one.held) for one in ordering]
+    return ordering and (ordering.java, ordering.held)
+
+
+def _optional(kind):
+    return ["null", kind]
+
+
+COMMIT_METADATA = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "org.apache.hudi.avro.model.HoodieCommitMetadata",
+        "fields": [
+            {
+                "name": "partitionToWriteStats",
+                "type": _optional(
+                    {
+                        "type": "map",
+                        "values": {
+                            "type": "array",
+                            "items": {
+                                "type": "record",
+                                "name": "org.apache.hudi.avro.model.HoodieWriteStat",
+                                "fields": [
+                                    {"name": "fileId", "type": _optional("string"), "default": None},
+                                    {"name": "path", "type": _optional("string"), "default": None},
+                                    {"name": "prevCommit", "type": _optional("string"), "default": None},
+                                ],
+                            },
+                        },
+                    }
+                ),
+                "default": None,
+            },
+            {"name": "compacted", "type": _optional("boolean"), "default": None},
+            {"name": "extraMetadata", "type": _optional({"type": "map", "values": "string"}), "default": None},
+            {"name": "operationType", "type": _optional("string"), "default": None},
+        ],
+    }
+)
