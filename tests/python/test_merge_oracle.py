@@ -24,7 +24,7 @@ NOT_YET = {
     "1.x-EmptyHoodieRecordPayload",
     "0.x-EmptyHoodieRecordPayload",
 }
-# A delete block of Hudi 0.x compares binlog places as text, though its rows compare them as numbers; mortice has numbers.
+# A delete block of Hudi 0.x compares binlog places as text, its rows compare them as numbers; mortice has numbers.
 UNLIKE_HUDI = {"0.x-MySqlDebeziumAvroPayload"}
 EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))  # of some eight keys each
 
