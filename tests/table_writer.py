@@ -156,7 +156,8 @@ def merge_properties(merging, version):
         lines["hoodie.table.legacy.payload.class"] = class_name(legacy_payload(merging))
     if version == 8 or (version >= 9 and merging.mode == CUSTOM):
         lines["hoodie.record.merge.strategy.id"] = STRATEGIES[merging.mode]
-    if merging.delete_field is not None:
+    # Payload classes that merge know their markers themselves.
+    if merging.delete_field is not None and merging.mode != CUSTOM:
         lines[f"{prefix}hoodie.payload.delete.field"] = merging.delete_field
         lines[f"{prefix}hoodie.payload.delete.marker"] = merging.delete_marker
     if merging.partial_update is not None:

@@ -24,7 +24,7 @@ NOT_YET = {
     "1.x-EmptyHoodieRecordPayload",
     "0.x-EmptyHoodieRecordPayload",
 }
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "30"))  # of some eight keys each
+EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))  # of some eight keys each
 
 quick = settings(
     max_examples=EXAMPLES,
@@ -103,8 +103,8 @@ def known_difference(name):
     return [wrong] if name in KNOWN_DIFFERENCES else []
 
 
-def example(name, merging, version, *commits):
-    return pytest.param(merging, version, commits, marks=known_difference(name), id=f"{name}-{version}")
+def example(name, merging, version, *commits, base=None):
+    return pytest.param(merging, version, base, commits, marks=known_difference(name), id=f"{name}-{version}")
 
 
 def by_payload(payload, *fields, ordering="ts", semantics="1.x", **settings):
@@ -128,7 +128,7 @@ NON_DEFAULTS, PARTIAL_UPDATE = "OverwriteNonDefaultsWithLatestAvroPayload", "Par
 
 
 @pytest.mark.parametrize(
-    ("merging", "version", "commits"),
+    ("merging", "version", "base", "commits"),
     [
         *(
             example(
@@ -180,14 +180,36 @@ NON_DEFAULTS, PARTIAL_UPDATE = "OverwriteNonDefaultsWithLatestAvroPayload", "Par
             data({"ts": 3}, partial=True),
         ),
         example(
-            "foreign-class",
+            "event-seq-delete",
+            by_payload("MySqlDebeziumAvroPayload", *SEQUENCE, semantics="0.x", **MYSQL),
+            6,
+            data({"_event_seq": "10.1", "_change_operation_type": "c"}),
+            delete("String", "9.5"),
+        ),
+        example(
+            "filled-ordering",
+            by_payload(PARTIAL_UPDATE, X, INT_TS, semantics="0.x"),
+            6,
+            data({"x": "a", "ts": -1}),
+            data({"x": "b", "ts": None}),
+            base={"x": "c", "ts": None},
+        ),
+        example(
+            "flagged-base",
+            by_payload(PARTIAL_UPDATE, X, TS, FLAG),
+            8,
+            data({"x": "a", "ts": 1, "_hoodie_is_deleted": False}),
+            base={"x": "b", "ts": 2, "_hoodie_is_deleted": True},
+        ),
+        example(
+            "delete-class",
             by_payload("DefaultHoodieRecordPayload", X, TS, semantics="0.x"),
             6,
             data({"x": "a", "ts": 5}),
             delete("Integer", 3),
         ),
         example(
-            "foreign-class-again",
+            "foreign-class",
             Merging((Field("id", "string"), X, TS), EVENT_TIME, ("ts",)),
             9,
             delete("String", "5"),
@@ -196,11 +218,12 @@ NON_DEFAULTS, PARTIAL_UPDATE = "OverwriteNonDefaultsWithLatestAvroPayload", "Par
         ),
     ],
 )
-def test_differences_that_were_found(merging, version, commits):
-    """Each was found by random histories. The log alone holds them; the key is always the same."""
+def test_differences_that_were_found(merging, version, base, commits):
+    """Each was found by random histories. The key is always the same."""
+    base = base and (with_meta({"id": "k", **base}, "k", 0, 0),)
     blocks = tuple((block_of(block, number),) for number, block in enumerate(commits, start=1))
     scenario = Scenario("found", semantics=merging.semantics)
-    history = History(merging, version, Slice(None, blocks))
+    history = History(merging, version, Slice(base, blocks))
     rows, unanswered = expected(history, scenario)
     assert not unanswered
     assert multiset(read(history, scenario)) == multiset(rows)

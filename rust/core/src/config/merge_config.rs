@@ -151,7 +151,10 @@ fn delete_marker(mode: &MergeMode, properties: &Properties) -> Result<Option<Del
     let (field_key, marker_key) = ("hoodie.payload.delete.field", "hoodie.payload.delete.marker");
     match (merge_property(properties, field_key), merge_property(properties, marker_key)) {
         (Some(field), Some(marker)) => {
-            Ok(Some(DeleteMarker { field: field.to_owned(), marker: marker.to_owned(), any_case: false }))
+            // A class that knows its marker itself goes by its own way of comparing.
+            let of_class = payload_delete_marker(mode).filter(|own| own.field == field);
+            let configured = || DeleteMarker { field: field.to_owned(), marker: marker.to_owned(), any_case: false };
+            Ok(Some(of_class.unwrap_or_else(configured)))
         }
         (None, None) => Ok(payload_delete_marker(mode)),
         _ => Err(Error::invalid_table(format!("{field_key} and {marker_key} are set together or not at all"))),
