@@ -141,16 +141,18 @@ class Table:
         `merge=False` leaves records of one key unmerged, as Hudi's `skip_merge` does: by the rules of 1.x every
         base row and every log row, deletes aside; by those of 0.x base rows beside the log rows, these merged among
         themselves.
+
+        `emit_deletes=True` also gives the keys that the logs have deleted, as rows with `D` in `_hoodie_operation` (a
+        column that is added at the end where the table has none, and is null in rows that are there). A row that said
+        itself that it is a delete comes whole. Of a key from a delete block there are the record key, the partition
+        path, the instant and the ordering values; its other columns are null. Deletes that compaction has done away
+        with are no longer known.
         """
-        if emit_deletes:
-            raise UnsupportedError(
-                "emit_deletes=True is not in this release; use LogFile.deletes() to see the deletes of a log file"
-            )
-        merge = checked_truth("merge", merge)
+        merge, deletes = checked_truth("merge", merge), checked_truth("emit_deletes", emit_deletes)
         names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
         return Scan(
-            self._native.snapshot(names, terms, instant, merge, False),
-            lambda: self._native.snapshot([], terms, instant, merge, False),
+            self._native.snapshot(names, terms, instant, merge, deletes),
+            lambda: self._native.snapshot([], terms, instant, merge, deletes),
             self._title("snapshot", instant, terms),
         )
 

@@ -10,8 +10,8 @@ use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLa
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
-use crate::names::instant_time;
-use crate::plan::{Query, Split, list_table, splits};
+use crate::names::{instant_time, meta_columns};
+use crate::plan::{Deletes, Query, Split, list_table, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
@@ -110,8 +110,10 @@ impl Table {
 
     /// The rows as of an instant, base files and logs merged.
     pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
-        if ask.emit_deletes {
-            return Err(Error::unsupported("snapshot(emit_deletes=True); this release delivers rows that are there"));
+        if ask.emit_deletes && !ask.merge {
+            let message =
+                "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
+            return Err(Error::invalid_argument(message));
         }
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let (slices, instants) = self.slices(as_of.as_deref(), View::slices)?;
@@ -181,7 +183,12 @@ impl Table {
             return Err(Error::unsupported(message).in_file(&self.uri));
         }
         let (schema, types) = self.schema_at(as_of.as_deref())?;
-        let columns = columns(&types, ask.columns.as_deref())?;
+        let (schema, types, deletes) =
+            if ask.emit_deletes { marking(schema)? } else { (schema, types, Deletes::LeftOut) };
+        let mut columns = columns(&types, ask.columns.as_deref())?;
+        if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
+            columns.push(meta_columns::OPERATION.to_owned());
+        }
         BoundFilter::bind(&ask.filter, &types)?;
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
@@ -190,8 +197,10 @@ impl Table {
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
+            key_fields: self.config.record_key_fields.clone(),
             merge: self.merge().clone(),
             over_base: ask.merge,
+            deletes,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
             columns,
@@ -247,6 +256,18 @@ impl Scan {
         }
         text
     }
+}
+
+/// The schema of rows among which are deletes: every column may be null, and one tells which they are.
+fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, Deletes)> {
+    let has_column = schema.field(meta_columns::OPERATION).is_some();
+    let mut fields: Vec<avro::Field> = schema.fields().iter().cloned().map(avro::Field::nullable).collect();
+    if !has_column {
+        fields.push(avro::Field::nullable_string(meta_columns::OPERATION));
+    }
+    let schema = schema.with_fields(fields)?;
+    let types = Arc::new(avro::arrow_schema(&schema, Types::Table)?);
+    Ok((schema, types, if has_column { Deletes::InTablesColumn } else { Deletes::InAddedColumn }))
 }
 
 /// The columns asked for, checked against the schema; all of them where none were named.

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::input::{LogBatch, LogKind, LogSink, RowRef};
+use super::merger::Fate;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -18,8 +19,8 @@ pub struct EveryRow {
 impl EveryRow {
     /// At most `limit` rows from the `from`-th on, and the one to go on from (none at the end).
     #[must_use]
-    pub fn rows(&self, from: usize, limit: usize) -> (Vec<RowRef>, Option<usize>) {
-        let rows: Vec<RowRef> = self.rows.iter().skip(from).take(limit).copied().collect();
+    pub fn rows(&self, from: usize, limit: usize) -> (Vec<Fate>, Option<usize>) {
+        let rows: Vec<Fate> = self.rows.iter().skip(from).take(limit).copied().map(Fate::Replace).collect();
         let next = from + rows.len();
         (rows, (next < self.rows.len()).then_some(next))
     }

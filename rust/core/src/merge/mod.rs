@@ -37,5 +37,5 @@ pub use every_row::EveryRow;
 pub use input::{Fetched, LogBatch, LogKind, LogSink, RowRef, Winners};
 pub use merger::{Fate, Merger};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
-pub use output::{pick_all, weave};
+pub use output::{DeletedRows, weave};
 pub use rules::{OverBase, Rules};

@@ -16,7 +16,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,10 +29,14 @@ pub struct Query {
     pub schema: String,
     /// The key fields, where files hold no meta columns; none where they do.
     pub virtual_key: Option<Vec<String>>,
+    /// The record key's fields.
+    pub key_fields: Vec<String>,
     /// The table's merge rules.
     pub merge: MergeConfig,
     /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).
     pub over_base: bool,
+    /// Whether deleted keys are rows, too.
+    pub deletes: Deletes,
     /// Whether uncommitted data lies inside shared log files and is told by block (table version 7 and below).
     pub commits_by_block: bool,
     /// Which instants count.
@@ -43,6 +47,17 @@ pub struct Query {
     pub filter: Filter,
     /// How to read.
     pub options: ReadOptions,
+}
+
+/// What a query does about deleted keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Deletes {
+    /// They are left out.
+    LeftOut,
+    /// They are rows, `D` in the table's `_hoodie_operation`.
+    InTablesColumn,
+    /// They are rows, `D` in a `_hoodie_operation` that the table has not.
+    InAddedColumn,
 }
 
 /// One file slice of a query.

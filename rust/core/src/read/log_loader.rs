@@ -7,6 +7,7 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_keys::KeyColumns;
 use super::log_records::LogRecords;
@@ -30,6 +31,8 @@ pub(super) struct LogLoader<'a> {
     pub(super) keys: &'a KeyColumns,
     /// The columns to fetch of rows that win.
     pub(super) carried: &'a SchemaRef,
+    /// Makes rows of deleted keys, where they are delivered.
+    pub(super) deleted: Option<DeletedKeys>,
     pub(super) report: SharedReport,
 }
 
@@ -180,8 +183,11 @@ impl LogLoader<'_> {
     }
 
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
-        let Deletes { text, deleted } = delete::deletes(&content)?;
+        let deletes = delete::deletes(&content)?;
+        let known = self.deleted.as_ref().map(|keys| keys.of_block(&deletes, place.instant())).transpose()?;
+        let Deletes { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
+        let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
         let source = loading.merger.add_source(text)?;
         loading.merger.add(
             source,
@@ -190,10 +196,10 @@ impl LogLoader<'_> {
                 keys: &self.keys.deleted_keys(&deleted),
                 ordering: &ordering,
                 deleted: Some(&BooleanArray::from(vec![true; deleted.len()])),
-                places: &vec![0; deleted.len()],
+                places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: Rows::Deletes, place: place.clone() });
+        loading.records.add_source(LogSource { rows: Rows::Deletes(known), place: place.clone() });
         Ok(deleted.len())
     }
 }

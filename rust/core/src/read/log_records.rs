@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use super::deleted_rows::deleted_rows;
 use super::log_source::{LogSource, ParquetBlock, Rows};
 use super::report::SharedReport;
 use crate::avro::{Datum, Decoder, Program};
@@ -130,7 +131,11 @@ impl LogRecords {
                 };
                 Ok((at, wanted.iter().map(|row| *row as usize).collect()))
             }
-            Rows::Deletes => Err(Error::invalid_argument("a row of a block that has none")),
+            Rows::Deletes(Some(known)) => {
+                growing.push(Growing::Decoded { source, batch: deleted_rows(known, wanted, &self.carried)? });
+                Ok((growing.len() - 1, (0..wanted.len()).collect()))
+            }
+            Rows::Deletes(None) => Err(Error::invalid_argument("a row of a block that has none")),
         }
     }
 

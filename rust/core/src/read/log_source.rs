@@ -27,8 +27,8 @@ pub(super) enum Rows {
     Avro { content: Bytes, program: usize },
     /// A batch of a parquet block, both by ordinal.
     Parquet { block: usize, batch: usize },
-    /// Deleted keys: there is nothing to fetch.
-    Deletes,
+    /// Deleted keys: what is known of them, where they are delivered.
+    Deletes(Option<RecordBatch>),
 }
 
 /// Where a block is, for messages.
@@ -51,6 +51,11 @@ impl BlockPlace {
             instant: block.header.instant_time().map(|instant| instant.into_owned()),
             unpacked,
         }
+    }
+
+    /// The instant that wrote the block.
+    pub(super) fn instant(&self) -> Option<&str> {
+        self.instant.as_deref()
     }
 
     pub(super) fn mark(&self, error: Error) -> Error {

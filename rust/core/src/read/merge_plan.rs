@@ -11,7 +11,7 @@ use crate::avro;
 use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics, payload};
 use crate::error::{Error, Result};
 use crate::merge::fold::{Absence, FoldRules, Folder, Mode, PayloadFold};
-use crate::merge::{OverBase, Rules};
+use crate::merge::{DeletedRows, OverBase, Rules};
 use crate::names::meta_columns;
 
 /// The marker of columns that Debezium left out (`PostgresDebeziumAvroPayload`).
@@ -112,6 +112,7 @@ pub(super) fn folder(
     carried: &Schema,
     keys: &KeyColumns,
     missing: HashMap<u32, Arc<[bool]>>,
+    deleted_rows: DeletedRows,
 ) -> Folder {
     let field_of = |name: &str| table.field(name);
     let names = || carried.fields().iter().map(|field| field.name().as_str());
@@ -126,6 +127,7 @@ pub(super) fn folder(
         is_meta: names().map(|name| meta_columns::ALL.contains(&name)).collect(),
         ordering_column: ordering,
         missing,
+        deleted_rows,
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `log_blocks` | the blocks of a slice that count |
 //! | `record_key` | record keys: stored, or virtual |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
+//! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
 //! | `log_source` | where the rows of each block lie |
 //! | `log_records` | rows that win, fetched |
@@ -16,6 +17,7 @@
 //! | `pool` | several splits, read at once |
 //! | `report` | what a read has met |
 
+mod deleted_rows;
 mod file_schema;
 mod file_slice;
 mod log_blocks;

@@ -1,9 +1,12 @@
 //! The merge of one slice: its logs loaded, base rows merged batch by batch, then the log rows that no base row met.
 
+use std::sync::Arc;
+
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 
+use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_keys::KeyColumns;
 use super::log_loader::LogLoader;
@@ -16,8 +19,8 @@ use crate::config::Semantics;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::merge::fold::{Chains, Folder};
-use crate::merge::{EveryRow, Fate, Fetched, Merger, RowRef, Winners, pick_all, weave};
-use crate::plan::Query;
+use crate::merge::{DeletedRows, EveryRow, Fate, Fetched, Merger, RowRef, Winners, weave};
+use crate::plan::{Deletes, Query};
 
 /// A slice whose logs are loaded.
 pub(super) struct SliceMerge {
@@ -26,6 +29,7 @@ pub(super) struct SliceMerge {
     by: By,
     /// Whether base rows and log rows meet; or else stand side by side.
     over_base: bool,
+    deleted_rows: DeletedRows,
 }
 
 /// How it is merged.
@@ -51,6 +55,7 @@ impl SliceMerge {
             (KeyColumns::unordered(virtual_key)?, MergePlan::KeepAll)
         } else {
             let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
+            let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
             let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
             let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
             (keys, plan)
@@ -62,7 +67,11 @@ impl SliceMerge {
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
         let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
         let carried = &projection.carried;
-        let loader = LogLoader { table, types, keys: &keys, carried, report: report.clone() };
+        let deleted_rows =
+            if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
+        let deleted = (deleted_rows == DeletedRows::Delivered)
+            .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
+        let loader = LogLoader { table, types, keys: &keys, carried, deleted, report: report.clone() };
         let (records, by) = match plan {
             MergePlan::Choose(rules) => {
                 let mut merger = Merger::new(rules).only(wanted);
@@ -72,7 +81,7 @@ impl SliceMerge {
             MergePlan::Fold(rules, absence) => {
                 let mut chains = Chains::only(wanted);
                 let mut records = loader.load(blocks, &mut chains)?;
-                let folder = folder(rules, &absence, table, carried, &keys, records.take_missing());
+                let folder = folder(rules, &absence, table, carried, &keys, records.take_missing(), deleted_rows);
                 (records, By::Folding(chains, folder))
             }
             MergePlan::KeepAll => {
@@ -80,7 +89,7 @@ impl SliceMerge {
                 (loader.load(blocks, &mut rows)?, By::KeepingAll(rows))
             }
         };
-        Ok((projection, Self { keys, records, by, over_base: query.over_base }))
+        Ok((projection, Self { keys, records, by, over_base: query.over_base, deleted_rows }))
     }
 
     /// A batch of base rows, merged. `carried` are those of its columns that are carried on.
@@ -100,7 +109,7 @@ impl SliceMerge {
                     return Ok(carried);
                 }
                 match merger.merge_base(&self.keys.key.of_base(base)?, &self.keys.base_ordering(base)?) {
-                    Some(fates) => weave(&carried, &fates, &mut self.records),
+                    Some(fates) => weave(Some(&carried), &fates, &mut self.records, self.deleted_rows),
                     None => Ok(carried),
                 }
             }
@@ -122,15 +131,14 @@ impl SliceMerge {
                         *slot = fate;
                     }
                 }
-                weave(&carried, &fates, &mut Made(folded.rows))
+                weave(Some(&carried), &fates, &mut Made(folded.rows), self.deleted_rows)
             }
         }
     }
 
     /// Rows of keys that no base row had: at most `limit`, from entry `from` on, and the entry to go on from.
     pub(super) fn inserts(&mut self, from: usize, limit: usize) -> Result<(Option<RecordBatch>, Option<usize>)> {
-        let schema = self.records.schema();
-        let (rows, next) = match &mut self.by {
+        let (fates, next) = match &mut self.by {
             By::Choosing(merger) => merger.inserts(from, limit),
             By::KeepingAll(rows) => rows.rows(from, limit),
             By::Folding(chains, folder) => {
@@ -138,13 +146,14 @@ impl SliceMerge {
                 if entries.is_empty() {
                     return Ok((None, next));
                 }
-                return Ok((Some(folder.fold(chains, &entries, None, &mut self.records)?.rows), next));
+                let folded = folder.fold(chains, &entries, None, &mut self.records)?;
+                return Ok((Some(weave(None, &folded.fates, &mut Made(folded.rows), self.deleted_rows)?), next));
             }
         };
-        if rows.is_empty() {
+        if fates.is_empty() {
             return Ok((None, next));
         }
-        Ok((Some(pick_all(&schema, self.records.fetch(&rows)?)?), next))
+        Ok((Some(weave(None, &fates, &mut self.records, self.deleted_rows)?), next))
     }
 }
 
