@@ -58,6 +58,7 @@ class Table:
         threads: int | None,
         memory_limit: int | None,
         spill_dir: str | None,
+        spill_compressed: bool,
     ) -> Table: ...
     @property
     def uri(self) -> str: ...

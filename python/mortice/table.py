@@ -42,7 +42,10 @@ class Table:
 
     Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
     `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
-    that it can read; `memory_limit` and `spill_dir`, refused in this release; `on_corrupt`, `"skip"` corrupt log
+    that it can read; `memory_limit`, the bytes of memory that a read may take for the keys and contents of logs and for
+    batches that wait to be taken (None: 1 GiB; mapped files are the system's own and do not count), shared by the file
+    slices that are read at once, what is more being set aside in `spill_dir` (None: the system's folder for temporary
+    files), compressed or not (`spill_compressed`); `on_corrupt`, `"skip"` corrupt log
     blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
     at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
     block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
@@ -62,6 +65,7 @@ class Table:
         threads: int | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         optimized_log_scan: bool = True,
+        spill_compressed: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -73,6 +77,7 @@ class Table:
             threads=checked_optional_count("threads", threads),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),
+            spill_compressed=checked_truth("spill_compressed", spill_compressed),
         )
 
     @property

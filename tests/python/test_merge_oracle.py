@@ -35,10 +35,10 @@ quick = settings(
 )
 
 
-def read(history, scenario, **choices):
+def read(history, scenario, table_arguments=(), **choices):
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder), history.merging, history.version, history.slice)
-        table = mortice.Table(path, semantics=scenario.semantics, threads=1)
+        table = mortice.Table(path, semantics=scenario.semantics, threads=1, **dict(table_arguments))
         return table.snapshot(merge=not scenario.skip_merge, **choices).to_arrow().to_pylist()
 
 

@@ -71,6 +71,7 @@ impl Stream {
             ("uncommitted", report.uncommitted),
             ("records_read", report.records_read),
             ("records_won", report.records_won),
+            ("passes", report.passes),
             ("base_rows", report.base_rows),
             ("rows", report.rows),
         ] {

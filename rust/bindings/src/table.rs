@@ -21,7 +21,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -34,12 +34,24 @@ impl Table {
         threads: Option<usize>,
         memory_limit: Option<u64>,
         spill_dir: Option<String>,
+        spill_compressed: bool,
     ) -> PyResult<Self> {
         let options = (|| {
-            mortice::check_supported(memory_limit, spill_dir.as_deref())?;
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
             let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
-            ReadOptions { semantics, on_corrupt, batch_rows, log_scan, threads }.checked()
+            let defaults = ReadOptions::default();
+            let memory_limit = memory_limit.unwrap_or(defaults.memory_limit);
+            ReadOptions {
+                semantics,
+                on_corrupt,
+                batch_rows,
+                log_scan,
+                threads,
+                memory_limit,
+                spill_dir,
+                spill_compressed,
+            }
+            .checked()
         })()
         .map_err(|error| raised(py, &error))?;
         released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)

@@ -16,12 +16,13 @@ pub mod names;
 pub mod plan;
 pub mod read;
 pub mod schema;
+pub mod spill;
 pub mod storage;
 pub mod timeline;
 
 mod table;
 
-pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics, check_supported};
+pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
 pub use plan::Split;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::KeyIndex;
+use super::key_part::KeyPart;
 use super::ordering::OrderingColumn;
 use super::rules::{Deleted, Rules};
 use crate::error::Result;
@@ -45,6 +46,19 @@ impl Merger {
     pub fn only(mut self, wanted: KeyFilter) -> Self {
         self.wanted = wanted;
         self
+    }
+
+    /// For the keys of a part, or as many of it as the budget, in bytes, has room for.
+    #[must_use]
+    pub fn within(mut self, part: KeyPart, budget: usize) -> Self {
+        self.index = KeyIndex::of(part, budget);
+        self
+    }
+
+    /// The keys that it knows of: all that the logs hold of this part.
+    #[must_use]
+    pub fn part(&self) -> KeyPart {
+        self.index.part()
     }
 
     /// Distinct keys in the logs.
@@ -119,6 +133,14 @@ impl LogSink for Merger {
                 && !self.rules.replaces(batch.kind, newer.side, stored.side)
             {
                 continue;
+            }
+            if newer.found.is_none() {
+                while !self.index.has_room(|| 0) {
+                    self.index.narrow(|_, _| {});
+                }
+                if !self.index.holds(newer.hash) {
+                    continue;
+                }
             }
             self.index.store(newer.found, newer.hash, newer.row, newer.place, newer.side)?;
         }
