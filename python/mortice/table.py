@@ -15,6 +15,7 @@ from mortice.errors import UnsupportedError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.mergers import merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
     DEFAULT_ON_CORRUPT,
@@ -155,10 +156,12 @@ class Table:
         """
         merge, deletes = checked_truth("merge", merge), checked_truth("emit_deletes", emit_deletes)
         names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
+        merger = merging_of(self._native.custom_merge)
         return Scan(
-            self._native.snapshot(names, terms, instant, merge, deletes),
-            lambda: self._native.snapshot([], terms, instant, merge, deletes),
+            self._native.snapshot(names, terms, instant, merge, deletes, merger),
+            lambda: self._native.snapshot([], terms, instant, merge, deletes, merger),
             self._title("snapshot", instant, terms),
+            merger,
         )
 
     def read_optimized(

@@ -24,7 +24,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("timeline", &["names", "config", "storage", "avro"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
-    ("plan", &["names", "config", "storage", "filter", "avro", "timeline", "file_group"]),
+    ("plan", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "file_group"]),
     (
         "read",
         &[

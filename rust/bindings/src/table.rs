@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use crate::arguments::{FilterArgument, StorageArgument, filter};
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
+use crate::merger::handle;
 use crate::scan::Scan;
 
 /// One table, its timeline read once, at opening.
@@ -73,6 +74,11 @@ impl Table {
     }
 
     #[getter]
+    fn custom_merge(&self) -> Option<&str> {
+        self.0.merge().custom()
+    }
+
+    #[getter]
     fn record_key_fields(&self) -> Vec<String> {
         self.0.config().record_key_fields.clone()
     }
@@ -117,6 +123,7 @@ impl Table {
         slices.iter().map(|slice| described(py, slice)).collect()
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn snapshot(
         &self,
         py: Python<'_>,
@@ -125,9 +132,11 @@ impl Table {
         as_of: Option<String>,
         merge: bool,
         emit_deletes: bool,
+        merger: Option<Py<PyAny>>,
     ) -> PyResult<Scan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
-        released(py, || self.0.snapshot(&Ask { merge, emit_deletes, ..ask })).map(Scan)
+        let merger = handle(merger);
+        let ask = Ask { columns, filter: filter(py, filters)?, as_of, merge, emit_deletes, merger };
+        released(py, || self.0.snapshot(&ask)).map(Scan)
     }
 
     fn read_optimized(

@@ -25,6 +25,6 @@ mod table;
 pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
-pub use plan::Split;
+pub use plan::{MergerHandle, Split};
 pub use read::{Report, Stream};
 pub use table::{Ask, Scan, Table};

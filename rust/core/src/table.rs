@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
 use crate::names::{instant_time, meta_columns};
-use crate::plan::{Deletes, Query, Split, list_table, splits};
+use crate::plan::{Deletes, MergerHandle, Query, Split, list_table, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
@@ -41,11 +41,13 @@ pub struct Ask {
     pub merge: bool,
     /// Whether deleted keys are delivered, too.
     pub emit_deletes: bool,
+    /// What merges records where the table asks for a payload class or a merger that is not Hudi's own.
+    pub merger: Option<MergerHandle>,
 }
 
 impl Default for Ask {
     fn default() -> Self {
-        Self { columns: None, filter: Filter::default(), as_of: None, merge: true, emit_deletes: false }
+        Self { columns: None, filter: Filter::default(), as_of: None, merge: true, emit_deletes: false, merger: None }
     }
 }
 
@@ -118,7 +120,7 @@ impl Table {
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let (slices, instants) = self.slices(as_of.as_deref(), View::slices)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
-        if merging && slices.iter().any(|slice| !slice.log_files.is_empty()) {
+        if merging && ask.merger.is_none() && slices.iter().any(|slice| !slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
         }
         self.scan("snapshot", ask, as_of, slices, instants)
@@ -207,7 +209,7 @@ impl Table {
             filter: ask.filter.clone(),
             options: self.options.clone(),
         });
-        let splits = splits(&query, slices);
+        let splits = splits(&query, slices, ask.merger.as_ref());
         Ok(Scan { schema: output, query, splits, kind, as_of })
     }
 }

@@ -12,4 +12,4 @@ mod split;
 
 pub use listing::{files_of, list_table, partitions};
 pub use snapshot::splits;
-pub use split::{Deletes, Query, Split};
+pub use split::{Deletes, MergerHandle, Query, Split};

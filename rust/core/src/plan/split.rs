@@ -12,6 +12,7 @@ use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
+use crate::merge::fold::RowMerger;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
@@ -67,6 +68,19 @@ pub struct Split {
     pub query: Arc<Query>,
     /// With what.
     pub slice: FileSlice,
+    /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
+    #[serde(skip)]
+    pub merger: Option<MergerHandle>,
+}
+
+/// A merger of the user's own.
+#[derive(Clone)]
+pub struct MergerHandle(pub Arc<dyn RowMerger>);
+
+impl std::fmt::Debug for MergerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a registered merger")
+    }
 }
 
 impl Split {

@@ -97,7 +97,16 @@ impl Reading {
             (Projection::new(&types, &query.columns, &query.filter, &[], &[])?, None)
         } else {
             let base = |wanted: &SchemaRef| open_base(split, place.as_ref(), wanted);
-            let sources = Sources { query, table: &table, types: &types, blocks, base: &base, memory_limit, report };
+            let sources = Sources {
+                query,
+                table: &table,
+                types: &types,
+                blocks,
+                base: &base,
+                merger: split.merger.as_ref(),
+                memory_limit,
+                report,
+            };
             let (projection, merge) = SliceMerge::load(&sources)?;
             (projection, Some(merge))
         };

@@ -12,7 +12,7 @@ use super::log_keys::KeyColumns;
 use super::log_loader::LogLoader;
 use super::log_records::{Fetching, LogRecords};
 use super::memory::SliceMemory;
-use super::merge_plan::{MergePlan, folder};
+use super::merge_plan::{Folding, MergePlan};
 use super::projection::{Projection, select};
 use super::report::SharedReport;
 use super::settled::{Pass, Settled, fates};
@@ -21,9 +21,9 @@ use crate::base_file::Batches;
 use crate::config::Semantics;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::merge::fold::{Chains, Folder};
+use crate::merge::fold::{Chains, Fold};
 use crate::merge::{DeletedRows, EveryRow, Fate, Fetched, Histories, KeyPart, Merger, RowRef, Winners, weave};
-use crate::plan::{Deletes, Query};
+use crate::plan::{Deletes, MergerHandle, Query};
 
 /// A slice whose logs are loaded.
 pub(super) struct SliceMerge {
@@ -39,10 +39,10 @@ pub(super) struct SliceMerge {
 /// How it is merged.
 enum By {
     Choosing(Merger),
-    Folding(Chains, Folder),
+    Folding(Chains, Box<dyn Fold>),
     KeepingAll(EveryRow),
     /// What becomes of all keys is settled; where rows are made of several records, by folding them.
-    Settled(Box<Settled>, Option<Folder>),
+    Settled(Box<Settled>, Option<Box<dyn Fold>>),
 }
 
 /// What a slice is merged of.
@@ -53,6 +53,8 @@ pub(super) struct Sources<'a> {
     pub(super) blocks: LogBlocks,
     /// Reads columns of the base file, as often as it takes.
     pub(super) base: &'a dyn Fn(&SchemaRef) -> Result<Batches>,
+    /// A merger of the user's own, for tables that ask for one.
+    pub(super) merger: Option<&'a MergerHandle>,
     pub(super) memory_limit: u64,
     pub(super) report: &'a SharedReport,
 }
@@ -62,9 +64,9 @@ impl SliceMerge {
     pub(super) fn load(from: &Sources<'_>) -> Result<(Projection, Self)> {
         let Sources { query, table, types, blocks, report, .. } = from;
         let (keys, plan) = plan(from)?;
-        let fold_columns: Vec<String> = match &plan {
+        let fold_columns = match &plan {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
-            MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
+            MergePlan::Fold(fold) => fold.columns(types, &keys),
         };
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
         let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
@@ -77,30 +79,26 @@ impl SliceMerge {
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
         let budget = memory.keys();
         let (records, by) = match plan {
-            MergePlan::Choose(rules) => {
-                let merger_of = |part| Merger::new(rules).only(wanted.clone()).within(part, budget);
-                let (records, merger) = pass(&merger_of, KeyPart::ALL, &loader, from, &mut memory)?;
-                if merger.part() == KeyPart::ALL {
-                    (records, By::Choosing(merger))
-                } else {
-                    let (records, settled) = settle(&merger_of, (records, merger), &loader, from, &mut memory)?;
-                    (records, By::Settled(Box::new(settled), None))
-                }
-            }
-            MergePlan::Fold(rules, absence) => {
-                let chains_of = |part| Chains::only(wanted.clone()).within(part, budget);
-                let (mut records, chains) = pass(&chains_of, KeyPart::ALL, &loader, from, &mut memory)?;
-                let folder = folder(rules, &absence, table, carried, &keys, records.take_missing(), deleted_rows);
-                if chains.part() == KeyPart::ALL {
-                    (records, By::Folding(chains, folder))
-                } else {
-                    let (records, settled) = settle(&chains_of, (records, chains), &loader, from, &mut memory)?;
-                    (records, By::Settled(Box::new(settled), Some(folder)))
-                }
-            }
             MergePlan::KeepAll => {
                 let mut rows = EveryRow::default();
                 (loader.load(blocks, &mut rows, &mut memory)?, By::KeepingAll(rows))
+            }
+            MergePlan::Choose(rules) => {
+                let merger = |part| Merger::new(rules).only(wanted.clone()).within(part, budget);
+                match loaded(&merger, &loader, from, &mut memory)? {
+                    (records, Loaded::Whole(merger)) => (records, By::Choosing(merger)),
+                    (records, Loaded::Settled(settled)) => (records, By::Settled(settled, None)),
+                }
+            }
+            MergePlan::Fold(by) => {
+                let chains = |part| Chains::only(wanted.clone()).within(part, budget);
+                let (mut records, loaded) = loaded(&chains, &loader, from, &mut memory)?;
+                let fold =
+                    by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing());
+                match loaded {
+                    Loaded::Whole(chains) => (records, By::Folding(chains, fold)),
+                    Loaded::Settled(settled) => (records, By::Settled(settled, Some(fold))),
+                }
             }
         };
         Ok((projection, Self { keys, records, memory, by, over_base: query.over_base, deleted_rows }))
@@ -136,7 +134,7 @@ impl SliceMerge {
                 let met = chains.meet_base(&self.keys.key.of_base(base)?);
                 chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
                 let base = Base { rows: base, first: 0, carried, projection, keys: &self.keys };
-                base.folded(folder, &histories, &mut winners, self.deleted_rows)
+                base.folded(folder.as_ref(), &histories, &mut winners, self.deleted_rows)
             }
             By::Settled(settled, folder) => {
                 let (first, histories) = settled.of_base(base.num_rows())?;
@@ -148,7 +146,7 @@ impl SliceMerge {
                     }
                     Some(folder) => {
                         let base = Base { rows: base, first, carried, projection, keys: &self.keys };
-                        base.folded(folder, &histories, &mut winners, self.deleted_rows)
+                        base.folded(folder.as_ref(), &histories, &mut winners, self.deleted_rows)
                     }
                 }
             }
@@ -171,13 +169,13 @@ impl SliceMerge {
             By::Folding(chains, folder) => {
                 let (entries, next) = chains.inserts(from, limit);
                 chains.note((0..).zip(entries), &mut histories);
-                (Vec::new(), Some(&*folder), next)
+                (Vec::new(), Some(&**folder), next)
             }
             By::Settled(settled, folder) => {
                 let Some(inserts) = settled.inserts()? else { return Ok((None, None)) };
                 histories = inserts;
                 let fates = histories.fates().map(|(_, fate)| fate).collect();
-                (fates, folder.as_ref(), Some(0))
+                (fates, folder.as_deref(), Some(0))
             }
         };
         let rows = match folder {
@@ -204,41 +202,41 @@ fn plan(from: &Sources<'_>) -> Result<(KeyColumns, MergePlan)> {
     let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
     let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
     let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
-    let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
+    let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial, from.merger)?;
     Ok((keys, plan))
 }
 
-/// Reads the keys of a part, or as many of it as there is room for.
-fn pass<P: Pass>(
-    sink: &dyn Fn(KeyPart) -> P,
-    part: KeyPart,
-    loader: &LogLoader<'_>,
-    from: &Sources<'_>,
-    memory: &mut SliceMemory,
-) -> Result<(LogRecords, P)> {
-    let mut sink = sink(part);
-    let records = loader.load(&from.blocks, &mut sink, memory)?;
-    Ok((records, sink))
+/// The keys of the logs, read.
+enum Loaded<P> {
+    /// All of them.
+    Whole(P),
+    /// More than fit in memory: what becomes of them is settled.
+    Settled(Box<Settled>),
 }
 
-/// Settles what becomes of all keys, pass by pass. The first pass is made.
-fn settle<P: Pass>(
+/// Reads the keys of all blocks; where they do not fit in memory, part by part, and settles what becomes of them.
+fn loaded<P: Pass>(
     sink: &dyn Fn(KeyPart) -> P,
-    first: (LogRecords, P),
     loader: &LogLoader<'_>,
     from: &Sources<'_>,
     memory: &mut SliceMemory,
-) -> Result<(LogRecords, Settled)> {
+) -> Result<(LogRecords, Loaded<P>)> {
+    let mut pass = sink(KeyPart::ALL);
+    let mut records = loader.load(&from.blocks, &mut pass, memory)?;
+    if pass.part() == KeyPart::ALL {
+        return Ok((records, Loaded::Whole(pass)));
+    }
     let base_columns = select(from.types, &loader.keys.of_base(), &[])?;
     let mut settled = Settled::default();
-    let (mut records, mut done) = first;
     loop {
         let base = if from.query.over_base { (from.base)(&base_columns)? } else { Box::new(std::iter::empty()) };
-        settled.add(&mut done, loader.keys, base, memory)?;
-        let Some(next) = done.part().next() else { return Ok((records, settled)) };
+        settled.add(&mut pass, loader.keys, base, memory)?;
+        let Some(next) = pass.part().next() else { return Ok((records, Loaded::Settled(Box::new(settled)))) };
         from.report.edit().passes += 1;
-        drop(done);
-        (records, done) = pass(sink, next, loader, from, memory)?;
+        // What was read of one part goes before that of the next comes.
+        drop((pass, records));
+        pass = sink(next);
+        records = loader.load(&from.blocks, &mut pass, memory)?;
     }
 }
 
@@ -256,7 +254,7 @@ impl Base<'_> {
     /// The rows folded with the log records that are noted under their numbers.
     fn folded(
         self,
-        folder: &Folder,
+        folder: &dyn Fold,
         histories: &Histories,
         winners: &mut dyn Winners,
         deleted_rows: DeletedRows,

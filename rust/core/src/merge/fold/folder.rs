@@ -62,9 +62,22 @@ struct State {
     picks: Vec<u32>,
 }
 
-impl Folder {
+/// Makes rows of the records of keys.
+pub trait Fold: Send {
     /// Folds keys. `base` holds for each of them its base row and ordering; none for keys without one.
-    pub fn fold(
+    ///
+    /// # Errors
+    /// Those of fetching the records; what a merger of the user's own fails with.
+    fn fold(
+        &self,
+        keys: &Histories,
+        base: Option<(&RecordBatch, &OrderingColumn)>,
+        winners: &mut dyn Winners,
+    ) -> Result<Folded>;
+}
+
+impl Fold for Folder {
+    fn fold(
         &self,
         keys: &Histories,
         base: Option<(&RecordBatch, &OrderingColumn)>,
@@ -92,7 +105,9 @@ impl Folder {
         let folding = Folding { folder: self, candidates, masks, first_partial, columns: rows.num_columns() };
         folding.all(&records, base.is_some(), &rows)
     }
+}
 
+impl Folder {
     /// The candidates as one batch: base rows, then log rows; deletes by block have a row of nulls in their place, unless they
     /// are delivered.
     fn fetched(
