@@ -46,7 +46,8 @@ class Table:
     blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
     at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
     block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
-    and on log-compacted blocks).
+    and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
+    say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -62,6 +63,7 @@ class Table:
         threads: int | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         optimized_log_scan: bool = True,
+        prune: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -71,6 +73,7 @@ class Table:
             batch_rows=checked_count("batch_rows", batch_rows),
             optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
+            prune=checked_truth("prune", prune),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),
         )

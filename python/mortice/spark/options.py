@@ -6,6 +6,7 @@
     columns                         `a,b,c` or a JSON list; in this order
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
+    hoodie.enable.data.skipping     true (default) or false: read also what partition paths and statistics exclude
     mortice.semantics               1.x (default)
     mortice.batch.rows              rows in a batch, at most (default and most 65536)
     mortice.threads                 threads of one Spark task (default 1)
@@ -40,6 +41,7 @@ MERGE_TYPE = "hoodie.datasource.merge.type"
 INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
 SEMANTICS = "mortice.semantics"
 LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
+DATA_SKIPPING = "hoodie.enable.data.skipping"
 
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
@@ -76,7 +78,6 @@ _REFUSED_PREFIXES = {
 
 _WITHOUT_EFFECT = {
     "hoodie.metadata.enable",
-    "hoodie.enable.data.skipping",
     "hoodie.file.group.reader.enabled",
     "hoodie.datasource.read.use.new.parquet.file.format",
     "hoodie.datasource.read.file.index.listing.mode",
@@ -197,8 +198,9 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     for name, argument in ((SEMANTICS, "semantics"), ("mortice.on_corrupt", "on_corrupt")):
         if name in rest:
             arguments[argument] = rest.pop(name)
-    if LOG_SCAN in rest:
-        arguments["optimized_log_scan"] = _truth(LOG_SCAN, rest.pop(LOG_SCAN))
+    for name, argument in ((LOG_SCAN, "optimized_log_scan"), (DATA_SKIPPING, "prune")):
+        if name in rest:
+            arguments[argument] = _truth(name, rest.pop(name))
     if "mortice.mmap" in rest:
         arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
     return arguments

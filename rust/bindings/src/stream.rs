@@ -71,6 +71,7 @@ impl Stream {
             ("uncommitted", report.uncommitted),
             ("records_read", report.records_read),
             ("records_won", report.records_won),
+            ("row_groups_pruned", report.row_groups_pruned),
             ("base_rows", report.base_rows),
             ("rows", report.rows),
         ] {

@@ -21,7 +21,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, memory_limit, spill_dir))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -32,6 +32,7 @@ impl Table {
         batch_rows: usize,
         optimized_log_scan: bool,
         threads: Option<usize>,
+        prune: bool,
         memory_limit: Option<u64>,
         spill_dir: Option<String>,
     ) -> PyResult<Self> {
@@ -39,7 +40,7 @@ impl Table {
             mortice::check_supported(memory_limit, spill_dir.as_deref())?;
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
             let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
-            ReadOptions { semantics, on_corrupt, batch_rows, log_scan, threads }.checked()
+            ReadOptions { semantics, on_corrupt, batch_rows, log_scan, threads, prune }.checked()
         })()
         .map_err(|error| raised(py, &error))?;
         released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLayout};
@@ -144,6 +144,13 @@ impl Table {
         Ok((slices, self.timeline.instant_filter(latest)))
     }
 
+    /// The column that stored keys are made of, of a type whose values and their texts tell each other.
+    fn key_field(&self, types: &Schema) -> Option<String> {
+        let (_, field) = types.fields().find(self.config.key_field()?)?;
+        let is_exact = matches!(field.data_type(), DataType::Utf8 | DataType::Int32 | DataType::Int64);
+        is_exact.then(|| field.name().clone())
+    }
+
     fn schema_at(&self, as_of: Option<&str>) -> Result<(avro::Schema, SchemaRef)> {
         let schema = match table_schema::at(&self.timeline, &self.config, as_of)? {
             Some(schema) => schema,
@@ -190,6 +197,7 @@ impl Table {
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
+            key_field: self.key_field(&types),
             merge: self.merge().clone(),
             over_base: ask.merge,
             commits_by_block: self.config.layout() == TimelineLayout::V1,

@@ -73,6 +73,8 @@ pub struct ReadOptions {
     pub log_scan: LogScan,
     /// Splits read at once; `None` is one per core.
     pub threads: Option<usize>,
+    /// Whether what a filter excludes is left unread where that is known beforehand; the rows are the same either way.
+    pub prune: bool,
 }
 
 impl ReadOptions {
@@ -103,6 +105,7 @@ impl Default for ReadOptions {
             batch_rows: BATCH_ROWS,
             log_scan: LogScan::default(),
             threads: None,
+            prune: true,
         }
     }
 }

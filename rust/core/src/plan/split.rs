@@ -16,7 +16,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,6 +29,8 @@ pub struct Query {
     pub schema: String,
     /// The key fields, where files hold no meta columns; none where they do.
     pub virtual_key: Option<Vec<String>>,
+    /// The column that record keys are made of, where files hold both: filters on the one are filters on the other.
+    pub key_field: Option<String>,
     /// The table's merge rules.
     pub merge: MergeConfig,
     /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).

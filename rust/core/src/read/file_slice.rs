@@ -6,6 +6,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::base_filter::base_filter;
 use super::log_blocks::{open_planned, scan};
 use super::projection::Projection;
 use super::report::SharedReport;
@@ -13,6 +14,7 @@ use super::slice_merge::SliceMerge;
 use crate::avro::{self, Types};
 use crate::base_file;
 use crate::error::Result;
+use crate::filter::BoundFilter;
 use crate::plan::Split;
 use crate::storage::{self, Place};
 
@@ -91,7 +93,8 @@ impl Reading {
             let (projection, merge) = SliceMerge::load(query, &table, &types, blocks, report)?;
             (projection, Some(merge))
         };
-        let base = open_base(split, place.as_ref(), &projection.base, report)?;
+        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref());
+        let base = open_base(split, place.as_ref(), &projection.base, &filter, report)?;
         Ok(Self {
             path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
             next_insert: merge.as_ref().map(|_| 0),
@@ -140,9 +143,18 @@ impl Reading {
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
-fn open_base(split: &Split, place: &dyn Place, wanted: &SchemaRef, report: &SharedReport) -> Result<Batches> {
+fn open_base(
+    split: &Split,
+    place: &dyn Place,
+    wanted: &SchemaRef,
+    filter: &BoundFilter,
+    report: &SharedReport,
+) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
-    let source = open_planned(place, &base.path)?;
+    let mut file = base_file::open(open_planned(place, &base.path)?)?;
     report.edit().files += 1;
-    base_file::open(source)?.batches(wanted, split.query.options.batch_rows.max(1))
+    if split.query.options.prune {
+        report.edit().row_groups_pruned += file.prune(wanted, filter)?;
+    }
+    file.batches(wanted, split.query.options.batch_rows.max(1))
 }

@@ -10,12 +10,14 @@
 //! | `log_source` | where the rows of each block lie |
 //! | `log_records` | rows that win, fetched |
 //! | `merge_plan` | how the records of a key are merged |
+//! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
 //! | `report` | what a read has met |
 
+mod base_filter;
 mod file_schema;
 mod file_slice;
 mod log_blocks;

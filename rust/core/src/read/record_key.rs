@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_buffer::Buffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Schema, TimeUnit};
 use bytes::Bytes;
 
 use crate::avro::{self, Want};
@@ -49,7 +49,13 @@ impl RecordKey {
         }
     }
 
-    /// The one column that holds the whole key as text, as far as its name tells.
+    /// That column, where its values are the key's own text. A date, for one, is not: a filter writes it otherwise.
+    pub(super) fn text_column(&self, types: &Schema) -> Option<&str> {
+        self.column()
+            .filter(|name| types.fields().find(name).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8))
+    }
+
+    /// The one column that holds the whole key.
     pub(super) fn column(&self) -> Option<&str> {
         match self {
             Self::Stored => Some(meta_columns::RECORD_KEY),

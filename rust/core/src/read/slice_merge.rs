@@ -60,7 +60,7 @@ impl SliceMerge {
             MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
         };
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
-        let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
+        let wanted = keys.key.text_column(types).map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
         let carried = &projection.carried;
         let loader = LogLoader { table, types, keys: &keys, carried, report: report.clone() };
         let (records, by) = match plan {
@@ -81,6 +81,21 @@ impl SliceMerge {
             }
         };
         Ok((projection, Self { keys, records, by, over_base: query.over_base }))
+    }
+
+    /// Whether some base row may still meet a log record.
+    pub(super) fn meets_base(&self) -> bool {
+        self.over_base
+            && match &self.by {
+                By::Choosing(merger) => merger.has_open_keys(),
+                By::Folding(chains, _) => chains.has_open_keys(),
+                By::KeepingAll(_) => false,
+            }
+    }
+
+    /// The one column that holds the whole record key, if there is one.
+    pub(super) fn key_column(&self) -> Option<&str> {
+        self.keys.key.column()
     }
 
     /// A batch of base rows, merged. `carried` are those of its columns that are carried on.
