@@ -88,3 +88,124 @@ fn keeps_order(file: &DataType, table: &DataType) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Decimal128Type, Float64Type, Int64Type, TimestampMicrosecondType};
+    use parquet::data_type::{ByteArray, Int96};
+    use parquet::file::metadata::{ColumnChunkMetaData, FileMetaData};
+    use parquet::file::statistics::Statistics;
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    use super::*;
+
+    /// Footer of a file of one column `c` and one row group of ten rows, and the bounds of the column as `wanted`.
+    fn bounds_of(column: &str, statistics: Option<Statistics>, ordered: bool, wanted: &DataType) -> Bounds {
+        let schema = Arc::new(parse_message_type(&format!("message m {{ {column}; }}")).unwrap());
+        let schema = Arc::new(SchemaDescriptor::new(schema));
+        let leaf = schema.column(0);
+        let order =
+            ColumnOrder::column_order_for_type(leaf.logical_type_ref(), leaf.converted_type(), leaf.physical_type());
+        let mut chunk = ColumnChunkMetaData::builder(leaf);
+        if let Some(statistics) = statistics {
+            chunk = chunk.set_statistics(statistics);
+        }
+        let group = RowGroupMetaData::builder(Arc::clone(&schema)).set_num_rows(10);
+        let group = group.set_column_metadata(vec![chunk.build().unwrap()]).build().unwrap();
+        let orders = ordered.then(|| vec![order]);
+        let file = parquet::arrow::parquet_to_arrow_schema(&schema, None).unwrap();
+        let footer = FileMetaData::new(1, 10, None, None, schema, orders);
+        bounds(&ParquetMetaData::new(footer, vec![group]), &file, &Field::new("c", wanted.clone(), true)).unwrap()
+    }
+
+    fn is_known(bounds: &Bounds) -> bool {
+        bounds.least.is_valid(0) && bounds.greatest.is_valid(0)
+    }
+
+    fn texts(deprecated: bool) -> Option<Statistics> {
+        let text = |text: &str| Some(ByteArray::from(text));
+        Some(Statistics::byte_array(text("a"), text("b"), None, Some(0), deprecated))
+    }
+
+    fn ints(deprecated: bool) -> Option<Statistics> {
+        Some(Statistics::int32(Some(-1), Some(7), None, Some(2), deprecated))
+    }
+
+    #[test]
+    fn only_bounds_in_the_order_of_their_type_are_taken() {
+        let text = "optional binary c (STRING)";
+        assert!(is_known(&bounds_of(text, texts(false), true, &DataType::Utf8)));
+        assert!(!is_known(&bounds_of(text, texts(true), true, &DataType::Utf8)), "signed bytes");
+        assert!(
+            !is_known(&bounds_of(text, texts(false), false, &DataType::Utf8)),
+            "an order that the file does not tell"
+        );
+        assert!(is_known(&bounds_of("optional int32 c", ints(false), true, &DataType::Int32)));
+        assert!(is_known(&bounds_of("optional int32 c", ints(true), false, &DataType::Int32)));
+        assert!(!is_known(&bounds_of("optional int32 c", None, true, &DataType::Int32)));
+        let doubles = |deprecated| Some(Statistics::double(Some(1.0), Some(2.0), None, Some(0), deprecated));
+        assert!(is_known(&bounds_of("optional double c", doubles(false), true, &DataType::Float64)));
+        assert!(!is_known(&bounds_of("optional double c", doubles(true), true, &DataType::Float64)));
+    }
+
+    #[test]
+    fn int96_has_no_bounds() {
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, None);
+        let time = || Some(Int96::from(vec![0, 0, 2_440_588]));
+        let statistics = Statistics::int96(time(), time(), None, Some(3), false);
+        let bounds = bounds_of("optional int96 c", Some(statistics), true, &micros);
+        assert!(!is_known(&bounds));
+        assert_eq!(bounds.nulls.value(0), 3);
+    }
+
+    #[test]
+    fn nulls_are_known_or_not() {
+        let without = |deprecated| Some(Statistics::int32(Some(1), Some(7), None, None, deprecated));
+        let nulls = |column, statistics| bounds_of(column, statistics, true, &DataType::Int32).nulls;
+        assert_eq!(nulls("optional int32 c", ints(false)).value(0), 2);
+        assert!(nulls("optional int32 c", without(false)).is_null(0));
+        assert!(nulls("optional int32 c", None).is_null(0));
+        assert_eq!(nulls("required int32 c", None).value(0), 0);
+    }
+
+    #[test]
+    fn bounds_of_widened_columns_are_values_of_the_tables_type() {
+        let long = bounds_of("optional int32 c", ints(false), true, &DataType::Int64);
+        assert_eq!(long.greatest.as_primitive::<Int64Type>().value(0), 7);
+        let float = Some(Statistics::float(Some(0.1), Some(2.5), None, Some(0), false));
+        let double = bounds_of("optional float c", float, true, &DataType::Float64);
+        assert_eq!(double.least.as_primitive::<Float64Type>().values(), &[0.1], "as Hudi widens floats");
+        let millis = |most| Some(Statistics::int64(Some(-5), Some(most), None, Some(0), false));
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let column = "optional int64 c (TIMESTAMP(MILLIS,true))";
+        let times = bounds_of(column, millis(7), true, &micros);
+        assert_eq!(times.least.as_primitive::<TimestampMicrosecondType>().values(), &[-5000]);
+        assert!(!is_known(&bounds_of(column, millis(i64::MAX), true, &micros)), "microseconds that no long holds");
+        let digits = Some(Statistics::fixed_len_byte_array(
+            Some(ByteArray::from(vec![0xff, 0x6a]).into()),
+            Some(ByteArray::from(vec![0, 0x96]).into()),
+            None,
+            Some(0),
+            false,
+        ));
+        let column = "optional fixed_len_byte_array(2) c (DECIMAL(4,2))";
+        let decimals = bounds_of(column, digits, true, &DataType::Decimal128(10, 4));
+        assert_eq!(decimals.least.as_primitive::<Decimal128Type>().values(), &[-15_000]);
+    }
+
+    #[test]
+    fn numbers_that_became_texts_are_in_another_order() {
+        assert!(!is_known(&bounds_of("optional int32 c", ints(false), true, &DataType::Utf8)));
+        let bounds = bounds_of("optional int32 c", ints(false), true, &DataType::Utf8);
+        assert_eq!((bounds.nulls.value(0), bounds.least.data_type()), (2, &DataType::Utf8));
+    }
+
+    #[test]
+    fn a_column_that_the_file_has_not_is_null() {
+        let bounds = bounds_of("optional int32 other", ints(false), true, &DataType::Int32);
+        assert_eq!((bounds.nulls.value(0), is_known(&bounds)), (10, false));
+    }
+}
