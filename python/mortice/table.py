@@ -124,7 +124,7 @@ class Table:
         return Timeline(Instant(*instant) for instant in self._native.timeline())
 
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
-        """The file slices that a snapshot reads. `filters` (which of them can match) are not in this release."""
+        """The file slices that a snapshot reads; with `filters`, those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
         return [FileSlice.from_native(slice_) for slice_ in slices]
 

@@ -16,7 +16,7 @@ from cases import multiset
 from histories import KEYS, NOT_YET, ORDERING_VALUES, SCENARIOS, column_values, histories
 from oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from oracle.model import EVENT_TIME, KEY
-from table_writer import Slice, with_meta, write_table
+from table_writer import Partitioning, Slice, with_meta, write_partitions, write_table
 
 EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))
 quick = settings(
@@ -171,3 +171,76 @@ def test_rows_that_are_not_merged_are_pruned_by_every_term(tmp_path):
 def test_a_log_without_records_that_count_leaves_every_term(tmp_path):
     late = log_of(("a", 7, 5))
     assert ask(tmp_path, [("x", ">", 3), (KEY, "=", "d")], (late,)) == ({"d": 4}, 3)
+
+
+CITIES = (None, "", "oslo", "Oslo", "a b", "ä", "x/y", "x", "x=1", "50%", "%41", "city=oslo", "default", "10", "9")
+NUMBERS = (None, 0, 7, -8, 10)
+COLUMNS = {"id": "string", "city": "string", "n": "int", "x": "long", "ts": "long"}
+PARTITIONED = Merging(tuple(Field(*column) for column in COLUMNS.items()), EVENT_TIME, ("ts",))
+BY = {"SIMPLE": (("city",), ("n",)), "COMPLEX": (("city", "n"), ("n", "city"), ("city",)), "CUSTOM": (("city",),)}
+
+
+@st.composite
+def partitionings(draw):
+    generator = draw(st.sampled_from(tuple(BY)))
+    fields = draw(st.sampled_from(BY[generator]))
+    return Partitioning(fields, generator, draw(st.booleans()), draw(st.booleans()))
+
+
+@st.composite
+def partitions(draw, partitioning):
+    """Slices by path. Keys may come several times in a slice, and values that share a folder lie there side by side."""
+    rows = st.tuples(st.sampled_from(KEYS), st.sampled_from(CITIES), st.sampled_from(NUMBERS), st.integers(0, 5))
+    found = {}
+    for n, (key, city, number, x) in enumerate(draw(st.lists(rows, min_size=1, max_size=20))):
+        values = {"id": key, "city": city, "n": number, "x": x, "ts": draw(st.integers(0, 2))}
+        path = partitioning.path([values[name] for name in partitioning.fields])
+        commit = draw(st.integers(0, 2))
+        found.setdefault(path.strip("/"), ([], [], []))[commit].append(
+            with_meta(values, key, commit, n, path.strip("/"))
+        )
+    return {path: slice_of(commits) for path, commits in found.items()}
+
+
+def slice_of(commits):
+    base, *logs = (tuple(rows) for rows in commits)
+    return Slice(base or None, tuple((DataBlock(rows),) if rows else () for rows in logs), row_group_rows=2)
+
+
+def test_partitions():
+    """Also for values that are hard to read back from a path."""
+    told = []
+    columns = {KEY: KEYS, "_hoodie_partition_path": ("oslo", "city=oslo", "x/y", "n=7", "7", "Oslo/7", "")}
+    columns |= {"city": (*filter(None, CITIES), "", "zz"), "n": NUMBERS[1:], "x": (1, 4)}
+
+    @quick
+    @given(data=st.data())
+    def run(data):
+        partitioning = data.draw(partitionings())
+        slices = data.draw(partitions(partitioning))
+        filters = filters_on(columns, (*partitioning.fields, "_hoodie_partition_path"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_partitions(Path(folder), PARTITIONED, data.draw(st.sampled_from((6, 9))), slices, partitioning)
+            for _ in range(FILTERS_OF_A_TABLE):
+                wanted = data.draw(filters)
+                assert_same_rows_however_read(path, wanted)
+                kept = {slice_.partition for slice_ in mortice.Table(path).file_slices(filters=wanted)}
+                told.append((partitioning.generator, len(kept) < len(slices)))
+
+    run()
+    assert sum(pruned for generator, pruned in told if generator != "CUSTOM") > len(told) / 10
+
+
+def test_partitions_are_told_in_the_plan(tmp_path):
+    row = {"id": "a", "n": 7, "x": 1, "ts": 1}
+    slices = {city: Slice((with_meta(row | {"city": city}, "a", 0, 0, city),), ()) for city in ("lima", "oslo", "rome")}
+    table = mortice.Table(write_partitions(tmp_path, PARTITIONED, 9, slices, Partitioning(("city",), "SIMPLE")))
+    assert "3 (0 pruned)" in table.snapshot().explain()
+    for filters in ([("city", "=", "oslo")], [("_hoodie_partition_path", "=", "oslo")], [[("city", "=", "oslo")]]):
+        scan = table.snapshot(filters=filters)
+        assert "1 (2 pruned)" in scan.explain()
+        assert scan.to_arrow()["city"].to_pylist() == ["oslo"]
+        assert scan.report()["files"] == 1
+        assert [slice_.partition for slice_ in table.file_slices(filters=filters)] == ["oslo"]
+    assert "3 (0 pruned)" in mortice.Table(tmp_path, prune=False).snapshot(filters=[("city", "=", "oslo")]).explain()
+    assert table.file_slices(filters=[("city", ">", "z")]) == []
