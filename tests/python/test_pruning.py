@@ -163,6 +163,12 @@ def test_over_a_log_other_columns_do_not(tmp_path):
     assert ask(tmp_path / "deleted", [("x", ">", 3)], (deleted,)) == ({}, 0)
 
 
+def test_over_a_log_nothing_is_pruned_for_being_null(tmp_path):
+    """Without its base row, a partial record has null where it says nothing."""
+    partial = DataBlock((with_meta({"x": 7, "ts": 20}, "a", 1, 0),), partial=True)
+    assert ask(tmp_path, [("id", "is null")], (partial,)) == ({}, 0)
+
+
 def test_rows_that_are_not_merged_are_pruned_by_every_term(tmp_path):
     late = log_of(("a", 7, 5))
     assert ask(tmp_path, [("x", ">", 3)], (late,), merge=False) == ({"a": 7, "d": 4}, 3)
