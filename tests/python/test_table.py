@@ -146,6 +146,7 @@ def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
         {"threads": 0},
         {"threads": True},
         {"batch_rows": 0},
+        {"prune": 1},
         {"batch_rows": "many"},
         {"memory_limit": -1},
         {"storage_options": ["mmap"]},

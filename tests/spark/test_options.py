@@ -24,6 +24,7 @@ def test_everything_that_is_known():
             "hoodie.datasource.query.type": "READ_OPTIMIZED",
             "hoodie.datasource.merge.type": "payload_combine",
             "hoodie.optimized.log.blocks.scan.enable": "false",
+            "hoodie.enable.data.skipping": "false",
             "mortice.semantics": "1.x",
             "mortice.batch.rows": "1000",
             "mortice.threads": "2",
@@ -41,6 +42,7 @@ def test_everything_that_is_known():
         "threads": 2,
         "on_corrupt": "raise",
         "optimized_log_scan": False,
+        "prune": False,
         "storage_options": {"mmap": False},
     }
 

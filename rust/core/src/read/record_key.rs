@@ -193,4 +193,13 @@ mod tests {
         assert_eq!(both, ["t:a,n:1", "t:__empty__,n:2", "t:__null__,n:__null__", "t:b:,c,n:-4"]);
         assert!(RecordKey::of(Some(&[])).is_err());
     }
+
+    #[test]
+    fn a_filter_writes_some_keys_otherwise_than_they_are() {
+        let key = RecordKey::of(Some(&["k".to_owned()])).unwrap();
+        let column = |kind| arrow_schema::Schema::new(vec![arrow_schema::Field::new("k", kind, true)]);
+        assert_eq!(key.text_column(&column(DataType::Utf8)), Some("k"));
+        assert_eq!(key.text_column(&column(DataType::Date32)), None, "2024-01-02 is the key 19724");
+        assert_eq!(key.column(), Some("k"));
+    }
 }
