@@ -6,6 +6,7 @@
     columns                         `a,b,c` or a JSON list; in this order
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
+    hoodie.enable.data.skipping     true (default) or false: read also what partition paths and statistics exclude
     mortice.semantics               1.x (default)
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
     hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
@@ -46,6 +47,7 @@ LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
 MEMORY_LIMIT = "hoodie.memory.merge.max.size"
 SPILL_FOLDER = "hoodie.memory.spillable.map.path"
 SPILL_COMPRESSED = "hoodie.common.diskmap.compression.enabled"
+DATA_SKIPPING = "hoodie.enable.data.skipping"
 
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
@@ -82,7 +84,6 @@ _REFUSED_PREFIXES = {
 
 _WITHOUT_EFFECT = {
     "hoodie.metadata.enable",
-    "hoodie.enable.data.skipping",
     "hoodie.file.group.reader.enabled",
     "hoodie.datasource.read.use.new.parquet.file.format",
     "hoodie.datasource.read.file.index.listing.mode",
@@ -205,10 +206,10 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
         arguments["memory_limit"] = _whole(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
     if SPILL_FOLDER in rest:
         arguments["spill_dir"] = str(rest.pop(SPILL_FOLDER))
-    if SPILL_COMPRESSED in rest:
-        arguments["spill_compressed"] = _truth(SPILL_COMPRESSED, rest.pop(SPILL_COMPRESSED))
-    if LOG_SCAN in rest:
-        arguments["optimized_log_scan"] = _truth(LOG_SCAN, rest.pop(LOG_SCAN))
+    truths = ((LOG_SCAN, "optimized_log_scan"), (DATA_SKIPPING, "prune"), (SPILL_COMPRESSED, "spill_compressed"))
+    for name, argument in truths:
+        if name in rest:
+            arguments[argument] = _truth(name, rest.pop(name))
     if "mortice.mmap" in rest:
         arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
     return arguments

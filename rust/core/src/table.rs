@@ -3,15 +3,15 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
-use crate::filter::{BoundFilter, Filter};
+use crate::filter::Filter;
 use crate::names::{instant_time, meta_columns};
-use crate::plan::{Deletes, MergerHandle, Query, Split, list_table, splits};
+use crate::plan::{Deletes, MergerHandle, PartitionFilter, Query, Split, list_where, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
@@ -58,6 +58,22 @@ pub struct Scan {
     splits: Vec<Split>,
     kind: &'static str,
     as_of: Option<String>,
+    partitions: Partitions,
+}
+
+/// The slices that a query reads.
+#[derive(Default)]
+struct Slices {
+    slices: Vec<FileSlice>,
+    instants: InstantFilter,
+    partitions: Partitions,
+}
+
+/// How many partitions a query reads, and how many it need not.
+#[derive(Debug, Clone, Copy, Default)]
+struct Partitions {
+    read: usize,
+    pruned: usize,
 }
 
 impl Table {
@@ -101,13 +117,16 @@ impl Table {
         Ok(types)
     }
 
-    /// The file slices that a snapshot reads.
+    /// The file slices that a snapshot reads, without those of partitions that hold no row of the filter.
     pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
-        if !filter.is_empty() {
-            return Err(Error::unsupported("file_slices(filters=...); this release does not prune partitions"));
-        }
         let as_of = as_of.map(instant_time::of_query).transpose()?;
-        Ok(self.slices(as_of.as_deref(), View::slices)?.0)
+        let wanted = if filter.is_empty() {
+            None
+        } else {
+            let (_, types) = self.schema_at(as_of.as_deref())?;
+            self.partition_filter(&types, filter)?
+        };
+        Ok(self.slices(as_of.as_deref(), View::slices, wanted.as_ref())?.slices)
     }
 
     /// The rows as of an instant, base files and logs merged.
@@ -117,35 +136,56 @@ impl Table {
                 "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
             return Err(Error::invalid_argument(message));
         }
-        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
-        let (slices, instants) = self.slices(as_of.as_deref(), View::slices)?;
+        let scan = self.scan("snapshot", ask, View::slices)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
-        if merging && ask.merger.is_none() && slices.iter().any(|slice| !slice.log_files.is_empty()) {
+        if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
         }
-        self.scan("snapshot", ask, as_of, slices, instants)
+        Ok(scan)
     }
 
     /// The rows of base files alone: what compactions have merged, and no log.
     pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
-        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
-        let (slices, instants) = self.slices(as_of.as_deref(), View::base_files)?;
-        self.scan("read_optimized", ask, as_of, slices, instants)
+        self.scan("read_optimized", ask, View::base_files)
     }
 
-    /// The slices that a view chooses of every partition, and which instants count in it.
+    /// The slices that a view chooses of every wanted partition, and which instants count in it.
     fn slices<'t>(
         &'t self,
         as_of: Option<&str>,
         choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
-    ) -> Result<(Vec<FileSlice>, InstantFilter)> {
+        wanted: Option<&PartitionFilter>,
+    ) -> Result<Slices> {
         let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
-        let Some(latest) = view.query_instant() else { return Ok(Default::default()) };
-        let mut slices = Vec::new();
-        for files in list_table(self.place.as_ref())? {
-            slices.extend(choose(&view, &files)?);
+        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
+        let mut found = Slices { instants: self.timeline.instant_filter(latest), ..Slices::default() };
+        let mut unlisted = 0;
+        let listed = list_where(self.place.as_ref(), &mut |folder| {
+            let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
+            unlisted += usize::from(excluded);
+            !excluded
+        })?;
+        let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
+        let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
+        for (files, _) in listed.iter().zip(&kept).filter(|(_, kept)| **kept) {
+            found.slices.extend(choose(&view, files)?);
+            found.partitions.read += 1;
         }
-        Ok((slices, self.timeline.instant_filter(latest)))
+        found.partitions.pruned = unlisted + kept.len() - found.partitions.read;
+        Ok(found)
+    }
+
+    /// What partition paths tell of a filter; none where everything is to be read.
+    fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
+        let found = PartitionFilter::of(&self.config, types, filter)?;
+        Ok(Some(found).filter(|_| self.options.prune && !filter.is_empty()))
+    }
+
+    /// The column that stored keys are made of, of a type whose values and their texts tell each other.
+    fn key_field(&self, types: &Schema) -> Option<String> {
+        let (_, field) = types.fields().find(self.config.key_field()?)?;
+        let is_exact = matches!(field.data_type(), DataType::Utf8 | DataType::Int32 | DataType::Int64);
+        is_exact.then(|| field.name().clone())
     }
 
     fn schema_at(&self, as_of: Option<&str>) -> Result<(avro::Schema, SchemaRef)> {
@@ -159,7 +199,7 @@ impl Table {
 
     /// Where no commit holds a schema: that of a file; of a table without any, the meta columns alone.
     fn schema_of_files(&self, as_of: Option<&str>) -> Result<avro::Schema> {
-        let (slices, instants) = self.slices(as_of, View::slices)?;
+        let Slices { slices, instants, .. } = self.slices(as_of, View::slices, None)?;
         let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
             None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),
@@ -171,14 +211,13 @@ impl Table {
         table_schema::with_table_columns(&schema, &self.config)
     }
 
-    fn scan(
-        &self,
+    fn scan<'t>(
+        &'t self,
         kind: &'static str,
         ask: &Ask,
-        as_of: Option<String>,
-        slices: Vec<FileSlice>,
-        instants: InstantFilter,
+        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
     ) -> Result<Scan> {
+        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         if self.config.drop_partition_columns {
             let message =
                 "partition columns that are only in the path (hoodie.datasource.write.drop.partition.columns)";
@@ -191,7 +230,8 @@ impl Table {
         if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
             columns.push(meta_columns::OPERATION.to_owned());
         }
-        BoundFilter::bind(&ask.filter, &types)?;
+        let wanted = self.partition_filter(&types, &ask.filter)?;
+        let Slices { slices, instants, partitions } = self.slices(as_of.as_deref(), choose, wanted.as_ref())?;
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
@@ -200,6 +240,7 @@ impl Table {
             schema: schema.json().to_owned(),
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             key_fields: self.config.record_key_fields.clone(),
+            key_field: self.key_field(&types),
             merge: self.merge().clone(),
             over_base: ask.merge,
             deletes,
@@ -210,7 +251,7 @@ impl Table {
             options: self.options.clone(),
         });
         let splits = splits(&query, slices, ask.merger.as_ref());
-        Ok(Scan { schema: output, query, splits, kind, as_of })
+        Ok(Scan { schema: output, query, splits, kind, as_of, partitions })
     }
 }
 
@@ -244,17 +285,19 @@ impl Scan {
             logs += split.slice.log_files.len();
             bytes = bytes.saturating_add(split.bytes());
         }
+        let Partitions { read, pruned } = self.partitions;
         let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
         let lines = [
             ("as of", self.as_of.clone().unwrap_or_else(|| format!("latest ({})", self.query.instants.latest))),
             ("merge", self.query.merge.mode.name().to_owned()),
+            ("partitions", format!("{read} ({pruned} pruned)")),
             ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
             ("columns", columns),
             ("filter", self.query.filter.to_string()),
         ];
         for (name, value) in lines {
             // Writing to a String cannot fail.
-            let _ = write!(text, "\n  {name:<8} {value}");
+            let _ = write!(text, "\n  {name:<10} {value}");
         }
         text
     }
