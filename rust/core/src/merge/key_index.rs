@@ -9,6 +9,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
+use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::input::RowRef;
 use super::key_part::KeyPart;
 use super::ordering::OrderingValue;
@@ -76,6 +77,10 @@ pub(super) struct KeyIndex {
     orderings: Orderings,
     table: HashTable<u32>,
     hasher: FixedState,
+    /// Entries that base rows have used up.
+    taken: usize,
+    /// Entries by number, once base rows come by numbers.
+    numbers: Option<Vec<(u64, u32)>>,
     part: KeyPart,
     /// Bytes that the index may take, the sources' aside.
     budget: usize,
@@ -96,6 +101,8 @@ impl KeyIndex {
             orderings: Orderings::default(),
             table: HashTable::new(),
             hasher: FixedState::default(),
+            taken: 0,
+            numbers: None,
             part,
             budget,
         }
@@ -264,11 +271,62 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Marks an entry as used up by a base row.
-    pub(super) fn take(&mut self, index: u32) {
-        if let Some(entry) = self.entries.get_mut(index as usize) {
-            entry.state |= TAKEN;
+    /// The base rows that have an entry, and it: (row, entry), by ascending rows. The first base row of a key uses its entry up.
+    pub(super) fn meet(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
+        let mut met = Vec::new();
+        match rows {
+            _ if self.taken == self.entries.len() => {}
+            BaseRows::Keys(keys) => {
+                for (row, key) in keys.iter().enumerate() {
+                    let found = key.map(str::as_bytes).and_then(|key| self.find(self.hash(key), key));
+                    if let Some(index) = found.filter(|index| self.take(*index)) {
+                        met.push((row, index));
+                    }
+                }
+            }
+            BaseRows::Numbers(rows) => {
+                let numbers = std::mem::take(&mut self.numbers).unwrap_or_else(|| self.by_number());
+                let first = numbers.partition_point(|(number, _)| *number < rows.start);
+                for (number, index) in numbers.iter().skip(first).take_while(|(number, _)| *number < rows.end) {
+                    let row = usize::try_from(number - rows.start);
+                    if let Some(row) = row.ok().filter(|_| self.take(*index)) {
+                        met.push((row, *index));
+                    }
+                }
+                self.numbers = Some(numbers);
+            }
         }
+        met
+    }
+
+    /// Marks an entry as used up by a base row; whether it was not.
+    fn take(&mut self, index: u32) -> bool {
+        match self.entries.get_mut(index as usize) {
+            Some(entry) if entry.state & TAKEN == 0 => {
+                entry.state |= TAKEN;
+                self.taken += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Entries by the numbers that are their keys.
+    fn by_number(&self) -> Vec<(u64, u32)> {
+        let number = |entry: &Entry| {
+            let place = KeyPlace { at: entry.key_at, len: entry.key_len };
+            let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, place)?.try_into().ok()?;
+            Some(u64::from_le_bytes(bytes))
+        };
+        let numbers = (0_u32..).zip(&self.entries).filter_map(|(index, entry)| Some((number(entry)?, index)));
+        let mut numbers: Vec<(u64, u32)> = numbers.collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Entries that no base row has used up.
+    pub(super) const fn open(&self) -> usize {
+        self.entries.len() - self.taken
     }
 
     /// Distinct keys.

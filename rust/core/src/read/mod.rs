@@ -5,6 +5,7 @@
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
 //! | `record_key` | record keys: stored, or virtual |
+//! | `row_numbers` | whether base rows are known by their numbers instead |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
@@ -37,6 +38,7 @@ mod pool;
 mod projection;
 mod record_key;
 mod report;
+mod row_numbers;
 mod settled;
 mod slice_merge;
 
