@@ -7,15 +7,16 @@ use arrow_schema::{Schema, SchemaRef};
 
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLayout};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
+use crate::names::instant_range::InstantRange;
 use crate::names::instant_time;
-use crate::plan::{Query, Split, list_table, splits};
+use crate::plan::{Query, Skip, Split, Written, list_table, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
-use crate::timeline::{InstantFilter, Timeline};
+use crate::timeline::{Holes, InstantFilter, Span, Timeline};
 
 /// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
 pub struct Table {
@@ -49,6 +50,23 @@ impl Default for Ask {
     }
 }
 
+/// Which commits an incremental query is about, and what of them counts.
+#[derive(Debug, Clone, Default)]
+pub struct Between {
+    /// An instant in any form that Hudi takes, or `earliest`. Itself outside.
+    pub begin: String,
+    /// Itself inside; `None` is the latest.
+    pub end: Option<String>,
+    /// What is done about pending commits that later ones have overtaken, below table version 8.
+    pub holes: Holes,
+    /// Table services to leave out.
+    pub skip: Skip,
+    /// Whether, where a file of the range has been cleaned away, the rows of the range are sought in all files.
+    pub fall_back_to_full_scan: bool,
+    /// Whether the schema is that of the range's last commit, and not the table's.
+    pub schema_at_end: bool,
+}
+
 /// A planned query: its splits are fixed.
 pub struct Scan {
     schema: SchemaRef,
@@ -56,6 +74,7 @@ pub struct Scan {
     splits: Vec<Split>,
     kind: &'static str,
     as_of: Option<String>,
+    between: Option<Span>,
 }
 
 impl Table {
@@ -119,14 +138,70 @@ impl Table {
         if merging && slices.iter().any(|slice| !slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
         }
-        self.scan("snapshot", ask, as_of, slices, instants)
+        self.scan("snapshot", ask, as_of, slices, instants, None)
     }
 
     /// The rows of base files alone: what compactions have merged, and no log.
     pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let (slices, instants) = self.slices(as_of.as_deref(), View::base_files)?;
-        self.scan("read_optimized", ask, as_of, slices, instants)
+        self.scan("read_optimized", ask, as_of, slices, instants, None)
+    }
+
+    /// The rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits are left
+    /// out, and what is left is merged. Bounds are completion times from table version 8 on, requested times before.
+    ///
+    /// # Errors
+    /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
+    /// for a range with one.
+    pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        if ask.emit_deletes {
+            return Err(Error::unsupported(
+                "incremental(emit_deletes=True); this release delivers rows that are there",
+            ));
+        }
+        if !self.config.populate_meta_fields {
+            let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not tell what commit wrote them";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        }
+        let span = Span::of_query(&between.begin, between.end.as_deref())?;
+        let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
+        let written = Written::of(&self.timeline, &span, between.skip)?;
+        let mut slices = self.slices_of(&written)?;
+        if between.fall_back_to_full_scan && self.is_cleaned(&slices)? {
+            slices = self.slices(None, View::slices)?.0;
+        }
+        if slices.iter().any(|slice| !slice.log_files.is_empty()) {
+            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+        }
+        let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
+        let instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
+        let mut scan = self.scan("incremental", ask, schema_at, slices, instants, Some(written.range()))?;
+        scan.between = Some(span);
+        Ok(scan)
+    }
+
+    /// The slices of the files that commits have written.
+    fn slices_of(&self, written: &Written) -> Result<Vec<FileSlice>> {
+        let view = View::of_range(&self.timeline, &self.config, written.replaced.clone())
+            .map_err(|error| error.in_file(&self.uri))?;
+        let mut slices = Vec::new();
+        for files in written.files() {
+            slices.extend(view.slices_in_range(&files)?);
+        }
+        Ok(slices)
+    }
+
+    /// Whether any file of the slices has gone.
+    fn is_cleaned(&self, slices: &[FileSlice]) -> Result<bool> {
+        let bases = slices.iter().filter_map(|slice| slice.base_file.as_ref()).map(|base| &base.path);
+        for path in bases.chain(slices.iter().flat_map(|slice| &slice.log_files).map(|log| &log.path)) {
+            match self.place.open(path) {
+                Err(error) if error.kind() == Kind::NotFound => return Ok(true),
+                opened => drop(opened?),
+            }
+        }
+        Ok(false)
     }
 
     /// The slices that a view chooses of every partition, and which instants count in it.
@@ -174,6 +249,7 @@ impl Table {
         as_of: Option<String>,
         slices: Vec<FileSlice>,
         instants: InstantFilter,
+        range: Option<InstantRange>,
     ) -> Result<Scan> {
         if self.config.drop_partition_columns {
             let message =
@@ -194,12 +270,13 @@ impl Table {
             over_base: ask.merge,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
+            range,
             columns,
             filter: ask.filter.clone(),
             options: self.options.clone(),
         });
         let splits = splits(&query, slices);
-        Ok(Scan { schema: output, query, splits, kind, as_of })
+        Ok(Scan { schema: output, query, splits, kind, as_of, between: None })
     }
 }
 
@@ -235,7 +312,7 @@ impl Scan {
         }
         let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
         let lines = [
-            ("as of", self.as_of.clone().unwrap_or_else(|| format!("latest ({})", self.query.instants.latest))),
+            self.when(),
             ("merge", self.query.merge.mode.name().to_owned()),
             ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
             ("columns", columns),
@@ -246,6 +323,18 @@ impl Scan {
             let _ = write!(text, "\n  {name:<8} {value}");
         }
         text
+    }
+}
+
+impl Scan {
+    /// The instants that rows are of.
+    fn when(&self) -> (&'static str, String) {
+        let Some(span) = &self.between else {
+            let latest = || format!("latest ({})", self.query.instants.latest);
+            return ("as of", self.as_of.clone().unwrap_or_else(latest));
+        };
+        let begin = span.begin.as_deref().unwrap_or("the first commit, which is in it");
+        ("after", format!("{begin}, up to {}", span.end.as_deref().unwrap_or("the latest commit")))
     }
 }
 

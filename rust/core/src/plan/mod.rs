@@ -2,14 +2,17 @@
 //!
 //! | file | job |
 //! |---|---|
+//! | `incremental` | what the commits of a span have written |
 //! | `listing` | the partitions of a table and their files, from storage |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
 
+mod incremental;
 mod listing;
 mod snapshot;
 mod split;
 
+pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, partitions};
 pub use snapshot::splits;
 pub use split::{Query, Split};

@@ -12,11 +12,12 @@ use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
+use crate::names::instant_range::InstantRange;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub struct Query {
     pub commits_by_block: bool,
     /// Which instants count.
     pub instants: InstantFilter,
+    /// Whose blocks and base rows are read, before anything is merged; none is everyone's.
+    pub range: Option<InstantRange>,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.

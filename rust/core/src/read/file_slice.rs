@@ -9,6 +9,7 @@ use arrow_schema::SchemaRef;
 use super::log_blocks::{open_planned, scan};
 use super::projection::Projection;
 use super::report::SharedReport;
+use super::row_range::RowRange;
 use super::slice_merge::SliceMerge;
 use crate::avro::{self, Types};
 use crate::base_file;
@@ -33,6 +34,7 @@ enum State {
 struct Reading {
     path: Option<String>,
     projection: Projection,
+    range: RowRange,
     base: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
     merge: Option<SliceMerge>,
     next_insert: Option<usize>,
@@ -86,7 +88,8 @@ impl Reading {
         let types = avro::arrow_schema(&table, Types::Table)?;
         let blocks = scan(split, place.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
-            (Projection::new(&types, &query.columns, &query.filter, &[], &[])?, None)
+            let needed = RowRange::columns(query.range.as_ref());
+            (Projection::new(&types, &query.columns, &query.filter, &needed, &[])?, None)
         } else {
             let (projection, merge) = SliceMerge::load(query, &table, &types, blocks, report)?;
             (projection, Some(merge))
@@ -96,6 +99,7 @@ impl Reading {
             path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
             next_insert: merge.as_ref().map(|_| 0),
             projection,
+            range: RowRange::new(query.range.clone()),
             base,
             merge,
             batch_rows: query.options.batch_rows.max(1),
@@ -116,7 +120,7 @@ impl Reading {
 
     fn next_carried(&mut self) -> Result<Option<RecordBatch>> {
         if let Some(base) = self.base.next() {
-            let base = base?;
+            let base = self.range.keep(base?)?;
             self.report.edit().base_rows += base.num_rows() as u64;
             return self.merged(&base).map(Some).map_err(|error| match &self.path {
                 Some(path) => error.in_file(path),
@@ -142,7 +146,7 @@ type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
 
 fn open_base(split: &Split, place: &dyn Place, wanted: &SchemaRef, report: &SharedReport) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
-    let source = open_planned(place, &base.path)?;
+    let source = open_planned(place, &base.path, &split.query).map_err(|error| error.at_instant(&base.instant))?;
     report.edit().files += 1;
     base_file::open(source)?.batches(wanted, split.query.options.batch_rows.max(1))
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
+//! | `row_range` | base rows of an incremental query |
 //! | `record_key` | record keys: stored, or virtual |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `log_loader` | the merger fed with the keys of blocks |
@@ -28,6 +29,7 @@ mod pool;
 mod projection;
 mod record_key;
 mod report;
+mod row_range;
 mod slice_merge;
 
 pub use file_schema::newest_schema;

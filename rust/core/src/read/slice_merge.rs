@@ -11,6 +11,7 @@ use super::log_records::LogRecords;
 use super::merge_plan::{MergePlan, folder};
 use super::projection::Projection;
 use super::report::SharedReport;
+use super::row_range::RowRange;
 use crate::avro;
 use crate::config::Semantics;
 use crate::error::{Error, Result};
@@ -59,7 +60,8 @@ impl SliceMerge {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
             MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
         };
-        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
+        let needed = [keys.of_base(), RowRange::columns(query.range.as_ref())].concat();
+        let projection = Projection::new(types, &query.columns, &query.filter, &needed, &fold_columns)?;
         let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
         let carried = &projection.carried;
         let loader = LogLoader { table, types, keys: &keys, carried, report: report.clone() };

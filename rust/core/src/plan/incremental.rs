@@ -1,0 +1,177 @@
+//! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`): no folder
+//! is listed, so that planning depends on the commits of the span and not on the table's size.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::{Error, Result};
+use crate::file_group::PartitionFiles;
+use crate::names::instant_range::InstantRange;
+use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
+
+/// Writes that an incremental query may leave out, by their operation and never by their action: a `commit` can be a bulk
+/// insert.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skip {
+    /// Compactions (`hoodie.datasource.read.incr.skip_compact`).
+    pub compaction: bool,
+    /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
+    pub clustering: bool,
+}
+
+/// What a span's commits have written.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Requested times of the commits whose rows are asked for.
+    instants: BTreeSet<String>,
+    /// The commit of the greatest requested time.
+    latest: Option<String>,
+    /// File names and lengths by folder.
+    files: BTreeMap<String, BTreeMap<String, u64>>,
+    /// File groups that others were put in place of.
+    pub replaced: Vec<ReplacedFileGroup>,
+}
+
+impl Written {
+    /// Reads the metadata of the commits in a span.
+    ///
+    /// # Errors
+    /// What reading it may fail with.
+    pub fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
+        let mut written = Self::default();
+        timeline.visit_writes_in(span, &mut |write, metadata| {
+            written.add(write, metadata, skip).map_err(|error| error.at_instant(&write.requested_time))
+        })?;
+        Ok(written)
+    }
+
+    fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) -> Result<()> {
+        let left_out = match metadata.operation.as_str() {
+            "COMPACT" => skip.compaction,
+            "CLUSTER" => skip.clustering,
+            // Its blocks hold the rows of others once more, with their commit times: those of the range are in it by themselves.
+            "LOG_COMPACT" => true,
+            _ => false,
+        };
+        let time = &write.requested_time;
+        if self.latest.as_ref().is_none_or(|latest| latest < time) {
+            self.latest = Some(time.clone());
+        }
+        if left_out {
+            return Ok(());
+        }
+        self.instants.insert(time.clone());
+        for stat in metadata.write_stats.into_values().flatten() {
+            let Some(path) = stat.path.filter(|path| !path.is_empty()) else { continue };
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            let len = stat.file_size_in_bytes.unwrap_or_default();
+            let len = u64::try_from(len)
+                .map_err(|_| Error::invalid_table(format!("commit metadata with a file of {len} bytes, {path}")))?;
+            // A log file that several commits have appended to is as long as the last of them left it.
+            let known = self.files.entry(folder.to_owned()).or_default().entry(name.to_owned()).or_default();
+            *known = len.max(*known);
+        }
+        for (partition, file_ids) in metadata.replaced {
+            self.replaced.extend(file_ids.into_iter().map(|file_id| ReplacedFileGroup {
+                partition: partition.clone(),
+                file_id,
+                instant: time.clone(),
+            }));
+        }
+        Ok(())
+    }
+
+    /// The greatest requested time of the span's commits; none where there is no commit.
+    #[must_use]
+    pub fn latest(&self) -> Option<&str> {
+        self.latest.as_deref()
+    }
+
+    /// The commits whose blocks and rows are asked for.
+    #[must_use]
+    pub fn range(&self) -> InstantRange {
+        InstantRange::ExactMatch(self.instants.clone())
+    }
+
+    /// The data files, by partition.
+    #[must_use]
+    pub fn files(&self) -> Vec<PartitionFiles> {
+        let partition = |(folder, files): (&String, &BTreeMap<String, u64>)| {
+            PartitionFiles::of(folder, files.iter().map(|(name, len)| (name.as_str(), *len)))
+        };
+        self.files.iter().map(partition).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{Action, Part, State};
+
+    fn write(time: &str) -> Instant {
+        Instant {
+            requested_time: time.to_owned(),
+            completion_time: None,
+            action: Action::DeltaCommit,
+            state: State::Completed,
+            file_name: String::new(),
+        }
+    }
+
+    fn written(commits: &[(&str, &str)], skip: Skip) -> Written {
+        let mut written = Written::default();
+        for (time, json) in commits {
+            let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+            written.add(&write(time), metadata, skip).unwrap();
+        }
+        written
+    }
+
+    const LOG: &str = ".f_0.log.1_0-1-2";
+
+    fn upsert(len: u64) -> String {
+        format!(
+            r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/{LOG}","fileSizeInBytes":{len}}},{{"path":null}}]}},"operationType":"UPSERT"}}"#
+        )
+    }
+
+    #[test]
+    fn files_are_those_of_the_commits() {
+        let root = r#"{"partitionToWriteStats":{"":[{"path":"g_0-1-2_3.parquet","fileSizeInBytes":7}]}}"#;
+        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], Skip::default());
+        let files = written.files();
+        assert_eq!(files.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "p"]);
+        assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
+        assert_eq!(written.latest(), Some("3"));
+        assert!(["1", "2", "3"].iter().all(|time| written.range().contains(time)));
+    }
+
+    #[test]
+    fn table_services_are_left_out_where_that_is_asked() {
+        let service = |operation: &str| {
+            format!(
+                r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/g_0-1-2_5.parquet"}}]}},"partitionToReplaceFileIds":{{"p":["f"]}},"operationType":"{operation}"}}"#
+            )
+        };
+        for (operation, skip, left_out) in [
+            ("COMPACT", Skip::default(), false),
+            ("COMPACT", Skip { compaction: true, ..Skip::default() }, true),
+            ("COMPACT", Skip { clustering: true, ..Skip::default() }, false),
+            ("CLUSTER", Skip::default(), false),
+            ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
+            ("LOG_COMPACT", Skip::default(), true),
+            ("BULK_INSERT", Skip { compaction: true, clustering: true }, false),
+        ] {
+            let written = written(&[("5", &service(operation))], skip);
+            let told = (written.files().is_empty(), written.replaced.is_empty(), !written.range().contains("5"));
+            assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
+        }
+    }
+
+    #[test]
+    fn a_length_below_nothing_is_refused() {
+        let metadata = r#"{"partitionToWriteStats":{"p":[{"path":"p/x","fileSizeInBytes":-1}]}}"#;
+        let metadata = CommitMetadata::parse(metadata.as_bytes(), Part::All).unwrap().unwrap();
+        let error = Written::default().add(&write("1"), metadata, Skip::default()).unwrap_err();
+        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+    }
+}

@@ -1,0 +1,129 @@
+//! Archived writes, layout 1 (`HoodieArchivedTimeline`, `HoodieArchivedMetaEntry`).
+//!
+//! ```text
+//! archived/.commits_.archive.<n>_1-0-1   log files of Avro data blocks: one record for each state of an instant
+//! archived/mergeArchivePlan              a merge of such files that was under way: its result may be torn
+//! ```
+//! Commit metadata stands there as an Avro record, whatever form the active timeline had it in.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::avro_value::{Record, Value};
+use super::commit_metadata::{CommitMetadata, of_value};
+use super::instant::{Action, Instant, State};
+use super::span::Span;
+use super::writes_in_span::Visit;
+use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use crate::error::{Error, Kind, Result};
+use crate::log::content::avro_data;
+use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
+use crate::names::LogFileName;
+use crate::storage::{Entry, Place, Source};
+
+const MERGE_PLAN: &str = "mergeArchivePlan";
+
+/// Visits the completed writes that were requested in a span, file by file, the oldest first.
+pub(super) fn visit_writes(place: &dyn Place, folder: &str, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    let mut seen = BTreeSet::new();
+    for name in files(place, folder)? {
+        let path = format!("{folder}/{name}");
+        let source = place.open(&path)?;
+        for block in Forward::new(Arc::clone(&source)) {
+            let block = block?;
+            if let BlockKind::Corrupt(damage) = &block.kind {
+                if unfinished_merge(place, folder)?.as_deref() == Some(name.as_str()) {
+                    break;
+                }
+                let message = format!("the archived timeline is damaged: {}", damage.reason);
+                return Err(Error::corrupt(message)
+                    .at_offset(block.offset)
+                    .in_block(block.index)
+                    .in_file(source.path()));
+            }
+            visit_block(&source, &block, span, &mut seen, visit)
+                .map_err(|error| error.in_block(block.index).in_file(source.path()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The names of the archive's files in the order in which they were begun.
+fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
+    let names = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
+        Entry::File(status) => LogFileName::parse(&status.name).filter(|name| name.extension == "archive"),
+        Entry::Folder(_) => None,
+    });
+    let mut names: Vec<LogFileName> = names.collect();
+    names.sort_by_key(|name| name.version);
+    Ok(names.into_iter().map(|name| name.name).collect())
+}
+
+/// The file that an unfinished merge of archive files was writing; what is in it is in the files merged, too.
+fn unfinished_merge(place: &dyn Place, folder: &str) -> Result<Option<String>> {
+    let plan = match place.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
+        Ok(bytes) => Record::read(&bytes, &["mergedArchiveFileName"])?,
+        Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(plan.root().field("mergedArchiveFileName")?.map(Value::text).transpose()?.map(str::to_owned))
+}
+
+fn visit_block(
+    source: &Arc<dyn Source>,
+    block: &Block,
+    span: &Span,
+    seen: &mut BTreeSet<String>,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    if block.kind != BlockKind::Sound(BlockType::AvroData) || block.content.is_empty() {
+        return block.refusal().map_or(Ok(()), Err);
+    }
+    let schema = block.header.get(HeaderKey::Schema);
+    let schema = Schema::parse(&schema.ok_or_else(|| Error::corrupt("a data block without SCHEMA in its header"))?)?;
+    let content = source.read(block.content.clone())?;
+    let datums: Vec<Datum> =
+        avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
+    let heads = decode(&content, &datums, &schema, &["commitTime", "actionType", "actionState"])?;
+    for (at, datum) in datums.into_iter().enumerate() {
+        let Some(instant) = completed_write(heads.row(at))? else { continue };
+        if !span.contains(&instant.requested_time) || !seen.insert(instant.requested_time.clone()) {
+            continue;
+        }
+        let member = match instant.action {
+            Action::ReplaceCommit => "hoodieReplaceCommitMetadata",
+            _ => "hoodieCommitMetadata",
+        };
+        let told = decode(&content, &[datum], &schema, &[member])?;
+        let metadata = told.root().field(member)?.map(of_value).transpose()?;
+        visit(&instant, metadata.unwrap_or_else(CommitMetadata::default))?;
+    }
+    Ok(())
+}
+
+fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) -> Result<Record> {
+    let wants = columns.iter().filter(|name| schema.field(name).is_some()).map(|name| Want::Value((*name).to_owned()));
+    let program = Program::compile(schema, schema, &wants.collect::<Vec<_>>(), Types::File)?;
+    let mut decoder = Decoder::new(Arc::new(program));
+    decoder.decode(content, datums)?;
+    decoder.finish().map(Record::of_batch)
+}
+
+/// The completed write that an entry tells of; entries without a state are older than states, and of completed instants.
+fn completed_write(entry: Value<'_>) -> Result<Option<Instant>> {
+    let text = |name| -> Result<Option<&str>> { entry.field(name)?.map(Value::text).transpose() };
+    if text("actionState")?.is_some_and(|state| state != State::Completed.name()) {
+        return Ok(None);
+    }
+    let action = text("actionType")?.and_then(Action::named).filter(|action| action.is_write());
+    let (Some(time), Some(action)) = (text("commitTime")?, action) else { return Ok(None) };
+    Ok(Some(Instant {
+        requested_time: time.to_owned(),
+        completion_time: None,
+        action: action.completes_as(),
+        state: State::Completed,
+        file_name: String::new(),
+    }))
+}
