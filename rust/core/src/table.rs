@@ -10,9 +10,8 @@ use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLa
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
-use crate::names::instant_range::InstantRange;
 use crate::names::instant_time;
-use crate::plan::{Query, Skip, Split, Written, list_table, splits};
+use crate::plan::{CommitRange, Query, Skip, Split, Written, list_table, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
@@ -176,7 +175,8 @@ impl Table {
         }
         let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
         let instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
-        let mut scan = self.scan("incremental", ask, schema_at, slices, instants, Some(written.range()))?;
+        let range = Some(written.range(self.config.layout(), &span));
+        let mut scan = self.scan("incremental", ask, schema_at, slices, instants, range)?;
         scan.between = Some(span);
         Ok(scan)
     }
@@ -190,6 +190,12 @@ impl Table {
             slices.extend(view.slices_in_range(&files)?);
         }
         Ok(slices)
+    }
+
+    /// The partition columns that an incremental query gives as they stand in the path.
+    fn path_columns(&self) -> Vec<String> {
+        let from_path = self.config.url_encode_partitions && self.options.semantics == Semantics::V1x;
+        if from_path { self.config.partition_fields.clone() } else { Vec::new() }
     }
 
     /// Whether any file of the slices has gone.
@@ -249,7 +255,7 @@ impl Table {
         as_of: Option<String>,
         slices: Vec<FileSlice>,
         instants: InstantFilter,
-        range: Option<InstantRange>,
+        range: Option<CommitRange>,
     ) -> Result<Scan> {
         if self.config.drop_partition_columns {
             let message =
@@ -270,6 +276,7 @@ impl Table {
             over_base: ask.merge,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
+            path_columns: if range.is_some() { self.path_columns() } else { Vec::new() },
             range,
             columns,
             filter: ask.filter.clone(),

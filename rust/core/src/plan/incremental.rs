@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::split::CommitRange;
+use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
@@ -12,7 +14,7 @@ use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline
 /// insert.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Skip {
-    /// Compactions (`hoodie.datasource.read.incr.skip_compact`).
+    /// Compactions, those of logs too (`hoodie.datasource.read.incr.skip_compact`).
     pub compaction: bool,
     /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
     pub clustering: bool,
@@ -46,10 +48,9 @@ impl Written {
 
     fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) -> Result<()> {
         let left_out = match metadata.operation.as_str() {
-            "COMPACT" => skip.compaction,
+            // Log compaction gives the rows that it merges its own commit time, so that without this they would come again.
+            "COMPACT" | "LOG_COMPACT" => skip.compaction,
             "CLUSTER" => skip.clustering,
-            // Its blocks hold the rows of others once more, with their commit times: those of the range are in it by themselves.
-            "LOG_COMPACT" => true,
             _ => false,
         };
         let time = &write.requested_time;
@@ -86,10 +87,16 @@ impl Written {
         self.latest.as_deref()
     }
 
-    /// The commits whose blocks and rows are asked for.
+    /// Whose blocks are read, and whose rows are delivered. Below table version 8, where commits may share a log file, Hudi
+    /// merges the blocks that older ones have left in it, too: a late row loses against those.
     #[must_use]
-    pub fn range(&self) -> InstantRange {
-        InstantRange::ExactMatch(self.instants.clone())
+    pub fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
+        let rows = InstantRange::ExactMatch(self.instants.clone());
+        let blocks = match layout {
+            TimelineLayout::V1 => InstantRange::ClosedClosed { start: None, end: span.end.clone() },
+            TimelineLayout::V2 => rows.clone(),
+        };
+        CommitRange { blocks, rows }
     }
 
     /// The data files, by partition.
@@ -142,7 +149,12 @@ mod tests {
         assert_eq!(files.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "p"]);
         assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
         assert_eq!(written.latest(), Some("3"));
-        assert!(["1", "2", "3"].iter().all(|time| written.range().contains(time)));
+        let span = Span { begin: Some("0".into()), end: Some("3".into()) };
+        let range = written.range(TimelineLayout::V2, &span);
+        assert!(["1", "2", "3"].iter().all(|time| range.rows.contains(time) && range.blocks.contains(time)));
+        assert!(!range.blocks.contains("0") && !range.rows.contains("0"));
+        let shared = written.range(TimelineLayout::V1, &span);
+        assert!(shared.blocks.contains("0") && !shared.blocks.contains("4") && !shared.rows.contains("0"));
     }
 
     #[test]
@@ -158,11 +170,12 @@ mod tests {
             ("COMPACT", Skip { clustering: true, ..Skip::default() }, false),
             ("CLUSTER", Skip::default(), false),
             ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
-            ("LOG_COMPACT", Skip::default(), true),
+            ("LOG_COMPACT", Skip::default(), false),
+            ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
             ("BULK_INSERT", Skip { compaction: true, clustering: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
-            let told = (written.files().is_empty(), written.replaced.is_empty(), !written.range().contains("5"));
+            let told = (written.files().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
             assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
         }
     }

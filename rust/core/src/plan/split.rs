@@ -19,6 +19,15 @@ use crate::timeline::InstantFilter;
 /// Changes when a split of one release could not be read by another.
 const FORM: u32 = 3;
 
+/// The commits of an incremental query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitRange {
+    /// Whose log blocks are read.
+    pub blocks: InstantRange,
+    /// Whose rows are delivered; base rows of others are left out before anything is merged.
+    pub rows: InstantRange,
+}
+
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Query {
@@ -38,8 +47,10 @@ pub struct Query {
     pub commits_by_block: bool,
     /// Which instants count.
     pub instants: InstantFilter,
-    /// Whose blocks and base rows are read, before anything is merged; none is everyone's.
-    pub range: Option<InstantRange>,
+    /// The commits that are asked for; none is all.
+    pub range: Option<CommitRange>,
+    /// Partition columns whose text is taken from the path, as it stands there; none where rows hold it.
+    pub path_columns: Vec<String>,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.

@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::log_blocks::{open_planned, scan};
+use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
 use super::row_range::RowRange;
@@ -35,6 +36,7 @@ struct Reading {
     path: Option<String>,
     projection: Projection,
     range: RowRange,
+    path_values: PathValues,
     base: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
     merge: Option<SliceMerge>,
     next_insert: Option<usize>,
@@ -88,8 +90,7 @@ impl Reading {
         let types = avro::arrow_schema(&table, Types::Table)?;
         let blocks = scan(split, place.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
-            let needed = RowRange::columns(query.range.as_ref());
-            (Projection::new(&types, &query.columns, &query.filter, &needed, &[])?, None)
+            (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
             let (projection, merge) = SliceMerge::load(query, &table, &types, blocks, report)?;
             (projection, Some(merge))
@@ -99,7 +100,8 @@ impl Reading {
             path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
             next_insert: merge.as_ref().map(|_| 0),
             projection,
-            range: RowRange::new(query.range.clone()),
+            range: RowRange::of(query),
+            path_values: PathValues::of(&query.path_columns, &split.slice.partition),
             base,
             merge,
             batch_rows: query.options.batch_rows.max(1),
@@ -111,7 +113,7 @@ impl Reading {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let Some(carried) = self.next_carried()? else { return Ok(None) };
-            let batch = self.projection.deliver(&carried)?;
+            let batch = self.projection.deliver(&self.path_values.put_into(carried)?)?;
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }
@@ -130,13 +132,13 @@ impl Reading {
         let (Some(merge), Some(from)) = (&mut self.merge, self.next_insert) else { return Ok(None) };
         let (rows, next) = merge.inserts(from, self.batch_rows)?;
         self.next_insert = next;
-        Ok(rows)
+        rows.map(|rows| self.range.keep(rows)).transpose()
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
         let carried = self.projection.carried_of(base)?;
         match &mut self.merge {
-            Some(merge) => merge.over_base(base, carried, &self.projection),
+            Some(merge) => self.range.keep(merge.over_base(base, carried, &self.projection)?),
             None => Ok(carried),
         }
     }

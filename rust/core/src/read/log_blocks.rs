@@ -29,7 +29,7 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     if split.query.commits_by_block {
         rules.is_committed = Some(&is_committed);
     }
-    rules.range = split.query.range.as_ref();
+    rules.range = split.query.range.as_ref().map(|range| &range.blocks);
     let mut files: Vec<Arc<dyn Source>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {

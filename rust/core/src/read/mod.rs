@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
+//! | `path_values` | partition values as they stand in the path |
 //! | `row_range` | base rows of an incremental query |
 //! | `record_key` | record keys: stored, or virtual |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
@@ -25,6 +26,7 @@ mod log_loader;
 mod log_records;
 mod log_source;
 mod merge_plan;
+mod path_values;
 mod pool;
 mod projection;
 mod record_key;

@@ -1,6 +1,6 @@
-//! Base rows of an incremental query: those that the commits of its range wrote, told by `_hoodie_commit_time`. Compaction and
-//! clustering keep that column, so that rows which they only moved keep their time. Rows of other commits go before anything is
-//! merged with the rest.
+//! The rows of an incremental query: those that the commits of its range wrote, told by `_hoodie_commit_time`. Compaction and
+//! clustering keep that column, so that rows which they only moved keep their time. Base rows of other commits go before
+//! anything is merged with the rest; what log rows of others have won in the end is left out then.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch};
@@ -9,26 +9,27 @@ use arrow_select::filter::filter_record_batch;
 use crate::error::{Error, Result};
 use crate::names::instant_range::InstantRange;
 use crate::names::meta_columns;
+use crate::plan::Query;
 
-/// Which base rows count.
+/// Which rows count.
 pub(super) struct RowRange(Option<InstantRange>);
 
 impl RowRange {
-    /// None are left out without a range.
-    pub(super) fn new(range: Option<InstantRange>) -> Self {
-        Self(range)
+    /// Of a query; without a range all do.
+    pub(super) fn of(query: &Query) -> Self {
+        Self(query.range.as_ref().map(|range| range.rows.clone()))
     }
 
-    /// The columns that base rows must bring along.
-    pub(super) fn columns(range: Option<&InstantRange>) -> Vec<String> {
-        range.iter().map(|_| meta_columns::COMMIT_TIME.to_owned()).collect()
+    /// The columns that rows must bring along.
+    pub(super) fn columns(query: &Query) -> Vec<String> {
+        query.range.iter().map(|_| meta_columns::COMMIT_TIME.to_owned()).collect()
     }
 
     /// The rows that count.
-    pub(super) fn keep(&self, base: RecordBatch) -> Result<RecordBatch> {
-        let Some(range) = &self.0 else { return Ok(base) };
-        let times = base.column_by_name(meta_columns::COMMIT_TIME).and_then(|column| column.as_string_opt::<i32>());
-        let times = times.ok_or_else(|| Error::invalid_table("a base file without commit times"))?;
+    pub(super) fn keep(&self, rows: RecordBatch) -> Result<RecordBatch> {
+        let Some(range) = &self.0 else { return Ok(rows) };
+        let times = rows.column_by_name(meta_columns::COMMIT_TIME).and_then(|column| column.as_string_opt::<i32>());
+        let times = times.ok_or_else(|| Error::invalid_table("rows without commit times"))?;
         // Commits write rows in runs.
         let mut last: Option<(&str, bool)> = None;
         let kept: BooleanArray = times
@@ -43,11 +44,11 @@ impl RowRange {
                 Some(kept)
             })
             .collect();
-        if kept.true_count() == base.num_rows() {
-            return Ok(base);
+        if kept.true_count() == rows.num_rows() {
+            return Ok(rows);
         }
-        filter_record_batch(&base, &kept)
-            .map_err(|error| Error::invalid_table("rows of a base file could not be filtered").caused_by(error))
+        filter_record_batch(&rows, &kept)
+            .map_err(|error| Error::invalid_table("rows could not be filtered by commit time").caused_by(error))
     }
 }
 
@@ -74,10 +75,10 @@ mod tests {
         ] {
             let range =
                 range.map(|instants| InstantRange::ExactMatch(instants.into_iter().map(str::to_owned).collect()));
-            let kept_rows = RowRange::new(range).keep(batch.clone()).unwrap();
+            let kept_rows = RowRange(range).keep(batch.clone()).unwrap();
             assert_eq!(kept_rows.column(1).as_primitive::<arrow_array::types::Int32Type>().values(), &kept[..]);
         }
         let without = batch.project(&[1]).unwrap();
-        assert!(RowRange::new(Some(InstantRange::ExactMatch([].into()))).keep(without).is_err());
+        assert!(RowRange(Some(InstantRange::ExactMatch([].into()))).keep(without).is_err());
     }
 }

@@ -60,8 +60,8 @@ impl SliceMerge {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
             MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
         };
-        let needed = [keys.of_base(), RowRange::columns(query.range.as_ref())].concat();
-        let projection = Projection::new(types, &query.columns, &query.filter, &needed, &fold_columns)?;
+        let needed = [fold_columns, RowRange::columns(query)].concat();
+        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
         let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
         let carried = &projection.carried;
         let loader = LogLoader { table, types, keys: &keys, carried, report: report.clone() };

@@ -228,6 +228,52 @@ mod tests {
         }
     }
 
+    /// Requested, completion, action; the metadata says which.
+    fn full_file(rows: &[(&str, Option<&str>, &str)]) -> Vec<u8> {
+        let requested: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.0)).collect::<StringArray>());
+        let completion: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<StringArray>());
+        let action: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.2)).collect::<StringArray>());
+        let metadata = rows.iter().map(|row| format!(r#"{{"operationType":"OF {}"}}"#, row.0));
+        let metadata: ArrayRef = Arc::new(metadata.map(String::into_bytes).map(Some).collect::<BinaryArray>());
+        let columns = [
+            ("instantTime", requested, true),
+            ("completionTime", completion, true),
+            ("action", action, true),
+            ("metadata", metadata, true),
+        ];
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn writes_of_a_span_come_with_their_metadata() {
+        let one = full_file(&[("1", Some("3"), "deltacommit"), ("2", Some("9"), "commit"), ("3", Some("4"), "clean")]);
+        let other = full_file(&[("5", Some("6"), "replacecommit"), ("6", None, "deltacommit")]);
+        let manifest = br#"{"files":[{"fileName":"1_3_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
+        let whole = [("h/manifest_1", manifest.as_slice()), ("h/1_3_0.parquet", &one), ("h/5_6_0.parquet", &other)];
+        let visited = |files: &[(&'static str, &[u8])], begin: &str, end: Option<&str>, from: Option<&str>| {
+            let span = Span { begin: Some(begin.to_owned()), end: end.map(str::to_owned) };
+            let mut told = Vec::new();
+            let mut visit = |write: &Instant, metadata: CommitMetadata| {
+                assert_eq!(metadata.operation, format!("OF {}", write.requested_time));
+                told.push(format!("{write}"));
+                Ok(())
+            };
+            visit_writes(&*MemoryPlace::holding(files.iter().copied()), "h", &span, from, &mut visit).unwrap();
+            told
+        };
+        assert_eq!(visited(&whole, "0", None, None), ["1.deltacommit", "2.commit", "5.replacecommit"]);
+        assert_eq!(visited(&whole, "3", None, None), ["2.commit", "5.replacecommit"]);
+        assert_eq!(visited(&whole, "3", Some("6"), None), ["5.replacecommit"]);
+        // Files whose requests lie all before the look-back, or all after the end, are not opened.
+        assert_eq!(visited(&[whole[0], whole[2]], "5", None, Some("4")), ["5.replacecommit"]);
+        assert_eq!(visited(&[whole[0], whole[1]], "0", Some("4"), None), ["1.deltacommit"]);
+    }
+
     #[test]
     fn no_manifest_is_no_history_and_a_torn_one_an_error() {
         let place = MemoryPlace::holding([("h/x", b"".as_slice())]);

@@ -84,8 +84,8 @@ impl Timeline {
             .at_instant(time)),
             Holes::Block => {
                 // Completed instants before the hole: the last of them ends the span, or, where there is none, its begin.
-                let before = self.completed_writes().rev().map(|write| write.requested_time.as_str());
-                let last = before.filter(|one| *one < time && span.contains(one)).next().map(str::to_owned);
+                let mut before = self.completed_writes().rev().map(|write| write.requested_time.as_str());
+                let last = before.find(|one| *one < time && span.contains(one)).map(str::to_owned);
                 let end = last.or_else(|| span.begin.clone()).unwrap_or_default();
                 Ok(Span { end: Some(end), ..span })
             }
