@@ -58,6 +58,7 @@ class Table:
         threads: int | None,
         memory_limit: int | None,
         spill_dir: str | None,
+        spill_compressed: bool,
     ) -> Table: ...
     @property
     def uri(self) -> str: ...
@@ -65,6 +66,8 @@ class Table:
     def version(self) -> int: ...
     @property
     def merge_mode(self) -> str: ...
+    @property
+    def custom_merge(self) -> str | None: ...
     @property
     def record_key_fields(self) -> list[str]: ...
     @property
@@ -84,6 +87,7 @@ class Table:
         as_of: str | None,
         merge: bool,
         emit_deletes: bool,
+        merger: object | None,
     ) -> Scan: ...
     def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> Scan: ...
     def incremental(
@@ -92,6 +96,7 @@ class Table:
         filters: _Filters,
         begin: str,
         end: str | None,
+        merger: object | None,
         *,
         holes: str,
         skip_compact: bool,
@@ -117,7 +122,7 @@ class Split:
     """One file slice of a query, complete in itself."""
 
     @staticmethod
-    def from_bytes(data: bytes) -> Split: ...
+    def from_bytes(data: bytes, merger: object | None = None) -> Split: ...
     def to_bytes(self) -> bytes: ...
     def schema(self) -> ArrowSchema: ...
     def describe(self) -> dict[str, Any]:

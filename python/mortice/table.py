@@ -15,6 +15,7 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.mergers import merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
     DEFAULT_HOLES,
@@ -44,7 +45,10 @@ class Table:
 
     Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
     `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
-    that it can read; `memory_limit` and `spill_dir`, refused in this release; `on_corrupt`, `"skip"` corrupt log
+    that it can read; `memory_limit`, the bytes of memory that a read may take for the keys and contents of logs and for
+    batches that wait to be taken (None: 1 GiB; mapped files are the system's own and do not count), shared by the file
+    slices that are read at once, what is more being set aside in `spill_dir` (None: the system's folder for temporary
+    files), compressed or not (`spill_compressed`); `on_corrupt`, `"skip"` corrupt log
     blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
     at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
     block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
@@ -64,6 +68,7 @@ class Table:
         threads: int | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         optimized_log_scan: bool = True,
+        spill_compressed: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -75,6 +80,7 @@ class Table:
             threads=checked_optional_count("threads", threads),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),
+            spill_compressed=checked_truth("spill_compressed", spill_compressed),
         )
 
     @property
@@ -143,17 +149,21 @@ class Table:
         `merge=False` leaves records of one key unmerged, as Hudi's `skip_merge` does: by the rules of 1.x every
         base row and every log row, deletes aside; by those of 0.x base rows beside the log rows, these merged among
         themselves.
+
+        `emit_deletes=True` also gives the keys that the logs have deleted, as rows with `D` in `_hoodie_operation` (a
+        column that is added at the end where the table has none, and is null in rows that are there). A row that said
+        itself that it is a delete comes whole. Of a key from a delete block there are the record key, the partition
+        path, the instant and the ordering values; its other columns are null. Deletes that compaction has done away
+        with are no longer known.
         """
-        if emit_deletes:
-            raise UnsupportedError(
-                "emit_deletes=True is not in this release; use LogFile.deletes() to see the deletes of a log file"
-            )
-        merge = checked_truth("merge", merge)
+        merge, deletes = checked_truth("merge", merge), checked_truth("emit_deletes", emit_deletes)
         names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
+        merger = merging_of(self._native.custom_merge)
         return Scan(
-            self._native.snapshot(names, terms, instant, merge, False),
-            lambda: self._native.snapshot([], terms, instant, merge, False),
+            self._native.snapshot(names, terms, instant, merge, deletes, merger),
+            lambda: self._native.snapshot([], terms, instant, merge, deletes, merger),
             self._title("snapshot", instant, terms),
+            merger,
         )
 
     def read_optimized(
@@ -187,40 +197,44 @@ class Table:
             table.incremental("20240101120000000").to_arrow()
             table.incremental("earliest", "2024-01-02 10:00:00", columns=["rider", "fare"])
 
-        From table version 8 on bounds are completion times, before that requested times (`Timeline` has both); they need
-        not be on the timeline, and `begin` may be `"earliest"`. A row that was written several times comes once, one that
-        was deleted not at all. Log blocks and base rows of other commits are left out first, and what is left is merged, as
-        Hudi 1.x does: a late row that lost against an older one is there. Compaction and clustering add nothing, since rows
-        keep their commit time. `columns` and `filters` are as for `snapshot`.
+        From table version 8 on bounds are completion times, before that requested times (`Timeline` has both); they
+        need not be on the timeline, and `begin` may be `"earliest"`. A row that was written several times comes once,
+        one that was deleted not at all. Log blocks and base rows of other commits are left out first, and what is left
+        is merged, as Hudi 1.x does: a late row that lost against an older one is there. Compaction and clustering add
+        nothing, since rows keep their commit time. `columns` and `filters` are as for `snapshot`.
 
         `holes`: what to do below table version 8 where a commit in the range is still under way and later ones have
-        completed: `"FAIL"`, or `"BLOCK"`, which ends the range before it. `skip_compact` and `skip_cluster` leave out what
-        compactions and clustering wrote; rows whose older files have been cleaned are then missing.
-        `fall_back_to_full_scan`: where a file of the range has been cleaned, which is `FileCleanedError` on reading, look
-        for the range's rows in all files of the table instead. `schema_at_end` gives the columns that the table had at
-        `end`, and not those that it has now.
+        completed: `"FAIL"`, or `"BLOCK"`, which ends the range before it. `skip_compact` and `skip_cluster` leave out
+        what compactions and clustering wrote; rows whose older files have been cleaned are then missing.
+        `fall_back_to_full_scan`: where a file of the range has been cleaned, which is `FileCleanedError` on reading,
+        look for the range's rows in all files of the table instead. `schema_at_end` gives the columns that the table
+        had at `end`, and not those that it has now.
+
+        `changelog=True` merges nothing: every log record of the range is a row, in the order of the log, and so is
+        every row of a base file that its commit wrote (not a compaction or clustering). `_hoodie_operation`, a column
+        that is added where the table has none, is `D` in deletes. `emit_deletes=True` merges, and gives the keys that
+        the range deleted in the same way. For the rows of deletes see `snapshot`.
 
         Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
         """
-        if changelog or emit_deletes:
-            raise UnsupportedError("changelog=True and emit_deletes=True are not in this release")
         names, terms = checked_columns(columns), normal_form(filters)
         after, until = self._instant(begin, "begin"), self._instant(end, "end")
         if after is None:
             raise InvalidArgumentError('begin is an instant, or "earliest", not None')
         flags = {
-            "holes": checked_name("holes", holes),
             "skip_compact": checked_truth("skip_compact", skip_compact),
             "skip_cluster": checked_truth("skip_cluster", skip_cluster),
             "fall_back_to_full_scan": checked_truth("fall_back_to_full_scan", fall_back_to_full_scan),
             "schema_at_end": checked_truth("schema_at_end", schema_at_end),
-            "changelog": False,
-            "emit_deletes": False,
+            "changelog": checked_truth("changelog", changelog),
+            "emit_deletes": checked_truth("emit_deletes", emit_deletes),
         }
+        policy, merger = checked_name("holes", holes), None if changelog else merging_of(self._native.custom_merge)
         return Scan(
-            self._native.incremental(names, terms, after, until, **flags),
-            lambda: self._native.incremental([], terms, after, until, **flags),
+            self._native.incremental(names, terms, after, until, merger, holes=policy, **flags),
+            lambda: self._native.incremental([], terms, after, until, merger, holes=policy, **flags),
             self._title(f"incremental after {after} up to {until or 'the latest'}", None, terms),
+            merger,
         )
 
     def changes(self, *_args: object, **_options: object) -> NoReturn:

@@ -13,8 +13,18 @@ It shares nothing with the core but the rules. Where Hudi itself fails, `HudiFai
 compare with.
 """
 
-from oracle.merge import merged, skip_merged
+from oracle.merge import deleted_keys, merged, skip_merged
 from oracle.model import DataBlock, DeleteBlock, Field, Merging
 from oracle.ordering import HudiFails, Value
 
-__all__ = ["DataBlock", "DeleteBlock", "Field", "HudiFails", "Merging", "Value", "merged", "skip_merged"]
+__all__ = [
+    "DataBlock",
+    "DeleteBlock",
+    "Field",
+    "HudiFails",
+    "Merging",
+    "Value",
+    "deleted_keys",
+    "merged",
+    "skip_merged",
+]

@@ -8,16 +8,27 @@ from oracle.model import KEY, META, DataBlock, Record
 
 def merged(base, blocks, merging):
     """The rows of a snapshot. `base` are rows; `blocks` are data and delete blocks in the order of the scan."""
+    return [_all_columns(record.row, merging) for _, record in _outcome(base, blocks, merging) if not record.deleted]
+
+
+def deleted_keys(base, blocks, merging):
+    """The keys that the log deletes, whether or not a base row had them."""
+    return [key for key, record in _outcome(base, blocks, merging) if record.deleted]
+
+
+def _outcome(base, blocks, merging):
+    """What all keys come to: (key, record) of each base row, then of what the log alone has."""
     rules = _rules(merging)
     log, partial = _log(blocks, merging)
-    rows = []
+    outcome = []
     for row in (_whole(row, merging) for row in base):
         record = Record(ordering.of_row(row, merging), row)
         # Of base rows of one key the first uses the log's record up.
         newer = log.pop(row[KEY], None)
-        rows.append(record if newer is None else rules.over_base(record, newer, merging, partial))
-    rows.extend(rules.insert(record, merging) for record in log.values())
-    return [_all_columns(record.row, merging) for record in rows if not record.deleted]
+        record = record if newer is None else rules.over_base(record, newer, merging, partial)
+        outcome.append((row[KEY], record))
+    outcome.extend((key, rules.insert(record, merging)) for key, record in log.items())
+    return outcome
 
 
 def skip_merged(base, blocks, merging):

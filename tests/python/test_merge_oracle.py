@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import mortice
 from histories import KNOWN_DIFFERENCES, SCENARIOS, History, Scenario, histories
-from oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, merged, skip_merged
+from oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, deleted_keys, merged, skip_merged
 from oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY
 from table_writer import Slice, with_meta, write_table
 
@@ -35,33 +35,25 @@ quick = settings(
 )
 
 
-def read(history, scenario):
+def read(history, scenario, table_arguments=(), **choices):
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder), history.merging, history.version, history.slice)
-        table = mortice.Table(path, semantics=scenario.semantics, threads=1)
-        return table.snapshot(merge=not scenario.skip_merge).to_arrow().to_pylist()
+        table = mortice.Table(path, semantics=scenario.semantics, threads=1, **dict(table_arguments))
+        return table.snapshot(merge=not scenario.skip_merge, **choices).to_arrow().to_pylist()
 
 
-def expected(history, scenario):
-    """What the oracle answers, and the keys for which Hudi has no answer."""
-    rows, unanswered = [], set()
+def expected(history, merge):
+    """What the oracle answers by `merge`, and the keys for which Hudi has no answer."""
+    answers, unanswered = [], set()
     blocks = [block for blocks in history.slice.commits for block in blocks]
     base = history.slice.base or ()
     for key in sorted({row[KEY] for row in base}.union(*(keys_of(block) for block in blocks))):
         of_base, of_log = [row for row in base if row[KEY] == key], [of_key(block, key) for block in blocks]
-        answer = answer_of(of_base, of_log, history.merging, scenario)
-        if answer is None:
+        try:
+            answers += merge(of_base, of_log, history.merging)
+        except HudiFails:
             unanswered.add(key)
-        else:
-            rows += answer
-    return rows, unanswered
-
-
-def answer_of(base, log, merging, scenario):
-    try:
-        return skip_merged(base, log, merging) if scenario.skip_merge else merged(base, log, merging)
-    except HudiFails:
-        return None
+    return answers, unanswered
 
 
 def keys_of(block):
@@ -93,9 +85,28 @@ def test_random_histories(scenario, data):
         with pytest.raises(mortice.UnsupportedError):
             read(history, scenario)
         return
-    rows, unanswered = expected(history, scenario)
+    rows, unanswered = expected(history, skip_merged if scenario.skip_merge else merged)
     answer = [row for row in read(history, scenario) if row[KEY] not in unanswered]
     assert multiset(answer) == multiset(rows)
+
+
+@pytest.mark.parametrize(
+    "scenario", [one for one in SCENARIOS if not one.skip_merge and one.name not in NOT_YET], ids=str
+)
+@quick
+@given(data=st.data())
+def test_random_deletes(scenario, data):
+    """Asked for deletes, a read gives the same rows, and beside them one for each deleted key."""
+    history = data.draw(histories(scenario))
+    keys, unanswered = expected(history, deleted_keys)
+    rows = [{"_hoodie_operation": None, **row} for row in read(history, scenario)]
+    with_deletes = read(history, scenario, emit_deletes=True)
+    deletes = multiset(with_deletes)
+    deletes.subtract(multiset(rows))
+    assert min(deletes.values(), default=0) >= 0
+    deleted = [dict(row) for row, count in deletes.items() for _ in range(count)]
+    assert {row["_hoodie_operation"] for row in deleted} <= {repr("D")}
+    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, unanswered)) == Counter(map(repr, keys))
 
 
 def known_difference(name):
@@ -224,7 +235,7 @@ def test_differences_that_were_found(merging, version, base, commits):
     blocks = tuple((block_of(block, number),) for number, block in enumerate(commits, start=1))
     scenario = Scenario("found", semantics=merging.semantics)
     history = History(merging, version, Slice(base, blocks))
-    rows, unanswered = expected(history, scenario)
+    rows, unanswered = expected(history, merged)
     assert not unanswered
     assert multiset(read(history, scenario)) == multiset(rows)
 

@@ -13,6 +13,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("cursor", &[]),
     ("names", &[]),
     ("storage", &[]),
+    ("spill", &["storage"]),
     ("filter", &[]),
     ("avro", &["cursor"]),
     ("hfile", &["cursor", "storage"]),
@@ -23,13 +24,14 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("timeline", &["names", "config", "storage", "avro", "base_file", "log"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
-    ("plan", &["names", "config", "storage", "filter", "avro", "timeline", "file_group"]),
+    ("plan", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "file_group"]),
     (
         "read",
         &[
             "names",
             "config",
             "storage",
+            "spill",
             "filter",
             "avro",
             "base_file",

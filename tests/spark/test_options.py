@@ -29,6 +29,10 @@ def test_everything_that_is_known():
             "mortice.threads": "2",
             "mortice.on_corrupt": "raise",
             "mortice.mmap": "FALSE",
+            "hoodie.memory.merge.max.size": "1048576",
+            "hoodie.memory.spillable.map.path": "/spill",
+            "hoodie.common.diskmap.compression.enabled": "false",
+            "hoodie.common.spillable.diskmap.type": "ROCKS_DB",
             "hoodie.metadata.enable": "true",
             "hoodie.schema.on.read.enable": "true",
         }
@@ -42,6 +46,9 @@ def test_everything_that_is_known():
         "on_corrupt": "raise",
         "optimized_log_scan": False,
         "storage_options": {"mmap": False},
+        "memory_limit": 1048576,
+        "spill_dir": "/spill",
+        "spill_compressed": False,
     }
 
 

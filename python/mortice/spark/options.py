@@ -7,6 +7,9 @@
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
     mortice.semantics               1.x (default)
+    hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
+    hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
+    hoodie.common.diskmap.compression.enabled  true (default) or false: whether it is compressed there
     mortice.batch.rows              rows in a batch, at most (default and most 65536)
     mortice.threads                 threads of one Spark task (default 1)
     mortice.on_corrupt              skip (default) or raise
@@ -40,6 +43,9 @@ MERGE_TYPE = "hoodie.datasource.merge.type"
 INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
 SEMANTICS = "mortice.semantics"
 LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
+MEMORY_LIMIT = "hoodie.memory.merge.max.size"
+SPILL_FOLDER = "hoodie.memory.spillable.map.path"
+SPILL_COMPRESSED = "hoodie.common.diskmap.compression.enabled"
 
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
@@ -82,8 +88,6 @@ _WITHOUT_EFFECT = {
     "hoodie.datasource.read.file.index.listing.mode",
     "hoodie.datasource.read.file.index.list.file.statuses.using.ro.path.filter",
     "hoodie.datasource.read.table.version",
-    "hoodie.memory.merge.max.size",
-    "hoodie.memory.spillable.map.path",
     "hoodie.memory.compaction.max.size",
     "hoodie.common.spillable.diskmap.type",
     "hoodie.table.name",
@@ -197,6 +201,12 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     for name, argument in ((SEMANTICS, "semantics"), ("mortice.on_corrupt", "on_corrupt")):
         if name in rest:
             arguments[argument] = rest.pop(name)
+    if MEMORY_LIMIT in rest:
+        arguments["memory_limit"] = _whole(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
+    if SPILL_FOLDER in rest:
+        arguments["spill_dir"] = str(rest.pop(SPILL_FOLDER))
+    if SPILL_COMPRESSED in rest:
+        arguments["spill_compressed"] = _truth(SPILL_COMPRESSED, rest.pop(SPILL_COMPRESSED))
     if LOG_SCAN in rest:
         arguments["optimized_log_scan"] = _truth(LOG_SCAN, rest.pop(LOG_SCAN))
     if "mortice.mmap" in rest:

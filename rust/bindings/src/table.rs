@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use crate::arguments::{FilterArgument, StorageArgument, filter};
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
+use crate::merger::handle;
 use crate::scan::Scan;
 
 /// One table, its timeline read once, at opening.
@@ -21,7 +22,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -34,12 +35,24 @@ impl Table {
         threads: Option<usize>,
         memory_limit: Option<u64>,
         spill_dir: Option<String>,
+        spill_compressed: bool,
     ) -> PyResult<Self> {
         let options = (|| {
-            mortice::check_supported(memory_limit, spill_dir.as_deref())?;
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
             let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
-            ReadOptions { semantics, on_corrupt, batch_rows, log_scan, threads }.checked()
+            let defaults = ReadOptions::default();
+            let memory_limit = memory_limit.unwrap_or(defaults.memory_limit);
+            ReadOptions {
+                semantics,
+                on_corrupt,
+                batch_rows,
+                log_scan,
+                threads,
+                memory_limit,
+                spill_dir,
+                spill_compressed,
+            }
+            .checked()
         })()
         .map_err(|error| raised(py, &error))?;
         released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)
@@ -58,6 +71,11 @@ impl Table {
     #[getter]
     fn merge_mode(&self) -> String {
         self.0.merge().mode.name().to_owned()
+    }
+
+    #[getter]
+    fn custom_merge(&self) -> Option<&str> {
+        self.0.merge().custom()
     }
 
     #[getter]
@@ -105,6 +123,7 @@ impl Table {
         slices.iter().map(|slice| described(py, slice)).collect()
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn snapshot(
         &self,
         py: Python<'_>,
@@ -113,9 +132,11 @@ impl Table {
         as_of: Option<String>,
         merge: bool,
         emit_deletes: bool,
+        merger: Option<Py<PyAny>>,
     ) -> PyResult<Scan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
-        released(py, || self.0.snapshot(&Ask { merge, emit_deletes, ..ask })).map(Scan)
+        let merger = handle(merger);
+        let ask = Ask { columns, filter: filter(py, filters)?, as_of, merge, emit_deletes, merger };
+        released(py, || self.0.snapshot(&ask)).map(Scan)
     }
 
     fn read_optimized(
@@ -129,7 +150,7 @@ impl Table {
         released(py, || self.0.read_optimized(&ask)).map(Scan)
     }
 
-    #[pyo3(signature = (columns, filters, begin, end, *, holes, skip_compact, skip_cluster, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
+    #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
     #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
     fn incremental(
         &self,
@@ -138,6 +159,7 @@ impl Table {
         filters: FilterArgument<'_>,
         begin: String,
         end: Option<String>,
+        merger: Option<Py<PyAny>>,
         holes: &str,
         skip_compact: bool,
         skip_cluster: bool,
@@ -146,11 +168,12 @@ impl Table {
         changelog: bool,
         emit_deletes: bool,
     ) -> PyResult<Scan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merge: !changelog, ..Ask::default() };
+        let merger = handle(merger);
+        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger, ..Ask::default() };
         released(py, || {
             let skip = Skip { compaction: skip_compact, clustering: skip_cluster };
             let holes = Holes::parse(holes)?;
-            let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end };
+            let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
             self.0.incremental(&ask, &between)
         })
         .map(Scan)

@@ -10,8 +10,8 @@ use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLa
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{BoundFilter, Filter};
-use crate::names::instant_time;
-use crate::plan::{CommitRange, Query, Skip, Split, Written, list_table, splits};
+use crate::names::{instant_time, meta_columns};
+use crate::plan::{CommitRange, Deletes, MergerHandle, Query, Skip, Split, Written, list_table, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
@@ -41,11 +41,13 @@ pub struct Ask {
     pub merge: bool,
     /// Whether deleted keys are delivered, too.
     pub emit_deletes: bool,
+    /// What merges records where the table asks for a payload class or a merger that is not Hudi's own.
+    pub merger: Option<MergerHandle>,
 }
 
 impl Default for Ask {
     fn default() -> Self {
-        Self { columns: None, filter: Filter::default(), as_of: None, merge: true, emit_deletes: false }
+        Self { columns: None, filter: Filter::default(), as_of: None, merge: true, emit_deletes: false, merger: None }
     }
 }
 
@@ -64,6 +66,8 @@ pub struct Between {
     pub fall_back_to_full_scan: bool,
     /// Whether the schema is that of the range's last commit, and not the table's.
     pub schema_at_end: bool,
+    /// Whether nothing is merged: each log record is a row, deletes too, and of base files those that their commit wrote.
+    pub changelog: bool,
 }
 
 /// A planned query: its splits are fixed.
@@ -128,13 +132,15 @@ impl Table {
 
     /// The rows as of an instant, base files and logs merged.
     pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
-        if ask.emit_deletes {
-            return Err(Error::unsupported("snapshot(emit_deletes=True); this release delivers rows that are there"));
+        if ask.emit_deletes && !ask.merge {
+            let message =
+                "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
+            return Err(Error::invalid_argument(message));
         }
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let (slices, instants) = self.slices(as_of.as_deref(), View::slices)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
-        if merging && slices.iter().any(|slice| !slice.log_files.is_empty()) {
+        if merging && ask.merger.is_none() && slices.iter().any(|slice| !slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
         }
         self.scan("snapshot", ask, as_of, slices, instants, None)
@@ -148,7 +154,7 @@ impl Table {
     }
 
     /// The rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits are left
-    /// out, and what is left is merged. Bounds are completion times from table version 8 on, requested times before.
+    /// out, and what is left is merged. Of `ask`, `as_of` and `merge` say nothing here. Bounds are completion times from table version 8 on, requested times before.
     ///
     /// # Errors
     /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
@@ -165,29 +171,40 @@ impl Table {
         }
         let span = Span::of_query(&between.begin, between.end.as_deref())?;
         let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
-        let written = Written::of(&self.timeline, &span, between.skip)?;
-        let mut slices = self.slices_of(&written)?;
-        if between.fall_back_to_full_scan && self.is_cleaned(&slices)? {
+        let skip = if between.changelog { Skip { compaction: true, clustering: true } } else { between.skip };
+        let written = Written::of(&self.timeline, &span, skip)?;
+        let mut slices = self.slices_of(&written, between.changelog)?;
+        let is_cleaned = between.fall_back_to_full_scan && self.is_cleaned(&slices)?;
+        if is_cleaned {
             slices = self.slices(None, View::slices)?.0;
         }
-        if slices.iter().any(|slice| !slice.log_files.is_empty()) {
+        let merging = !between.changelog && ask.merger.is_none();
+        if merging && slices.iter().any(|slice| !slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
         }
         let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
         let instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
-        let range = Some(written.range(self.config.layout(), &span));
-        let mut scan = self.scan("incremental", ask, schema_at, slices, instants, range)?;
+        let range = if between.changelog {
+            written.range_of_changes(!is_cleaned)
+        } else {
+            written.range(self.config.layout(), &span)
+        };
+        let mut ask = ask.clone();
+        (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
+        let mut scan = self.scan("incremental", &ask, schema_at, slices, instants, Some(range))?;
         scan.between = Some(span);
         Ok(scan)
     }
 
     /// The slices of the files that commits have written.
-    fn slices_of(&self, written: &Written) -> Result<Vec<FileSlice>> {
-        let view = View::of_range(&self.timeline, &self.config, written.replaced.clone())
-            .map_err(|error| error.in_file(&self.uri))?;
+    fn slices_of(&self, written: &Written, changelog: bool) -> Result<Vec<FileSlice>> {
+        // What was replaced later was a change all the same.
+        let replaced = if changelog { Vec::new() } else { written.replaced.clone() };
+        let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
         let mut slices = Vec::new();
         for files in written.files() {
-            slices.extend(view.slices_in_range(&files)?);
+            let some = if changelog { view.all_slices_in_range(&files)? } else { view.slices_in_range(&files)? };
+            slices.extend(some);
         }
         Ok(slices)
     }
@@ -263,7 +280,12 @@ impl Table {
             return Err(Error::unsupported(message).in_file(&self.uri));
         }
         let (schema, types) = self.schema_at(as_of.as_deref())?;
-        let columns = columns(&types, ask.columns.as_deref())?;
+        let (schema, types, deletes) =
+            if ask.emit_deletes { marking(schema)? } else { (schema, types, Deletes::LeftOut) };
+        let mut columns = columns(&types, ask.columns.as_deref())?;
+        if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
+            columns.push(meta_columns::OPERATION.to_owned());
+        }
         BoundFilter::bind(&ask.filter, &types)?;
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
@@ -272,8 +294,11 @@ impl Table {
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
+            key_fields: self.config.record_key_fields.clone(),
             merge: self.merge().clone(),
             over_base: ask.merge,
+            changelog: range.is_some() && !ask.merge,
+            deletes,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
             path_columns: if range.is_some() { self.path_columns() } else { Vec::new() },
@@ -282,7 +307,7 @@ impl Table {
             filter: ask.filter.clone(),
             options: self.options.clone(),
         });
-        let splits = splits(&query, slices);
+        let splits = splits(&query, slices, ask.merger.as_ref());
         Ok(Scan { schema: output, query, splits, kind, as_of, between: None })
     }
 }
@@ -343,6 +368,18 @@ impl Scan {
         let begin = span.begin.as_deref().unwrap_or("the first commit, which is in it");
         ("after", format!("{begin}, up to {}", span.end.as_deref().unwrap_or("the latest commit")))
     }
+}
+
+/// The schema of rows among which are deletes: every column may be null, and one tells which they are.
+fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, Deletes)> {
+    let has_column = schema.field(meta_columns::OPERATION).is_some();
+    let mut fields: Vec<avro::Field> = schema.fields().iter().cloned().map(avro::Field::nullable).collect();
+    if !has_column {
+        fields.push(avro::Field::nullable_string(meta_columns::OPERATION));
+    }
+    let schema = schema.with_fields(fields)?;
+    let types = Arc::new(avro::arrow_schema(&schema, Types::Table)?);
+    Ok((schema, types, if has_column { Deletes::InTablesColumn } else { Deletes::InAddedColumn }))
 }
 
 /// The columns asked for, checked against the schema; all of them where none were named.

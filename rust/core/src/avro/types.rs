@@ -124,6 +124,18 @@ impl Field {
     pub fn nullable_string(name: &str) -> Self {
         Self { name: name.to_owned(), ty: Type::String.nullable(), default: Some(Value::Null) }
     }
+
+    /// The same field, null a value of it. A default is one of the first branch's values, so that branch stays the first.
+    #[must_use]
+    pub fn nullable(self) -> Self {
+        let ty = match self.default {
+            Some(_) if !self.ty.is_nullable() && !matches!(self.ty, Type::Union(_)) => {
+                Type::Union([self.ty, Type::Null].into())
+            }
+            _ => self.ty.nullable(),
+        };
+        Self { ty, ..self }
+    }
 }
 
 impl Type {
@@ -152,7 +164,13 @@ impl Type {
     /// `["null", self]`; itself where it is nullable already.
     #[must_use]
     pub fn nullable(self) -> Self {
-        if self.is_nullable() { self } else { Self::Union([Self::Null, self].into()) }
+        match self {
+            Self::Union(branches) if !branches.contains(&Self::Null) => {
+                Self::Union(branches.iter().cloned().chain([Self::Null]).collect())
+            }
+            nullable if nullable.is_nullable() => nullable,
+            other => Self::Union([Self::Null, other].into()),
+        }
     }
 
     /// What it is called in messages: the Avro word, with the logical type and the measures.

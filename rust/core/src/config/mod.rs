@@ -23,6 +23,6 @@ mod table_version;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
 pub use properties::Properties;
-pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics, check_supported};
+pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};

@@ -60,6 +60,9 @@ pub enum LogScan {
 /// Rows in a batch unless the caller says otherwise.
 const BATCH_ROWS: usize = 65_536;
 
+/// Bytes of memory unless the caller says otherwise, as in Hudi (`hoodie.memory.merge.max.size`).
+const MEMORY_LIMIT: u64 = 1 << 30;
+
 /// Options of a read; they travel with each split.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOptions {
@@ -73,6 +76,13 @@ pub struct ReadOptions {
     pub log_scan: LogScan,
     /// Splits read at once; `None` is one per core.
     pub threads: Option<usize>,
+    /// Bytes that a read may keep in memory, mapped files aside: keys and contents of logs, and batches that wait. What is more is
+    /// set aside in files.
+    pub memory_limit: u64,
+    /// The folder of such files; `None` is the system's own.
+    pub spill_dir: Option<String>,
+    /// Whether what is written there is compressed, where it need not be read at random.
+    pub spill_compressed: bool,
 }
 
 impl ReadOptions {
@@ -85,16 +95,6 @@ impl ReadOptions {
     }
 }
 
-/// Refuses what this release does not have of a table's options: a memory limit, a spill folder.
-pub fn check_supported(memory_limit: Option<u64>, spill_dir: Option<&str>) -> Result<()> {
-    if memory_limit.is_some() || spill_dir.is_some() {
-        return Err(Error::unsupported(
-            "memory_limit and spill_dir; this release keeps the keys of a slice's logs in memory",
-        ));
-    }
-    Ok(())
-}
-
 impl Default for ReadOptions {
     fn default() -> Self {
         Self {
@@ -103,6 +103,9 @@ impl Default for ReadOptions {
             batch_rows: BATCH_ROWS,
             log_scan: LogScan::default(),
             threads: None,
+            memory_limit: MEMORY_LIMIT,
+            spill_dir: None,
+            spill_compressed: true,
         }
     }
 }

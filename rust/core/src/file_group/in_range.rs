@@ -9,8 +9,8 @@
 //! slice has no base file of the range where its compaction is pending, lies outside or is left out; what it was to merge is
 //! then still in the logs before it. A base file from before the range has no row of the range.
 
-use super::file_slice::{Draft, FileSlice};
-use super::partition_files::PartitionFiles;
+use super::file_slice::{Draft, FileSlice, Slices};
+use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::view::{ByGroup, View, of_group, pending_compactions};
 use super::{by_completion, by_name};
 use crate::config::{TableConfig, TimelineLayout};
@@ -30,19 +30,45 @@ impl<'a> View<'a> {
         Ok(Self::new(timeline, config, None, pending_compactions(timeline)?, groups))
     }
 
+    /// All slices of one partition that the range has files of, file group by file group, oldest first: what there is to
+    /// tell of every change, and not only of the last.
+    ///
+    /// # Errors
+    /// As for [`View::slices`].
+    pub fn all_slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
+        let mut all = Vec::new();
+        for (file_id, group) in self.live_groups(files) {
+            for (instant, draft) in self.slices_of_group(files, &file_id, group)? {
+                all.extend(self.slice(files, file_id.clone(), instant, draft)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn slices_of_group(
+        &self,
+        files: &PartitionFiles,
+        file_id: &str,
+        (bases, logs): (Vec<ListedBase>, Vec<ListedLog>),
+    ) -> Result<Slices> {
+        match self.layout {
+            TimelineLayout::V1 => Ok(by_name::build(bases, logs, None)),
+            TimelineLayout::V2 => {
+                let pending = of_group(&self.pending_compactions, &files.partition, file_id);
+                by_completion::build(bases, logs, pending, self.timeline)
+                    .map_err(|error| error.in_file(&files.partition))
+            }
+        }
+    }
+
     /// The slices of one partition, by file id, of the files that were written in the range.
     ///
     /// # Errors
     /// As for [`View::slices`].
     pub fn slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let mut chosen = Vec::new();
-        for (file_id, (bases, logs)) in self.live_groups(files) {
-            let pending = of_group(&self.pending_compactions, &files.partition, &file_id);
-            let slices = match self.layout {
-                TimelineLayout::V1 => by_name::build(bases, logs, None),
-                TimelineLayout::V2 => by_completion::build(bases, logs, pending, self.timeline)
-                    .map_err(|error| error.in_file(&files.partition))?,
-            };
+        for (file_id, group) in self.live_groups(files) {
+            let slices = self.slices_of_group(files, &file_id, group)?;
             let mut read = Draft::default();
             let mut base_instant = None;
             for (key, mut draft) in slices.into_iter().rev() {
@@ -101,6 +127,15 @@ mod tests {
             assert!(unmerged.len() == 1 && unmerged[0].ends_with(&format!("{before} {after}")), "{unmerged:?}");
             assert!(chosen(version, &instants, &[after], &[])[0].ends_with(after));
         }
+    }
+
+    #[test]
+    fn a_change_log_is_of_every_slice() {
+        let table = Table::new("6", &["10.commit", "15.deltacommit", "20.commit", "25.deltacommit"]);
+        let view = View::of_range(&table.timeline, &table.config, Vec::new()).unwrap();
+        let names = ["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", OLD, ".f_20.log.1_0-1-2"];
+        let slices = shown(&view.all_slices_in_range(&listed(&names)).unwrap());
+        assert_eq!(slices, [format!("10: {} {}", names[0], names[1]), format!("20: {} {}", names[2], names[3])]);
     }
 
     #[test]

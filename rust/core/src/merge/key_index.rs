@@ -1,7 +1,8 @@
 //! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
 //!
-//! Cost of a distinct key: an entry of 24 bytes, its ordering value (8 or 16 bytes; text is kept) and about 5 bytes of
-//! hash table.
+//! Cost of a distinct key: an entry of 24 bytes, its ordering value (8 or 16 bytes; text is kept) and 6 to 12 bytes of hash
+//! table. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it holds, by
+//! their hashes, and takes no more of those; another pass over the logs takes them.
 
 use bytes::Bytes;
 use foldhash::fast::FixedState;
@@ -9,6 +10,7 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::input::RowRef;
+use super::key_part::KeyPart;
 use super::ordering::OrderingValue;
 use super::orderings::Orderings;
 use super::rules::{Deleted, Side};
@@ -58,17 +60,126 @@ impl KeyPlace {
     }
 }
 
+/// What an index holds at the least, whatever its budget.
+const LEAST_KEYS: usize = 64;
+
+/// New keys between two looks at the memory that texts take.
+const LOOK_EVERY: usize = 1024;
+
+/// Bytes of a slot of the hash table: the ordinal of an entry, and a byte of control.
+const SLOT: usize = size_of::<u32>() + 1;
+
 /// Keys to entries.
-#[derive(Default)]
 pub(super) struct KeyIndex {
     sources: Vec<Bytes>,
     entries: Vec<Entry>,
     orderings: Orderings,
     table: HashTable<u32>,
     hasher: FixedState,
+    part: KeyPart,
+    /// Bytes that the index may take, the sources' aside.
+    budget: usize,
+}
+
+impl Default for KeyIndex {
+    fn default() -> Self {
+        Self::of(KeyPart::ALL, usize::MAX)
+    }
 }
 
 impl KeyIndex {
+    /// For the keys of a part, or as many as the budget (in bytes) has room for.
+    pub(super) fn of(part: KeyPart, budget: usize) -> Self {
+        Self {
+            sources: Vec::new(),
+            entries: Vec::new(),
+            orderings: Orderings::default(),
+            table: HashTable::new(),
+            hasher: FixedState::default(),
+            part,
+            budget,
+        }
+    }
+
+    /// The keys that are held: all there are of this part.
+    pub(super) const fn part(&self) -> KeyPart {
+        self.part
+    }
+
+    /// Whether a key of that hash belongs to the part.
+    #[inline]
+    pub(super) const fn holds(&self, hash: KeyHash) -> bool {
+        self.part.holds(hash.0)
+    }
+
+    /// Sees to it that one more key has room within the budget; `others` is what else is to keep to it, in bytes. Returns
+    /// false where there is none: then [`KeyIndex::narrow`] makes some.
+    #[inline]
+    pub(super) fn has_room(&mut self, others: impl FnOnce() -> usize) -> bool {
+        let len = self.entries.len();
+        let is_full = len == self.entries.capacity();
+        !(is_full || len.is_multiple_of(LOOK_EVERY)) || self.grow(is_full, others())
+    }
+
+    /// Whether the index, and what else is to keep to its budget, in bytes, take more than that.
+    pub(super) fn is_tight(&self, others: usize) -> bool {
+        let len = self.entries.len();
+        len >= LEAST_KEYS && self.part.half().is_some() && self.memory(len) > self.budget.saturating_sub(others)
+    }
+
+    fn grow(&mut self, is_full: bool, others: usize) -> bool {
+        let len = self.entries.len();
+        let budget = self.budget.saturating_sub(others);
+        let may_narrow = len >= LEAST_KEYS && self.part.half().is_some();
+        if !is_full {
+            return !may_narrow || self.memory(len) <= budget;
+        }
+        // Twice as many, or as many more as there is room for.
+        let steps = [len, len / 2, len / 4, len / 8].map(|more| len + more.max(LEAST_KEYS));
+        let fitting = steps.into_iter().find(|keys| self.memory(*keys) <= budget);
+        let Some(keys) = fitting.or((!may_narrow).then_some(len + LEAST_KEYS)) else { return false };
+        self.entries.reserve_exact(keys - len);
+        self.orderings.reserve(keys);
+        let entries = &self.entries;
+        self.table.reserve(keys - len, |index| hash_of(entries, *index));
+        true
+    }
+
+    /// Bytes that the index takes with room for so many keys; where its table has to grow, the old one included.
+    fn memory(&self, keys: usize) -> usize {
+        let slots = |keys: usize| (keys.max(1) * 8 / 7).next_power_of_two();
+        let keys = keys.max(self.entries.capacity());
+        let table = slots(keys) + if keys > self.table.capacity() { slots(self.table.capacity()) } else { 0 };
+        (keys * size_of::<Entry>()).saturating_add(table * SLOT).saturating_add(self.orderings.memory(keys))
+    }
+
+    /// Forgets half of the keys: those that are not in the lower half of the part. `moved` is told of the entries that stay
+    /// (from, to), in order.
+    pub(super) fn narrow(&mut self, mut moved: impl FnMut(usize, usize)) {
+        let Some(part) = self.part.half() else { return };
+        self.part = part;
+        let mut kept = 0;
+        for at in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(at).copied().filter(|entry| part.holds(entry.hash)) else { continue };
+            if let Some(slot) = self.entries.get_mut(kept) {
+                *slot = entry;
+            }
+            self.orderings.shift(at, kept);
+            moved(at, kept);
+            kept += 1;
+        }
+        self.entries.truncate(kept);
+        self.entries.shrink_to_fit();
+        self.orderings.truncate(kept);
+        // The old table goes before the new one comes.
+        self.table = HashTable::new();
+        self.table = HashTable::with_capacity(kept);
+        let entries = &self.entries;
+        for (index, entry) in (0_u32..).zip(entries) {
+            self.table.insert_unique(spread(entry.hash), index, |index| hash_of(entries, *index));
+        }
+    }
+
     /// Makes the bytes of one more source known; its ordinal.
     pub(super) fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
         let ordinal = u32::try_from(self.sources.len());
@@ -149,8 +260,7 @@ impl KeyIndex {
         self.entries.push(entry);
         self.orderings.set(next as usize, ordering);
         let entries = &self.entries;
-        let hash_of = |index: &u32| entries.get(*index as usize).map_or(0, |entry| spread(entry.hash));
-        self.table.insert_unique(spread(hash.0), next, hash_of);
+        self.table.insert_unique(spread(hash.0), next, |index| hash_of(entries, *index));
         Ok(())
     }
 
@@ -170,6 +280,10 @@ impl KeyIndex {
 fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
     let start = place.at as usize;
     sources.get(source as usize)?.get(start..start.checked_add(place.len as usize)?)
+}
+
+fn hash_of(entries: &[Entry], index: u32) -> u64 {
+    entries.get(index as usize).map_or(0, |entry| spread(entry.hash))
 }
 
 /// The table wants 64 bits with the top ones meaningful; entries keep 32.

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::KeyIndex;
+use super::key_part::KeyPart;
 use super::ordering::OrderingColumn;
 use super::rules::{Deleted, Rules};
 use crate::error::Result;
@@ -21,8 +22,8 @@ pub enum Fate {
     Keep,
     /// A log row takes its place.
     Replace(RowRef),
-    /// It is deleted.
-    Drop,
+    /// It is deleted, by this log record.
+    Delete(RowRef),
 }
 
 /// Merges the log records and base rows of one file slice.
@@ -45,6 +46,19 @@ impl Merger {
     pub fn only(mut self, wanted: KeyFilter) -> Self {
         self.wanted = wanted;
         self
+    }
+
+    /// For the keys of a part, or as many of it as the budget, in bytes, has room for.
+    #[must_use]
+    pub fn within(mut self, part: KeyPart, budget: usize) -> Self {
+        self.index = KeyIndex::of(part, budget);
+        self
+    }
+
+    /// The keys that it knows of: all that the logs hold of this part.
+    #[must_use]
+    pub fn part(&self) -> KeyPart {
+        self.index.part()
     }
 
     /// Distinct keys in the logs.
@@ -72,7 +86,7 @@ impl Merger {
             let fate = match (self.rules.wins_over_base(log.side, ordering.value(row)), log.side.deleted) {
                 (false, _) => Fate::Keep,
                 (true, Deleted::No) => Fate::Replace(log.row),
-                (true, _) => Fate::Drop,
+                (true, _) => Fate::Delete(log.row),
             };
             self.index.take(index);
             self.taken += 1;
@@ -85,18 +99,21 @@ impl Merger {
         fates
     }
 
-    /// Log rows that no base row has met, deletes left out, in order of their keys' first appearance: at most `limit`,
-    /// from entry `from` on, and the entry to go on from (none at the end).
+    /// What becomes of keys that no base row has met, in order of their first appearance: at most `limit` rows to insert, or
+    /// deletes, from entry `from` on, and the entry to go on from (none at the end).
     #[must_use]
-    pub fn inserts(&self, from: usize, limit: usize) -> (Vec<RowRef>, Option<usize>) {
+    pub fn inserts(&self, from: usize, limit: usize) -> (Vec<Fate>, Option<usize>) {
         let mut rows = Vec::new();
         let mut at = from;
         while rows.len() < limit {
             let Some(stored) = u32::try_from(at).ok().and_then(|index| self.index.stored(index)) else {
                 return (rows, None);
             };
-            if !stored.taken && stored.side.deleted == Deleted::No {
-                rows.push(stored.row);
+            if !stored.taken {
+                rows.push(match stored.side.deleted {
+                    Deleted::No => Fate::Replace(stored.row),
+                    _ => Fate::Delete(stored.row),
+                });
             }
             at += 1;
         }
@@ -116,6 +133,14 @@ impl LogSink for Merger {
                 && !self.rules.replaces(batch.kind, newer.side, stored.side)
             {
                 continue;
+            }
+            if newer.found.is_none() {
+                while !self.index.has_room(|| 0) {
+                    self.index.narrow(|_, _| {});
+                }
+                if !self.index.holds(newer.hash) {
+                    continue;
+                }
             }
             self.index.store(newer.found, newer.hash, newer.row, newer.place, newer.side)?;
         }
@@ -176,7 +201,7 @@ mod tests {
             (vec![("k", Some(20), None)], 20, replaced_by(0)),
             // An unordered delete is forgotten once a later record comes: the base row returns.
             (vec![("k", None, DELETE), ("k", Some(5), None)], 10, Fate::Keep),
-            (vec![("k", Some(20), DELETE), ("k", Some(15), None)], 10, Fate::Drop),
+            (vec![("k", Some(20), DELETE), ("k", Some(15), None)], 10, Fate::Delete(RowRef { source: 0, at: 0 })),
             (vec![("k", Some(5), DELETE)], 10, Fate::Keep),
             (vec![("k", None, DELETE), ("k", Some(99), DELETE), ("k", Some(5), None)], 1, replaced_by(2)),
         ] {
@@ -209,11 +234,10 @@ mod tests {
         ];
         let mut merger = merger(EVENT, &history);
         assert_eq!(fate(&mut merger, "k", 5), Fate::Keep);
-        let source = |row: &RowRef| row.source;
-        let (rows, next) = merger.inserts(0, 1);
-        assert_eq!(rows.iter().map(source).collect::<Vec<_>>(), [4]);
-        let (rows, next) = merger.inserts(next.unwrap(), 10);
-        assert_eq!((rows.iter().map(source).collect::<Vec<_>>(), next), (vec![1], None));
+        let (fates, next) = merger.inserts(0, 1);
+        assert_eq!(fates, [replaced_by(4)]);
+        let (fates, next) = merger.inserts(next.unwrap(), 10);
+        assert_eq!((fates, next), (vec![replaced_by(1), Fate::Delete(RowRef { source: 2, at: 0 })], None));
     }
 
     #[test]

@@ -10,7 +10,9 @@
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | who wins, by merge mode |
 //! | `key_index` | the latest record of each key, keys left where they lie |
+//! | `key_part` | a part of all keys, where they are too many for one pass |
 //! | `incoming` | a log record, its key looked up |
+//! | `histories` | the log records of some keys, to be folded or set aside |
 //! | `merger` | log records in, fates of base rows and remaining inserts out |
 //! | `every_row` | no merge: every row of a log |
 //! | `fold` | rows that are made of several records, field by field |
@@ -22,9 +24,11 @@ pub mod fold;
 
 mod deletes;
 mod every_row;
+mod histories;
 mod incoming;
 mod input;
 mod key_index;
+mod key_part;
 mod merger;
 mod ordering;
 mod ordering_tuple;
@@ -34,8 +38,10 @@ mod rules;
 
 pub use deletes::DeleteMarkers;
 pub use every_row::EveryRow;
+pub use histories::Histories;
 pub use input::{Fetched, LogBatch, LogKind, LogSink, RowRef, Winners};
+pub use key_part::KeyPart;
 pub use merger::{Fate, Merger};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
-pub use output::{pick_all, weave};
+pub use output::{DeletedRows, weave};
 pub use rules::{OverBase, Rules};

@@ -96,7 +96,14 @@ impl Written {
             TimelineLayout::V1 => InstantRange::ClosedClosed { start: None, end: span.end.clone() },
             TimelineLayout::V2 => rows.clone(),
         };
-        CommitRange { blocks, rows }
+        CommitRange { blocks, rows, own_base_rows: false }
+    }
+
+    /// The same where nothing is merged; `own_base_rows` as in [`CommitRange`].
+    #[must_use]
+    pub fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
+        let rows = InstantRange::ExactMatch(self.instants.clone());
+        CommitRange { blocks: rows.clone(), rows, own_base_rows }
     }
 
     /// The data files, by partition.

@@ -15,4 +15,4 @@ mod split;
 pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, partitions};
 pub use snapshot::splits;
-pub use split::{CommitRange, Query, Split};
+pub use split::{CommitRange, Deletes, MergerHandle, Query, Split};

@@ -12,12 +12,13 @@ use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
+use crate::merge::fold::RowMerger;
 use crate::names::instant_range::InstantRange;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,8 @@ pub struct CommitRange {
     pub blocks: InstantRange,
     /// Whose rows are delivered; base rows of others are left out before anything is merged.
     pub rows: InstantRange,
+    /// Whether of a base file only those rows count that its own commit wrote.
+    pub own_base_rows: bool,
 }
 
 /// What all splits of a query share.
@@ -39,10 +42,16 @@ pub struct Query {
     pub schema: String,
     /// The key fields, where files hold no meta columns; none where they do.
     pub virtual_key: Option<Vec<String>>,
+    /// The record key's fields.
+    pub key_fields: Vec<String>,
     /// The table's merge rules.
     pub merge: MergeConfig,
     /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).
     pub over_base: bool,
+    /// Whether each log record is a row, by itself.
+    pub changelog: bool,
+    /// Whether deleted keys are rows, too.
+    pub deletes: Deletes,
     /// Whether uncommitted data lies inside shared log files and is told by block (table version 7 and below).
     pub commits_by_block: bool,
     /// Which instants count.
@@ -59,6 +68,17 @@ pub struct Query {
     pub options: ReadOptions,
 }
 
+/// What a query does about deleted keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Deletes {
+    /// They are left out.
+    LeftOut,
+    /// They are rows, `D` in the table's `_hoodie_operation`.
+    InTablesColumn,
+    /// They are rows, `D` in a `_hoodie_operation` that the table has not.
+    InAddedColumn,
+}
+
 /// One file slice of a query.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Split {
@@ -66,6 +86,19 @@ pub struct Split {
     pub query: Arc<Query>,
     /// With what.
     pub slice: FileSlice,
+    /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
+    #[serde(skip)]
+    pub merger: Option<MergerHandle>,
+}
+
+/// A merger of the user's own.
+#[derive(Clone)]
+pub struct MergerHandle(pub Arc<dyn RowMerger>);
+
+impl std::fmt::Debug for MergerHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a registered merger")
+    }
 }
 
 impl Split {

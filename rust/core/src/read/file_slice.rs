@@ -11,9 +11,9 @@ use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
 use super::row_range::RowRange;
-use super::slice_merge::SliceMerge;
+use super::slice_merge::{SliceMerge, Sources};
 use crate::avro::{self, Types};
-use crate::base_file;
+use crate::base_file::{self, Batches};
 use crate::error::Result;
 use crate::plan::Split;
 use crate::storage::{self, Place};
@@ -23,6 +23,7 @@ pub struct SplitReader {
     split: Split,
     schema: SchemaRef,
     report: SharedReport,
+    memory_limit: u64,
     state: State,
 }
 
@@ -37,7 +38,7 @@ struct Reading {
     projection: Projection,
     range: RowRange,
     path_values: PathValues,
-    base: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    base: Batches,
     merge: Option<SliceMerge>,
     next_insert: Option<usize>,
     batch_rows: usize,
@@ -48,7 +49,14 @@ impl SplitReader {
     /// Plans the read of a split; no file is opened yet.
     pub fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
-        Ok(Self { split, schema, report, state: State::Planned })
+        let memory_limit = split.query.options.memory_limit;
+        Ok(Self { split, schema, report, memory_limit, state: State::Planned })
+    }
+
+    /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
+    #[must_use]
+    pub fn within(self, memory_limit: u64) -> Self {
+        Self { memory_limit, ..self }
     }
 
     /// The schema of every batch.
@@ -59,7 +67,7 @@ impl SplitReader {
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            self.state = State::Reading(Box::new(Reading::open(&self.split, &self.report)?));
+            self.state = State::Reading(Box::new(Reading::open(&self.split, self.memory_limit, &self.report)?));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
         let batch = reading.next_batch()?;
@@ -83,7 +91,7 @@ impl Iterator for SplitReader {
 }
 
 impl Reading {
-    fn open(split: &Split, report: &SharedReport) -> Result<Self> {
+    fn open(split: &Split, memory_limit: u64, report: &SharedReport) -> Result<Self> {
         let query = &split.query;
         let place = storage::open(&query.uri, &query.storage)?;
         let table = avro::Schema::parse(&query.schema)?;
@@ -92,10 +100,22 @@ impl Reading {
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
-            let (projection, merge) = SliceMerge::load(query, &table, &types, blocks, report)?;
+            let base = |wanted: &SchemaRef| open_base(split, place.as_ref(), wanted);
+            let sources = Sources {
+                query,
+                table: &table,
+                types: &types,
+                blocks,
+                base: &base,
+                merger: split.merger.as_ref(),
+                memory_limit,
+                report,
+            };
+            let (projection, merge) = SliceMerge::load(&sources)?;
             (projection, Some(merge))
         };
-        let base = open_base(split, place.as_ref(), &projection.base, report)?;
+        let base = open_base(split, place.as_ref(), &projection.base)?;
+        report.edit().files += u64::from(split.slice.base_file.is_some());
         Ok(Self {
             path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
             next_insert: merge.as_ref().map(|_| 0),
@@ -122,7 +142,7 @@ impl Reading {
 
     fn next_carried(&mut self) -> Result<Option<RecordBatch>> {
         if let Some(base) = self.base.next() {
-            let base = self.range.keep(base?)?;
+            let base = base?;
             self.report.edit().base_rows += base.num_rows() as u64;
             return self.merged(&base).map(Some).map_err(|error| match &self.path {
                 Some(path) => error.in_file(path),
@@ -144,11 +164,11 @@ impl Reading {
     }
 }
 
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
-
-fn open_base(split: &Split, place: &dyn Place, wanted: &SchemaRef, report: &SharedReport) -> Result<Batches> {
+/// The base rows that count, with these columns.
+fn open_base(split: &Split, place: &dyn Place, wanted: &SchemaRef) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
     let source = open_planned(place, &base.path, &split.query).map_err(|error| error.at_instant(&base.instant))?;
-    report.edit().files += 1;
-    base_file::open(source)?.batches(wanted, split.query.options.batch_rows.max(1))
+    let batches = base_file::open(source)?.batches(wanted, split.query.options.batch_rows.max(1))?;
+    let range = RowRange::of_base(&split.query, &base.instant);
+    Ok(Box::new(batches.map(move |batch| range.keep(batch?))))
 }

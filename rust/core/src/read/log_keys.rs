@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 
@@ -12,7 +14,7 @@ use super::record_key::RecordKey;
 use crate::avro::{self, Want};
 use crate::config::{DeleteMarker, MergeConfig, Semantics};
 use crate::error::{Error, Result};
-use crate::log::content::deleted::{Deleted, Ordering};
+use crate::log::content::deleted::{Deleted, Deletes, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
@@ -85,6 +87,12 @@ impl KeyColumns {
             delete_field: marker.map(|delete| delete.field.clone()),
             marks: marker.map(marks).unwrap_or_default(),
         })
+    }
+
+    /// The same, `_hoodie_operation` no column of the table's.
+    #[must_use]
+    pub(super) fn without_operation(self) -> Self {
+        Self { operation: None, ..self }
     }
 
     /// Where nothing is merged: neither ordering nor delete marks.
@@ -170,6 +178,19 @@ impl KeyColumns {
             .collect()
     }
 
+    /// The values of one ordering field in a delete block, as the field's own; none of other fields.
+    pub(super) fn ordering_of_deletes(&self, name: &str, deletes: &Deletes) -> Result<Option<ArrayRef>> {
+        let Some(at) = self.ordering.iter().position(|field| field.name == name) else { return Ok(None) };
+        let several = self.ordering.len();
+        let values = deletes.deleted.iter().map(|one| match &one.ordering {
+            Ordering::Array(values) if values.len() == several => values.get(at),
+            Ordering::Array(_) => None,
+            only => Some(only).filter(|_| several == 1),
+        });
+        let Some(field) = self.ordering.get(at) else { return Ok(None) };
+        field.column_of_deletes(values, &deletes.text)
+    }
+
     /// The ordering values of a delete block, as values of the table's ordering columns. A value of another class than
     /// the column's cannot be compared: Hudi lets such a delete win, and so it counts as unordered here.
     pub(super) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
@@ -225,6 +246,42 @@ impl OrderingField {
             }
             other => fixed_column(values.map(|one| one.and_then(|one| self.fixed(one, other))).collect()),
         })
+    }
+
+    /// The values as the field's own. A value of another class is null.
+    fn column_of_deletes<'a>(
+        &self,
+        values: impl Iterator<Item = Option<&'a Ordering>>,
+        content: &[u8],
+    ) -> Result<Option<ArrayRef>> {
+        let real = |value: Option<&Ordering>| match value? {
+            Ordering::Float(value) => Some(f64::from(*value)),
+            Ordering::Double(value) => Some(*value),
+            _ => None,
+        };
+        Ok(Some(match &self.kind {
+            DataType::Utf8 => Arc::new(text_column(values, content)?),
+            DataType::Float64 => Arc::new(values.map(real).collect::<Float64Array>()),
+            #[allow(clippy::cast_possible_truncation)]
+            DataType::Float32 => {
+                Arc::new(values.map(|value| real(value).map(|value| value as f32)).collect::<Float32Array>())
+            }
+            DataType::Decimal128(precision, scale) => {
+                let digits = values.map(|one| one.and_then(|one| decimal(one, *scale)));
+                let digits = digits.collect::<Decimal128Array>().with_precision_and_scale(*precision, *scale);
+                Arc::new(digits.map_err(|error| Error::invalid_table("a decimal column").caused_by(error))?)
+            }
+            whole => {
+                let numbers: ArrayRef =
+                    Arc::new(values.map(|one| one.and_then(|one| self.fixed(one, whole))).collect::<Int64Array>());
+                let narrow = |kind| arrow_cast::cast(&numbers, kind);
+                let column = match whole {
+                    DataType::Date32 => narrow(&DataType::Int32).and_then(|days| arrow_cast::cast(&days, whole)),
+                    other => narrow(other),
+                };
+                return Ok(column.ok());
+            }
+        }))
     }
 
     fn fixed(&self, value: &Ordering, kind: &DataType) -> Option<i64> {

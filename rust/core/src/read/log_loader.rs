@@ -7,10 +7,12 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_keys::KeyColumns;
 use super::log_records::LogRecords;
 use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
+use super::memory::SliceMemory;
 use super::report::SharedReport;
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
@@ -30,6 +32,8 @@ pub(super) struct LogLoader<'a> {
     pub(super) keys: &'a KeyColumns,
     /// The columns to fetch of rows that win.
     pub(super) carried: &'a SchemaRef,
+    /// Makes rows of deleted keys, where they are delivered.
+    pub(super) deleted: Option<DeletedKeys>,
     pub(super) report: SharedReport,
 }
 
@@ -43,20 +47,30 @@ struct Compiled {
 struct Loading<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
+    memory: &'m mut SliceMemory,
     compiled: HashMap<Bytes, Compiled>,
 }
 
 impl LogLoader<'_> {
     /// Reads the keys of all blocks.
-    pub(super) fn load(&self, blocks: LogBlocks, merger: &mut dyn LogSink) -> Result<LogRecords> {
+    pub(super) fn load(
+        &self,
+        blocks: &LogBlocks,
+        merger: &mut dyn LogSink,
+        memory: &mut SliceMemory,
+    ) -> Result<LogRecords> {
+        let is_first = memory.begin_pass();
         let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
-        let mut loading = Loading { merger, records, compiled: HashMap::new() };
+        let mut loading = Loading { merger, records, memory, compiled: HashMap::new() };
+        let mut read_in_all = 0;
         for found in &blocks.blocks {
             let Some(file) = blocks.files.get(found.file) else { continue };
             let place = BlockPlace::of(file.as_ref(), &found.block, false);
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
-            self.report.edit().records_read += read as u64;
+            read_in_all += read as u64;
         }
+        // However often the logs are read: each record counts once.
+        self.report.edit().records_read += if is_first { read_in_all } else { 0 };
         Ok(loading.records)
     }
 
@@ -68,11 +82,17 @@ impl LogLoader<'_> {
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
-        let content = || file.read(found.block.content.clone());
+        let mut content = || loading.memory.content(file.as_ref(), found.block.content.clone());
         match &found.block.kind {
-            BlockKind::Sound(BlockType::Delete) => self.load_deletes(content()?, place, loading),
+            BlockKind::Sound(BlockType::Delete) => {
+                let content = content()?;
+                self.load_deletes(content, place, loading)
+            }
             _ if found.block.content.is_empty() => Ok(0),
-            BlockKind::Sound(BlockType::AvroData) => self.load_avro(found, content()?, place, loading),
+            BlockKind::Sound(BlockType::AvroData) => {
+                let content = content()?;
+                self.load_avro(found, content, place, loading)
+            }
             BlockKind::Sound(BlockType::HfileData) => self.load_hfile(found, file, loading),
             BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, place, loading),
             _ => Err(Error::unsupported(format!(
@@ -125,7 +145,9 @@ impl LogLoader<'_> {
     fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
         let schema = avro::Schema::parse(schema_text(found)?)?;
         let content = &found.block.content;
-        let unpacked = hfile_data::as_avro(file, content, &schema, self.keys.key.column(), loading.merger.wanted())?;
+        let wanted = loading.merger.wanted();
+        let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key.column(), wanted);
+        let unpacked = loading.memory.unpacked(file.as_ref(), content.start, unpack)?;
         let place = BlockPlace::of(file.as_ref(), &found.block, true);
         self.load_avro(found, unpacked, &place, loading).map_err(|error| place.mark(error))
     }
@@ -164,7 +186,7 @@ impl LogLoader<'_> {
         let batch = self.keys.batch(rest)?;
         let deleted = batch.markers.deleted()?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
-        let source = loading.merger.add_source(keys.bytes)?;
+        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;
         let records = LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: deleted.as_ref(), places };
         loading.merger.add(source, &records)
     }
@@ -180,9 +202,12 @@ impl LogLoader<'_> {
     }
 
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
-        let Deletes { text, deleted } = delete::deletes(&content)?;
+        let deletes = delete::deletes(&content)?;
+        let known = self.deleted.as_ref().map(|keys| keys.of_block(&deletes, place.instant())).transpose()?;
+        let Deletes { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
-        let source = loading.merger.add_source(text)?;
+        let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
+        let source = loading.merger.add_source(loading.memory.of_pass(text, &content)?)?;
         loading.merger.add(
             source,
             &LogBatch {
@@ -190,10 +215,10 @@ impl LogLoader<'_> {
                 keys: &self.keys.deleted_keys(&deleted),
                 ordering: &ordering,
                 deleted: Some(&BooleanArray::from(vec![true; deleted.len()])),
-                places: &vec![0; deleted.len()],
+                places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: Rows::Deletes, place: place.clone() });
+        loading.records.add_source(LogSource { rows: Rows::Deletes(known), place: place.clone() });
         Ok(deleted.len())
     }
 }

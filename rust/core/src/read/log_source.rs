@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use super::memory::SliceMemory;
 use crate::error::{Error, Result};
 use crate::log::content::parquet_data;
 use crate::log::{Block, BlockRef};
@@ -27,8 +28,8 @@ pub(super) enum Rows {
     Avro { content: Bytes, program: usize },
     /// A batch of a parquet block, both by ordinal.
     Parquet { block: usize, batch: usize },
-    /// Deleted keys: there is nothing to fetch.
-    Deletes,
+    /// Deleted keys: what is known of them, where they are delivered.
+    Deletes(Option<RecordBatch>),
 }
 
 /// Where a block is, for messages.
@@ -51,6 +52,11 @@ impl BlockPlace {
             instant: block.header.instant_time().map(|instant| instant.into_owned()),
             unpacked,
         }
+    }
+
+    /// The instant that wrote the block.
+    pub(super) fn instant(&self) -> Option<&str> {
+        self.instant.as_deref()
     }
 
     pub(super) fn mark(&self, error: Error) -> Error {
@@ -83,11 +89,11 @@ impl ParquetBlock {
     }
 
     /// The carried columns of a batch.
-    pub(super) fn batch(&mut self, batch: usize) -> Result<RecordBatch> {
+    pub(super) fn batch(&mut self, batch: usize, memory: &mut SliceMemory) -> Result<RecordBatch> {
         let decoded = match &mut self.decoded {
             Some(decoded) => decoded,
             None => {
-                let batches = self.batches(&self.carried)?.collect::<Result<_>>()?;
+                let batches = memory.batches(self.batches(&self.carried)?)?;
                 self.decoded.insert(batches)
             }
         };

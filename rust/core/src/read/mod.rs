@@ -8,16 +8,22 @@
 //! | `row_range` | base rows of an incremental query |
 //! | `record_key` | record keys: stored, or virtual |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
+//! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
 //! | `log_source` | where the rows of each block lie |
 //! | `log_records` | rows that win, fetched |
 //! | `merge_plan` | how the records of a key are merged |
+//! | `memory` | what a merge may keep in memory, and what it sets aside |
+//! | `settled` | what becomes of keys that do not fit in memory, in passes |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
+//! | `ahead` | how far they may be ahead of the consumer |
 //! | `report` | what a read has met |
 
+mod ahead;
+mod deleted_rows;
 mod file_schema;
 mod file_slice;
 mod log_blocks;
@@ -25,6 +31,7 @@ mod log_keys;
 mod log_loader;
 mod log_records;
 mod log_source;
+mod memory;
 mod merge_plan;
 mod path_values;
 mod pool;
@@ -32,6 +39,7 @@ mod projection;
 mod record_key;
 mod report;
 mod row_range;
+mod settled;
 mod slice_merge;
 
 pub use file_schema::newest_schema;

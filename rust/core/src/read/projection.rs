@@ -58,7 +58,7 @@ impl Projection {
 }
 
 /// The named columns and then those of `more` that are not among them.
-fn select(table: &Schema, names: &[String], more: &[String]) -> Result<SchemaRef> {
+pub(super) fn select(table: &Schema, names: &[String], more: &[String]) -> Result<SchemaRef> {
     let more = more
         .iter()
         .enumerate()

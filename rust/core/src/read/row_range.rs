@@ -20,6 +20,14 @@ impl RowRange {
         Self(query.range.as_ref().map(|range| range.rows.clone()))
     }
 
+    /// Of the base file that a commit wrote.
+    pub(super) fn of_base(query: &Query, instant: &str) -> Self {
+        match &query.range {
+            Some(range) if range.own_base_rows => Self(Some(InstantRange::ExactMatch([instant.to_owned()].into()))),
+            _ => Self::of(query),
+        }
+    }
+
     /// The columns that rows must bring along.
     pub(super) fn columns(query: &Query) -> Vec<String> {
         query.range.iter().map(|_| meta_columns::COMMIT_TIME.to_owned()).collect()

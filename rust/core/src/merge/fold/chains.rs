@@ -5,8 +5,10 @@
 use arrow_array::StringArray;
 use bytes::Bytes;
 
+use super::super::histories::{Histories, Record};
 use super::super::input::{LogBatch, LogSink, RowRef};
 use super::super::key_index::KeyIndex;
+use super::super::key_part::KeyPart;
 use super::super::ordering::OrderingValue;
 use super::super::orderings::Orderings;
 use super::super::rules::{Deleted, Side};
@@ -37,18 +39,24 @@ struct Link {
     unordered: bool,
 }
 
-/// A record of a chain.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Record<'a> {
-    pub(super) row: RowRef,
-    pub(super) side: Side<'a>,
-}
-
 impl Chains {
     /// Nothing yet; only the records of wanted keys will be kept.
     #[must_use]
     pub fn only(wanted: KeyFilter) -> Self {
         Self { wanted, ..Self::default() }
+    }
+
+    /// For the keys of a part, or as many of it as the budget, in bytes, has room for.
+    #[must_use]
+    pub fn within(mut self, part: KeyPart, budget: usize) -> Self {
+        self.index = KeyIndex::of(part, budget);
+        self
+    }
+
+    /// The keys that it knows of: all that the logs hold of this part.
+    #[must_use]
+    pub fn part(&self) -> KeyPart {
+        self.index.part()
     }
 
     /// Whether there is a key that no base row has met.
@@ -92,8 +100,15 @@ impl Chains {
         (entries, Some(at))
     }
 
+    /// Notes the records of entries, under the numbers given with them.
+    pub fn note(&self, entries: impl IntoIterator<Item = (u64, u32)>, notes: &mut Histories) {
+        for (number, entry) in entries {
+            notes.add(number, self.records(entry));
+        }
+    }
+
     /// The records of an entry, oldest first.
-    pub(super) fn records(&self, entry: u32) -> Vec<Record<'_>> {
+    fn records(&self, entry: u32) -> Vec<Record<'_>> {
         let mut records = Vec::new();
         let mut at = self.newest.get(entry as usize).copied().unwrap_or(NONE);
         while let Some(link) = self.links.get(at as usize) {
@@ -103,6 +118,67 @@ impl Chains {
         }
         records.reverse();
         records
+    }
+
+    /// Bytes of everything but the index.
+    fn memory(&self) -> usize {
+        self.links.capacity() * size_of::<Link>() + self.newest.capacity() * 4 + self.orderings.memory(self.links.len())
+    }
+
+    /// Sees to it that one more record has room within the budget; whether entries have moved for it.
+    fn make_room(&mut self) -> bool {
+        let mut moved = false;
+        loop {
+            let is_full = self.links.len() == self.links.capacity();
+            // A vector that grows is there twice for a moment, the second time doubled.
+            let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<Link>() } else { 0 };
+            if self.index.has_room(|| others) && !(is_full && self.index.is_tight(others)) {
+                return moved;
+            }
+            self.narrow();
+            moved = true;
+        }
+    }
+
+    /// Forgets half of the keys, and their records.
+    fn narrow(&mut self) {
+        let newest = &mut self.newest;
+        let mut kept = 0;
+        self.index.narrow(|from, to| {
+            newest.swap(from, to);
+            kept = to + 1;
+        });
+        self.newest.truncate(kept);
+        // Records of keys that stay keep their order; where each goes follows from that.
+        let mut goes_to = vec![NONE; self.links.len()];
+        for newest in &self.newest {
+            let mut at = *newest;
+            while let Some(link) = self.links.get(at as usize) {
+                if let Some(slot) = goes_to.get_mut(at as usize) {
+                    *slot = 0;
+                }
+                at = link.older;
+            }
+        }
+        let mut next = 0;
+        for at in 0..self.links.len() {
+            let Some(slot) = goes_to.get_mut(at).filter(|slot| **slot != NONE) else { continue };
+            *slot = next;
+            if let Some(mut link) = self.links.get(at).copied() {
+                link.older = goes_to.get(link.older as usize).copied().unwrap_or(NONE);
+                if let Some(place) = self.links.get_mut(next as usize) {
+                    *place = link;
+                }
+            }
+            self.orderings.shift(at, next as usize);
+            next += 1;
+        }
+        self.links.truncate(next as usize);
+        self.links.shrink_to_fit();
+        self.orderings.truncate(next as usize);
+        for newest in &mut self.newest {
+            *newest = goes_to.get(*newest as usize).copied().unwrap_or(NONE);
+        }
     }
 }
 
@@ -114,10 +190,17 @@ impl LogSink for Chains {
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
         for row in 0..batch.places.len() {
             let Some(record) = batch.incoming(source, row, &self.index, &self.wanted)? else { continue };
+            let mut found = record.found;
+            if self.make_room() {
+                if !self.index.holds(record.hash) {
+                    continue;
+                }
+                found = self.index.find(record.hash, self.index.key(source, record.place)?);
+            }
             let Ok(link) = u32::try_from(self.links.len()) else {
                 return Err(Error::unsupported("more than 4 billion records in the logs of one file slice"));
             };
-            let older = match record.found {
+            let older = match found {
                 Some(entry) => self.newest.get_mut(entry as usize).map(|newest| std::mem::replace(newest, link)),
                 None => {
                     self.index.store(None, record.hash, record.row, record.place, record.side)?;

@@ -9,12 +9,13 @@ use arrow_buffer::BooleanBuffer;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 
+use super::super::histories::{Histories, Record};
 use super::super::input::{Fetched, RowRef, Winners};
 use super::super::merger::Fate;
 use super::super::ordering::OrderingColumn;
+use super::super::output::DeletedRows;
 use super::super::rules::{Deleted, Side};
 use super::absence::Absence;
-use super::chains::{Chains, Record};
 use super::rules::{FoldRules, Overlay, Step};
 use crate::error::{Error, Result};
 
@@ -28,6 +29,8 @@ pub struct Folder {
     pub is_meta: Vec<bool>,
     /// The column whose record gives the ordering of the result; none where it is the winner's whatever fills it.
     pub ordering_column: Option<usize>,
+    /// Whether keys that are deleted become rows, too.
+    pub deleted_rows: DeletedRows,
     /// By source: the columns that its block, of partial records, does not have. From the first such source on, and over the
     /// base, columns give way by that alone; before it, by their values.
     pub missing: HashMap<u32, Arc<[bool]>>,
@@ -37,7 +40,7 @@ pub struct Folder {
 pub struct Folded {
     /// The rows that were made.
     pub rows: RecordBatch,
-    /// Of each key: the base row stays, nothing remains, or the made row (its ordinal as [`RowRef::at`]) takes its place.
+    /// Of each key: the base row stays, or the made row (its ordinal as [`RowRef::at`]) takes its place, be it a row or a delete.
     pub fates: Vec<Fate>,
 }
 
@@ -59,20 +62,32 @@ struct State {
     picks: Vec<u32>,
 }
 
-impl Folder {
-    /// Folds entries. `base` holds for each of them its base row and ordering; none for keys without one.
-    pub fn fold(
+/// Makes rows of the records of keys.
+pub trait Fold: Send {
+    /// Folds keys. `base` holds for each of them its base row and ordering; none for keys without one.
+    ///
+    /// # Errors
+    /// Those of fetching the records; what a merger of the user's own fails with.
+    fn fold(
         &self,
-        chains: &Chains,
-        entries: &[u32],
+        keys: &Histories,
+        base: Option<(&RecordBatch, &OrderingColumn)>,
+        winners: &mut dyn Winners,
+    ) -> Result<Folded>;
+}
+
+impl Fold for Folder {
+    fn fold(
+        &self,
+        keys: &Histories,
         base: Option<(&RecordBatch, &OrderingColumn)>,
         winners: &mut dyn Winners,
     ) -> Result<Folded> {
-        let records: Vec<Vec<Record<'_>>> = entries.iter().map(|entry| chains.records(*entry)).collect();
+        let records = keys.records();
         let mut wanted: Vec<RowRef> = Vec::new();
         let mut candidates: Vec<Candidate<'_>> = Vec::new();
         if let Some((_, ordering)) = base {
-            candidates.extend((0..entries.len()).map(|row| Candidate {
+            candidates.extend((0..records.len()).map(|row| Candidate {
                 side: Side { ordering: ordering.value(row), deleted: Deleted::No },
                 source: None,
                 missing: None,
@@ -83,7 +98,7 @@ impl Folder {
             let missing = self.missing.get(&record.row.source).map(AsRef::as_ref);
             candidates.push(Candidate { side: record.side, source: Some(record.row.source), missing });
         }
-        let rows = fetched(&wanted, &records, base.map(|(rows, _)| rows), winners)?;
+        let rows = self.fetched(&wanted, &records, base.map(|(rows, _)| rows), winners)?;
         let masks: Vec<Option<BooleanBuffer>> =
             rows.columns().iter().zip(&self.absence).map(|(column, absence)| absence.of(column)).collect();
         let first_partial = self.missing.keys().copied().min();
@@ -92,38 +107,44 @@ impl Folder {
     }
 }
 
-/// The candidates as one batch: base rows, then log rows; deletes by block have a row of nulls in their place.
-fn fetched(
-    wanted: &[RowRef],
-    records: &[Vec<Record<'_>>],
-    base: Option<&RecordBatch>,
-    winners: &mut dyn Winners,
-) -> Result<RecordBatch> {
-    let has_row: Vec<bool> = records.iter().flatten().map(|record| record.side.deleted != Deleted::ByBlock).collect();
-    let with_rows: Vec<RowRef> =
-        wanted.iter().zip(&has_row).filter(|(_, has_row)| **has_row).map(|(row, _)| *row).collect();
-    let Fetched { batches, picks } = winners.fetch(&with_rows)?;
-    let schema = winners.schema();
-    let nothing = RecordBatch::try_new_with_options(
-        schema.clone(),
-        schema.fields().iter().map(|field| arrow_array::new_null_array(field.data_type(), 1)).collect(),
-        &RecordBatchOptions::new().with_row_count(Some(1)),
-    )
-    .map_err(failed)?;
-    let mut sources = vec![nothing];
-    sources.extend(base.cloned());
-    let first = sources.len();
-    sources.extend(batches);
-    let mut places: Vec<(usize, usize)> = (0..base.map_or(0, RecordBatch::num_rows)).map(|row| (1, row)).collect();
-    let mut picks = picks.into_iter().map(|(batch, row)| (batch + first, row));
-    places.extend(has_row.iter().map(|has_row| if *has_row { picks.next().unwrap_or((0, 0)) } else { (0, 0) }));
-    let columns = (0..schema.fields().len()).map(|column| {
-        let arrays: Vec<_> = sources.iter().map(|batch| batch.column(column).as_ref()).collect();
-        interleave(&arrays, &places)
-    });
-    let columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
-    RecordBatch::try_new_with_options(schema, columns, &options).map_err(failed)
+impl Folder {
+    /// The candidates as one batch: base rows, then log rows; deletes by block have a row of nulls in their place, unless they
+    /// are delivered.
+    fn fetched(
+        &self,
+        wanted: &[RowRef],
+        records: &[Vec<Record<'_>>],
+        base: Option<&RecordBatch>,
+        winners: &mut dyn Winners,
+    ) -> Result<RecordBatch> {
+        let all = self.deleted_rows == DeletedRows::Delivered;
+        let has_row: Vec<bool> =
+            records.iter().flatten().map(|record| all || record.side.deleted != Deleted::ByBlock).collect();
+        let with_rows: Vec<RowRef> =
+            wanted.iter().zip(&has_row).filter(|(_, has_row)| **has_row).map(|(row, _)| *row).collect();
+        let Fetched { batches, picks } = winners.fetch(&with_rows)?;
+        let schema = winners.schema();
+        let nothing = RecordBatch::try_new_with_options(
+            schema.clone(),
+            schema.fields().iter().map(|field| arrow_array::new_null_array(field.data_type(), 1)).collect(),
+            &RecordBatchOptions::new().with_row_count(Some(1)),
+        )
+        .map_err(failed)?;
+        let mut sources = vec![nothing];
+        sources.extend(base.cloned());
+        let first = sources.len();
+        sources.extend(batches);
+        let mut places: Vec<(usize, usize)> = (0..base.map_or(0, RecordBatch::num_rows)).map(|row| (1, row)).collect();
+        let mut picks = picks.into_iter().map(|(batch, row)| (batch + first, row));
+        places.extend(has_row.iter().map(|has_row| if *has_row { picks.next().unwrap_or((0, 0)) } else { (0, 0) }));
+        let columns = (0..schema.fields().len()).map(|column| {
+            let arrays: Vec<_> = sources.iter().map(|batch| batch.column(column).as_ref()).collect();
+            interleave(&arrays, &places)
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
+        RecordBatch::try_new_with_options(schema, columns, &options).map_err(failed)
+    }
 }
 
 struct Folding<'a> {
@@ -145,18 +166,20 @@ impl Folding<'_> {
             let first = next;
             next += records.len();
             let state = self.key(first..next, has_base.then_some(key));
-            fates.push(match state {
-                Some(state) if state.deleted == Deleted::No => {
-                    if has_base && state.picks.iter().all(|pick| *pick as usize == key) && state.top == key {
-                        Fate::Keep
-                    } else {
-                        made.iter_mut().zip(&state.picks).for_each(|(column, pick)| column.push(*pick));
-                        count += 1;
-                        Fate::Replace(RowRef { source: 0, at: count - 1 })
-                    }
-                }
-                _ => Fate::Drop,
+            let Some(state) = state else {
+                return Err(Error::invalid_argument("a key without a record"));
+            };
+            let row = RowRef { source: 0, at: count };
+            let stays = has_base && state.picks.iter().all(|pick| *pick as usize == key) && state.top == key;
+            fates.push(match state.deleted {
+                Deleted::No if stays => Fate::Keep,
+                Deleted::No => Fate::Replace(row),
+                Deleted::ByRow | Deleted::ByBlock => Fate::Delete(row),
             });
+            if !matches!(fates.last(), Some(Fate::Keep)) {
+                made.iter_mut().zip(&state.picks).for_each(|(column, pick)| column.push(*pick));
+                count += 1;
+            }
         }
         let columns =
             rows.columns().iter().zip(made).map(|(column, picks)| take(column, &UInt32Array::from(picks), None));
