@@ -147,3 +147,12 @@ def canonical(kind, value):
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
         return value.astimezone(dt.timezone.utc).replace(tzinfo=None)
     return value
+
+
+def multiset(rows):
+    """NaN is equal to itself here, and -0.0 is not 0.0; a moment is the same in every zone called UTC."""
+
+    def told(value):
+        return str(value) if isinstance(value, dt.datetime) else repr(value)
+
+    return Counter(tuple(sorted((name, told(value)) for name, value in row.items())) for row in rows)

@@ -25,6 +25,12 @@ KNOWN_DIFFERENCES = {
     "foreign-class",  # a delete that is ordered by a value of another class than the column's
 }
 
+# What this release refuses. A scenario that is not any more fails test_merge_oracle.py, so that it is taken off.
+NOT_YET = {
+    "1.x-EmptyHoodieRecordPayload",
+    "0.x-EmptyHoodieRecordPayload",
+}
+
 KEYS = ("a", "b", "ä:1", "", "b ", "10", "9", "a,b")
 MARKER = "gone"
 

@@ -56,6 +56,7 @@ class Table:
         batch_rows: int,
         optimized_log_scan: bool,
         threads: int | None,
+        prune: bool,
         memory_limit: int | None,
         spill_dir: str | None,
         spill_compressed: bool,
@@ -87,7 +88,7 @@ class Table:
         as_of: str | None,
         merge: bool,
         emit_deletes: bool,
-        merger: object | None,
+        merger: object | None = None,
     ) -> Scan: ...
     def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> Scan: ...
     def incremental(
@@ -139,7 +140,7 @@ class Stream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def report(self) -> dict[str, Any]:
         """What has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
-        `uncommitted` (blocks), `records_read`, `records_won`, `base_rows`, `rows`."""
+        `uncommitted` (blocks), `records_read`, `records_won`, `row_groups_pruned`, `base_rows`, `rows`."""
     def close(self) -> None: ...
 
 @final

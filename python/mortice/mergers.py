@@ -38,8 +38,8 @@ _registered: dict[str, Merge] = {}
 def register_merger(name: str, merge: Merge | None) -> None:
     """Says how tables are merged that ask for a payload class, or for a record merger by its strategy's id.
 
-    `name` is that class or id, as it stands in the message that refuses such a table. Later queries of this process go by
-    it; None takes it back.
+    `name` is that class or id, as it stands in the message that refuses such a table. Later queries of this process go
+    by it; None takes it back.
     """
     name = checked_name("name", name)
     if merge is None:

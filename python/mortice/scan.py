@@ -91,7 +91,7 @@ class Scan:
         return sum(batch.num_rows for batch in self._remembered(self._without_columns().stream()))
 
     def report(self) -> dict[str, Any]:
-        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows.
+        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows, row groups left unread.
 
         Complete once the scan was read to its end.
         """

@@ -61,7 +61,7 @@ class Split:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """The split that `to_bytes` wrote. One with a registered merger runs code when it is read: trust who wrote it."""
+        """The split that `to_bytes` wrote. One with a registered merger is code: trust who wrote it."""
         if not data.startswith(_WITH_MERGER):
             return cls(_mortice.Split.from_bytes(data))
         native, merger = pickle.loads(data[len(_WITH_MERGER) :])  # noqa: S301

@@ -52,7 +52,8 @@ class Table:
     blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
     at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
     block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
-    and on log-compacted blocks).
+    and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
+    say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -69,6 +70,7 @@ class Table:
         batch_rows: int = DEFAULT_BATCH_ROWS,
         optimized_log_scan: bool = True,
         spill_compressed: bool = True,
+        prune: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -78,6 +80,7 @@ class Table:
             batch_rows=checked_count("batch_rows", batch_rows),
             optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
+            prune=checked_truth("prune", prune),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),
             spill_compressed=checked_truth("spill_compressed", spill_compressed),
@@ -129,7 +132,7 @@ class Table:
         return Timeline(Instant(*instant) for instant in self._native.timeline())
 
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
-        """The file slices that a snapshot reads. `filters` (which of them can match) are not in this release."""
+        """The file slices that a snapshot reads; with `filters`, those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
         return [FileSlice.from_native(slice_) for slice_ in slices]
 

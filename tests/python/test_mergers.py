@@ -88,7 +88,7 @@ def test_it_is_asked_for_many_keys_at_once_with_all_columns(path, registered):
     registered(watched)
     table = mortice.Table(path)
     table.snapshot(columns=["id"]).to_arrow()
-    # The first two records of a and n, a's third, and then a, b and c over the base; the new keys' second records at last.
+    # The first two records of a, its third, and then a, b and c over the base; the new key's two records at last.
     assert sum(rows for rows, _ in asked) == 6
     assert len(asked) < 6
     assert all(names == table.schema.names for _, names in asked)
@@ -132,7 +132,7 @@ def test_what_a_merger_does_wrong_is_said(path, registered, merge, said, threads
 
 
 def test_it_travels_with_the_split(path, registered):
-    registered(lambda older, newer: add_up(older, newer))
+    registered(lambda *records: add_up(*records))  # noqa: PLW0108
     (split,) = mortice.Table(path).snapshot().splits()
     mortice.register_merger(CLASS, None)
     for there in (mortice.Split.from_bytes(split.to_bytes()), pickle.loads(pickle.dumps(split))):

@@ -22,7 +22,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir, spill_compressed))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -33,6 +33,7 @@ impl Table {
         batch_rows: usize,
         optimized_log_scan: bool,
         threads: Option<usize>,
+        prune: bool,
         memory_limit: Option<u64>,
         spill_dir: Option<String>,
         spill_compressed: bool,
@@ -40,14 +41,14 @@ impl Table {
         let options = (|| {
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
             let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
-            let defaults = ReadOptions::default();
-            let memory_limit = memory_limit.unwrap_or(defaults.memory_limit);
+            let memory_limit = memory_limit.unwrap_or(ReadOptions::default().memory_limit);
             ReadOptions {
                 semantics,
                 on_corrupt,
                 batch_rows,
                 log_scan,
                 threads,
+                prune,
                 memory_limit,
                 spill_dir,
                 spill_compressed,
@@ -123,6 +124,7 @@ impl Table {
         slices.iter().map(|slice| described(py, slice)).collect()
     }
 
+    #[pyo3(signature = (columns, filters, as_of, merge, emit_deletes, merger=None))]
     #[allow(clippy::too_many_arguments)]
     fn snapshot(
         &self,

@@ -83,6 +83,8 @@ pub struct ReadOptions {
     pub spill_dir: Option<String>,
     /// Whether what is written there is compressed, where it need not be read at random.
     pub spill_compressed: bool,
+    /// Whether what a filter excludes is left unread where that is known beforehand; the rows are the same either way.
+    pub prune: bool,
 }
 
 impl ReadOptions {
@@ -106,6 +108,7 @@ impl Default for ReadOptions {
             memory_limit: MEMORY_LIMIT,
             spill_dir: None,
             spill_compressed: true,
+            prune: true,
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct Query {
     pub virtual_key: Option<Vec<String>>,
     /// The record key's fields.
     pub key_fields: Vec<String>,
+    /// The column that record keys are made of, where files hold both: filters on the one are filters on the other.
+    pub key_field: Option<String>,
     /// The table's merge rules.
     pub merge: MergeConfig,
     /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).

@@ -6,6 +6,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::base_filter::base_filter;
 use super::log_blocks::{open_planned, scan};
 use super::path_values::PathValues;
 use super::projection::Projection;
@@ -15,6 +16,7 @@ use super::slice_merge::{SliceMerge, Sources};
 use crate::avro::{self, Types};
 use crate::base_file::{self, Batches};
 use crate::error::Result;
+use crate::filter::BoundFilter;
 use crate::plan::Split;
 use crate::storage::{self, Place};
 
@@ -100,7 +102,7 @@ impl Reading {
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
-            let base = |wanted: &SchemaRef| open_base(split, place.as_ref(), wanted);
+            let base = |wanted: &SchemaRef| open_base(split, place.as_ref(), wanted, None);
             let sources = Sources {
                 query,
                 table: &table,
@@ -114,8 +116,13 @@ impl Reading {
             let (projection, merge) = SliceMerge::load(&sources)?;
             (projection, Some(merge))
         };
-        let base = open_base(split, place.as_ref(), &projection.base)?;
-        report.edit().files += u64::from(split.slice.base_file.is_some());
+        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns);
+        let mut pruned = 0;
+        let base = open_base(split, place.as_ref(), &projection.base, Some((&filter, &mut pruned)))?;
+        let mut told = report.edit();
+        told.files += u64::from(split.slice.base_file.is_some());
+        told.row_groups_pruned += pruned;
+        drop(told);
         Ok(Self {
             path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
             next_insert: merge.as_ref().map(|_| 0),
@@ -164,11 +171,24 @@ impl Reading {
     }
 }
 
-/// The base rows that count, with these columns.
-fn open_base(split: &Split, place: &dyn Place, wanted: &SchemaRef) -> Result<Batches> {
+/// The base file's rows that count. Row groups without rows that pass the filter are left out, and counted.
+fn open_base(
+    split: &Split,
+    place: &dyn Place,
+    wanted: &SchemaRef,
+    filter: Option<(&BoundFilter, &mut u64)>,
+) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
-    let source = open_planned(place, &base.path, &split.query).map_err(|error| error.at_instant(&base.instant))?;
-    let batches = base_file::open(source)?.batches(wanted, split.query.options.batch_rows.max(1))?;
-    let range = RowRange::of_base(&split.query, &base.instant);
+    let query = &split.query;
+    let source = open_planned(place, &base.path, query).map_err(|error| error.at_instant(&base.instant))?;
+    let mut file = base_file::open(source)?;
+    let range = RowRange::of_base(query, &base.instant);
+    if query.options.prune {
+        let out_of_range = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;
+        if let Some((filter, pruned)) = filter {
+            *pruned = out_of_range.saturating_add(file.prune(wanted, filter)?);
+        }
+    }
+    let batches = file.batches(wanted, query.options.batch_rows.max(1))?;
     Ok(Box::new(batches.map(move |batch| range.keep(batch?))))
 }

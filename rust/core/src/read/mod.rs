@@ -15,6 +15,7 @@
 //! | `merge_plan` | how the records of a key are merged |
 //! | `memory` | what a merge may keep in memory, and what it sets aside |
 //! | `settled` | what becomes of keys that do not fit in memory, in passes |
+//! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
@@ -23,6 +24,7 @@
 //! | `report` | what a read has met |
 
 mod ahead;
+mod base_filter;
 mod deleted_rows;
 mod file_schema;
 mod file_slice;

@@ -50,6 +50,11 @@ impl Projection {
         first_columns(base, &self.carried)
     }
 
+    /// The filter; its columns are among the carried ones, with which those of base rows begin.
+    pub(super) fn filter(&self) -> &BoundFilter {
+        &self.filter
+    }
+
     /// The rows that pass the filter, with the columns that the caller asked for.
     pub(super) fn deliver(&self, carried: &RecordBatch) -> Result<RecordBatch> {
         let passing = if self.filtering { &self.filter.apply(carried)? } else { carried };

@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_buffer::Buffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Schema, TimeUnit};
 use bytes::Bytes;
 
 use crate::avro::{self, Want};
@@ -49,7 +49,13 @@ impl RecordKey {
         }
     }
 
-    /// The one column that holds the whole key as text, as far as its name tells.
+    /// That column, where its values are the key's own text. A date, for one, is not: a filter writes it otherwise.
+    pub(super) fn text_column(&self, types: &Schema) -> Option<&str> {
+        self.column()
+            .filter(|name| types.fields().find(name).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8))
+    }
+
+    /// The one column that holds the whole key.
     pub(super) fn column(&self) -> Option<&str> {
         match self {
             Self::Stored => Some(meta_columns::RECORD_KEY),
@@ -186,5 +192,14 @@ mod tests {
         let both: Vec<String> = keys(&["t", "n"]).into_iter().flatten().collect();
         assert_eq!(both, ["t:a,n:1", "t:__empty__,n:2", "t:__null__,n:__null__", "t:b:,c,n:-4"]);
         assert!(RecordKey::of(Some(&[])).is_err());
+    }
+
+    #[test]
+    fn a_filter_writes_some_keys_otherwise_than_they_are() {
+        let key = RecordKey::of(Some(&["k".to_owned()])).unwrap();
+        let column = |kind| arrow_schema::Schema::new(vec![arrow_schema::Field::new("k", kind, true)]);
+        assert_eq!(key.text_column(&column(DataType::Utf8)), Some("k"));
+        assert_eq!(key.text_column(&column(DataType::Date32)), None, "2024-01-02 is the key 19724");
+        assert_eq!(key.column(), Some("k"));
     }
 }

@@ -4,9 +4,11 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::Schema;
 use arrow_select::filter::filter_record_batch;
 
 use crate::error::{Error, Result};
+use crate::filter::{BoundFilter, Filter, Literal, Operator, Term};
 use crate::names::instant_range::InstantRange;
 use crate::names::meta_columns;
 use crate::plan::Query;
@@ -31,6 +33,17 @@ impl RowRange {
     /// The columns that rows must bring along.
     pub(super) fn columns(query: &Query) -> Vec<String> {
         query.range.iter().map(|_| meta_columns::COMMIT_TIME.to_owned()).collect()
+    }
+
+    /// What all rows that count pass, for statistics; none without a range.
+    pub(super) fn bounds(&self, columns: &Schema) -> Result<Option<BoundFilter>> {
+        let Some(InstantRange::ExactMatch(instants)) = &self.0 else { return Ok(None) };
+        let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(None) };
+        let term = |operator, instant: &String| {
+            Term::new(meta_columns::COMMIT_TIME, operator, vec![Literal::Text(instant.clone())])
+        };
+        let both = vec![term(Operator::GtEq, first)?, term(Operator::LtEq, last)?];
+        BoundFilter::bind(&Filter::any_of(vec![both]), columns).map(Some)
     }
 
     /// The rows that count.

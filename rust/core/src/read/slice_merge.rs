@@ -12,7 +12,7 @@ use super::log_keys::KeyColumns;
 use super::log_loader::LogLoader;
 use super::log_records::{Fetching, LogRecords};
 use super::memory::SliceMemory;
-use super::merge_plan::{Folding, MergePlan};
+use super::merge_plan::{FoldBy, Folding, MergePlan};
 use super::projection::{Projection, select};
 use super::report::SharedReport;
 use super::row_range::RowRange;
@@ -35,6 +35,8 @@ pub(super) struct SliceMerge {
     /// Whether base rows and log rows meet; or else stand side by side.
     over_base: bool,
     deleted_rows: DeletedRows,
+    /// Whether all columns of a merged row are those of some record.
+    keeps_columns: bool,
 }
 
 /// How it is merged.
@@ -71,7 +73,9 @@ impl SliceMerge {
         };
         let needed = [fold_columns, RowRange::columns(query)].concat();
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
-        let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
+        let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
+        let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
+        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
         let carried = &projection.carried;
         let deleted_rows =
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
@@ -103,7 +107,29 @@ impl SliceMerge {
                 }
             }
         };
-        Ok((projection, Self { keys, records, memory, by, over_base: query.over_base, deleted_rows }))
+        Ok((projection, Self { keys, records, memory, by, over_base: query.over_base, deleted_rows, keeps_columns }))
+    }
+
+    /// Whether some base row may still meet a log record.
+    pub(super) fn meets_base(&self) -> bool {
+        self.over_base
+            && match &self.by {
+                By::Choosing(merger) => merger.has_open_keys(),
+                By::Folding(chains, _) => chains.has_open_keys(),
+                By::KeepingAll(_) => false,
+                By::Settled(..) => true,
+            }
+    }
+
+    /// Whether base rows may be left out before they are merged. Where all is settled, rows are known by their numbers; and what a
+    /// merger of the user's own makes of columns is not known.
+    pub(super) const fn may_leave_out_base_rows(&self) -> bool {
+        self.keeps_columns && !matches!(self.by, By::Settled(..))
+    }
+
+    /// The one column that holds the whole record key, if there is one.
+    pub(super) fn key_column(&self) -> Option<&str> {
+        self.keys.key.column()
     }
 
     /// A batch of base rows, merged. `carried` are those of its columns that are carried on.
