@@ -57,8 +57,6 @@ MERGE_TYPE = "hoodie.datasource.merge.type"
 INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
 INCREMENTAL_VERSION = "hoodie.datasource.read.incr.table.version"
 HOLES = "hoodie.read.timeline.holes.resolution.policy"
-HOLLOW_COMMITS = "hoodie.datasource.read.handle.hollow.commit"
-"""What HOLES was called before Hudi 0.14.1."""
 EMIT_DELETES = "mortice.emit_deletes"
 SEMANTICS = "mortice.semantics"
 LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
@@ -247,7 +245,7 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
     """Takes the options of an incremental query out of `rest`; other queries have none that could change their rows."""
     begin, end = rest.pop(BEGIN, None), rest.pop(END, None)
     form = str(rest.pop(INCREMENTAL_FORMAT, "latest_state")).strip().lower()
-    holes = rest.pop(HOLES, rest.pop(HOLLOW_COMMITS, None))
+    holes = rest.pop(HOLES, None)
     version = rest.pop(INCREMENTAL_VERSION, None)
     for name in ("hoodie.datasource.read.incr.filters", "hoodie.datasource.read.incr.path.glob"):
         if rest.get(name) == "":
@@ -255,16 +253,16 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
     arguments: dict[str, Any] = {
         argument: _truth(name, rest.pop(name)) for name, argument in _INCREMENTAL_TRUTHS.items() if name in rest
     }
+    if form == "cdc":
+        raise UnsupportedError(
+            f"{INCREMENTAL_FORMAT}=cdc is not in this release; mortice.changelog=true gives every log record by itself"
+        )
     if kind != "incremental":
         if begin is not None or end is not None or arguments.get("changelog"):
             raise InvalidArgumentError(
                 f"{BEGIN}, {END} and mortice.changelog belong to {QUERY_TYPE}=incremental; the query type is {kind}"
             )
         return None
-    if form == "cdc":
-        raise UnsupportedError(
-            f"{INCREMENTAL_FORMAT}=cdc is not in this release; mortice.changelog=true gives every log record by itself"
-        )
     if form != "latest_state":
         raise InvalidArgumentError(f"{INCREMENTAL_FORMAT} is latest_state, not {form!r}")
     if begin is None:

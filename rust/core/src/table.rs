@@ -229,6 +229,7 @@ impl Table {
             found.partitions.read += 1;
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
+        self.measure(&mut found.slices)?;
         let is_cleaned = between.fall_back_to_full_scan && self.is_cleaned(&found.slices)?;
         if is_cleaned {
             found = self.slices(None, View::slices, wanted)?;
@@ -240,6 +241,22 @@ impl Table {
             written.range(self.config.layout(), span)
         });
         Ok(found)
+    }
+
+    /// Asks the storage for the lengths of files that commits do not tell. A file that has gone is told when it is read.
+    fn measure(&self, slices: &mut [FileSlice]) -> Result<()> {
+        for slice in slices {
+            let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
+            let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
+            for (path, len) in bases.chain(logs).filter(|(_, len)| **len == 0) {
+                match self.place.open(path) {
+                    Ok(source) => *len = source.len(),
+                    Err(error) if error.kind() == Kind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether any file of the slices has gone.

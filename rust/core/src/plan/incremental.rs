@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::split::CommitRange;
 use crate::config::TimelineLayout;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
@@ -27,7 +27,7 @@ pub struct Written {
     instants: BTreeSet<String>,
     /// The commit of the greatest requested time.
     latest: Option<String>,
-    /// File names and lengths by folder.
+    /// File names and lengths by folder; a length of 0 is not known.
     files: BTreeMap<String, BTreeMap<String, u64>>,
     /// File groups that others were put in place of.
     pub replaced: Vec<ReplacedFileGroup>,
@@ -41,12 +41,13 @@ impl Written {
     pub fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
         let mut written = Self::default();
         timeline.visit_writes_in(span, &mut |write, metadata| {
-            written.add(write, metadata, skip).map_err(|error| error.at_instant(&write.requested_time))
+            written.add(write, metadata, skip);
+            Ok(())
         })?;
         Ok(written)
     }
 
-    fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) -> Result<()> {
+    fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
         let left_out = match metadata.operation.as_str() {
             // Log compaction gives the rows that it merges its own commit time, so that without this they would come again.
             "COMPACT" | "LOG_COMPACT" => skip.compaction,
@@ -58,15 +59,14 @@ impl Written {
             self.latest = Some(time.clone());
         }
         if left_out {
-            return Ok(());
+            return;
         }
         self.instants.insert(time.clone());
         for stat in metadata.write_stats.into_values().flatten() {
             let Some(path) = stat.path.filter(|path| !path.is_empty()) else { continue };
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            let len = stat.file_size_in_bytes.unwrap_or_default();
-            let len = u64::try_from(len)
-                .map_err(|_| Error::invalid_table(format!("commit metadata with a file of {len} bytes, {path}")))?;
+            // Not every writer tells; 0 and less are no lengths.
+            let len = stat.file_size_in_bytes.and_then(|len| u64::try_from(len).ok()).unwrap_or_default();
             // A log file that several commits have appended to is as long as the last of them left it.
             let known = self.files.entry(folder.to_owned()).or_default().entry(name.to_owned()).or_default();
             *known = len.max(*known);
@@ -78,7 +78,6 @@ impl Written {
                 instant: time.clone(),
             }));
         }
-        Ok(())
     }
 
     /// The greatest requested time of the span's commits; none where there is no commit.
@@ -106,7 +105,7 @@ impl Written {
         CommitRange { blocks: rows.clone(), rows, own_base_rows }
     }
 
-    /// The data files, by partition.
+    /// The data files, by partition. Lengths that the commits do not tell are 0.
     #[must_use]
     pub fn files(&self) -> Vec<PartitionFiles> {
         let partition = |(folder, files): (&String, &BTreeMap<String, u64>)| {
@@ -135,7 +134,7 @@ mod tests {
         let mut written = Written::default();
         for (time, json) in commits {
             let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
-            written.add(&write(time), metadata, skip).unwrap();
+            written.add(&write(time), metadata, skip);
         }
         written
     }
@@ -144,7 +143,7 @@ mod tests {
 
     fn upsert(len: u64) -> String {
         format!(
-            r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/{LOG}","fileSizeInBytes":{len}}},{{"path":null}}]}},"operationType":"UPSERT"}}"#
+            r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/{LOG}","fileSizeInBytes":{len}}},{{"path":null}},{{"path":"p/g_0-1-2_0.parquet","fileSizeInBytes":-1}}]}},"operationType":"UPSERT"}}"#
         )
     }
 
@@ -155,6 +154,7 @@ mod tests {
         let files = written.files();
         assert_eq!(files.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "p"]);
         assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
+        assert_eq!(files[1].base_files[0].len, 0, "not known");
         assert_eq!(written.latest(), Some("3"));
         let span = Span { begin: Some("0".into()), end: Some("3".into()) };
         let range = written.range(TimelineLayout::V2, &span);
@@ -185,13 +185,5 @@ mod tests {
             let told = (written.files().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
             assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
         }
-    }
-
-    #[test]
-    fn a_length_below_nothing_is_refused() {
-        let metadata = r#"{"partitionToWriteStats":{"p":[{"path":"p/x","fileSizeInBytes":-1}]}}"#;
-        let metadata = CommitMetadata::parse(metadata.as_bytes(), Part::All).unwrap().unwrap();
-        let error = Written::default().add(&write("1"), metadata, Skip::default()).unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::InvalidTable);
     }
 }
