@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
+//! | `path_values` | partition values as they stand in the path |
+//! | `row_range` | base rows of an incremental query |
 //! | `record_key` | record keys: stored, or virtual |
 //! | `row_numbers` | whether base rows are known by their numbers instead |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
@@ -34,11 +36,13 @@ mod log_records;
 mod log_source;
 mod memory;
 mod merge_plan;
+mod path_values;
 mod pool;
 mod projection;
 mod record_key;
 mod report;
 mod row_numbers;
+mod row_range;
 mod settled;
 mod slice_merge;
 

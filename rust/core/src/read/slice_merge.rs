@@ -17,6 +17,7 @@ use super::projection::{Projection, select};
 use super::record_key::RecordKey;
 use super::report::SharedReport;
 use super::row_numbers;
+use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
 use crate::avro;
 use crate::base_file::Batches;
@@ -69,7 +70,9 @@ pub(super) struct Sources<'a> {
 
 impl Sources<'_> {
     fn knows_numbers(&self) -> bool {
+        // Of base rows that only some commits wrote, the numbers are not known.
         self.query.over_base
+            && self.query.range.is_none()
             && self.query.options.record_positions
             && row_numbers::are_known(&self.blocks, self.base_instant)
     }
@@ -90,7 +93,8 @@ impl SliceMerge {
         // Where few keys are wanted, most base rows need not be looked at; else their numbers save comparing keys.
         let by_number = matches!(wanted, KeyFilter::All) && !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
         let keys = if by_number { keys.by_number() } else { keys };
-        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
+        let needed = [fold_columns, RowRange::columns(query)].concat();
+        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
         let carried = &projection.carried;
         let deleted_rows =
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
@@ -101,7 +105,7 @@ impl SliceMerge {
         let budget = memory.keys();
         let (records, by) = match plan {
             MergePlan::KeepAll => {
-                let mut rows = EveryRow::default();
+                let mut rows = if query.changelog { EveryRow::with_deletes() } else { EveryRow::default() };
                 (loader.load(blocks, &mut rows, &mut memory)?, By::KeepingAll(rows))
             }
             MergePlan::Choose(rules) => {
@@ -245,11 +249,14 @@ fn plan(from: &Sources<'_>) -> Result<(KeyColumns, MergePlan)> {
     let Sources { query, table, types, blocks, .. } = from;
     let virtual_key = query.virtual_key.as_deref();
     // Hudi 1.x merges nothing where it is told not to; 0.x merges the logs among themselves.
-    if !query.over_base && query.options.semantics == Semantics::V1x {
+    if !query.over_base && !query.changelog && query.options.semantics == Semantics::V1x {
         return Ok((KeyColumns::unordered(virtual_key)?, MergePlan::KeepAll));
     }
     let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
     let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
+    if query.changelog {
+        return Ok((keys, MergePlan::KeepAll));
+    }
     let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
     let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial, from.merger)?;
     Ok((keys, plan))
@@ -275,7 +282,7 @@ fn loaded<P: Pass>(
     if pass.part() == KeyPart::ALL {
         return Ok((records, Loaded::Whole(pass)));
     }
-    let base_columns = select(from.types, &loader.keys.of_base(), &[])?;
+    let base_columns = select(from.types, &loader.keys.of_base(), &RowRange::columns(from.query))?;
     let mut settled = Settled::default();
     loop {
         let base = if from.query.over_base { (from.base)(&base_columns)? } else { Box::new(std::iter::empty()) };
