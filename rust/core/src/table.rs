@@ -473,3 +473,76 @@ fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<String>> {
     }
     Ok(asked.to_vec())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::storage::{Entry, Source};
+    use crate::timeline::memory_place::MemoryPlace;
+
+    /// Counts what is asked of a place.
+    struct Counting {
+        place: Arc<dyn Place>,
+        listed: AtomicUsize,
+        opened: AtomicUsize,
+    }
+
+    impl Place for Counting {
+        fn root(&self) -> &str {
+            self.place.root()
+        }
+
+        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+            self.listed.fetch_add(1, Ordering::Relaxed);
+            self.place.list(folder)
+        }
+
+        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+            self.opened.fetch_add(1, Ordering::Relaxed);
+            self.place.open(path)
+        }
+    }
+
+    const SCHEMA: &str = r#"{\"type\":\"record\",\"name\":\"t\",\"fields\":[]}"#;
+
+    /// Requests of an incremental query's plan, and its splits, in a table where each of `commits` wrote to one partition of
+    /// its own, and `others` are not touched.
+    fn planned(commits: usize, others: usize) -> (usize, usize, usize) {
+        let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
+        let mut files = vec![(".hoodie/hoodie.properties".to_owned(), properties.to_owned())];
+        for at in 0..commits + others {
+            let (name, instant) = (format!("p{at}/f_0-1-2_{at:03}.parquet"), format!(".hoodie/{at:03}.deltacommit"));
+            let commit = format!(
+                r#"{{"partitionToWriteStats":{{"p{at}":[{{"path":"{name}","fileSizeInBytes":1}}]}},"extraMetadata":{{"schema":"{SCHEMA}"}}}}"#
+            );
+            files.extend([(name, "x".to_owned()), (format!("p{at}/.hoodie_partition_metadata"), String::new())]);
+            files.push((instant, commit));
+        }
+        let place = MemoryPlace::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
+        let place: Arc<dyn Place> = counting.clone();
+        let config = TableConfig::load(&*place).unwrap();
+        let merge = config.merge_by(Semantics::V1x).unwrap();
+        let timeline = Timeline::load(&place, &config).unwrap();
+        let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
+        let table = Table { uri, storage, place, config, merge, timeline, options };
+        counting.listed.store(0, Ordering::Relaxed);
+        counting.opened.store(0, Ordering::Relaxed);
+        // Instants are zero-padded; the last `commits` of them are asked for.
+        let between = Between { begin: format!("{:03}", others - 1), ..Between::default() };
+        let scan = table.incremental(&Ask::default(), &between).unwrap();
+        let requests = (counting.listed.load(Ordering::Relaxed), counting.opened.load(Ordering::Relaxed));
+        (requests.0, requests.1, scan.splits().len())
+    }
+
+    #[test]
+    fn planning_a_range_depends_on_its_commits_alone() {
+        let (listed, opened, splits) = planned(2, 3);
+        assert_eq!((listed, splits), (0, 2));
+        assert_eq!(planned(2, 300), (listed, opened, splits));
+        let (_, more, _) = planned(4, 300);
+        assert_eq!(more, opened + 2);
+    }
+}
