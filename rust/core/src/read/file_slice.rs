@@ -114,7 +114,7 @@ impl Reading {
                 base_instant: split.slice.base_file.as_ref().map(|base| base.instant.as_str()),
                 report,
             };
-            let (projection, merge) = SliceMerge::load(&sources)?;
+            let (projection, merge) = SliceMerge::load(sources)?;
             (projection, Some(merge))
         };
         let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns);

@@ -1,6 +1,7 @@
 //! The keys of all blocks of a slice, read into a merger, oldest block first.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
@@ -62,10 +63,11 @@ impl Loading<'_> {
 }
 
 impl LogLoader<'_> {
-    /// Reads the keys of all blocks.
+    /// Reads the keys of some blocks, by their ordinals.
     pub(super) fn load(
         &self,
         blocks: &LogBlocks,
+        some: Range<usize>,
         merger: &mut dyn LogSink,
         memory: &mut SliceMemory,
     ) -> Result<LogRecords> {
@@ -73,7 +75,7 @@ impl LogLoader<'_> {
         let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
         let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
         let mut read_in_all = 0;
-        for found in &blocks.blocks {
+        for found in blocks.blocks.get(some).unwrap_or_default() {
             let Some(file) = blocks.files.get(found.file) else { continue };
             let place = BlockPlace::of(file.as_ref(), &found.block, false);
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;

@@ -17,6 +17,7 @@
 //! | `memory` | what a merge may keep in memory, and what it sets aside |
 //! | `settled` | what becomes of keys that do not fit in memory, in passes |
 //! | `base_filter` | which terms of a filter may leave out base rows |
+//! | `unmerged` | log rows as they stand, streamed |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
@@ -45,6 +46,7 @@ mod row_numbers;
 mod row_range;
 mod settled;
 mod slice_merge;
+mod unmerged;
 
 pub use file_schema::newest_schema;
 pub use file_slice::SplitReader;

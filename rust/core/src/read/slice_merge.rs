@@ -19,6 +19,7 @@ use super::report::SharedReport;
 use super::row_numbers;
 use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
+use super::unmerged::Unmerged;
 use crate::avro;
 use crate::base_file::Batches;
 use crate::config::Semantics;
@@ -47,7 +48,7 @@ pub(super) struct SliceMerge {
 enum By {
     Choosing(Merger),
     Folding(Chains, Box<dyn Fold>),
-    KeepingAll(EveryRow),
+    KeepingAll(Box<Unmerged>),
     /// What becomes of all keys is settled; where rows are made of several records, by folding them.
     Settled(Box<Settled>, Option<Box<dyn Fold>>),
 }
@@ -80,9 +81,9 @@ impl Sources<'_> {
 
 impl SliceMerge {
     /// Reads the keys of all blocks; and which columns the read carries.
-    pub(super) fn load(from: &Sources<'_>) -> Result<(Projection, Self)> {
-        let Sources { query, table, types, blocks, report, .. } = from;
-        let (keys, plan) = plan(from)?;
+    pub(super) fn load(from: Sources<'_>) -> Result<(Projection, Self)> {
+        let (query, table, types, report) = (from.query, from.table, from.types, from.report);
+        let (keys, plan) = plan(&from)?;
         let fold_columns = match &plan {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
             MergePlan::Fold(fold) => fold.columns(types, &keys),
@@ -100,24 +101,37 @@ impl SliceMerge {
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
         let deleted = (deleted_rows == DeletedRows::Delivered)
             .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
-        let loader = LogLoader { table, types, keys: &keys, carried, deleted, report: (*report).clone() };
+        let loader = LogLoader { table, types, keys: &keys, carried, deleted, report: report.clone() };
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
         let budget = memory.keys();
         let (records, by) = match plan {
             MergePlan::KeepAll => {
-                let mut rows = if query.changelog { EveryRow::with_deletes() } else { EveryRow::default() };
-                (loader.load(blocks, &mut rows, &mut memory)?, By::KeepingAll(rows))
+                let unmerged = Unmerged {
+                    table: table.clone(),
+                    types: types.clone(),
+                    keys: keys.clone(),
+                    carried: Arc::clone(carried),
+                    deleted: loader.deleted,
+                    report: report.clone(),
+                    blocks: from.blocks,
+                    with_deletes: query.changelog,
+                    next_block: 0,
+                    rows: EveryRow::default(),
+                    next_row: None,
+                };
+                let records = LogRecords::new(Arc::clone(carried), report.clone());
+                (records, By::KeepingAll(Box::new(unmerged)))
             }
             MergePlan::Choose(rules) => {
                 let merger = |part| Merger::new(rules).only(wanted.clone()).within(part, budget);
-                match loaded(&merger, &loader, from, &mut memory)? {
+                match loaded(&merger, &loader, &from, &mut memory)? {
                     (records, Loaded::Whole(merger)) => (records, By::Choosing(merger)),
                     (records, Loaded::Settled(settled)) => (records, By::Settled(settled, None)),
                 }
             }
             MergePlan::Fold(by) => {
                 let chains = |part| Chains::only(wanted.clone()).within(part, budget);
-                let (mut records, loaded) = loaded(&chains, &loader, from, &mut memory)?;
+                let (mut records, loaded) = loaded(&chains, &loader, &from, &mut memory)?;
                 let fold =
                     by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing());
                 match loaded {
@@ -216,8 +230,8 @@ impl SliceMerge {
                 (fates, None, next)
             }
             By::KeepingAll(rows) => {
-                let (fates, next) = rows.rows(from, limit);
-                (fates, None, next)
+                let Some(fates) = rows.next(limit, winners.records, winners.memory)? else { return Ok((None, None)) };
+                (fates, None, Some(from))
             }
             By::Folding(chains, folder) => {
                 let (entries, next) = chains.inserts(from, limit);
@@ -278,7 +292,7 @@ fn loaded<P: Pass>(
     memory: &mut SliceMemory,
 ) -> Result<(LogRecords, Loaded<P>)> {
     let mut pass = sink(KeyPart::ALL);
-    let mut records = loader.load(&from.blocks, &mut pass, memory)?;
+    let mut records = loader.load(&from.blocks, 0..from.blocks.blocks.len(), &mut pass, memory)?;
     if pass.part() == KeyPart::ALL {
         return Ok((records, Loaded::Whole(pass)));
     }
@@ -292,7 +306,7 @@ fn loaded<P: Pass>(
         // What was read of one part goes before that of the next comes.
         drop((pass, records));
         pass = sink(next);
-        records = loader.load(&from.blocks, &mut pass, memory)?;
+        records = loader.load(&from.blocks, 0..from.blocks.blocks.len(), &mut pass, memory)?;
     }
 }
 
