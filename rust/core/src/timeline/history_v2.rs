@@ -17,8 +17,7 @@ use serde::Deserialize;
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant, State};
-use super::span::Span;
-use super::writes_in_span::Visit;
+use super::span::{Span, Visit};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, Kind, Result};
 use crate::storage::{Entry, Place};

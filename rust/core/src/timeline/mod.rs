@@ -10,7 +10,8 @@
 //! | `commit_metadata`, `service_plans`, `avro_value` | what stands in those files |
 //! | `archived_v1` | archived writes, layout 1 |
 //! | `history_v2` | archived writes and their completion times, layout 2 |
-//! | `span` | the stretch of time that an incremental query asks for, and holes in it |
+//! | `span` | the stretch of time that an incremental query asks for |
+//! | `holes` | writes under way in such a stretch that later ones have overtaken |
 //! | `writes_in_span` | the writes of such a stretch, active and archived |
 //! | `time_travel` | which instants may still be asked for |
 //! | `instant_filter` | which log blocks count |
@@ -19,6 +20,7 @@ mod archived_v1;
 mod avro_value;
 mod commit_metadata;
 mod history_v2;
+mod holes;
 mod instant;
 mod instant_filter;
 mod layout_v1;
@@ -35,13 +37,13 @@ mod timeline;
 mod writes_in_span;
 
 pub use commit_metadata::{CommitMetadata, Part, WriteStat};
+pub use holes::Holes;
 pub use instant::{Action, Instant, State};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use service_plans::CompactionOperation;
-pub use span::{Holes, Span};
+pub use span::{Span, Visit};
 pub use timeline::{Completion, Timeline};
-pub use writes_in_span::Visit;
 
 #[cfg(test)]
 pub(crate) use timeline::tests;

@@ -8,7 +8,7 @@ use chrono::{NaiveDateTime, TimeDelta};
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::Instant;
-use super::span::Span;
+use super::span::{Span, Visit};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
@@ -16,9 +16,6 @@ use crate::error::Result;
 
 /// How an instant's seconds are written.
 const SECONDS: &str = "%Y%m%d%H%M%S";
-
-/// Takes one write and its metadata; nothing is told of a write whose file is empty.
-pub type Visit<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
 
 impl Timeline {
     /// Visits every completed write of a span once, archived ones first.
