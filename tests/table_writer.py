@@ -18,9 +18,9 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from log_writer import avro_block, delete_block, parquet_block
+from log_writer import avro_block, delete_block, parquet_block, position_header
 from oracle import DataBlock
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, META
+from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, KEY, META
 
 NAME = "trips"
 FILE_ID = "4c5e0f5a-7d3b-4f51-9f0e-0d8f1f1a2b3c-0"
@@ -79,6 +79,8 @@ class Slice:
     """Data blocks are parquet, not Avro."""
     row_group_rows: int | None = None
     """Rows in a row group of the base file, at most."""
+    positions: bool = False
+    """Blocks whose keys are all different ones of the base file say which of its rows they update."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ def write_slice(folder, merging, version, slice_, depth):
         yield 0, base_file_name()
     for number, blocks in enumerate(slice_.commits, start=1):
         name = log_file_name(version, number, slice_.base is None)
-        content = b"".join(block_bytes(merging.fields, block, number, slice_.parquet_blocks) for block in blocks)
+        content = b"".join(block_bytes(merging.fields, block, number, slice_) for block in blocks)
         folder.joinpath(name).write_bytes(content)
         yield number, name
 
@@ -289,18 +291,32 @@ def arrow_table(fields, rows):
     return pa.table(columns)
 
 
-def block_bytes(fields, block, number, parquet):
+def block_bytes(fields, block, number, slice_):
     """A block of the oracle as Hudi writes it. A block of data has the columns of its first row."""
+    block, more = by_position(block, slice_)
     if not isinstance(block, DataBlock):
         deletes = [(key, plain(ordering)) for key, ordering in block.deletes]
-        return delete_block(deletes, instant(number))
+        return delete_block(deletes, instant(number), more=more)
     names = set(block.columns)
     fields = tuple(narrowed(field) if field.name in block.narrowed else field for field in fields)
     schema = avro_schema(fields, names)
-    if parquet:
+    if slice_.parquet_blocks:
         table = arrow_table([field for field in fields if field.name in names], block.rows)
-        return parquet_block(schema, table, instant(number), block.partial)
-    return avro_block(schema, block.rows, instant(number), block.partial)
+        return parquet_block(schema, table, instant(number), block.partial, more)
+    return avro_block(schema, block.rows, instant(number), block.partial, more)
+
+
+def by_position(block, slice_):
+    """The block, its records in the order of the base rows that they update, and what its header says of them."""
+    keys = [row[KEY] for row in block.rows] if isinstance(block, DataBlock) else [key for key, _ in block.deletes]
+    rows = {row[KEY]: number for number, row in reversed(list(enumerate(slice_.base or ())))}
+    if not slice_.positions or len(set(keys)) < len(keys) or not rows.keys() >= set(keys):
+        return block, None
+    order = sorted(range(len(keys)), key=lambda at: rows[keys[at]])
+    header = position_header([rows[keys[at]] for at in order], instant(0))
+    if isinstance(block, DataBlock):
+        return replace(block, rows=tuple(block.rows[at] for at in order)), header
+    return replace(block, deletes=tuple(block.deletes[at] for at in order)), header
 
 
 def plain(ordering):

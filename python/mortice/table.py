@@ -48,12 +48,14 @@ class Table:
     that it can read; `memory_limit`, the bytes of memory that a read may take for the keys and contents of logs and for
     batches that wait to be taken (None: 1 GiB; mapped files are the system's own and do not count), shared by the file
     slices that are read at once, what is more being set aside in `spill_dir` (None: the system's folder for temporary
-    files), compressed or not (`spill_compressed`); `on_corrupt`, `"skip"` corrupt log
-    blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
+    files), compressed or not (`spill_compressed`); `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or
+    `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
     at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
     block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
     and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
-    say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong).
+    say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
+    False to find the base rows of log records by key even where the logs say which rows they are (the rows are the
+    same either way).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -71,6 +73,7 @@ class Table:
         optimized_log_scan: bool = True,
         spill_compressed: bool = True,
         prune: bool = True,
+        record_positions: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -81,6 +84,7 @@ class Table:
             optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
             prune=checked_truth("prune", prune),
+            record_positions=checked_truth("record_positions", record_positions),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),
             spill_compressed=checked_truth("spill_compressed", spill_compressed),

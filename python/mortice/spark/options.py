@@ -8,6 +8,7 @@
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
     hoodie.enable.data.skipping     true (default) or false: read also what partition paths and statistics exclude
+    hoodie.merge.use.record.positions  true (default) or false: find base rows by key alone
     mortice.semantics               1.x (default)
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
     hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
@@ -64,6 +65,7 @@ MEMORY_LIMIT = "hoodie.memory.merge.max.size"
 SPILL_FOLDER = "hoodie.memory.spillable.map.path"
 SPILL_COMPRESSED = "hoodie.common.diskmap.compression.enabled"
 DATA_SKIPPING = "hoodie.enable.data.skipping"
+RECORD_POSITIONS = "hoodie.merge.use.record.positions"
 
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
@@ -301,7 +303,12 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
         arguments["memory_limit"] = _whole(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
     if SPILL_FOLDER in rest:
         arguments["spill_dir"] = str(rest.pop(SPILL_FOLDER))
-    truths = ((LOG_SCAN, "optimized_log_scan"), (DATA_SKIPPING, "prune"), (SPILL_COMPRESSED, "spill_compressed"))
+    truths = (
+        (LOG_SCAN, "optimized_log_scan"),
+        (DATA_SKIPPING, "prune"),
+        (RECORD_POSITIONS, "record_positions"),
+        (SPILL_COMPRESSED, "spill_compressed"),
+    )
     for name, argument in truths:
         if name in rest:
             arguments[argument] = _truth(name, rest.pop(name))

@@ -22,7 +22,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, memory_limit, spill_dir, spill_compressed))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, record_positions, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -34,6 +34,7 @@ impl Table {
         optimized_log_scan: bool,
         threads: Option<usize>,
         prune: bool,
+        record_positions: bool,
         memory_limit: Option<u64>,
         spill_dir: Option<String>,
         spill_compressed: bool,
@@ -49,6 +50,7 @@ impl Table {
                 log_scan,
                 threads,
                 prune,
+                record_positions,
                 memory_limit,
                 spill_dir,
                 spill_compressed,

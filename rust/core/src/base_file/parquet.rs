@@ -181,17 +181,42 @@ impl ChunkReader for SourceBytes {
     type T = Box<dyn Read + Send>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        let end = if self.0.window() == 0 { self.0.len() } else { (start + self.0.window()).min(self.0.len()) };
-        let first = self.range(start, end)?.reader();
-        if end == self.0.len() {
-            return Ok(Box::new(first));
+        if self.0.window() == 0 {
+            return Ok(Box::new(self.range(start, self.0.len())?.reader()));
         }
-        Ok(Box::new(first.chain(self.range(end, self.0.len())?.reader())))
+        Ok(Box::new(Windows { source: Arc::clone(&self.0), at: start, step: FIRST_WINDOW, window: Bytes::new() }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         let end = start.checked_add(length as u64).ok_or_else(|| ParquetError::EOF("a range past 2^64".to_owned()))?;
         self.range(start, end)
+    }
+}
+
+/// Bytes that are read at first from a place of a file that is not mapped: the crate reads the head of a page so, of some hundred
+/// bytes, and the page itself by its length.
+const FIRST_WINDOW: u64 = 16 << 10;
+
+/// A file read from a place on, by windows that grow.
+struct Windows {
+    source: Arc<dyn Source>,
+    at: u64,
+    step: u64,
+    window: Bytes,
+}
+
+impl Read for Windows {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.window.is_empty() {
+            let end = self.at.saturating_add(self.step).min(self.source.len());
+            self.window = self.source.read(self.at.min(end)..end).map_err(std::io::Error::other)?;
+            self.at = end;
+            self.step = self.step.saturating_mul(2).min(self.source.window().max(FIRST_WINDOW));
+        }
+        let len = into.len().min(self.window.len());
+        let (Some(into), some) = (into.get_mut(..len), self.window.split_to(len)) else { return Ok(0) };
+        into.copy_from_slice(&some);
+        Ok(len)
     }
 }
 

@@ -76,6 +76,8 @@ pub struct ReadOptions {
     pub log_scan: LogScan,
     /// Splits read at once; `None` is one per core.
     pub threads: Option<usize>,
+    /// Whether log records may find their base rows by number, where the logs have them; the rows are the same either way.
+    pub record_positions: bool,
     /// Bytes that a read may keep in memory, mapped files aside: keys and contents of logs, and batches that wait. What is more is
     /// set aside in files.
     pub memory_limit: u64,
@@ -105,6 +107,7 @@ impl Default for ReadOptions {
             batch_rows: BATCH_ROWS,
             log_scan: LogScan::default(),
             threads: None,
+            record_positions: true,
             memory_limit: MEMORY_LIMIT,
             spill_dir: None,
             spill_compressed: true,

@@ -1,6 +1,6 @@
 //! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
 //!
-//! Cost of a distinct key: an entry of 24 bytes, its ordering value (8 or 16 bytes; text is kept) and 6 to 12 bytes of hash
+//! Cost of a distinct key: an entry of 20 bytes, its ordering value (8 or 16 bytes; text is kept) and 6 to 12 bytes of hash
 //! table. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it holds, by
 //! their hashes, and takes no more of those; another pass over the logs takes them.
 
@@ -9,6 +9,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
+use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::input::RowRef;
 use super::key_part::KeyPart;
 use super::ordering::OrderingValue;
@@ -21,11 +22,22 @@ use crate::error::{Error, Result};
 struct Entry {
     row: RowRef,
     key_at: u32,
-    key_len: u32,
+    /// The length of the key, above the bits of its state.
+    key_len_and_state: u32,
     hash: u32,
-    state: u32,
 }
 
+impl Entry {
+    const fn place(&self) -> KeyPlace {
+        KeyPlace { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
+    }
+
+    const fn is(&self, state: u32) -> bool {
+        self.key_len_and_state & state != 0
+    }
+}
+
+const STATE_BITS: u32 = 4;
 const DELETED_BY_ROW: u32 = 1;
 const DELETED_BY_BLOCK: u32 = 2;
 const DEFAULT_ORDERING: u32 = 4;
@@ -76,6 +88,10 @@ pub(super) struct KeyIndex {
     orderings: Orderings,
     table: HashTable<u32>,
     hasher: FixedState,
+    /// Entries that base rows have used up.
+    taken: usize,
+    /// Entries by number, once base rows come by numbers.
+    numbers: Option<Vec<(u64, u32)>>,
     part: KeyPart,
     /// Bytes that the index may take, the sources' aside.
     budget: usize,
@@ -96,6 +112,8 @@ impl KeyIndex {
             orderings: Orderings::default(),
             table: HashTable::new(),
             hasher: FixedState::default(),
+            taken: 0,
+            numbers: None,
             part,
             budget,
         }
@@ -209,25 +227,21 @@ impl KeyIndex {
     #[inline]
     fn is_key(&self, index: u32, hash: u32, key: &[u8]) -> bool {
         self.entries.get(index as usize).is_some_and(|entry| {
-            let place = KeyPlace { at: entry.key_at, len: entry.key_len };
-            entry.hash == hash && key_in(&self.sources, entry.row.source, place) == Some(key)
+            entry.hash == hash && key_in(&self.sources, entry.row.source, entry.place()) == Some(key)
         })
     }
 
     /// What is stored under an entry.
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
-        let ordering = if entry.state & DEFAULT_ORDERING != 0 {
-            OrderingValue::Default
-        } else {
-            self.orderings.get(index as usize)
+        let ordering =
+            if entry.is(DEFAULT_ORDERING) { OrderingValue::Default } else { self.orderings.get(index as usize) };
+        let deleted = match (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK)) {
+            (false, false) => Deleted::No,
+            (true, _) => Deleted::ByRow,
+            (false, true) => Deleted::ByBlock,
         };
-        let deleted = match entry.state & (DELETED_BY_ROW | DELETED_BY_BLOCK) {
-            0 => Deleted::No,
-            DELETED_BY_ROW => Deleted::ByRow,
-            _ => Deleted::ByBlock,
-        };
-        Some(Stored { row: entry.row, side: Side { ordering, deleted }, taken: entry.state & TAKEN != 0 })
+        Some(Stored { row: entry.row, side: Side { ordering, deleted }, taken: entry.is(TAKEN) })
     }
 
     /// Stores a record: under its key's entry, or a new one at the end.
@@ -246,7 +260,12 @@ impl KeyIndex {
                 Deleted::ByRow => DELETED_BY_ROW,
                 Deleted::ByBlock => DELETED_BY_BLOCK,
             };
-        let entry = Entry { row, key_at: place.at, key_len: place.len, hash: hash.0, state };
+        if place.len >> (u32::BITS - STATE_BITS) != 0 {
+            let message = format!("a record key of {} bytes; this release merges those below 256 MiB", place.len);
+            return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
+        }
+        let key_len_and_state = place.len << STATE_BITS | state;
+        let entry = Entry { row, key_at: place.at, key_len_and_state, hash: hash.0 };
         if let Some(index) = index {
             if let Some(slot) = self.entries.get_mut(index as usize) {
                 *slot = entry;
@@ -264,11 +283,61 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Marks an entry as used up by a base row.
-    pub(super) fn take(&mut self, index: u32) {
-        if let Some(entry) = self.entries.get_mut(index as usize) {
-            entry.state |= TAKEN;
+    /// The base rows that have an entry, and it: (row, entry), by ascending rows. The first base row of a key uses its entry up.
+    pub(super) fn meet(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
+        let mut met = Vec::new();
+        match rows {
+            _ if self.taken == self.entries.len() => {}
+            BaseRows::Keys(keys) => {
+                for (row, key) in keys.iter().enumerate() {
+                    let found = key.map(str::as_bytes).and_then(|key| self.find(self.hash(key), key));
+                    if let Some(index) = found.filter(|index| self.take(*index)) {
+                        met.push((row, index));
+                    }
+                }
+            }
+            BaseRows::Numbers(rows) => {
+                let numbers = std::mem::take(&mut self.numbers).unwrap_or_else(|| self.by_number());
+                let first = numbers.partition_point(|(number, _)| *number < rows.start);
+                for (number, index) in numbers.iter().skip(first).take_while(|(number, _)| *number < rows.end) {
+                    let row = usize::try_from(number - rows.start);
+                    if let Some(row) = row.ok().filter(|_| self.take(*index)) {
+                        met.push((row, *index));
+                    }
+                }
+                self.numbers = Some(numbers);
+            }
         }
+        met
+    }
+
+    /// Marks an entry as used up by a base row; whether it was not.
+    fn take(&mut self, index: u32) -> bool {
+        match self.entries.get_mut(index as usize) {
+            Some(entry) if !entry.is(TAKEN) => {
+                entry.key_len_and_state |= TAKEN;
+                self.taken += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Entries by the numbers that are their keys.
+    fn by_number(&self) -> Vec<(u64, u32)> {
+        let number = |entry: &Entry| {
+            let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, entry.place())?.try_into().ok()?;
+            Some(u64::from_le_bytes(bytes))
+        };
+        let numbers = (0_u32..).zip(&self.entries).filter_map(|(index, entry)| Some((number(entry)?, index)));
+        let mut numbers: Vec<(u64, u32)> = numbers.collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Entries that no base row has used up.
+    pub(super) const fn open(&self) -> usize {
+        self.entries.len() - self.taken
     }
 
     /// Distinct keys.

@@ -4,6 +4,7 @@
 //! | file | job |
 //! |---|---|
 //! | `input` | the contract: what a log must say of its records, and how winners are fetched |
+//! | `base_rows` | base rows, by what log records find them |
 //! | `ordering` | ordering values, comparable as Hudi compares them |
 //! | `ordering_tuple` | several ordering fields as one value |
 //! | `orderings` | ordering values, kept |
@@ -22,6 +23,7 @@
 
 pub mod fold;
 
+mod base_rows;
 mod deletes;
 mod every_row;
 mod histories;
@@ -36,6 +38,7 @@ mod orderings;
 mod output;
 mod rules;
 
+pub use base_rows::{BaseRows, NUMBER_LEN, numbers_as_keys};
 pub use deletes::DeleteMarkers;
 pub use every_row::EveryRow;
 pub use histories::Histories;

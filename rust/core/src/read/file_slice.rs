@@ -111,6 +111,7 @@ impl Reading {
                 base: &base,
                 merger: split.merger.as_ref(),
                 memory_limit,
+                base_instant: split.slice.base_file.as_ref().map(|base| base.instant.as_str()),
                 report,
             };
             let (projection, merge) = SliceMerge::load(&sources)?;

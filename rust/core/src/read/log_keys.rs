@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray, UInt64Array,
-};
+use arrow_array::{Array, ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use bytes::Bytes;
 
-use super::record_key::RecordKey;
+use super::record_key::{LogKeys, RecordKey};
 use crate::avro::{self, Want};
 use crate::config::{DeleteMarker, MergeConfig, Semantics};
 use crate::error::{Error, Result};
@@ -95,6 +94,12 @@ impl KeyColumns {
         Self { operation: None, ..self }
     }
 
+    /// The same, records told by the numbers of base rows.
+    #[must_use]
+    pub(super) fn by_number(self) -> Self {
+        Self { key: RecordKey::Number, ..self }
+    }
+
     /// Where nothing is merged: neither ordering nor delete marks.
     pub(super) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
         let key = RecordKey::of(virtual_key)?;
@@ -171,11 +176,13 @@ impl KeyColumns {
         }
     }
 
-    /// The keys of a delete block.
-    pub(super) fn deleted_keys(&self, all: &[Deleted]) -> UInt64Array {
-        all.iter()
-            .map(|one| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start)))
-            .collect()
+    /// The keys of a delete block: in its text, or the numbers given.
+    pub(super) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
+        if self.key == RecordKey::Number {
+            return LogKeys::of_numbers(numbers);
+        }
+        let place = |one: &Deleted| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start));
+        LogKeys { places: all.iter().map(place).collect(), bytes: text.clone() }
     }
 
     /// The values of one ordering field in a delete block, as the field's own; none of other fields.

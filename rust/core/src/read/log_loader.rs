@@ -1,6 +1,6 @@
 //! The keys of all blocks of a slice, read into a merger, oldest block first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
@@ -13,12 +13,13 @@ use super::log_keys::KeyColumns;
 use super::log_records::LogRecords;
 use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
 use super::memory::SliceMemory;
+use super::record_key::RecordKey;
 use super::report::SharedReport;
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
 use crate::log::content::deleted::Deletes;
 use crate::log::content::{avro_data, delete, hfile_data};
-use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey};
+use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
 use crate::storage::Source;
 
@@ -49,6 +50,15 @@ struct Loading<'m> {
     records: LogRecords,
     memory: &'m mut SliceMemory,
     compiled: HashMap<Bytes, Compiled>,
+    /// The numbers of the base rows that the records of the block update, from the next record on; none where they go by keys.
+    numbers: VecDeque<u64>,
+}
+
+impl Loading<'_> {
+    /// The numbers of the next records.
+    fn next_numbers(&mut self, records: usize) -> Vec<u64> {
+        self.numbers.drain(..records.min(self.numbers.len())).collect()
+    }
 }
 
 impl LogLoader<'_> {
@@ -61,7 +71,7 @@ impl LogLoader<'_> {
     ) -> Result<LogRecords> {
         let is_first = memory.begin_pass();
         let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
-        let mut loading = Loading { merger, records, memory, compiled: HashMap::new() };
+        let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
         let mut read_in_all = 0;
         for found in &blocks.blocks {
             let Some(file) = blocks.files.get(found.file) else { continue };
@@ -82,6 +92,9 @@ impl LogLoader<'_> {
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
+        if self.keys.key == RecordKey::Number {
+            loading.numbers = block_positions(file, &found.block)?.unwrap_or_default().into();
+        }
         let mut content = || loading.memory.content(file.as_ref(), found.block.content.clone());
         match &found.block.kind {
             BlockKind::Sound(BlockType::Delete) => {
@@ -182,7 +195,7 @@ impl LogLoader<'_> {
         places: &[u32],
         loading: &mut Loading<'_>,
     ) -> Result<()> {
-        let (keys, rest) = self.keys.key.of_log(decoded, content)?;
+        let (keys, rest) = self.keys.key.of_log(decoded, content, &loading.next_numbers(places.len()))?;
         let batch = self.keys.batch(rest)?;
         let deleted = batch.markers.deleted()?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
@@ -207,12 +220,13 @@ impl LogLoader<'_> {
         let Deletes { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
-        let source = loading.merger.add_source(loading.memory.of_pass(text, &content)?)?;
+        let keys = self.keys.deleted_keys(&deleted, &text, &loading.next_numbers(deleted.len()));
+        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, &content)?)?;
         loading.merger.add(
             source,
             &LogBatch {
                 kind: LogKind::Delete,
-                keys: &self.keys.deleted_keys(&deleted),
+                keys: &keys.places,
                 ordering: &ordering,
                 deleted: Some(&BooleanArray::from(vec![true; deleted.len()])),
                 places: &places,

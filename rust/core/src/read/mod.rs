@@ -7,6 +7,7 @@
 //! | `path_values` | partition values as they stand in the path |
 //! | `row_range` | base rows of an incremental query |
 //! | `record_key` | record keys: stored, or virtual |
+//! | `row_numbers` | whether base rows are known by their numbers instead |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
@@ -40,6 +41,7 @@ mod pool;
 mod projection;
 mod record_key;
 mod report;
+mod row_numbers;
 mod row_range;
 mod settled;
 mod slice_merge;

@@ -14,6 +14,7 @@ use bytes::Bytes;
 
 use crate::avro::{self, Want};
 use crate::error::{Error, Result};
+use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
 use crate::names::meta_columns;
 
 /// How the key of a record is told.
@@ -23,12 +24,22 @@ pub(super) enum RecordKey {
     Stored,
     /// By these fields.
     Virtual(Vec<String>),
+    /// By the number of the base row, as the logs have it.
+    Number,
 }
 
 /// Keys of log records: where each lies (`offset << 32 | length`), and in what.
 pub(super) struct LogKeys {
     pub(super) places: UInt64Array,
     pub(super) bytes: Bytes,
+}
+
+impl LogKeys {
+    /// Of numbers, in their order.
+    pub(super) fn of_numbers(numbers: &[u64]) -> Self {
+        let places = (0..numbers.len()).map(|at| ((at * NUMBER_LEN) as u64) << 32 | NUMBER_LEN as u64);
+        Self { places: places.collect(), bytes: numbers_as_keys(numbers) }
+    }
 }
 
 impl RecordKey {
@@ -46,6 +57,7 @@ impl RecordKey {
         match self {
             Self::Stored => vec![meta_columns::RECORD_KEY.to_owned()],
             Self::Virtual(fields) => fields.clone(),
+            Self::Number => Vec::new(),
         }
     }
 
@@ -63,6 +75,7 @@ impl RecordKey {
                 [only] => Some(only),
                 _ => None,
             },
+            Self::Number => None,
         }
     }
 
@@ -72,11 +85,21 @@ impl RecordKey {
             // A stored key is not copied: it stays where it lies.
             Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
             Self::Virtual(fields) => fields.iter().cloned().map(Want::Value).collect(),
+            Self::Number => Vec::new(),
         }
     }
 
-    /// The keys of decoded records, by their leading columns: places in `content`, texts, or values; and the other columns.
-    pub(super) fn of_log<'a>(&self, decoded: &'a RecordBatch, content: &Bytes) -> Result<(LogKeys, &'a [ArrayRef])> {
+    /// The keys of decoded records, by their leading columns: places in `content`, texts, or values; or by the numbers given. And the
+    /// other columns.
+    pub(super) fn of_log<'a>(
+        &self,
+        decoded: &'a RecordBatch,
+        content: &Bytes,
+        numbers: &[u64],
+    ) -> Result<(LogKeys, &'a [ArrayRef])> {
+        if *self == Self::Number {
+            return Ok((LogKeys::of_numbers(numbers), decoded.columns()));
+        }
         let Some((leading, rest)) = decoded.columns().split_at_checked(self.columns().len()) else {
             return Err(Error::invalid_table("a key column is missing"));
         };
@@ -88,8 +111,16 @@ impl RecordKey {
         Ok((in_buffer(&self.texts(leading)?), rest))
     }
 
+    /// Base rows by their keys, or by their numbers, of which `first` is that of the first row.
+    pub(super) fn base_rows(&self, base: &RecordBatch, first: u64) -> Result<BaseRows> {
+        match self {
+            Self::Number => Ok(BaseRows::Numbers(first..first.saturating_add(base.num_rows() as u64))),
+            Self::Stored | Self::Virtual(_) => self.of_base(base).map(BaseRows::Keys),
+        }
+    }
+
     /// The keys of base rows.
-    pub(super) fn of_base(&self, base: &RecordBatch) -> Result<StringArray> {
+    fn of_base(&self, base: &RecordBatch) -> Result<StringArray> {
         let missing = |name: &String| Error::invalid_table(format!("no column {name:?} in the base file"));
         let columns = self.columns();
         let columns = columns.iter().map(|name| base.column_by_name(name).cloned().ok_or_else(|| missing(name)));
@@ -102,7 +133,7 @@ impl RecordKey {
             (Self::Stored, [only]) => Ok(only.clone()),
             (Self::Virtual(fields), [only]) if fields.len() == 1 => Ok(only.clone()),
             (Self::Virtual(fields), texts) => Ok(joined(fields, texts)),
-            (Self::Stored, _) => Err(Error::invalid_table("a key column is missing")),
+            (Self::Stored | Self::Number, _) => Err(Error::invalid_table("a key column is missing")),
         }
     }
 }

@@ -8,14 +8,14 @@
 
 use std::collections::VecDeque;
 
-use arrow_array::{RecordBatch, StringArray};
+use arrow_array::RecordBatch;
 
 use super::log_keys::KeyColumns;
 use super::memory::SliceMemory;
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::merge::fold::Chains;
-use crate::merge::{Fate, Histories, KeyPart, LogSink, Merger, OrderingColumn};
+use crate::merge::{BaseRows, Fate, Histories, KeyPart, LogSink, Merger, OrderingColumn};
 use crate::spill::{BatchReader, BatchWriter};
 
 /// Keys whose notes are written at a time.
@@ -27,7 +27,14 @@ pub(super) trait Pass: LogSink {
     fn part(&self) -> KeyPart;
 
     /// Notes what the log has for base rows, the first of which has the number `first`.
-    fn note_base(&mut self, keys: &StringArray, ordering: &OrderingColumn, first: u64, notes: &mut Histories);
+    fn note_base(
+        &mut self,
+        rows: &BaseRows,
+        count: usize,
+        ordering: &OrderingColumn,
+        first: u64,
+        notes: &mut Histories,
+    );
 
     /// Notes what the log has for keys that no base row has met, from entry `from` on; the entry to go on from.
     fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize>;
@@ -38,8 +45,15 @@ impl Pass for Merger {
         Self::part(self)
     }
 
-    fn note_base(&mut self, keys: &StringArray, ordering: &OrderingColumn, first: u64, notes: &mut Histories) {
-        let fates = self.merge_base(keys, ordering).unwrap_or_default();
+    fn note_base(
+        &mut self,
+        rows: &BaseRows,
+        count: usize,
+        ordering: &OrderingColumn,
+        first: u64,
+        notes: &mut Histories,
+    ) {
+        let fates = self.merge_base(rows, count, ordering).unwrap_or_default();
         (first..).zip(fates).for_each(|(row, fate)| notes.add_fate(row, fate));
     }
 
@@ -55,10 +69,9 @@ impl Pass for Chains {
         Self::part(self)
     }
 
-    fn note_base(&mut self, keys: &StringArray, _: &OrderingColumn, first: u64, notes: &mut Histories) {
-        let met = self.meet_base(keys).into_iter().map(|(row, entry)| (first + row as u64, entry));
-        let met: Vec<_> = met.collect();
-        self.note(met, notes);
+    fn note_base(&mut self, rows: &BaseRows, _: usize, _: &OrderingColumn, first: u64, notes: &mut Histories) {
+        let met = self.meet_base(rows);
+        self.note(met.into_iter().map(|(row, entry)| (first + row as u64, entry)), notes);
     }
 
     fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize> {
@@ -90,8 +103,10 @@ impl Settled {
         let mut run = RunWriter::new(memory);
         for batch in base {
             let batch = batch?;
-            pass.note_base(&keys.key.of_base(&batch)?, &keys.base_ordering(&batch)?, first, &mut run.notes);
-            first += batch.num_rows() as u64;
+            let rows = batch.num_rows();
+            let (keys, ordering) = (keys.key.base_rows(&batch, first)?, keys.base_ordering(&batch)?);
+            pass.note_base(&keys, rows, &ordering, first, &mut run.notes);
+            first += rows as u64;
             run.write_some()?;
         }
         self.base.extend(run.finish()?);

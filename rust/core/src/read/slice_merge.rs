@@ -14,7 +14,9 @@ use super::log_records::{Fetching, LogRecords};
 use super::memory::SliceMemory;
 use super::merge_plan::{FoldBy, Folding, MergePlan};
 use super::projection::{Projection, select};
+use super::record_key::RecordKey;
 use super::report::SharedReport;
+use super::row_numbers;
 use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
 use crate::avro;
@@ -37,6 +39,8 @@ pub(super) struct SliceMerge {
     deleted_rows: DeletedRows,
     /// Whether all columns of a merged row are those of some record.
     keeps_columns: bool,
+    /// The number of the next base row.
+    next_row: u64,
 }
 
 /// How it is merged.
@@ -59,7 +63,19 @@ pub(super) struct Sources<'a> {
     /// A merger of the user's own, for tables that ask for one.
     pub(super) merger: Option<&'a MergerHandle>,
     pub(super) memory_limit: u64,
+    /// The instant that wrote the base file.
+    pub(super) base_instant: Option<&'a str>,
     pub(super) report: &'a SharedReport,
+}
+
+impl Sources<'_> {
+    fn knows_numbers(&self) -> bool {
+        // Of base rows that only some commits wrote, the numbers are not known.
+        self.query.over_base
+            && self.query.range.is_none()
+            && self.query.options.record_positions
+            && row_numbers::are_known(&self.blocks, self.base_instant)
+    }
 }
 
 impl SliceMerge {
@@ -71,11 +87,14 @@ impl SliceMerge {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
             MergePlan::Fold(fold) => fold.columns(types, &keys),
         };
-        let needed = [fold_columns, RowRange::columns(query)].concat();
-        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
         let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
         let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
         let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
+        // Where few keys are wanted, most base rows need not be looked at; else their numbers save comparing keys.
+        let by_number = matches!(wanted, KeyFilter::All) && !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
+        let keys = if by_number { keys.by_number() } else { keys };
+        let needed = [fold_columns, RowRange::columns(query)].concat();
+        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
         let carried = &projection.carried;
         let deleted_rows =
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
@@ -107,7 +126,10 @@ impl SliceMerge {
                 }
             }
         };
-        Ok((projection, Self { keys, records, memory, by, over_base: query.over_base, deleted_rows, keeps_columns }))
+        Ok((
+            projection,
+            Self { keys, records, memory, by, over_base: query.over_base, deleted_rows, keeps_columns, next_row: 0 },
+        ))
     }
 
     /// Whether some base row may still meet a log record.
@@ -121,10 +143,10 @@ impl SliceMerge {
             }
     }
 
-    /// Whether base rows may be left out before they are merged. Where all is settled, rows are known by their numbers; and what a
-    /// merger of the user's own makes of columns is not known.
-    pub(super) const fn may_leave_out_base_rows(&self) -> bool {
-        self.keeps_columns && !matches!(self.by, By::Settled(..))
+    /// Whether base rows may be left out before they are merged. They may not where they are known by their numbers, or where a
+    /// merger of the user's own may make anything of their columns.
+    pub(super) fn may_leave_out_base_rows(&self) -> bool {
+        self.keeps_columns && self.keys.key != RecordKey::Number && !matches!(self.by, By::Settled(..))
     }
 
     /// The one column that holds the whole record key, if there is one.
@@ -142,6 +164,8 @@ impl SliceMerge {
         if !self.over_base {
             return Ok(carried);
         }
+        let first = self.next_row;
+        self.next_row = first.saturating_add(base.num_rows() as u64);
         let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
         match &mut self.by {
             By::KeepingAll(_) => Ok(carried),
@@ -149,7 +173,8 @@ impl SliceMerge {
                 if !merger.has_open_keys() {
                     return Ok(carried);
                 }
-                match merger.merge_base(&self.keys.key.of_base(base)?, &self.keys.base_ordering(base)?) {
+                let (rows, ordering) = (self.keys.key.base_rows(base, first)?, self.keys.base_ordering(base)?);
+                match merger.merge_base(&rows, base.num_rows(), &ordering) {
                     Some(fates) => weave(Some(&carried), &fates, &mut winners, self.deleted_rows),
                     None => Ok(carried),
                 }
@@ -159,7 +184,7 @@ impl SliceMerge {
                     return Ok(carried);
                 }
                 let mut histories = Histories::default();
-                let met = chains.meet_base(&self.keys.key.of_base(base)?);
+                let met = chains.meet_base(&self.keys.key.base_rows(base, first)?);
                 chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
                 let base = Base { rows: base, first: 0, carried, projection, keys: &self.keys };
                 base.folded(folder.as_ref(), &histories, &mut winners, self.deleted_rows)

@@ -2,9 +2,9 @@
 //!
 //! Cost of a record: 16 bytes and its ordering value; of a distinct key what the key index takes.
 
-use arrow_array::StringArray;
 use bytes::Bytes;
 
+use super::super::base_rows::BaseRows;
 use super::super::histories::{Histories, Record};
 use super::super::input::{LogBatch, LogSink, RowRef};
 use super::super::key_index::KeyIndex;
@@ -26,7 +26,6 @@ pub struct Chains {
     newest: Vec<u32>,
     links: Vec<Link>,
     orderings: Orderings,
-    taken: usize,
     wanted: KeyFilter,
 }
 
@@ -62,22 +61,12 @@ impl Chains {
     /// Whether there is a key that no base row has met.
     #[must_use]
     pub fn has_open_keys(&self) -> bool {
-        self.taken < self.newest.len()
+        self.index.open() > 0
     }
 
     /// Base rows that have records in the log: (row, entry). The first base row of a key uses its records up.
-    pub fn meet_base(&mut self, keys: &StringArray) -> Vec<(usize, u32)> {
-        let mut met = Vec::new();
-        for (row, key) in keys.iter().enumerate() {
-            let found = key.map(str::as_bytes).and_then(|key| self.index.find(self.index.hash(key), key));
-            let Some(entry) = found else { continue };
-            if self.index.stored(entry).is_some_and(|stored| !stored.taken) {
-                self.index.take(entry);
-                self.taken += 1;
-                met.push((row, entry));
-            }
-        }
-        met
+    pub fn meet_base(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
+        self.index.meet(rows)
     }
 
     /// Entries that no base row has met, in order of their keys' first appearance: at most `limit`, from entry `from` on, and
