@@ -235,6 +235,7 @@ def test_what_was_cleaned_is_told_or_sought_elsewhere(path, version):
     with pytest.raises(mortice.FileCleanedError) as raised:
         table.incremental(bound(version, 1), bound(version, 2)).to_arrow()
     assert raised.value.path.endswith(log.name)
+    assert raised.value.instant == log.name.split("_")[1].split(".")[0]
     with pytest.raises(mortice.FileCleanedError):
         table.incremental(bound(version, 0)).to_arrow()
     assert fares(table.incremental(bound(version, 2))) == {"e": 50}

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::report::{Corrupt, SharedReport};
 use crate::config::{LogScan, OnCorrupt, Semantics};
 use crate::error::{Error, Kind, Result};
+use crate::file_group::LogFile;
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
+use crate::names::LogFileName;
 use crate::plan::{Query, Split};
 use crate::storage::{Place, Prefix, Source};
 
@@ -33,7 +35,7 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     let mut files: Vec<Arc<dyn Source>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
-        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_planned(place, &log.path, &split.query)?, log.len)?);
+        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_log(place, log, &split.query)?, log.len)?);
         files.push(Arc::clone(&source));
         for block in Forward::new(Arc::clone(&source)) {
             let block = block?;
@@ -49,6 +51,13 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     told.uncommitted += valid.uncommitted;
     drop(told);
     Ok(LogBlocks { files, blocks: valid.finish() })
+}
+
+fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
+    open_planned(place, &log.path, query).map_err(|error| match LogFileName::parse(&log.name) {
+        Some(name) => error.at_instant(name.instant),
+        None => error,
+    })
 }
 
 /// Opens a file of a plan; one that has gone is [`Kind::FileCleaned`].

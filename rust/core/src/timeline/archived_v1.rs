@@ -12,9 +12,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::avro_value::{Record, Value};
-use super::commit_metadata::{CommitMetadata, Visit, of_value};
+use super::commit_metadata::{CommitMetadata, of_value};
 use super::instant::{Action, Instant, State};
-use super::span::Span;
+use super::span::{Span, Visit};
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, Kind, Result};
 use crate::log::content::avro_data;

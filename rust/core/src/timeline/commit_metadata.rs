@@ -9,11 +9,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::avro_value::{Record, Value, is_container};
-use super::instant::Instant;
 use crate::error::{Error, Result};
-
-/// Takes one write and its metadata; nothing is told of a write whose file is empty.
-pub type Visit<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
 
 /// The operation of writers that do not tell.
 const UNKNOWN: &str = "UNKNOWN";

@@ -15,9 +15,9 @@ use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, Schema};
 use serde::Deserialize;
 
-use super::commit_metadata::{CommitMetadata, Part, Visit};
+use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant, State};
-use super::span::Span;
+use super::span::{Span, Visit};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, Kind, Result};
 use crate::storage::{Entry, Place};

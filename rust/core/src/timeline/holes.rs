@@ -1,8 +1,8 @@
-//! Holes in a span: writes under way that later ones have overtaken.
+//! Holes in a span: writes under way that later ones have overtaken (`TimelineUtils.handleHollowCommitIfNeeded`).
 //!
-//! | layout | a span is compared with | what a write under way may do |
+//! | layout | spans are compared with | what a write under way may do |
 //! |---|---|---|
-//! | 1 (table version 7 and below) | requested times | complete later inside a span that was read: a hole (`HollowCommitHandling`) |
+//! | 1 (table version 7 and below) | requested times | complete later inside a span that was read: a hole |
 //! | 2 | completion times | nothing: it completes after whatever was read |
 
 use super::instant::{Action, Instant};
@@ -90,18 +90,6 @@ mod tests {
 
     fn span(begin: &str, end: &str) -> Span {
         Span { begin: Some(begin.to_owned()), end: Some(end.to_owned()) }
-    }
-
-    #[test]
-    fn bounds_are_instants_in_any_form() {
-        assert_eq!(Span::of_query("earliest", None).unwrap(), Span::default());
-        let given = Span::of_query("000", Some("2024-01-02 03:04:05")).unwrap();
-        assert_eq!(given, span("000", "20240102030405999"));
-        assert!(given.contains("20240102030405999") && given.contains("001") && !given.contains("000"));
-        assert!(!given.contains("20240102030406000"));
-        for (begin, end) in [("yesterday", None), ("000", Some("earliest")), ("", None)] {
-            assert_eq!(Span::of_query(begin, end).unwrap_err().kind(), Kind::InvalidArgument, "{begin}");
-        }
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //! | `commit_metadata`, `service_plans`, `avro_value` | what stands in those files |
 //! | `archived_v1` | archived writes, layout 1 |
 //! | `history_v2` | archived writes and their completion times, layout 2 |
-//! | `span`, `holes` | the stretch of time that an incremental query asks for, and holes in it |
+//! | `span` | the stretch of time that an incremental query asks for |
+//! | `holes` | writes under way in such a stretch that later ones have overtaken |
 //! | `writes_in_span` | the writes of such a stretch, active and archived |
 //! | `time_travel` | which instants may still be asked for |
 //! | `instant_filter` | which log blocks count |
@@ -35,13 +36,13 @@ mod time_travel;
 mod timeline;
 mod writes_in_span;
 
-pub use commit_metadata::{CommitMetadata, Part, Visit, WriteStat};
+pub use commit_metadata::{CommitMetadata, Part, WriteStat};
 pub use holes::Holes;
 pub use instant::{Action, Instant, State};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use service_plans::CompactionOperation;
-pub use span::Span;
+pub use span::{Span, Visit};
 pub use timeline::{Completion, Timeline};
 
 #[cfg(test)]

@@ -6,9 +6,9 @@
 
 use chrono::{NaiveDateTime, TimeDelta};
 
-use super::commit_metadata::{CommitMetadata, Part, Visit};
+use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::Instant;
-use super::span::Span;
+use super::span::{Span, Visit};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
