@@ -18,12 +18,7 @@ from table_writer import Slice, with_meta
 
 # Where mortice is known to be wrong. Histories steer clear of it; test_merge_oracle.py has an example of each, which is
 # expected to fail. Once it passes, the name goes.
-KNOWN_DIFFERENCES = {
-    "event-seq-delete",  # 0.x compares rows of MySqlDebeziumAvroPayload by number, but its delete blocks as text
-    "filled-ordering",  # PartialUpdateAvroPayload of 0.x: a row whose null ordering was filled is still ordered by null
-    "flagged-base",  # PartialUpdateAvroPayload: a base row with _hoodie_is_deleted that beats a late row is deleted
-    "foreign-class",  # a delete that is ordered by a value of another class than the column's
-}
+KNOWN_DIFFERENCES = set()
 
 KEYS = ("a", "b", "ä:1", "", "b ", "10", "9", "a,b")
 MARKER = "gone"
@@ -201,11 +196,7 @@ def ordering_values(field, scenario):
         return EVENT_SEQS
     values = ORDERING_VALUES[field.kind]
     # Debezium's payloads refuse rows without a position in the log of the database.
-    return values if field.name == "_event_lsn" or (field.kind == "int" and avoids_null(scenario)) else (*values, None)
-
-
-def avoids_null(scenario):
-    return scenario.name == "0.x-PartialUpdateAvroPayload" and "filled-ordering" in KNOWN_DIFFERENCES
+    return values if field.name == "_event_lsn" else (*values, None)
 
 
 def column_values(field, merging, scenario):
@@ -217,8 +208,7 @@ def column_values(field, merging, scenario):
         "text": (None, "x", "y", UNAVAILABLE),
         "raw": (None, b"x", UNAVAILABLE.encode()),
         "count": (None, 0, 7, 1000) if field.default is None else (0, 7, 1000),
-        # A payload that fills nulls would fill this one.
-        "_hoodie_is_deleted": (False, True) if scenario.payload_merges else (None, False, False, True),
+        "_hoodie_is_deleted": (None, False, False, True),
         "_hoodie_operation": (None, "I", "U", "-U", "D"),
         "op": (None, "x", MARKER, MARKER.upper()),
         "Op": ("I", "U", "D", "d"),
@@ -254,10 +244,7 @@ def keyed_rows(draw, merging, scenario, place, names):
 @st.composite
 def base_rows(draw, merging, scenario):
     names = [field.name for field in merging.fields]
-    rows = draw(keyed_rows(merging, scenario, (0, 0), names))
-    if scenario.payload == "PartialUpdateAvroPayload" and "flagged-base" in KNOWN_DIFFERENCES:
-        return tuple(row | {"_hoodie_is_deleted": False} if "_hoodie_is_deleted" in row else row for row in rows)
-    return rows
+    return draw(keyed_rows(merging, scenario, (0, 0), names))
 
 
 @st.composite
@@ -310,14 +297,11 @@ def delete_ordering(merging):
     if merging.mode == COMMIT_TIME:
         usual = st.just(Value("Integer", 0))
     foreign = (Value("String", "5"), Value("Long", 5), Value("Integer", 5))
-    if "foreign-class" in KNOWN_DIFFERENCES or len(own) > 1:
-        foreign = ()
     odd = st.sampled_from((None, Value("Integer", 0), *foreign))
     return st.one_of(usual, usual, usual, odd)
 
 
 def own_value(field):
     if field.name == "_event_seq":
-        values = ("0.1", "99.1") if "event-seq-delete" in KNOWN_DIFFERENCES else EVENT_SEQS
-        return st.sampled_from(values).map(lambda text: Value("String", text))
+        return st.sampled_from(EVENT_SEQS).map(lambda text: Value("String", text))
     return st.sampled_from(ORDERING_VALUES[field.kind]).map(lambda held: Value(CLASSES[field.kind], held))

@@ -10,6 +10,7 @@ Two values of different classes cannot be compared in Java. One case has an answ
 value. Hudi's read may fail; the rule of this project is that null is the smallest of all.
 """
 
+import datetime as dt
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,6 +30,7 @@ class Value:
 
 
 DEFAULT = Value("Integer", 0)
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 CLASSES = {
     "boolean": "Boolean",
@@ -70,12 +72,24 @@ def of_delete(ordering, merging):
 
 
 def _widened(value, field, merging):
-    """A column may have been widened since the delete was written; the table's schema counts. Not so in Hudi 0.x."""
+    """A column may have been widened since the delete was written; the table's schema counts. Not so in Hudi 0.x.
+
+    Spark holds a date as an Integer of days and a moment as a Long of microseconds, the latter in Hudi 0.x, too.
+    """
     if value is None:
         return DEFAULT
+    if value.java == "Long" and field.kind == "timestamp":
+        return Value(CLASSES[field.kind], EPOCH + dt.timedelta(microseconds=value.held))
     if value == DEFAULT or merging.semantics == "0.x":
         return value
-    widenings = {("Integer", "long"): int, ("Integer", "double"): float, ("Integer", "float"): float}
+    widenings = {
+        ("Integer", "long"): int,
+        ("Integer", "double"): float,
+        ("Integer", "float"): float,
+        ("Long", "double"): float,
+        ("Long", "float"): float,
+        ("Integer", "date"): lambda days: EPOCH.date() + dt.timedelta(days=days),
+    }
     widen = widenings.get((value.java, field.kind))
     return value if widen is None else Value(CLASSES[field.kind], widen(value.held))
 

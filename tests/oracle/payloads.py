@@ -55,7 +55,8 @@ def pre_combined(older, newer, merging):
     """The one of two log records that stays, or a new one."""
     if older.row is None:
         return newer
-    older_wins = _is_greater(older.row, newer, merging)
+    # A row whose ordering field was filled keeps the ordering value that it came with.
+    older_wins = _is_greater(older.row, newer, merging, older.ordering)
     if merging.payload != "PartialUpdateAvroPayload":
         return older if older_wins else newer
     if deletes(newer.row, merging) and not older_wins:
@@ -71,11 +72,11 @@ def _partial_update(older, newer, older_on_top):
     return filling.filled(older, newer, filling.is_null) | {name: newer[name] for name in META}
 
 
-def _is_greater(older, newer, merging):
+def _is_greater(older, newer, merging, older_ordering=None):
     """Whether the older row is to be preferred. Ties go to the newer."""
     if merging.payload == "MySqlDebeziumAvroPayload":
         return _sequence(older) > _sequence(newer.row)
-    return compare(of_row(older, merging), newer.ordering) > 0
+    return compare(older_ordering or of_row(older, merging), newer.ordering) > 0
 
 
 def _sequence(row):

@@ -9,8 +9,7 @@ use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::input::RowRef;
-use super::ordering::OrderingValue;
-use super::orderings::Orderings;
+use super::orderings::{Kept, Orderings};
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
@@ -28,6 +27,7 @@ const DELETED_BY_ROW: u32 = 1;
 const DELETED_BY_BLOCK: u32 = 2;
 const DEFAULT_ORDERING: u32 = 4;
 const TAKEN: u32 = 8;
+const FOREIGN_ORDERING: u32 = 16;
 
 /// A record as it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -106,11 +106,12 @@ impl KeyIndex {
     /// What is stored under an entry.
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
-        let ordering = if entry.state & DEFAULT_ORDERING != 0 {
-            OrderingValue::Default
-        } else {
-            self.orderings.get(index as usize)
+        let kept = match entry.state & (DEFAULT_ORDERING | FOREIGN_ORDERING) {
+            0 => Kept::Value,
+            DEFAULT_ORDERING => Kept::Default,
+            _ => Kept::Foreign,
         };
+        let ordering = self.orderings.get(index as usize, kept);
         let deleted = match entry.state & (DELETED_BY_ROW | DELETED_BY_BLOCK) {
             0 => Deleted::No,
             DELETED_BY_ROW => Deleted::ByRow,
@@ -128,10 +129,14 @@ impl KeyIndex {
         place: KeyPlace,
         Side { ordering, deleted }: Side<'_>,
     ) -> Result<()> {
-        let default = if ordering == OrderingValue::Default { DEFAULT_ORDERING } else { 0 };
-        let state = default
+        let kept = match Kept::of(ordering) {
+            Kept::Value => 0,
+            Kept::Default => DEFAULT_ORDERING,
+            Kept::Foreign => FOREIGN_ORDERING,
+        };
+        let state = kept
             | match deleted {
-                Deleted::No => 0,
+                Deleted::No | Deleted::Flagged => 0,
                 Deleted::ByRow => DELETED_BY_ROW,
                 Deleted::ByBlock => DELETED_BY_BLOCK,
             };

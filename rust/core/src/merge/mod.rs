@@ -6,6 +6,7 @@
 //! | `input` | the contract: what a log must say of its records, and how winners are fetched |
 //! | `ordering` | ordering values, comparable as Hudi compares them |
 //! | `ordering_tuple` | several ordering fields as one value |
+//! | `binlog_place` | ordering values that are places in a MySQL binlog |
 //! | `orderings` | ordering values, kept |
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | who wins, by merge mode |
@@ -20,6 +21,7 @@
 
 pub mod fold;
 
+mod binlog_place;
 mod deletes;
 mod every_row;
 mod incoming;

@@ -11,6 +11,10 @@
 //!
 //! Null is Java's `Integer` 0, Hudi's default. On an int column that is the number 0. On any other type it cannot be
 //! compared (Hudi's read fails); here it is smallest, and two nulls tie.
+//!
+//! A delete may be ordered by a value of another class than the column's (`Foreign`). Among log records such a delete wins over
+//! what came before it; where Hudi would have to compare it, its read fails. Here it ties, so that the newer record wins. It is no
+//! delete without ordering.
 
 use std::cmp::Ordering;
 
@@ -19,7 +23,7 @@ use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::error::{Error, Result};
@@ -29,6 +33,8 @@ use crate::error::{Error, Result};
 pub enum OrderingValue<'a> {
     /// None, or null.
     Default,
+    /// Of another class than the column's: neither before nor after any value but the default.
+    Foreign,
     /// Numbers of up to 64 bits, mapped to integers of the same order.
     Fixed(i64),
     /// Decimals, unscaled at the column's scale.
@@ -38,7 +44,8 @@ pub enum OrderingValue<'a> {
 }
 
 impl OrderingValue<'_> {
-    /// The order Hudi gives. Values of one column are of one form; a default is before any other value.
+    /// The order Hudi gives. Values of one column are of one form, but for foreign ones, which tie; a default is before any other
+    /// value.
     #[inline]
     #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
@@ -46,16 +53,7 @@ impl OrderingValue<'_> {
             (Self::Fixed(one), Self::Fixed(two)) => one.cmp(two),
             (Self::Wide(one), Self::Wide(two)) => one.cmp(two),
             (Self::Bytes(one), Self::Bytes(two)) => one.cmp(two),
-            _ => self.rank().cmp(&other.rank()),
-        }
-    }
-
-    const fn rank(&self) -> u8 {
-        match self {
-            Self::Default => 0,
-            Self::Fixed(_) => 1,
-            Self::Wide(_) => 2,
-            Self::Bytes(_) => 3,
+            _ => (*self != Self::Default).cmp(&(*other != Self::Default)),
         }
     }
 }
@@ -71,6 +69,8 @@ pub enum OrderingColumn {
     Wide(Vec<i128>, Option<NullBuffer>),
     /// Strings, and tuples.
     Bytes(BinaryArray),
+    /// Values of deletes, some of them of another class than the column's.
+    WithForeign(Box<Self>, BooleanBuffer),
 }
 
 impl OrderingColumn {
@@ -121,7 +121,15 @@ impl OrderingColumn {
             },
             Self::Bytes(values) if values.is_valid(row) => OrderingValue::Bytes(values.value(row)),
             Self::Bytes(_) => OrderingValue::Default,
+            Self::WithForeign(_, foreign) if row < foreign.len() && foreign.value(row) => OrderingValue::Foreign,
+            Self::WithForeign(values, _) => values.value(row),
         }
+    }
+
+    /// The same values, those of the rows that `foreign` names of another class than the column's.
+    #[must_use]
+    pub fn with_foreign(self, foreign: BooleanBuffer) -> Self {
+        if foreign.count_set_bits() == 0 { self } else { Self::WithForeign(Box::new(self), foreign) }
     }
 }
 
@@ -178,6 +186,16 @@ mod tests {
             OrderingColumn::of(&(Arc::new(Int32Array::from(vec![None, Some(0), Some(-1)])) as ArrayRef)).unwrap();
         assert_eq!(column.value(0).compare(&column.value(1)), Ordering::Equal);
         assert_eq!(column.value(0).compare(&column.value(2)), Ordering::Greater);
+    }
+
+    #[test]
+    fn foreign_values_tie_with_all_but_the_default() {
+        let column = OrderingColumn::Fixed(vec![7, 0, 0], Some(vec![true, false, false].into()));
+        let column = column.with_foreign(BooleanBuffer::from(vec![false, false, true]));
+        let compared = |one: usize, two: usize| column.value(one).compare(&column.value(two));
+        assert_eq!([column.value(1), column.value(2)], [OrderingValue::Default, OrderingValue::Foreign]);
+        assert_eq!([compared(2, 0), compared(0, 2), compared(2, 2)], [Ordering::Equal; 3]);
+        assert_eq!([compared(2, 1), compared(1, 2)], [Ordering::Greater, Ordering::Less]);
     }
 
     #[test]

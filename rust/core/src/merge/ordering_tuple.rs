@@ -42,9 +42,10 @@ impl OrderingColumn {
 }
 
 fn put(bytes: &mut Vec<u8>, value: OrderingValue<'_>) {
-    bytes.push(u8::from(value != OrderingValue::Default));
+    // A foreign value among a tuple's cannot be compared in Hudi; here it is as none.
+    bytes.push(u8::from(!matches!(value, OrderingValue::Default | OrderingValue::Foreign)));
     match value {
-        OrderingValue::Default => {}
+        OrderingValue::Default | OrderingValue::Foreign => {}
         OrderingValue::Fixed(value) => bytes.extend((value ^ i64::MIN).to_be_bytes()),
         OrderingValue::Wide(value) => bytes.extend((value ^ i128::MIN).to_be_bytes()),
         OrderingValue::Bytes(text) => {

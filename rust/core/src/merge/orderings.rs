@@ -1,6 +1,25 @@
-//! Ordering values kept by ordinal, in the one form that the table's ordering column has.
+//! Ordering values kept by ordinal, in the one form that the table's ordering column has. Which of them are there at all is for
+//! who keeps them to note ([`Kept`]).
 
 use super::ordering::OrderingValue;
+
+/// Whether a value is among those kept, or why it is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    Value,
+    Default,
+    Foreign,
+}
+
+impl Kept {
+    pub(super) const fn of(value: OrderingValue<'_>) -> Self {
+        match value {
+            OrderingValue::Default => Self::Default,
+            OrderingValue::Foreign => Self::Foreign,
+            OrderingValue::Fixed(_) | OrderingValue::Wide(_) | OrderingValue::Bytes(_) => Self::Value,
+        }
+    }
+}
 
 /// Ordering values by ordinal.
 #[derive(Default)]
@@ -13,7 +32,15 @@ pub(super) enum Orderings {
 }
 
 impl Orderings {
-    pub(super) fn get(&self, index: usize) -> OrderingValue<'_> {
+    pub(super) fn get(&self, index: usize, kept: Kept) -> OrderingValue<'_> {
+        match kept {
+            Kept::Value => self.value(index),
+            Kept::Default => OrderingValue::Default,
+            Kept::Foreign => OrderingValue::Foreign,
+        }
+    }
+
+    fn value(&self, index: usize) -> OrderingValue<'_> {
         match self {
             Self::None => None,
             Self::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
@@ -23,10 +50,10 @@ impl Orderings {
         .unwrap_or(OrderingValue::Default)
     }
 
-    /// Sets a value; the vector grows to it (those before the first real value are defaults, which only who keeps them can tell from 0).
+    /// Sets a value; the vector grows to it.
     pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) {
         match (&mut *self, value) {
-            (_, OrderingValue::Default) => {}
+            (_, OrderingValue::Default | OrderingValue::Foreign) => {}
             (Self::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
             (Self::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
             (Self::Bytes(all), OrderingValue::Bytes(value)) => put(all, index, value.into()),

@@ -23,6 +23,7 @@
 
 use std::cmp::Ordering;
 
+use super::binlog_place;
 use super::input::LogKind;
 use super::ordering::OrderingValue;
 
@@ -59,6 +60,18 @@ pub enum OverBase {
     Always,
     /// Unless its ordering is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
     UnlessLower,
+    /// Unless its ordering, a place in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
+    UnlessLowerPlace,
+}
+
+impl OverBase {
+    /// Whether a row does not precede another. Only this looks at places; deletes of delete blocks compare as text.
+    fn not_lower(self, newer: OrderingValue<'_>, older: OrderingValue<'_>) -> bool {
+        match self {
+            Self::UnlessLowerPlace => binlog_place::compare(&newer, &older) != Ordering::Less,
+            Self::Always | Self::UnlessLower => newer.compare(&older) != Ordering::Less,
+        }
+    }
 }
 
 /// A record as the rules see it.
@@ -73,6 +86,9 @@ pub(super) struct Side<'a> {
 pub(super) enum Deleted {
     /// It is none.
     No,
+    /// It is none, but has a flag in its row that says so: a base row, or a row that was filled with another's. Only payload classes
+    /// that look at both rows mind.
+    Flagged,
     /// By what its row says.
     ByRow,
     /// By a delete block: there is no row.
@@ -97,9 +113,11 @@ impl Rules {
                     || over_base == OverBase::Always
                     || self.unordered_delete(newer)
                     || self.unordered_delete(stored)
-                    || not_lower(newer, stored)
+                    || over_base.not_lower(newer.ordering, stored.ordering)
             }
-            (Self::Payload0x { .. }, LogKind::Data) => stored.deleted == Deleted::ByBlock || not_lower(newer, stored),
+            (Self::Payload0x { over_base, .. }, LogKind::Data) => {
+                stored.deleted == Deleted::ByBlock || over_base.not_lower(newer.ordering, stored.ordering)
+            }
             (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || not_lower(newer, stored),
         }
     }
@@ -107,13 +125,14 @@ impl Rules {
     /// Whether the log's record takes the place of the base row.
     #[inline]
     pub(super) fn wins_over_base(self, log: Side<'_>, base: OrderingValue<'_>) -> bool {
-        let not_lower = || log.ordering.compare(&base) != Ordering::Less;
         match self {
             Self::CommitTime
             | Self::Payload1x { over_base: OverBase::Always, .. }
             | Self::Payload0x { over_base: OverBase::Always, .. } => true,
-            Self::EventTime { .. } => self.unordered_delete(log) || not_lower(),
-            Self::Payload1x { .. } | Self::Payload0x { .. } => log.deleted == Deleted::ByBlock || not_lower(),
+            Self::EventTime { .. } => self.unordered_delete(log) || log.ordering.compare(&base) != Ordering::Less,
+            Self::Payload1x { over_base, .. } | Self::Payload0x { over_base, .. } => {
+                log.deleted == Deleted::ByBlock || over_base.not_lower(log.ordering, base)
+            }
         }
     }
 
@@ -231,6 +250,43 @@ mod tests {
         }
         let int = Rules::Payload0x { over_base: OverBase::Always, int_ordering: true };
         assert!(int.replaces(LogKind::Delete, delete(0), row(5)));
+    }
+
+    /// Rows compare by number, delete blocks as text.
+    #[test]
+    fn binlog_places() {
+        let at = |text: &'static str, deleted| Side { ordering: OrderingValue::Bytes(text.as_bytes()), deleted };
+        let (low, high) = (at("9.5", Deleted::No), at("10.1", Deleted::No));
+        for of in [
+            |over_base| Rules::Payload0x { over_base, int_ordering: false },
+            |over_base| Rules::Payload1x { over_base, int_ordering: false },
+        ] {
+            let rules = of(OverBase::UnlessLowerPlace);
+            assert!(rules.replaces(LogKind::Data, high, low) && !rules.replaces(LogKind::Data, low, high));
+            assert!(rules.wins_over_base(high, low.ordering) && !rules.wins_over_base(low, high.ordering));
+            assert!(rules.replaces(LogKind::Delete, at("9.5", Deleted::ByBlock), high));
+            let late = rules.replaces(LogKind::Delete, at("10.1", Deleted::ByBlock), low);
+            assert_eq!(late, matches!(rules, Rules::Payload1x { .. }));
+        }
+    }
+
+    /// A delete that is ordered by a value of another class: not compared, and yet not unordered.
+    #[test]
+    fn foreign_classes() {
+        let foreign = Side { ordering: OrderingValue::Foreign, deleted: Deleted::ByBlock };
+        for (newer, stored, replaces) in [
+            (foreign, row(20), true),
+            (foreign, delete(20), true),
+            (foreign, UNORDERED, false),
+            (delete(5), foreign, true),
+            (UNORDERED, foreign, true),
+        ] {
+            assert_eq!(EVENT.replaces(LogKind::Delete, newer, stored), replaces, "{newer:?} {stored:?}");
+        }
+        assert!(EVENT.wins_over_base(foreign, OrderingValue::Fixed(10)));
+        assert!(EVENT.wins_over_base(foreign, OrderingValue::Default));
+        let null = Side { ordering: OrderingValue::Default, deleted: Deleted::No };
+        assert!(!EVENT.replaces(LogKind::Data, null, foreign) && EVENT.replaces(LogKind::Data, row(1), foreign));
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl MergePlan {
             MergeMode::CommitTime => Mode::CommitTime,
             MergeMode::EventTime => Mode::EventTime { int_ordering },
             MergeMode::Custom(CustomMerge::Payload(class)) if !partial => {
-                return Self::of_payload(class, semantics, int_ordering);
+                return Self::of_payload(class, semantics, keys);
             }
             MergeMode::Custom(CustomMerge::Payload(class)) => {
                 return Err(Error::unsupported(format!("partial updates merged by the payload class {class}")));
@@ -73,7 +73,8 @@ impl MergePlan {
         })
     }
 
-    fn of_payload(class: &str, semantics: Semantics, int_ordering: bool) -> Result<Self> {
+    fn of_payload(class: &str, semantics: Semantics, keys: &KeyColumns) -> Result<Self> {
+        let int_ordering = keys.is_ordered_by_an_int();
         let choose = |over_base| {
             Self::Choose(match semantics {
                 Semantics::V1x => Rules::Payload1x { over_base, int_ordering },
@@ -89,6 +90,9 @@ impl MergePlan {
         };
         Ok(match payload::hudis_own(class) {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
+            // Its records are deletes, all of them, and none is merged with another.
+            Some("EmptyHoodieRecordPayload") => Self::Choose(Rules::CommitTime),
+            Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_place() => choose(OverBase::UnlessLowerPlace),
             Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {
                 choose(OverBase::UnlessLower)
             }
@@ -116,16 +120,18 @@ pub(super) fn folder(
 ) -> Folder {
     let field_of = |name: &str| table.field(name);
     let names = || carried.fields().iter().map(|field| field.name().as_str());
-    // The result of a fill keeps the ordering of the winner; elsewhere it is read from the row that was made.
+    // The result of a fill keeps the ordering of the winner, and so do payloads of 0.x; elsewhere it is read from the row that was
+    // made.
     let ordering = match rules {
-        FoldRules::Fill(_) => None,
-        _ => keys.first_ordering_field().and_then(|name| names().position(|one| one == name)),
+        FoldRules::Fill(_) | FoldRules::Payload0x(..) => None,
+        _ => keys.first_ordering_column().and_then(|name| names().position(|one| one == name)),
     };
     Folder {
         rules,
         absence: names().map(|name| field_of(name).map_or(Absence::Never, |field| absence.of(field))).collect(),
         is_meta: names().map(|name| meta_columns::ALL.contains(&name)).collect(),
         ordering_column: ordering,
+        flag_column: keys.filled_flag().and_then(|name| names().position(|one| one == name)),
         missing,
         deleted_rows,
     }

@@ -5,6 +5,8 @@
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
 //! | `record_key` | record keys: stored, or virtual |
+//! | `field_path` | a field, perhaps inside of structs |
+//! | `ordering_field` | ordering values of one field |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
@@ -18,6 +20,7 @@
 //! | `report` | what a read has met |
 
 mod deleted_rows;
+mod field_path;
 mod file_schema;
 mod file_slice;
 mod log_blocks;
@@ -26,6 +29,7 @@ mod log_loader;
 mod log_records;
 mod log_source;
 mod merge_plan;
+mod ordering_field;
 mod pool;
 mod projection;
 mod record_key;

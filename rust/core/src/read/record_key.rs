@@ -12,6 +12,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{DataType, TimeUnit};
 use bytes::Bytes;
 
+use super::field_path::FieldPath;
 use crate::avro::{self, Want};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
@@ -22,7 +23,7 @@ pub(super) enum RecordKey {
     /// By `_hoodie_record_key`.
     Stored,
     /// By these fields.
-    Virtual(Vec<String>),
+    Virtual(Vec<FieldPath>),
 }
 
 /// Keys of log records: where each lies (`offset << 32 | length`), and in what.
@@ -37,7 +38,7 @@ impl RecordKey {
         match fields {
             None => Ok(Self::Stored),
             Some([]) => Err(Error::unsupported("merging a table that has neither meta columns nor key fields")),
-            Some(fields) => Ok(Self::Virtual(fields.to_vec())),
+            Some(fields) => Ok(Self::Virtual(fields.iter().map(|name| FieldPath::new(name)).collect())),
         }
     }
 
@@ -45,7 +46,7 @@ impl RecordKey {
     pub(super) fn columns(&self) -> Vec<String> {
         match self {
             Self::Stored => vec![meta_columns::RECORD_KEY.to_owned()],
-            Self::Virtual(fields) => fields.clone(),
+            Self::Virtual(fields) => fields.iter().map(|field| field.column().to_owned()).collect(),
         }
     }
 
@@ -54,7 +55,7 @@ impl RecordKey {
         match self {
             Self::Stored => Some(meta_columns::RECORD_KEY),
             Self::Virtual(fields) => match fields.as_slice() {
-                [only] => Some(only),
+                [only] if only.name() == only.column() => Some(only.column()),
                 _ => None,
             },
         }
@@ -65,7 +66,7 @@ impl RecordKey {
         match self {
             // A stored key is not copied: it stays where it lies.
             Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
-            Self::Virtual(fields) => fields.iter().cloned().map(Want::Value).collect(),
+            Self::Virtual(_) => self.columns().into_iter().map(Want::Value).collect(),
         }
     }
 
@@ -91,12 +92,16 @@ impl RecordKey {
     }
 
     fn texts(&self, columns: &[ArrayRef]) -> Result<StringArray> {
-        let texts = columns.iter().map(text_of).collect::<Result<Vec<_>>>()?;
-        match (self, texts.as_slice()) {
-            (Self::Stored, [only]) => Ok(only.clone()),
-            (Self::Virtual(fields), [only]) if fields.len() == 1 => Ok(only.clone()),
-            (Self::Virtual(fields), texts) => Ok(joined(fields, texts)),
-            (Self::Stored, _) => Err(Error::invalid_table("a key column is missing")),
+        let fields = match (self, columns) {
+            (Self::Virtual(fields), _) => fields,
+            (Self::Stored, [only]) => return text_of(only),
+            (Self::Stored, _) => return Err(Error::invalid_table("a key column is missing")),
+        };
+        let texts = fields.iter().zip(columns).map(|(field, column)| text_of(&field.values(column)?));
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        match texts.as_slice() {
+            [only] if fields.len() == 1 => Ok(only.clone()),
+            texts => Ok(joined(fields, texts)),
         }
     }
 }
@@ -119,7 +124,7 @@ fn text_of(column: &ArrayRef) -> Result<StringArray> {
     Ok(avro::java_text_of(&numbers)?.as_string().clone())
 }
 
-fn joined(fields: &[String], texts: &[StringArray]) -> StringArray {
+fn joined(fields: &[FieldPath], texts: &[StringArray]) -> StringArray {
     let rows = texts.first().map_or(0, |column| column.len());
     let mut keys = StringBuilder::new();
     let mut key = String::new();
@@ -129,7 +134,7 @@ fn joined(fields: &[String], texts: &[StringArray]) -> StringArray {
             if !key.is_empty() {
                 key.push(',');
             }
-            key.push_str(field);
+            key.push_str(field.name());
             key.push(':');
             key.push_str(match column.is_valid(row).then(|| column.value(row)) {
                 None => "__null__",

@@ -35,7 +35,7 @@ pub(super) struct SliceMerge {
 /// How it is merged.
 enum By {
     Choosing(Merger),
-    Folding(Chains, Folder),
+    Folding(Chains, Box<Folder>),
     KeepingAll(EveryRow),
 }
 
@@ -62,7 +62,7 @@ impl SliceMerge {
         };
         let fold_columns: Vec<String> = match &plan {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
-            MergePlan::Fold(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
+            MergePlan::Fold(..) => keys.fold_columns(),
         };
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
         let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
@@ -82,7 +82,7 @@ impl SliceMerge {
                 let mut chains = Chains::only(wanted);
                 let mut records = loader.load(blocks, &mut chains)?;
                 let folder = folder(rules, &absence, table, carried, &keys, records.take_missing(), deleted_rows);
-                (records, By::Folding(chains, folder))
+                (records, By::Folding(chains, Box::new(folder)))
             }
             MergePlan::KeepAll => {
                 let mut rows = EveryRow::default();

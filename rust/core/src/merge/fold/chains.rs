@@ -7,8 +7,7 @@ use bytes::Bytes;
 
 use super::super::input::{LogBatch, LogSink, RowRef};
 use super::super::key_index::KeyIndex;
-use super::super::ordering::OrderingValue;
-use super::super::orderings::Orderings;
+use super::super::orderings::{Kept, Orderings};
 use super::super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
@@ -34,7 +33,7 @@ struct Link {
     row: RowRef,
     older: u32,
     deleted: Deleted,
-    unordered: bool,
+    ordering: Kept,
 }
 
 /// A record of a chain.
@@ -97,7 +96,7 @@ impl Chains {
         let mut records = Vec::new();
         let mut at = self.newest.get(entry as usize).copied().unwrap_or(NONE);
         while let Some(link) = self.links.get(at as usize) {
-            let ordering = if link.unordered { OrderingValue::Default } else { self.orderings.get(at as usize) };
+            let ordering = self.orderings.get(at as usize, link.ordering);
             records.push(Record { row: link.row, side: Side { ordering, deleted: link.deleted } });
             at = link.older;
         }
@@ -125,10 +124,10 @@ impl LogSink for Chains {
                     None
                 }
             };
-            let unordered = record.side.ordering == OrderingValue::Default;
+            let ordering = Kept::of(record.side.ordering);
             self.orderings.set(link as usize, record.side.ordering);
             let older = older.unwrap_or(NONE);
-            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, unordered });
+            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, ordering });
         }
         Ok(())
     }

@@ -117,7 +117,8 @@ impl Mode {
 impl PayloadFold {
     /// At every step the newer record's `combineAndGetUpdateValue` (`CustomPayloadRecordMerger`).
     fn merge_1_x(self, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
-        let unordered = |side: Side<'_>| is_delete(side) && is_default(side, int_ordering);
+        let unordered =
+            |side: Side<'_>| !matches!(side.deleted, Deleted::No | Deleted::Flagged) && is_default(side, int_ordering);
         if unordered(older)
             || unordered(newer)
             || older.deleted == Deleted::ByBlock
@@ -136,10 +137,13 @@ impl PayloadFold {
             Step::Delete if unordered || not_lower(newer, older) => Overlay::Newer,
             Step::Delete => Overlay::Older,
             Step::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
-            Step::Data if self == Self::PartialUpdate => match not_lower(newer, older) {
-                true => Overlay::NewerOverOlder,
-                false => Overlay::OlderOverNewer { newer_meta: true },
-            },
+            // A delete that is not late is not filled.
+            Step::Data if self == Self::PartialUpdate && !(is_delete(newer) && not_lower(newer, older)) => {
+                match not_lower(newer, older) {
+                    true => Overlay::NewerOverOlder,
+                    false => Overlay::OlderOverNewer { newer_meta: true },
+                }
+            }
             Step::Data if not_lower(newer, older) => Overlay::Newer,
             Step::Data => Overlay::Older,
         }
