@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS
-from oracle.ordering import CLASSES
+from oracle.ordering import CLASSES, EPOCH
 from oracle.payloads import DEBEZIUM, UNAVAILABLE
 from table_writer import Slice, with_meta
 
@@ -296,7 +296,10 @@ def delete_ordering(merging):
     usual = own[0] if len(own) == 1 else st.tuples(*own)
     if merging.mode == COMMIT_TIME:
         usual = st.just(Value("Integer", 0))
-    foreign = (Value("String", "5"), Value("Long", 5), Value("Integer", 5))
+    foreign = (
+        *(Value("String", "5"), Value("Long", 5), Value("Integer", 5)),
+        *(Value("Date", EPOCH.date()), Value("Timestamp", EPOCH)),
+    )
     odd = st.sampled_from((None, Value("Integer", 0), *foreign))
     return st.one_of(usual, usual, usual, odd)
 
@@ -304,4 +307,9 @@ def delete_ordering(merging):
 def own_value(field):
     if field.name == "_event_seq":
         return st.sampled_from(EVENT_SEQS).map(lambda text: Value("String", text))
-    return st.sampled_from(ORDERING_VALUES[field.kind]).map(lambda held: Value(CLASSES[field.kind], held))
+    of_row = st.sampled_from(ORDERING_VALUES[field.kind])
+    if field.kind == "date":
+        return of_row.map(lambda day: Value("Integer", (day - EPOCH.date()).days))
+    if field.kind == "timestamp":
+        return of_row.map(lambda moment: Value("Long", (moment - EPOCH) // dt.timedelta(microseconds=1)))
+    return of_row.map(lambda held: Value(CLASSES[field.kind], held))

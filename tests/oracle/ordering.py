@@ -32,6 +32,7 @@ class Value:
 DEFAULT = Value("Integer", 0)
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
+# What delete blocks hold of a value of each type. A row's may be of another class: see `of_row`.
 CLASSES = {
     "boolean": "Boolean",
     "int": "Integer",
@@ -47,12 +48,21 @@ CLASSES = {
 
 def of_row(row, merging):
     """What a row is ordered by. A field that the row does not have counts as null."""
-    values = tuple(_of_field(row.get(name), merging.field(name)) for name in merging.ordering_in_force)
+    values = tuple(_of_field(row.get(name), merging.field(name), merging) for name in merging.ordering_in_force)
     return _one_or_tuple(values)
 
 
-def _of_field(held, field):
-    return DEFAULT if held is None else Value(CLASSES[field.kind], held)
+def _of_field(held, field, merging):
+    """Readers hold a date as an Integer of days and a moment as a Long of microseconds; 0.x has texts and decimals of Avro."""
+    if held is None:
+        return DEFAULT
+    if field.kind == "date":
+        return Value("Integer", (held - EPOCH.date()).days)
+    if field.kind == "timestamp":
+        return Value("Long", (held - EPOCH) // dt.timedelta(microseconds=1))
+    if merging.semantics == "0.x" and field.kind in {"string", "decimal"}:
+        return Value({"string": "Utf8", "decimal": "Fixed"}[field.kind], held)
+    return Value(CLASSES[field.kind], held)
 
 
 def _one_or_tuple(values):
@@ -62,36 +72,12 @@ def _one_or_tuple(values):
 
 
 def of_delete(ordering, merging):
-    """What an entry of a delete block is ordered by, in the classes that the table's own rows have."""
-    fields = [merging.field(name) for name in merging.ordering_in_force]
-    if ordering is None or not fields:
+    """What an entry of a delete block is ordered by, in the classes that it has."""
+    if ordering is None or not merging.ordering_in_force:
         return DEFAULT
     if isinstance(ordering, tuple):
-        return tuple(_widened(value, field, merging) for value, field in zip(ordering, fields, strict=True))
-    return _widened(ordering, fields[0], merging)
-
-
-def _widened(value, field, merging):
-    """A column may have been widened since the delete was written; the table's schema counts. Not so in Hudi 0.x.
-
-    Spark holds a date as an Integer of days and a moment as a Long of microseconds, the latter in Hudi 0.x, too.
-    """
-    if value is None:
-        return DEFAULT
-    if value.java == "Long" and field.kind == "timestamp":
-        return Value(CLASSES[field.kind], EPOCH + dt.timedelta(microseconds=value.held))
-    if value == DEFAULT or merging.semantics == "0.x":
-        return value
-    widenings = {
-        ("Integer", "long"): int,
-        ("Integer", "double"): float,
-        ("Integer", "float"): float,
-        ("Long", "double"): float,
-        ("Long", "float"): float,
-        ("Integer", "date"): lambda days: EPOCH.date() + dt.timedelta(days=days),
-    }
-    widen = widenings.get((value.java, field.kind))
-    return value if widen is None else Value(CLASSES[field.kind], widen(value.held))
+        return tuple(DEFAULT if value is None else value for value in ordering)
+    return ordering
 
 
 def is_default(ordering):

@@ -44,7 +44,7 @@ impl LogBatch<'_> {
             return Ok(None);
         }
         let hash = index.hash(key);
-        let side = Side { ordering: self.ordering.value(row), deleted };
+        let side = Side { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
         Ok(Some(Incoming { row: RowRef { source, at }, place, side, hash, found: index.find(hash, key) }))
     }
 }

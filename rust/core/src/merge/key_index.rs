@@ -25,7 +25,7 @@ struct Entry {
 
 const DELETED_BY_ROW: u32 = 1;
 const DELETED_BY_BLOCK: u32 = 2;
-const DEFAULT_ORDERING: u32 = 4;
+const NO_ORDERING: u32 = 4;
 const TAKEN: u32 = 8;
 const FOREIGN_ORDERING: u32 = 16;
 
@@ -106,18 +106,15 @@ impl KeyIndex {
     /// What is stored under an entry.
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
-        let kept = match entry.state & (DEFAULT_ORDERING | FOREIGN_ORDERING) {
-            0 => Kept::Value,
-            DEFAULT_ORDERING => Kept::Default,
-            _ => Kept::Foreign,
-        };
+        let is = |bit: u32| entry.state & bit != 0;
+        let kept = Kept { is_value: !is(NO_ORDERING), is_foreign: is(FOREIGN_ORDERING) };
         let ordering = self.orderings.get(index as usize, kept);
         let deleted = match entry.state & (DELETED_BY_ROW | DELETED_BY_BLOCK) {
             0 => Deleted::No,
             DELETED_BY_ROW => Deleted::ByRow,
             _ => Deleted::ByBlock,
         };
-        Some(Stored { row: entry.row, side: Side { ordering, deleted }, taken: entry.state & TAKEN != 0 })
+        Some(Stored { row: entry.row, side: Side { ordering, is_foreign: kept.is_foreign, deleted }, taken: is(TAKEN) })
     }
 
     /// Stores a record: under its key's entry, or a new one at the end.
@@ -127,15 +124,12 @@ impl KeyIndex {
         hash: KeyHash,
         row: RowRef,
         place: KeyPlace,
-        Side { ordering, deleted }: Side<'_>,
+        side: Side<'_>,
     ) -> Result<()> {
-        let kept = match Kept::of(ordering) {
-            Kept::Value => 0,
-            Kept::Default => DEFAULT_ORDERING,
-            Kept::Foreign => FOREIGN_ORDERING,
-        };
-        let state = kept
-            | match deleted {
+        let kept = Kept::of(side);
+        let state = if kept.is_value { 0 } else { NO_ORDERING }
+            | if kept.is_foreign { FOREIGN_ORDERING } else { 0 }
+            | match side.deleted {
                 Deleted::No | Deleted::Flagged => 0,
                 Deleted::ByRow => DELETED_BY_ROW,
                 Deleted::ByBlock => DELETED_BY_BLOCK,
@@ -145,14 +139,14 @@ impl KeyIndex {
             if let Some(slot) = self.entries.get_mut(index as usize) {
                 *slot = entry;
             }
-            self.orderings.set(index as usize, ordering);
+            self.orderings.set(index as usize, side.ordering);
             return Ok(());
         }
         let Ok(next) = u32::try_from(self.entries.len()) else {
             return Err(Error::unsupported("more than 4 billion keys in the logs of one file slice"));
         };
         self.entries.push(entry);
-        self.orderings.set(next as usize, ordering);
+        self.orderings.set(next as usize, side.ordering);
         let entries = &self.entries;
         let hash_of = |index: &u32| entries.get(*index as usize).map_or(0, |entry| spread(entry.hash));
         self.table.insert_unique(spread(hash.0), next, hash_of);

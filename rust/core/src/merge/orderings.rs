@@ -2,22 +2,21 @@
 //! who keeps them to note ([`Kept`]).
 
 use super::ordering::OrderingValue;
+use super::rules::Side;
 
-/// Whether a value is among those kept, or why it is not.
+/// What is noted of an ordering value beside itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kept {
-    Value,
-    Default,
-    Foreign,
+pub(super) struct Kept {
+    /// Whether it is among those kept.
+    pub(super) is_value: bool,
+    /// Whether it is of another class than the column's.
+    pub(super) is_foreign: bool,
 }
 
 impl Kept {
-    pub(super) const fn of(value: OrderingValue<'_>) -> Self {
-        match value {
-            OrderingValue::Default => Self::Default,
-            OrderingValue::Foreign => Self::Foreign,
-            OrderingValue::Fixed(_) | OrderingValue::Wide(_) | OrderingValue::Bytes(_) => Self::Value,
-        }
+    pub(super) const fn of(side: Side<'_>) -> Self {
+        let is_value = !matches!(side.ordering, OrderingValue::Default | OrderingValue::Foreign);
+        Self { is_value, is_foreign: side.is_foreign }
     }
 }
 
@@ -33,10 +32,10 @@ pub(super) enum Orderings {
 
 impl Orderings {
     pub(super) fn get(&self, index: usize, kept: Kept) -> OrderingValue<'_> {
-        match kept {
-            Kept::Value => self.value(index),
-            Kept::Default => OrderingValue::Default,
-            Kept::Foreign => OrderingValue::Foreign,
+        match (kept.is_value, kept.is_foreign) {
+            (true, _) => self.value(index),
+            (false, false) => OrderingValue::Default,
+            (false, true) => OrderingValue::Foreign,
         }
     }
 

@@ -32,23 +32,23 @@ use super::ordering::OrderingValue;
 pub enum Rules {
     /// COMMIT_TIME_ORDERING.
     CommitTime,
-    /// EVENT_TIME_ORDERING; whether the ordering field is an int, whose 0 is the default.
+    /// EVENT_TIME_ORDERING; whether the ordering field is an int or a date, whose 0 is the default.
     EventTime {
-        /// The ordering column is a 32-bit int.
+        /// The ordering column is an int or a date.
         int_ordering: bool,
     },
     /// A payload class by the rules of Hudi 1.x: `combineAndGetUpdateValue` at each step.
     Payload1x {
         /// What the class makes of a newer and an older record.
         over_base: OverBase,
-        /// The ordering column is a 32-bit int.
+        /// The ordering column is an int or a date.
         int_ordering: bool,
     },
     /// The rules of Hudi 0.x.
     Payload0x {
         /// What the payload class makes of a log record and a base row.
         over_base: OverBase,
-        /// The ordering column is a 32-bit int.
+        /// The ordering column is an int or a date.
         int_ordering: bool,
     },
 }
@@ -78,7 +78,25 @@ impl OverBase {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) ordering: OrderingValue<'a>,
+    /// Whether that is of another class than the column's.
+    pub(super) is_foreign: bool,
     pub(super) deleted: Deleted,
+}
+
+impl Side<'_> {
+    /// The same, the number 0 where it has no ordering and `Integer`s order the column.
+    pub(super) const fn null_is_zero(self, int_ordering: bool) -> Self {
+        match self.ordering {
+            OrderingValue::Default if int_ordering => Self { ordering: OrderingValue::Fixed(0), ..self },
+            _ => self,
+        }
+    }
+
+    /// Whether a delete block's entry takes the place of a stored record that it has to be compared with. The one place where Hudi
+    /// looks at classes: a value of another than the stored one's deletes, whatever it is.
+    pub(super) fn deletes(self, stored: Side<'_>) -> bool {
+        self.is_foreign != stored.is_foreign || not_lower(self, stored)
+    }
 }
 
 /// Whether, and how, a record is a delete.
@@ -105,7 +123,7 @@ impl Rules {
                 self.unordered_delete(newer) || self.unordered_delete(stored) || not_lower(newer, stored)
             }
             (Self::EventTime { .. }, LogKind::Delete) => {
-                !self.unordered_delete(stored) && (self.unordered_delete(newer) || not_lower(newer, stored))
+                !self.unordered_delete(stored) && (self.unordered_delete(newer) || newer.deletes(stored))
             }
             (Self::Payload1x { .. }, LogKind::Delete) => true,
             (Self::Payload1x { over_base, .. }, LogKind::Data) => {
@@ -118,7 +136,7 @@ impl Rules {
             (Self::Payload0x { over_base, .. }, LogKind::Data) => {
                 stored.deleted == Deleted::ByBlock || over_base.not_lower(newer.ordering, stored.ordering)
             }
-            (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || not_lower(newer, stored),
+            (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || newer.deletes(stored),
         }
     }
 
@@ -142,7 +160,7 @@ impl Rules {
         side.deleted != Deleted::No
             && match side.ordering {
                 OrderingValue::Default => true,
-                OrderingValue::Fixed(0) => zero_is_none,
+                OrderingValue::Fixed(0) => zero_is_none && !side.is_foreign,
                 _ => false,
             }
     }
@@ -159,14 +177,15 @@ mod tests {
     const EVENT: Rules = Rules::EventTime { int_ordering: false };
 
     fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::No }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::No }
     }
 
     fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByBlock }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByBlock }
     }
 
-    const UNORDERED: Side<'static> = Side { ordering: OrderingValue::Default, deleted: Deleted::ByBlock };
+    const UNORDERED: Side<'static> =
+        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::ByBlock };
 
     #[test]
     fn commit_time_takes_the_newer() {
@@ -218,7 +237,7 @@ mod tests {
     }
 
     fn marked(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByRow }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByRow }
     }
 
     const LATEST: Rules = Rules::Payload0x { over_base: OverBase::Always, int_ordering: false };
@@ -255,7 +274,11 @@ mod tests {
     /// Rows compare by number, delete blocks as text.
     #[test]
     fn binlog_places() {
-        let at = |text: &'static str, deleted| Side { ordering: OrderingValue::Bytes(text.as_bytes()), deleted };
+        let at = |text: &'static str, deleted| Side {
+            ordering: OrderingValue::Bytes(text.as_bytes()),
+            is_foreign: false,
+            deleted,
+        };
         let (low, high) = (at("9.5", Deleted::No), at("10.1", Deleted::No));
         for of in [
             |over_base| Rules::Payload0x { over_base, int_ordering: false },
@@ -273,11 +296,14 @@ mod tests {
     /// A delete that is ordered by a value of another class: not compared, and yet not unordered.
     #[test]
     fn foreign_classes() {
-        let foreign = Side { ordering: OrderingValue::Foreign, deleted: Deleted::ByBlock };
+        let foreign = Side { ordering: OrderingValue::Foreign, is_foreign: true, deleted: Deleted::ByBlock };
+        let widened = Side { ordering: OrderingValue::Fixed(5), ..foreign };
         for (newer, stored, replaces) in [
             (foreign, row(20), true),
             (foreign, delete(20), true),
             (foreign, UNORDERED, false),
+            (widened, row(20), true),
+            (delete(5), widened, true),
             (delete(5), foreign, true),
             (UNORDERED, foreign, true),
         ] {
@@ -285,7 +311,9 @@ mod tests {
         }
         assert!(EVENT.wins_over_base(foreign, OrderingValue::Fixed(10)));
         assert!(EVENT.wins_over_base(foreign, OrderingValue::Default));
-        let null = Side { ordering: OrderingValue::Default, deleted: Deleted::No };
+        assert!(EVENT.wins_over_base(widened, OrderingValue::Fixed(5)));
+        assert!(!EVENT.wins_over_base(widened, OrderingValue::Fixed(6)));
+        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::No };
         assert!(!EVENT.replaces(LogKind::Data, null, foreign) && EVENT.replaces(LogKind::Data, row(1), foreign));
     }
 

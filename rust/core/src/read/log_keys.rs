@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, SchemaRef};
 
-use super::ordering_field::{OrderingField, is_unordered};
+use super::ordering_field::{Nulls, OrderingField, is_unordered};
 use super::record_key::RecordKey;
 use crate::avro::{self, Want};
 use crate::config::{DeleteMarker, MergeConfig, Semantics};
@@ -31,6 +31,7 @@ pub(super) struct KeyColumns {
     /// What in the delete field marks a delete.
     marks: Vec<String>,
     payload: Payload,
+    semantics: Semantics,
 }
 
 /// What the payload class asks for beside that.
@@ -84,6 +85,7 @@ impl KeyColumns {
             delete_field: marker.map(|delete| delete.field.clone()),
             marks: marker.map(marks).unwrap_or_default(),
             payload,
+            semantics,
         })
     }
 
@@ -104,12 +106,26 @@ impl KeyColumns {
             delete_field: None,
             marks: Vec::new(),
             payload: Payload::Plain,
+            semantics: Semantics::V1x,
         })
     }
 
-    /// Whether the one ordering field is an int, whose 0 is Hudi's default. A tuple of values is never that.
-    pub(super) fn is_ordered_by_an_int(&self) -> bool {
-        matches!(self.ordering.as_slice(), [only] if only.kind == DataType::Int32)
+    /// Whether the one ordering field is an int or a date, whose 0 is Hudi's default. A tuple of values is never that.
+    pub(super) fn is_ordered_by_an_integer(&self) -> bool {
+        matches!(self.ordering.as_slice(), [only] if only.is_integer())
+    }
+
+    /// Whether the payload class of a newer record compares its ordering value with one that it reads from an older Avro record: it
+    /// does only if both are of one class (`PartialUpdateAvroPayload.isRecordNewer`).
+    pub(super) fn compares_with_avro(&self) -> bool {
+        match self.ordering.as_slice() {
+            [only] => match &only.kind {
+                DataType::Date32 | DataType::Decimal128(..) => false,
+                DataType::Utf8 => self.semantics == Semantics::V0x,
+                _ => true,
+            },
+            _ => false,
+        }
     }
 
     /// Whether the ordering field is a place in a MySQL binlog, compared as two numbers.
@@ -162,7 +178,7 @@ impl KeyColumns {
         let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::invalid_table("a key column is missing"));
         let ordering = self.ordering.iter().map(|_| next()).collect::<Result<Vec<_>>>()?;
-        let ordering = self.ordering_of(&ordering)?;
+        let ordering = self.ordering_of(&ordering, self.nulls(Nulls::AreDefault))?;
         let mut when = |there: bool| -> Result<Option<ArrayRef>> { if there { next().map(Some) } else { Ok(None) } };
         let markers = DeleteMarkers {
             is_deleted: when(self.is_deleted.is_some())?,
@@ -184,12 +200,19 @@ impl KeyColumns {
             let column = base.column_by_name(name).cloned();
             column.ok_or_else(|| Error::invalid_table(format!("no column {name:?} in the base file")))
         });
-        self.ordering_of(&columns.collect::<Result<Vec<_>>>()?)
+        // Payload classes know that a stored row may have no ordering value.
+        let nulls = if self.semantics == Semantics::V0x { Nulls::AreNothing } else { Nulls::AreDefault };
+        self.ordering_of(&columns.collect::<Result<Vec<_>>>()?, self.nulls(nulls))
+    }
+
+    /// Rows that are folded by a payload class, which tells null from 0 itself, keep their nulls.
+    fn nulls(&self, otherwise: Nulls) -> Nulls {
+        if self.payload == Payload::FillsFlag { Nulls::AreNothing } else { otherwise }
     }
 
     /// The values of no, one or several ordering columns.
-    fn ordering_of(&self, columns: &[ArrayRef]) -> Result<OrderingColumn> {
-        let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.of_rows(column));
+    fn ordering_of(&self, columns: &[ArrayRef], nulls: Nulls) -> Result<OrderingColumn> {
+        let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.of_rows(column, nulls));
         let mut fields = fields.collect::<Result<Vec<_>>>()?;
         match fields.len() {
             0 => Ok(OrderingColumn::Unordered),

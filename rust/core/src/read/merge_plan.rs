@@ -46,7 +46,7 @@ pub(super) enum FieldAbsence {
 impl MergePlan {
     /// Of a table; `partial` where some block of the slice holds partial records.
     pub(super) fn of(merge: &MergeConfig, semantics: Semantics, keys: &KeyColumns, partial: bool) -> Result<Self> {
-        let int_ordering = keys.is_ordered_by_an_int();
+        let int_ordering = keys.is_ordered_by_an_integer();
         let mode = match &merge.mode {
             MergeMode::CommitTime => Mode::CommitTime,
             MergeMode::EventTime => Mode::EventTime { int_ordering },
@@ -74,7 +74,7 @@ impl MergePlan {
     }
 
     fn of_payload(class: &str, semantics: Semantics, keys: &KeyColumns) -> Result<Self> {
-        let int_ordering = keys.is_ordered_by_an_int();
+        let int_ordering = keys.is_ordered_by_an_integer();
         let choose = |over_base| {
             Self::Choose(match semantics {
                 Semantics::V1x => Rules::Payload1x { over_base, int_ordering },
@@ -99,7 +99,10 @@ impl MergePlan {
             Some("OverwriteNonDefaultsWithLatestAvroPayload") => {
                 fold(PayloadFold::NonDefaults, FieldAbsence::Default { by_identity: false })
             }
-            Some("PartialUpdateAvroPayload") => fold(PayloadFold::PartialUpdate, FieldAbsence::Null),
+            Some("PartialUpdateAvroPayload") => {
+                let compares = keys.compares_with_avro();
+                fold(PayloadFold::PartialUpdate { compares }, FieldAbsence::Null)
+            }
             Some("PostgresDebeziumAvroPayload") => {
                 fold(PayloadFold::Postgres, FieldAbsence::Text(UNAVAILABLE.to_owned()))
             }

@@ -25,9 +25,16 @@ pub(super) struct OrderingField {
     pub(super) kind: DataType,
     /// Whether it counts milliseconds in Avro.
     millis: bool,
-    /// Whether a number of a delete is compared with a column of a wider type (it was written before the column was widened). Hudi
-    /// 0.x lets a delete of another class win; 1.x fails where it has to compare.
-    widens: bool,
+    semantics: Semantics,
+}
+
+/// What rows without an ordering value have instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// The default, which on some columns is a value like others.
+    AreDefault,
+    /// Nothing: they are before all others.
+    AreNothing,
 }
 
 impl OrderingField {
@@ -39,36 +46,55 @@ impl OrderingField {
         };
         let millis =
             matches!(path.avro_type(table), Some(avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis));
-        Ok(Self { path, kind, millis, widens: semantics == Semantics::V1x })
+        Ok(Self { path, kind, millis, semantics })
+    }
+
+    /// Whether Java holds its values as `Integer`s, as it does the default: ints, and dates as days.
+    pub(super) fn is_integer(&self) -> bool {
+        matches!(self.kind, DataType::Int32 | DataType::Date32)
     }
 
     /// The values of rows, by the column that the field is or lies in.
-    pub(super) fn of_rows(&self, column: &ArrayRef) -> Result<OrderingColumn> {
-        OrderingColumn::of(&self.path.values(column)?)
+    pub(super) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
+        let values = OrderingColumn::of(&self.path.values(column)?)?;
+        Ok(if nulls == Nulls::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
     }
 
-    /// The values of deletes; of those without one, none.
+    /// The values of deletes; of those without one, the default.
     pub(super) fn of_deletes(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
         let foreign = values.iter().map(|value| value.is_some_and(|value| self.is_foreign(value))).collect();
         let all = values.iter().copied();
+        let default = self.is_integer().then_some(0);
+        let number = |value: Option<&Ordering>| match value {
+            Some(value) if !is_unordered(value) => self.fixed(value, &self.kind),
+            _ => default,
+        };
         let column = match &self.kind {
             DataType::Utf8 => OrderingColumn::Bytes(text_column(all, content)?.into()),
             DataType::Decimal128(_, scale) => {
                 wide_column(all.map(|one| one.and_then(|one| decimal(one, *scale))).collect())
             }
-            other => fixed_column(all.map(|one| one.and_then(|one| self.fixed(one, other))).collect()),
+            _ => fixed_column(all.map(number).collect()),
         };
         Ok(column.with_foreign(foreign))
     }
 
-    /// Whether a value is of another class than the field's, so that it can be compared with none.
+    /// Whether a value is of another class than those of rows, and no default. Rows have the classes that Hudi's readers were seen
+    /// to have: of dates days, of moments microseconds; in 0.x also texts and decimals of Avro, which no delete's are.
     fn is_foreign(&self, value: &Ordering) -> bool {
-        !is_unordered(value)
-            && match &self.kind {
-                DataType::Utf8 => !matches!(value, Ordering::Text(_)),
-                DataType::Decimal128(..) => !matches!(value, Ordering::Decimal { .. }),
-                other => self.fixed(value, other).is_none(),
+        let is_own = match (value, &self.kind) {
+            (Ordering::Boolean(_), DataType::Boolean)
+            | (Ordering::Int(_), DataType::Int32 | DataType::Date32)
+            | (Ordering::Long(_), DataType::Int64 | DataType::Timestamp(..))
+            | (Ordering::TimeMicros(_), DataType::Int64)
+            | (Ordering::Float(_), DataType::Float32)
+            | (Ordering::Double(_), DataType::Float64) => true,
+            (Ordering::Text(_), DataType::Utf8) | (Ordering::Decimal { .. }, DataType::Decimal128(..)) => {
+                self.semantics == Semantics::V1x
             }
+            _ => false,
+        };
+        !is_own && !is_unordered(value)
     }
 
     /// The values as the field's own. A value of another class is null.
@@ -108,37 +134,28 @@ impl OrderingField {
         }))
     }
 
+    /// The number that a value is on a column of a type, also where its class is another's: Hudi lets such a delete win among log
+    /// records and fails where it has to compare it, and what the value says is as good an answer as any.
     fn fixed(&self, value: &Ordering, kind: &DataType) -> Option<i64> {
         match (value, kind) {
-            (Ordering::Int(0), DataType::Int32) => Some(0),
-            // Hudi writes the `Integer` 0 for deletes without an ordering value, whatever the column's type.
-            (Ordering::Int(0), _) => None,
-            (Ordering::Int(value), DataType::Int32) | (Ordering::Date(value), DataType::Date32) => {
-                Some(i64::from(*value))
-            }
-            // Spark holds days, and so does Hudi from 1.0 on.
-            (Ordering::Int(value), DataType::Date32) if self.widens => Some(i64::from(*value)),
-            (Ordering::Int(value), DataType::Int64) if self.widens => Some(i64::from(*value)),
-            (Ordering::Int(value), DataType::Float32 | DataType::Float64) if self.widens => {
-                Some(double_order(f64::from(*value)))
-            }
-            #[allow(clippy::cast_precision_loss)]
-            (Ordering::Long(value), DataType::Float32 | DataType::Float64) if self.widens => {
-                Some(double_order(*value as f64))
-            }
-            (Ordering::Long(value), DataType::Int64) => Some(*value),
+            (Ordering::Int(value) | Ordering::Date(value), DataType::Date32)
+            | (Ordering::Int(value), DataType::Int32 | DataType::Int64) => Some(i64::from(*value)),
             (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
                 if self.millis && *value <= MOST_MILLIS =>
             {
                 value.checked_mul(1000)
             }
-            (Ordering::Long(value) | Ordering::TimestampMicros(value), DataType::Timestamp(..)) => Some(*value),
+            (Ordering::Long(value), DataType::Int32 | DataType::Int64 | DataType::Timestamp(..))
+            | (Ordering::TimestampMicros(value), DataType::Timestamp(..))
+            | (Ordering::TimeMicros(value), DataType::Int64) => Some(*value),
+            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => Some(double_order(f64::from(*value))),
+            #[allow(clippy::cast_precision_loss)]
+            (Ordering::Long(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value as f64)),
             (Ordering::Float(value), DataType::Float32) => Some(double_order(f64::from(*value))),
-            // A float column that became a double one: by its decimal text, as Hudi widens floats.
+            // By its decimal text, as Hudi widens floats.
             (Ordering::Float(value), DataType::Float64) => value.to_string().parse().ok().map(double_order),
-            (Ordering::Double(value), DataType::Float64) => Some(double_order(*value)),
+            (Ordering::Double(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value)),
             (Ordering::Boolean(value), DataType::Boolean) => Some(i64::from(*value)),
-            (Ordering::TimeMicros(value), DataType::Int64) => Some(*value),
             _ => None,
         }
     }
@@ -225,30 +242,51 @@ mod tests {
         }
     }
 
-    /// Where Hudi 1.2.0 compares, so does this. A class that its reader fails on has an order here where it says the same.
+    /// Classes as the readers of 0.15.0 and 1.2.0 were seen to have them, and the numbers that values of others say.
     #[test]
     fn a_deletes_ordering_value_on_a_column_of_another_type() {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
-        let of = |kind: &DataType, millis: bool, value: Ordering| {
-            let field = OrderingField { path: FieldPath::new("ts"), kind: kind.clone(), millis, widens: true };
-            let narrow = OrderingField { widens: false, ..field.clone() };
-            assert!(value != Ordering::Int(7) || narrow.is_foreign(&value));
-            let ordered = field.fixed(&value, kind);
-            assert_eq!(ordered.is_none(), field.is_foreign(&value) || is_unordered(&value));
-            ordered
+        let field = |kind: &DataType, millis, semantics| {
+            let path = FieldPath::new("ts");
+            OrderingField { path, kind: kind.clone(), millis, semantics }
         };
-        assert_eq!(of(&DataType::Date32, false, Ordering::Date(18_661)), Some(18_661));
-        assert_eq!(of(&DataType::Date32, false, Ordering::Int(18_661)), Some(18_661));
-        assert_eq!(of(&DataType::Date32, false, Ordering::Long(18_661)), None);
-        assert_eq!(of(&DataType::Int64, false, Ordering::Int(7)), Some(7));
-        assert_eq!(of(&DataType::Int64, false, Ordering::Int(0)), None, "no ordering value");
-        assert_eq!(of(&DataType::Int64, false, Ordering::Long(0)), Some(0));
-        assert_eq!(of(&DataType::Int32, false, Ordering::Long(7)), None);
-        assert_eq!(of(&DataType::Float64, false, Ordering::Int(7)), Some(double_order(7.0)));
-        assert_eq!(of(&DataType::Float32, false, Ordering::Double(7.0)), None);
-        assert_eq!(of(&micros, false, Ordering::TimestampMicros(5)), Some(5));
-        assert_eq!(of(&micros, false, Ordering::Long(5)), Some(5));
-        assert_eq!(of(&micros, true, Ordering::Long(5)), Some(5_000));
-        assert_eq!(of(&micros, true, Ordering::Long(MOST_MILLIS + 1)), Some(MOST_MILLIS + 1));
+        for (kind, millis, value, number, is_foreign) in [
+            (&DataType::Date32, false, Ordering::Date(18_661), Some(18_661), true),
+            (&DataType::Date32, false, Ordering::Int(18_661), Some(18_661), false),
+            (&DataType::Date32, false, Ordering::Long(18_661), None, true),
+            (&DataType::Int64, false, Ordering::Int(7), Some(7), true),
+            (&DataType::Int64, false, Ordering::Long(0), Some(0), false),
+            (&DataType::Int32, false, Ordering::Long(7), Some(7), true),
+            (&DataType::Float64, false, Ordering::Int(7), Some(double_order(7.0)), true),
+            (&DataType::Float64, false, Ordering::Float(0.1), Some(double_order(0.1)), true),
+            (&DataType::Boolean, false, Ordering::Int(1), None, true),
+            (&micros, false, Ordering::TimestampMicros(5), Some(5), true),
+            (&micros, false, Ordering::Long(5), Some(5), false),
+            (&micros, true, Ordering::Long(5), Some(5_000), false),
+            (&micros, true, Ordering::Long(MOST_MILLIS + 1), Some(MOST_MILLIS + 1), false),
+        ] {
+            for semantics in [Semantics::V0x, Semantics::V1x] {
+                let field = field(kind, millis, semantics);
+                assert_eq!(
+                    (field.fixed(&value, kind), field.is_foreign(&value)),
+                    (number, is_foreign),
+                    "{kind} {value:?}"
+                );
+            }
+        }
+        let text = Ordering::Text(0..1);
+        assert!(!field(&DataType::Utf8, false, Semantics::V1x).is_foreign(&text));
+        assert!(field(&DataType::Utf8, false, Semantics::V0x).is_foreign(&text));
+    }
+
+    #[test]
+    fn deletes_without_an_ordering_value() {
+        use crate::merge::OrderingValue::{Default, Fixed, Foreign};
+        let values = [None, Some(&Ordering::None), Some(&Ordering::Int(0)), Some(&Ordering::Boolean(true))];
+        for (kind, default) in [(DataType::Int64, Default), (DataType::Int32, Fixed(0)), (DataType::Date32, Fixed(0))] {
+            let field = OrderingField { path: FieldPath::new("ts"), kind, millis: false, semantics: Semantics::V1x };
+            let column = field.of_deletes(&values, &[]).unwrap();
+            assert_eq!([0, 1, 2, 3].map(|row| column.value(row)), [default, default, default, Foreign]);
+        }
     }
 }

@@ -33,7 +33,7 @@ struct Link {
     row: RowRef,
     older: u32,
     deleted: Deleted,
-    ordering: Kept,
+    kept: Kept,
 }
 
 /// A record of a chain.
@@ -96,8 +96,11 @@ impl Chains {
         let mut records = Vec::new();
         let mut at = self.newest.get(entry as usize).copied().unwrap_or(NONE);
         while let Some(link) = self.links.get(at as usize) {
-            let ordering = self.orderings.get(at as usize, link.ordering);
-            records.push(Record { row: link.row, side: Side { ordering, deleted: link.deleted } });
+            let ordering = self.orderings.get(at as usize, link.kept);
+            records.push(Record {
+                row: link.row,
+                side: Side { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted },
+            });
             at = link.older;
         }
         records.reverse();
@@ -124,10 +127,10 @@ impl LogSink for Chains {
                     None
                 }
             };
-            let ordering = Kept::of(record.side.ordering);
+            let kept = Kept::of(record.side);
             self.orderings.set(link as usize, record.side.ordering);
             let older = older.unwrap_or(NONE);
-            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, ordering });
+            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, kept });
         }
         Ok(())
     }

@@ -78,7 +78,7 @@ impl Folder {
         let mut candidates: Vec<Candidate<'_>> = Vec::new();
         if let Some((_, ordering)) = base {
             candidates.extend((0..entries.len()).map(|row| Candidate {
-                side: Side { ordering: ordering.value(row), deleted: Deleted::No },
+                side: Side { ordering: ordering.value(row), is_foreign: false, deleted: Deleted::No },
                 source: None,
                 missing: None,
             }));
@@ -210,7 +210,7 @@ impl Folding<'_> {
     fn merged(&self, step: Step, older: State, newer: State) -> Option<State> {
         let side = |state: &State| {
             let top = self.candidates.get(state.top)?;
-            Some(Side { ordering: top.side.ordering, deleted: state.deleted })
+            Some(Side { deleted: state.deleted, ..top.side })
         };
         let newest = self.candidates.get(newer.top).and_then(|candidate| candidate.source);
         let partial =
