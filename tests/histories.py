@@ -18,7 +18,7 @@ from table_writer import Slice, with_meta
 
 # Where mortice is known to be wrong. Histories steer clear of it; test_merge_oracle.py has an example of each, which is
 # expected to fail. Once it passes, the name goes.
-KNOWN_DIFFERENCES = set()
+KNOWN_DIFFERENCES: set[str] = set()
 
 KEYS = ("a", "b", "ä:1", "", "b ", "10", "9", "a,b")
 MARKER = "gone"

@@ -7,7 +7,7 @@
 | several | all of them, compared from left to right |
 
 Two values of different classes cannot be compared in Java. One case has an answer here all the same: null against a
-value. Hudi's read may fail; the rule of this project is that null is the smallest of all.
+value of the column. Hudi's read may fail; the rule of this project is that null is the smallest of all.
 """
 
 import datetime as dt
@@ -30,6 +30,7 @@ class Value:
 
 
 DEFAULT = Value("Integer", 0)
+FOREIGN = "foreign"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 # What delete blocks hold of a value of each type. A row's may be of another class: see `of_row`.
@@ -53,16 +54,21 @@ def of_row(row, merging):
 
 
 def _of_field(held, field, merging):
-    """Readers hold a date as an Integer of days and a moment as a Long of microseconds; 0.x has texts and decimals of Avro."""
     if held is None:
         return DEFAULT
     if field.kind == "date":
-        return Value("Integer", (held - EPOCH.date()).days)
+        held = (held - EPOCH.date()).days
     if field.kind == "timestamp":
-        return Value("Long", (held - EPOCH) // dt.timedelta(microseconds=1))
-    if merging.semantics == "0.x" and field.kind in {"string", "decimal"}:
-        return Value({"string": "Utf8", "decimal": "Fixed"}[field.kind], held)
-    return Value(CLASSES[field.kind], held)
+        held = (held - EPOCH) // dt.timedelta(microseconds=1)
+    return Value(_class_of_row(field, merging), held)
+
+
+def _class_of_row(field, merging):
+    """Readers hold dates as Integers of days and moments as Longs of microseconds; 0.x has Avro texts and decimals."""
+    own = {"date": "Integer", "timestamp": "Long"}
+    if merging.semantics == "0.x":
+        own |= {"string": "Utf8", "decimal": "Fixed"}
+    return own.get(field.kind, CLASSES[field.kind])
 
 
 def _one_or_tuple(values):
@@ -73,11 +79,20 @@ def _one_or_tuple(values):
 
 def of_delete(ordering, merging):
     """What an entry of a delete block is ordered by, in the classes that it has."""
-    if ordering is None or not merging.ordering_in_force:
+    fields = [merging.field(name) for name in merging.ordering_in_force]
+    if ordering is None or not fields:
         return DEFAULT
     if isinstance(ordering, tuple):
-        return tuple(DEFAULT if value is None else value for value in ordering)
-    return ordering
+        return tuple(_of_delete(value, field, merging) for value, field in zip(ordering, fields, strict=True))
+    return _of_delete(ordering, fields[0], merging)
+
+
+def _of_delete(value, field, merging):
+    """Of another class than a row's it is marked: such a value is compared with nothing, null included."""
+    if value is None:
+        return DEFAULT
+    is_own = value == DEFAULT or value.java == _class_of_row(field, merging)
+    return value if is_own else Value(f"{FOREIGN} {value.java}", value.held)
 
 
 def is_default(ordering):
@@ -99,7 +114,7 @@ def compare(one, other):
     if one.java == other.java:
         left, right = _orderable(one), _orderable(other)
         return (left > right) - (left < right)
-    if DEFAULT in {one, other}:
+    if DEFAULT in {one, other} and not any(value.java.startswith(FOREIGN) for value in (one, other)):
         return -1 if one == DEFAULT else 1
     raise HudiFails(f"{one.java} against {other.java}")
 
