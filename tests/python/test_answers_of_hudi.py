@@ -62,7 +62,7 @@ LATE_MOMENT, EARLY_MOMENT = row("late", moment(2020)), row("early", moment(1980)
 @pytest.mark.parametrize(
     ("table", "base", "log", "answer"),
     [
-        # A delete of another class than the rows': it wins in the log, whatever it says. Rows have days and microseconds.
+        # A delete of another class than a row's wins in the log, whatever it says. Rows have days and microseconds.
         under_1x("long", [LATE, delete("Long", 5)], "late"),
         under_1x("long", [LATE, delete("Integer", 5)], NOTHING),
         under_1x("long", [delete("String", "5"), delete("Long", 9), EARLY], NOTHING),
