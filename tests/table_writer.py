@@ -46,6 +46,14 @@ AVRO = {
     "bytes": "bytes",
     "date": {"type": "int", "logicalType": "date"},
     "timestamp": {"type": "long", "logicalType": "timestamp-micros"},
+    "struct": {
+        "type": "record",
+        "name": "struct",
+        "fields": [
+            {"name": "text", "type": ["null", "string"], "default": None},
+            {"name": "number", "type": ["null", "long"], "default": None},
+        ],
+    },
 }
 ARROW = {
     "boolean": pa.bool_(),
@@ -57,6 +65,7 @@ ARROW = {
     "bytes": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
+    "struct": pa.struct([("text", pa.string()), ("number", pa.int64())]),
 }
 
 

@@ -171,7 +171,8 @@ impl AsRef<[u8]> for KeyBytes {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Date32Array, Int64Array};
+    use arrow_array::{Date32Array, Int64Array, StructArray};
+    use arrow_schema::{Field, Fields};
 
     use super::*;
 
@@ -191,5 +192,19 @@ mod tests {
         let both: Vec<String> = keys(&["t", "n"]).into_iter().flatten().collect();
         assert_eq!(both, ["t:a,n:1", "t:__empty__,n:2", "t:__null__,n:__null__", "t:b:,c,n:-4"]);
         assert!(RecordKey::of(Some(&[])).is_err());
+    }
+
+    #[test]
+    fn virtual_keys_of_fields_of_structs() {
+        let inner = Fields::from(vec![Field::new("n", DataType::Int64, true)]);
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), Some(8)]));
+        let outer: ArrayRef = Arc::new(StructArray::new(inner, vec![numbers], Some(vec![true, false].into())));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let base = RecordBatch::try_from_iter([("s", outer), ("t", texts)]).unwrap();
+        let key = RecordKey::of(Some(&["s.n".to_owned()])).unwrap();
+        assert_eq!((key.columns(), key.column()), (vec!["s".to_owned()], None));
+        assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec![Some("7"), None]));
+        let key = RecordKey::of(Some(&["t".to_owned(), "s.n".to_owned()])).unwrap();
+        assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec!["t:a,s.n:7", "t:b,s.n:__null__"]));
     }
 }
