@@ -229,8 +229,8 @@ def avro_field(field):
 
 
 def narrowed(field):
-    """The field as it was before a long was an int, a double a float."""
-    return replace(field, kind={"long": "int", "double": "float"}[field.kind])
+    """The field as it was before a long was an int, a double a float, a text a number."""
+    return replace(field, kind={"long": "int", "double": "float", "string": "int"}[field.kind])
 
 
 def arrow_table(fields, rows):
