@@ -12,8 +12,7 @@ use std::hash::BuildHasher;
 use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::input::RowRef;
 use super::key_part::KeyPart;
-use super::ordering::OrderingValue;
-use super::orderings::Orderings;
+use super::orderings::{Kept, Orderings};
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
@@ -40,7 +39,9 @@ impl Entry {
 const STATE_BITS: u32 = 4;
 const DELETED_BY_ROW: u32 = 1;
 const DELETED_BY_BLOCK: u32 = 2;
-const DEFAULT_ORDERING: u32 = 4;
+/// By a block that orders the key by a value of another class than the column's. No row has one.
+const DELETED_BY_FOREIGN: u32 = DELETED_BY_ROW | DELETED_BY_BLOCK;
+const NO_ORDERING: u32 = 4;
 const TAKEN: u32 = 8;
 
 /// A record as it is stored.
@@ -234,14 +235,16 @@ impl KeyIndex {
     /// What is stored under an entry.
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
-        let ordering =
-            if entry.is(DEFAULT_ORDERING) { OrderingValue::Default } else { self.orderings.get(index as usize) };
-        let deleted = match (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK)) {
+        let (by_row, by_block) = (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK));
+        let deleted = match (by_row, by_block) {
             (false, false) => Deleted::No,
-            (true, _) => Deleted::ByRow,
-            (false, true) => Deleted::ByBlock,
+            (true, false) => Deleted::ByRow,
+            (_, true) => Deleted::ByBlock,
         };
-        Some(Stored { row: entry.row, side: Side { ordering, deleted }, taken: entry.is(TAKEN) })
+        let kept = Kept { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
+        let ordering = self.orderings.get(index as usize, kept);
+        let side = Side { ordering, is_foreign: kept.is_foreign, deleted };
+        Some(Stored { row: entry.row, side, taken: entry.is(TAKEN) })
     }
 
     /// Stores a record: under its key's entry, or a new one at the end.
@@ -251,15 +254,16 @@ impl KeyIndex {
         hash: KeyHash,
         row: RowRef,
         place: KeyPlace,
-        Side { ordering, deleted }: Side<'_>,
+        side: Side<'_>,
     ) -> Result<()> {
-        let default = if ordering == OrderingValue::Default { DEFAULT_ORDERING } else { 0 };
-        let state = default
-            | match deleted {
-                Deleted::No => 0,
-                Deleted::ByRow => DELETED_BY_ROW,
-                Deleted::ByBlock => DELETED_BY_BLOCK,
-            };
+        let kept = Kept::of(side);
+        let deleted = match side.deleted {
+            Deleted::No | Deleted::Flagged => 0,
+            Deleted::ByRow => DELETED_BY_ROW,
+            Deleted::ByBlock if kept.is_foreign => DELETED_BY_FOREIGN,
+            Deleted::ByBlock => DELETED_BY_BLOCK,
+        };
+        let state = deleted | if kept.is_value { 0 } else { NO_ORDERING };
         if place.len >> (u32::BITS - STATE_BITS) != 0 {
             let message = format!("a record key of {} bytes; this release merges those below 256 MiB", place.len);
             return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
@@ -270,14 +274,14 @@ impl KeyIndex {
             if let Some(slot) = self.entries.get_mut(index as usize) {
                 *slot = entry;
             }
-            self.orderings.set(index as usize, ordering);
+            self.orderings.set(index as usize, side.ordering);
             return Ok(());
         }
         let Ok(next) = u32::try_from(self.entries.len()) else {
             return Err(Error::unsupported("more than 4 billion keys in the logs of one file slice"));
         };
         self.entries.push(entry);
-        self.orderings.set(next as usize, ordering);
+        self.orderings.set(next as usize, side.ordering);
         let entries = &self.entries;
         self.table.insert_unique(spread(hash.0), next, |index| hash_of(entries, *index));
         Ok(())

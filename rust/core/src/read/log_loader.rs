@@ -198,11 +198,11 @@ impl LogLoader<'_> {
         loading: &mut Loading<'_>,
     ) -> Result<()> {
         let (keys, rest) = self.keys.key.of_log(decoded, content, &loading.next_numbers(places.len()))?;
-        let batch = self.keys.batch(rest)?;
-        let deleted = batch.markers.deleted()?;
+        let batch = self.keys.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
         let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;
-        let records = LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: deleted.as_ref(), places };
+        let records =
+            LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: batch.deleted.as_ref(), places };
         loading.merger.add(source, &records)
     }
 

@@ -8,6 +8,8 @@
 //! | `row_range` | base rows of an incremental query |
 //! | `record_key` | record keys: stored, or virtual |
 //! | `row_numbers` | whether base rows are known by their numbers instead |
+//! | `field_path` | a field, perhaps inside of structs |
+//! | `ordering_field` | ordering values of one field |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
@@ -28,6 +30,7 @@
 mod ahead;
 mod base_filter;
 mod deleted_rows;
+mod field_path;
 mod file_schema;
 mod file_slice;
 mod log_blocks;
@@ -37,6 +40,7 @@ mod log_records;
 mod log_source;
 mod memory;
 mod merge_plan;
+mod ordering_field;
 mod path_values;
 mod pool;
 mod projection;
