@@ -20,6 +20,9 @@ from table_writer import Slice, with_meta
 # expected to fail. Once it passes, the name goes.
 KNOWN_DIFFERENCES: set[str] = set()
 
+# What this release refuses. A scenario that is not any more fails test_merge_oracle.py, so that it is taken off.
+NOT_YET: set[str] = set()
+
 KEYS = ("a", "b", "ä:1", "", "b ", "10", "9", "a,b")
 MARKER = "gone"
 

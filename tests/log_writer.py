@@ -10,6 +10,7 @@ entries. Integers are big-endian. Content of
     a delete block     a version, a length, and a datum of `HoodieDeleteRecordList`
 """
 
+import base64
 import datetime as dt
 import io
 import json
@@ -21,7 +22,7 @@ import pyarrow.parquet as pq
 
 MAGIC = b"#HUDI#"
 DELETE_BLOCK, AVRO_DATA_BLOCK, PARQUET_DATA_BLOCK = 1, 3, 5
-INSTANT_TIME, SCHEMA, IS_PARTIAL = 0, 2, 7
+INSTANT_TIME, SCHEMA, RECORD_POSITIONS, IS_PARTIAL, BASE_FILE_INSTANT = 0, 2, 5, 7, 8
 CONTENT_VERSION = 3
 
 
@@ -39,35 +40,42 @@ def block(kind, header, content):
     return before + content + after
 
 
-def data_header(schema, instant, partial):
-    header = {INSTANT_TIME: instant, SCHEMA: json.dumps(schema)}
+def data_header(schema, instant, partial, more):
+    header = {INSTANT_TIME: instant, SCHEMA: json.dumps(schema), **(more or {})}
     return header | {IS_PARTIAL: "true"} if partial else header
 
 
-def avro_block(schema, records, instant, partial=False):
-    """One Avro data block."""
+def position_header(positions, base_instant):
+    """Which rows of a base file the records of a block update: a roaring bitmap of one container, all below 65,536."""
+    bitmap = struct.pack("<qIIIHHI", 1, 0, 12346, 1, 0, len(positions) - 1, 16)
+    bitmap += struct.pack(f"<{len(positions)}H", *positions)
+    return {RECORD_POSITIONS: base64.b64encode(bitmap).decode(), BASE_FILE_INSTANT: base_instant}
+
+
+def avro_block(schema, records, instant, partial=False, more=None):
+    """One Avro data block; `more` header entries, if any."""
     parsed = fastavro.parse_schema(schema)
     data = [datum(parsed, record) for record in records]
     content = struct.pack(">ii", CONTENT_VERSION, len(data))
     content += b"".join(struct.pack(">i", len(one)) + one for one in data)
-    return block(AVRO_DATA_BLOCK, data_header(schema, instant, partial), content)
+    return block(AVRO_DATA_BLOCK, data_header(schema, instant, partial, more), content)
 
 
-def parquet_block(schema, table, instant, partial=False):
+def parquet_block(schema, table, instant, partial=False, more=None):
     """One parquet data block, of an Arrow table. `schema` is that of Avro."""
     content = io.BytesIO()
     pq.write_table(table, content)
-    return block(PARQUET_DATA_BLOCK, data_header(schema, instant, partial), content.getvalue())
+    return block(PARQUET_DATA_BLOCK, data_header(schema, instant, partial, more), content.getvalue())
 
 
-def delete_block(deletes, instant, partition=""):
+def delete_block(deletes, instant, partition="", more=None):
     """One delete block, of (key, ordering): None, a (Java class, value), or a list of them for several fields."""
     entries = [
         {"recordKey": key, "partitionPath": partition, "orderingVal": wrapped(ordering)} for key, ordering in deletes
     ]
     content = datum(fastavro.parse_schema(delete_list_schema()), {"deleteRecordList": entries})
     content = struct.pack(">ii", CONTENT_VERSION, len(content)) + content
-    return block(DELETE_BLOCK, {INSTANT_TIME: instant}, content)
+    return block(DELETE_BLOCK, {INSTANT_TIME: instant, **(more or {})}, content)
 
 
 WRAPPERS = {

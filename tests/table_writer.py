@@ -1,4 +1,4 @@
-"""A little writer of whole tables, for tests: one unpartitioned file slice, as Hudi lays out a merge-on-read table.
+"""A little writer of whole tables, for tests: one file slice in each partition, as Hudi lays out a merge-on-read table.
 
     hoodie.properties                            by table version: where the merge mode stands differs
     .hoodie/<t>.deltacommit                      versions 1 to 7, JSON
@@ -7,7 +7,7 @@
     .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the base's instant before
                                                  version 8, and the commit's own from then on
 
-The settings and the slice are those of the oracle.
+The settings and the slices are those of the oracle. Files lie below their partition's path.
 """
 
 import json
@@ -18,12 +18,19 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from log_writer import avro_block, delete_block, parquet_block
+from log_writer import avro_block, delete_block, parquet_block, position_header
 from oracle import DataBlock
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, META
+from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, KEY, META
 
 NAME = "trips"
 FILE_ID = "4c5e0f5a-7d3b-4f51-9f0e-0d8f1f1a2b3c-0"
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+GENERATORS = {
+    "NON_PARTITION": "NonpartitionedKeyGenerator",
+    "SIMPLE": "SimpleKeyGenerator",
+    "COMPLEX": "ComplexKeyGenerator",
+    "CUSTOM": "CustomKeyGenerator",
+}
 DEBEZIUM = ("MySqlDebeziumAvroPayload", "PostgresDebeziumAvroPayload")
 PACKAGE = "org.apache.hudi.common.model."
 STRATEGIES = {
@@ -79,6 +86,34 @@ class Slice:
     """Columns that the base file has in the type they had before they were widened."""
     parquet_blocks: bool = False
     """Data blocks are parquet, not Avro."""
+    row_group_rows: int | None = None
+    """Rows in a row group of the base file, at most."""
+    positions: bool = False
+    """Blocks whose keys are all different ones of the base file say which of its rows they update."""
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """How partition paths are made of columns."""
+
+    fields: tuple[str, ...] = ()
+    generator: str = "NON_PARTITION"
+    hive_style: bool = False
+    url_encode: bool = False
+
+    def path(self, values):
+        """The path of a row with these values (`KeyGenUtils.getPartitionPath`)."""
+        return "/".join(self._part(name, value) for name, value in zip(self.fields, values, strict=True))
+
+    def _part(self, name, value):
+        text = DEFAULT_PARTITION if value in {None, ""} else str(value)
+        text = "".join(map(_escaped, text)) if self.url_encode else text
+        return f"{name}={text}" if self.hive_style else text
+
+
+def _escaped(letter):
+    """`PartitionPathEncodeUtils.escapePathName`."""
+    return f"%{ord(letter):02X}" if letter < " " or letter in "\"#%'*/:=?\\{[]^\x7f" else letter
 
 
 def instant(commit):
@@ -94,31 +129,48 @@ def base_file_name():
     return f"{FILE_ID}_0-1-0_{instant(0)}.parquet"
 
 
-def with_meta(row, key, commit, number):
+def with_meta(row, key, commit, number, partition=""):
     """A row as Hudi stores it: in a log the file name is the bare file id."""
     name = base_file_name() if commit == 0 else FILE_ID
-    values = (instant(commit), f"{instant(commit)}_0_{number}", key, "", name)
+    values = (instant(commit), f"{instant(commit)}_0_{number}", key, partition, name)
     return dict(zip(META, values, strict=True)) | row
 
 
 def write_table(folder, merging, version, slice_):
-    """The whole table, and its path as a string."""
+    """The whole table, unpartitioned, and its path as a string."""
+    return write_partitions(folder, merging, version, {"": slice_}, Partitioning())
+
+
+def write_partitions(folder, merging, version, slices, partitioning):
+    """The whole table, its slices by partition path, and its path as a string."""
     place = folder / ".hoodie"
     timeline = place if version < 8 else place / "timeline"
     timeline.mkdir(parents=True)
-    place.joinpath("hoodie.properties").write_text(properties(merging, version), encoding="utf-8")
-    text = f"commitTime={instant(0)}\npartitionDepth=0\n"
+    place.joinpath("hoodie.properties").write_text(properties(merging, version, partitioning), encoding="utf-8")
+    commits = {}
+    for partition, slice_ in slices.items():
+        for number, name in write_slice(folder / partition, merging, version, slice_, len(partitioning.fields)):
+            commits.setdefault(number, {})[partition] = f"{partition}/{name}".lstrip("/")
+    for number, paths in sorted(commits.items()):
+        write_commit(timeline, version, merging, number, paths)
+    return str(folder)
+
+
+def write_slice(folder, merging, version, slice_, depth):
+    """The files of one partition: (number of the commit, name)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = f"commitTime={instant(0)}\npartitionDepth={depth}\n"
     folder.joinpath(".hoodie_partition_metadata").write_text(text, encoding="utf-8")
     if slice_.base is not None:
         fields = tuple(narrowed(field) if field.name in slice_.narrowed else field for field in merging.fields)
-        pq.write_table(arrow_table(fields, slice_.base), folder / base_file_name())
-        write_commit(timeline, version, merging, 0, base_file_name())
+        rows = arrow_table(fields, slice_.base)
+        pq.write_table(rows, folder / base_file_name(), row_group_size=slice_.row_group_rows)
+        yield 0, base_file_name()
     for number, blocks in enumerate(slice_.commits, start=1):
         name = log_file_name(version, number, slice_.base is None)
-        content = b"".join(block_bytes(merging.fields, block, number, slice_.parquet_blocks) for block in blocks)
+        content = b"".join(block_bytes(merging.fields, block, number, slice_) for block in blocks)
         folder.joinpath(name).write_bytes(content)
-        write_commit(timeline, version, merging, number, name)
-    return str(folder)
+        yield number, name
 
 
 def log_file_name(version, number, log_only):
@@ -127,7 +179,7 @@ def log_file_name(version, number, log_only):
     return f".{FILE_ID}_{instant(1 if log_only else 0)}.log.{number}_0-{number}-0"
 
 
-def properties(merging, version):
+def properties(merging, version, partitioning):
     lines = {
         "hoodie.table.name": NAME,
         "hoodie.table.type": "MERGE_ON_READ",
@@ -136,15 +188,17 @@ def properties(merging, version):
         "hoodie.timeline.layout.version": 1 if version < 8 else 2,
         "hoodie.table.base.file.format": "PARQUET",
         "hoodie.table.recordkey.fields": "id",
-        "hoodie.table.partition.fields": "",
+        "hoodie.table.partition.fields": ",".join(partitioning.fields),
+        "hoodie.datasource.write.hive_style_partitioning": str(partitioning.hive_style).lower(),
+        "hoodie.datasource.write.partitionpath.urlencode": str(partitioning.url_encode).lower(),
         "hoodie.populate.meta.fields": "true",
         "hoodie.table.checksum": zlib.crc32(f".{NAME}".encode()),
     }
     if version < 8:
-        lines["hoodie.table.keygenerator.class"] = "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
+        lines["hoodie.table.keygenerator.class"] = f"org.apache.hudi.keygen.{GENERATORS[partitioning.generator]}"
     else:
         lines |= {
-            "hoodie.table.keygenerator.type": "NON_PARTITION",
+            "hoodie.table.keygenerator.type": partitioning.generator,
             "hoodie.record.merge.mode": merging.mode,
             "hoodie.timeline.path": "timeline",
             "hoodie.timeline.history.path": "history",
@@ -189,10 +243,14 @@ def class_name(payload):
     return f"{PACKAGE}debezium.{payload}" if payload in DEBEZIUM else PACKAGE + payload
 
 
-def write_commit(timeline, version, merging, number, path):
-    """The three files of a completed delta commit."""
+def write_commit(timeline, version, merging, number, paths):
+    """The three files of a completed delta commit. `paths` are the files that it wrote, by partition."""
+    stats = {
+        partition: [{"fileId": FILE_ID, "path": path, "prevCommit": instant(number)}]
+        for partition, path in paths.items()
+    }
     metadata = {
-        "partitionToWriteStats": {"": [{"fileId": FILE_ID, "path": path, "prevCommit": instant(number)}]},
+        "partitionToWriteStats": stats,
         "compacted": False,
         "extraMetadata": {"schema": json.dumps(avro_schema(merging.fields))},
         "operationType": "UPSERT",
@@ -242,18 +300,32 @@ def arrow_table(fields, rows):
     return pa.table(columns)
 
 
-def block_bytes(fields, block, number, parquet):
+def block_bytes(fields, block, number, slice_):
     """A block of the oracle as Hudi writes it. A block of data has the columns of its first row."""
+    block, more = by_position(block, slice_)
     if not isinstance(block, DataBlock):
         deletes = [(key, plain(ordering)) for key, ordering in block.deletes]
-        return delete_block(deletes, instant(number))
+        return delete_block(deletes, instant(number), more=more)
     names = set(block.columns)
     fields = tuple(narrowed(field) if field.name in block.narrowed else field for field in fields)
     schema = avro_schema(fields, names)
-    if parquet:
+    if slice_.parquet_blocks:
         table = arrow_table([field for field in fields if field.name in names], block.rows)
-        return parquet_block(schema, table, instant(number), block.partial)
-    return avro_block(schema, block.rows, instant(number), block.partial)
+        return parquet_block(schema, table, instant(number), block.partial, more)
+    return avro_block(schema, block.rows, instant(number), block.partial, more)
+
+
+def by_position(block, slice_):
+    """The block, its records in the order of the base rows that they update, and what its header says of them."""
+    keys = [row[KEY] for row in block.rows] if isinstance(block, DataBlock) else [key for key, _ in block.deletes]
+    rows = {row[KEY]: number for number, row in reversed(list(enumerate(slice_.base or ())))}
+    if not slice_.positions or len(set(keys)) < len(keys) or not rows.keys() >= set(keys):
+        return block, None
+    order = sorted(range(len(keys)), key=lambda at: rows[keys[at]])
+    header = position_header([rows[keys[at]] for at in order], instant(0))
+    if isinstance(block, DataBlock):
+        return replace(block, rows=tuple(block.rows[at] for at in order)), header
+    return replace(block, deletes=tuple(block.deletes[at] for at in order)), header
 
 
 def plain(ordering):

@@ -6,10 +6,11 @@
 use std::collections::HashMap;
 use std::hint::black_box;
 
+use arrow_array::Array;
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mortice::merge::{Fate, LogBatch, LogKind, LogSink, Merger, OrderingColumn, Rules};
+use mortice::merge::{BaseRows, Fate, LogBatch, LogKind, LogSink, Merger, OrderingColumn, Rules};
 
 const KEYS: u64 = 100_000;
 const LOG_RECORDS: u64 = 500_000;
@@ -48,7 +49,7 @@ fn ours(
     let mut merger = Merger::new(Rules::EventTime { int_ordering: false });
     let source = merger.add_source(log.bytes.clone()).unwrap();
     merger.add(source, &LogBatch { kind: LogKind::Data, keys, ordering, deleted: None, places }).unwrap();
-    let fates = merger.merge_base(&base.0, &base.1).unwrap_or_default();
+    let fates = merger.merge_base(&BaseRows::Keys(base.0.clone()), base.0.len(), &base.1).unwrap_or_default();
     fates.iter().filter(|fate| matches!(fate, Fate::Replace(_))).count()
 }
 

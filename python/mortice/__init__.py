@@ -25,6 +25,7 @@ from mortice.errors import (
 from mortice.file_slice import DataFile, FileSlice
 from mortice.log_file import LogFile
 from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
+from mortice.mergers import register_merger
 from mortice.scan import Scan
 from mortice.split import Split
 from mortice.table import Table
@@ -54,6 +55,7 @@ __all__ = [
     "UnsupportedError",
     "WrittenBlock",
     "__version__",
+    "register_merger",
 ]
 
 if _mortice.debug_build:

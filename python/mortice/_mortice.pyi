@@ -56,8 +56,11 @@ class Table:
         batch_rows: int,
         optimized_log_scan: bool,
         threads: int | None,
+        prune: bool,
+        record_positions: bool,
         memory_limit: int | None,
         spill_dir: str | None,
+        spill_compressed: bool,
     ) -> Table: ...
     @property
     def uri(self) -> str: ...
@@ -65,6 +68,8 @@ class Table:
     def version(self) -> int: ...
     @property
     def merge_mode(self) -> str: ...
+    @property
+    def custom_merge(self) -> str | None: ...
     @property
     def record_key_fields(self) -> list[str]: ...
     @property
@@ -84,8 +89,25 @@ class Table:
         as_of: str | None,
         merge: bool,
         emit_deletes: bool,
+        merger: object | None = None,
     ) -> Scan: ...
     def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> Scan: ...
+    def incremental(
+        self,
+        columns: Sequence[str] | None,
+        filters: _Filters,
+        begin: str,
+        end: str | None,
+        merger: object | None,
+        *,
+        holes: str,
+        skip_compact: bool,
+        skip_cluster: bool,
+        fall_back_to_full_scan: bool,
+        schema_at_end: bool,
+        changelog: bool,
+        emit_deletes: bool,
+    ) -> Scan: ...
 
 @final
 class Scan:
@@ -102,7 +124,7 @@ class Split:
     """One file slice of a query, complete in itself."""
 
     @staticmethod
-    def from_bytes(data: bytes) -> Split: ...
+    def from_bytes(data: bytes, merger: object | None = None) -> Split: ...
     def to_bytes(self) -> bytes: ...
     def schema(self) -> ArrowSchema: ...
     def describe(self) -> dict[str, Any]:
@@ -119,7 +141,7 @@ class Stream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def report(self) -> dict[str, Any]:
         """What has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
-        `uncommitted` (blocks), `records_read`, `records_won`, `base_rows`, `rows`."""
+        `uncommitted` (blocks), `records_read`, `records_won`, `row_groups_pruned`, `base_rows`, `rows`."""
     def close(self) -> None: ...
 
 @final

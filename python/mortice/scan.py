@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.mergers import Merging
 from mortice.split import Split, reader
 
 if TYPE_CHECKING:
@@ -28,8 +29,15 @@ class Scan:
     polars, duckdb, pandas and any other Arrow consumer read it as it is (`__arrow_c_stream__`).
     """
 
-    def __init__(self, native: _mortice.Scan, without_columns: Callable[[], _mortice.Scan], title: str) -> None:
+    def __init__(
+        self,
+        native: _mortice.Scan,
+        without_columns: Callable[[], _mortice.Scan],
+        title: str,
+        merger: Merging | None = None,
+    ) -> None:
         self._native = native
+        self._merger = merger
         self._without_columns = without_columns
         self._title = title
         self._last: _mortice.Stream | None = None
@@ -46,7 +54,7 @@ class Scan:
                 "max_split_bytes (several splits for one file slice) is not in this release; "
                 "leave it out for one split a slice"
             )
-        return [Split(split) for split in self._native.splits()]
+        return [Split(split, self._merger) for split in self._native.splits()]
 
     def explain(self) -> str:
         """How the query will be read, as text."""
@@ -83,7 +91,7 @@ class Scan:
         return sum(batch.num_rows for batch in self._remembered(self._without_columns().stream()))
 
     def report(self) -> dict[str, Any]:
-        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows.
+        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows, row groups left unread.
 
         Complete once the scan was read to its end.
         """

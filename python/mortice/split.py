@@ -5,14 +5,34 @@ A split pickles, and reads anywhere: another process, a Spark executor.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 
+if TYPE_CHECKING:
+    from mortice.mergers import Merging
+
 __all__ = ["Split", "reader", "record_batches"]
+
+_WITH_MERGER = b"merger:"
+"""What the bytes of a split begin with that has a registered merger; others are JSON."""
+
+
+def _pickled(value: object) -> bytes:
+    """Pickled by value, where there is a library for it: a function of a notebook cannot be imported elsewhere."""
+    for module in ("cloudpickle", "pyspark.cloudpickle"):
+        try:
+            library: Any = import_module(module)
+        except ImportError:
+            continue
+        return bytes(library.dumps(value))
+    return pickle.dumps(value)
 
 
 def record_batches(stream: _mortice.Stream) -> Iterator[pa.RecordBatch]:
@@ -33,19 +53,24 @@ def reader(stream: _mortice.Stream) -> pa.RecordBatchReader:
 class Split:
     """One file slice of a query. Pickles; see `to_reader`."""
 
-    __slots__ = ("_native",)
+    __slots__ = ("_merger", "_native")
 
-    def __init__(self, native: _mortice.Split) -> None:
+    def __init__(self, native: _mortice.Split, merger: Merging | None = None) -> None:
         self._native = native
+        self._merger = merger
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """The split that `to_bytes` wrote."""
-        return cls(_mortice.Split.from_bytes(data))
+        """The split that `to_bytes` wrote. One with a registered merger is code: trust who wrote it."""
+        if not data.startswith(_WITH_MERGER):
+            return cls(_mortice.Split.from_bytes(data))
+        native, merger = pickle.loads(data[len(_WITH_MERGER) :])  # noqa: S301
+        return cls(_mortice.Split.from_bytes(native, merger), merger)
 
     def to_bytes(self) -> bytes:
-        """A compact form, for shipping. Only the same release of mortice reads it."""
-        return self._native.to_bytes()
+        """A compact form, for shipping, a registered merger included. Only the same release of mortice reads it."""
+        native = self._native.to_bytes()
+        return native if self._merger is None else _WITH_MERGER + _pickled((native, self._merger))
 
     def __reduce__(self) -> tuple[Callable[[bytes], Split], tuple[bytes]]:
         return Split.from_bytes, (self.to_bytes(),)

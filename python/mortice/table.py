@@ -11,16 +11,19 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.errors import UnsupportedError
+from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.mergers import merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
+    DEFAULT_HOLES,
     DEFAULT_ON_CORRUPT,
     DEFAULT_SEMANTICS,
     checked_columns,
     checked_count,
+    checked_name,
     checked_on_corrupt,
     checked_optional_count,
     checked_semantics,
@@ -42,11 +45,17 @@ class Table:
 
     Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
     `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
-    that it can read; `memory_limit` and `spill_dir`, refused in this release; `on_corrupt`, `"skip"` corrupt log
-    blocks, as Hudi does, or `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
+    that it can read; `memory_limit`, the bytes of memory that a read may take for the keys and contents of logs and for
+    batches that wait to be taken (None: 1 GiB; mapped files are the system's own and do not count), shared by the file
+    slices that are read at once, what is more being set aside in `spill_dir` (None: the system's folder for temporary
+    files), compressed or not (`spill_compressed`); `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or
+    `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
     at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
     block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
-    and on log-compacted blocks).
+    and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
+    say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
+    False to find the base rows of log records by key even where the logs say which rows they are (the rows are the
+    same either way).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -62,6 +71,9 @@ class Table:
         threads: int | None = None,
         batch_rows: int = DEFAULT_BATCH_ROWS,
         optimized_log_scan: bool = True,
+        spill_compressed: bool = True,
+        prune: bool = True,
+        record_positions: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -71,8 +83,11 @@ class Table:
             batch_rows=checked_count("batch_rows", batch_rows),
             optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
+            prune=checked_truth("prune", prune),
+            record_positions=checked_truth("record_positions", record_positions),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),
+            spill_compressed=checked_truth("spill_compressed", spill_compressed),
         )
 
     @property
@@ -121,7 +136,7 @@ class Table:
         return Timeline(Instant(*instant) for instant in self._native.timeline())
 
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
-        """The file slices that a snapshot reads. `filters` (which of them can match) are not in this release."""
+        """The file slices that a snapshot reads; with `filters`, those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
         return [FileSlice.from_native(slice_) for slice_ in slices]
 
@@ -150,10 +165,12 @@ class Table:
         """
         merge, deletes = checked_truth("merge", merge), checked_truth("emit_deletes", emit_deletes)
         names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
+        merger = merging_of(self._native.custom_merge)
         return Scan(
-            self._native.snapshot(names, terms, instant, merge, deletes),
-            lambda: self._native.snapshot([], terms, instant, merge, deletes),
+            self._native.snapshot(names, terms, instant, merge, deletes, merger),
+            lambda: self._native.snapshot([], terms, instant, merge, deletes, merger),
             self._title("snapshot", instant, terms),
+            merger,
         )
 
     def read_optimized(
@@ -167,11 +184,64 @@ class Table:
             self._title("read optimized", instant, terms),
         )
 
-    def incremental(self, *_args: object, **_options: object) -> NoReturn:
-        """Not in this release: the rows that changed after an instant."""
-        raise UnsupportedError(
-            "incremental queries are not in this release; "
-            "use snapshot(), with a filter on _hoodie_commit_time for the rows last written after an instant"
+    def incremental(  # noqa: PLR0917
+        self,
+        begin: InstantLike,
+        end: InstantLike = None,
+        columns: Sequence[str] | None = None,
+        filters: Filters = None,
+        changelog: bool = False,
+        emit_deletes: bool = False,
+        *,
+        holes: str = DEFAULT_HOLES,
+        skip_compact: bool = False,
+        skip_cluster: bool = False,
+        fall_back_to_full_scan: bool = False,
+        schema_at_end: bool = False,
+    ) -> Scan:
+        """The rows that commits after `begin`, up to and with `end` (None: the latest), wrote, as they stood at `end`.
+
+            table.incremental("20240101120000000").to_arrow()
+            table.incremental("earliest", "2024-01-02 10:00:00", columns=["rider", "fare"])
+
+        From table version 8 on bounds are completion times, before that requested times (`Timeline` has both); they
+        need not be on the timeline, and `begin` may be `"earliest"`. A row that was written several times comes once,
+        one that was deleted not at all. Log blocks and base rows of other commits are left out first, and what is left
+        is merged, as Hudi 1.x does: a late row that lost against an older one is there. Compaction and clustering add
+        nothing, since rows keep their commit time. `columns` and `filters` are as for `snapshot`.
+
+        `holes`: what to do below table version 8 where a commit in the range is still under way and later ones have
+        completed: `"FAIL"`, or `"BLOCK"`, which ends the range before it. `skip_compact` and `skip_cluster` leave out
+        what compactions and clustering wrote; rows whose older files have been cleaned are then missing.
+        `fall_back_to_full_scan`: where a file of the range has been cleaned, which is `FileCleanedError` on reading,
+        look for the range's rows in all files of the table instead. `schema_at_end` gives the columns that the table
+        had at `end`, and not those that it has now.
+
+        `changelog=True` merges nothing: every log record of the range is a row, in the order of the log, and so is
+        every row of a base file that its commit wrote (not a compaction or clustering). `_hoodie_operation`, a column
+        that is added where the table has none, is `D` in deletes. `emit_deletes=True` merges, and gives the keys that
+        the range deleted in the same way. For the rows of deletes see `snapshot`.
+
+        Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
+        """
+        names, terms = checked_columns(columns), normal_form(filters)
+        after, until = self._instant(begin, "begin"), self._instant(end, "end")
+        if after is None:
+            raise InvalidArgumentError('begin is an instant, or "earliest", not None')
+        flags = {
+            "skip_compact": checked_truth("skip_compact", skip_compact),
+            "skip_cluster": checked_truth("skip_cluster", skip_cluster),
+            "fall_back_to_full_scan": checked_truth("fall_back_to_full_scan", fall_back_to_full_scan),
+            "schema_at_end": checked_truth("schema_at_end", schema_at_end),
+            "changelog": checked_truth("changelog", changelog),
+            "emit_deletes": checked_truth("emit_deletes", emit_deletes),
+        }
+        policy, merger = checked_name("holes", holes), None if changelog else merging_of(self._native.custom_merge)
+        return Scan(
+            self._native.incremental(names, terms, after, until, merger, holes=policy, **flags),
+            lambda: self._native.incremental([], terms, after, until, merger, holes=policy, **flags),
+            self._title(f"incremental after {after} up to {until or 'the latest'}", None, terms),
+            merger,
         )
 
     def changes(self, *_args: object, **_options: object) -> NoReturn:
@@ -187,8 +257,8 @@ class Table:
             "follow() is not in this release; open the table anew from time to time and look at timeline.latest"
         )
 
-    def _instant(self, as_of: InstantLike) -> str | None:
-        return instant_text(as_of, self.properties.get(TIMELINE_ZONE, "LOCAL"))
+    def _instant(self, instant: InstantLike, argument: str = "as_of") -> str | None:
+        return instant_text(instant, self.properties.get(TIMELINE_ZONE, "LOCAL"), argument=argument)
 
     def _title(self, kind: str, instant: str | None, terms: object) -> str:
         moment = f" as of {instant}" if instant else ""

@@ -3,7 +3,6 @@
 More of them: `MERGE_EXAMPLES=1000` examples of each way, not the same ones every time.
 """
 
-import datetime as dt
 import os
 import tempfile
 from collections import Counter
@@ -14,13 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mortice
-from histories import KNOWN_DIFFERENCES, SCENARIOS, History, Scenario, histories
+from cases import multiset
+from histories import KNOWN_DIFFERENCES, NOT_YET, SCENARIOS, History, Scenario, histories
 from oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, deleted_keys, merged, skip_merged
 from oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY
 from table_writer import Slice, with_meta, write_table
 
-# What this release refuses. A scenario that is not refused any more fails its test, so that it is taken off.
-NOT_YET: set[str] = set()
 EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))  # of some eight keys each
 
 quick = settings(
@@ -32,10 +30,10 @@ quick = settings(
 )
 
 
-def read(history, scenario, **choices):
+def read(history, scenario, table_arguments=(), **choices):
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder), history.merging, history.version, history.slice)
-        table = mortice.Table(path, semantics=scenario.semantics, threads=1)
+        table = mortice.Table(path, semantics=scenario.semantics, threads=1, **dict(table_arguments))
         return table.snapshot(merge=not scenario.skip_merge, **choices).to_arrow().to_pylist()
 
 
@@ -62,15 +60,6 @@ def of_key(block, key):
     if isinstance(block, DataBlock):
         return DataBlock(tuple(row for row in block.rows if row[KEY] == key), block.partial)
     return DeleteBlock(tuple(entry for entry in block.deletes if entry[0] == key))
-
-
-def multiset(rows):
-    """NaN is equal to itself here, and -0.0 is not 0.0; a moment is the same in every zone called UTC."""
-
-    def told(value):
-        return str(value) if isinstance(value, dt.datetime) else repr(value)
-
-    return Counter(tuple(sorted((name, told(value)) for name, value in row.items())) for row in rows)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)

@@ -1,6 +1,7 @@
 """What a table says of itself, and the ways to ask for a moment of it."""
 
 import datetime as dt
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pytest
@@ -56,8 +57,13 @@ def test_file_slices_of_partitions(table_of):
     table = mortice.Table(table_of("h11_composite_keys_encoded_partitions"))
     slices = table.file_slices()
     assert len({slice_.partition for slice_ in slices}) > 1
-    with pytest.raises(mortice.UnsupportedError, match="filters"):
-        table.file_slices(filters=[("area", "=", "north")])
+    assert slices == table.file_slices(filters=[("shop", "is not null")])
+    area = slices[-1].partition.split("/")[0]
+    wanted = [slice_ for slice_ in slices if slice_.partition.startswith(f"{area}/")]
+    assert table.file_slices(filters=[("area", "=", unquote(area.removeprefix("area=")))]) == wanted
+    assert 0 < len(wanted) < len(slices)
+    with pytest.raises(mortice.InvalidArgumentError, match="no_such_column"):
+        table.file_slices(filters=[("no_such_column", "=", "north")])
 
 
 @pytest.mark.parametrize(
@@ -106,12 +112,11 @@ def test_a_table_is_as_it_was_when_it_was_opened(copy_of):
 @pytest.mark.parametrize(
     ("refused", "instead"),
     [
-        (lambda table: table.incremental("000"), "snapshot"),
         (lambda table: table.changes("000"), "LogFile"),
         (lambda table: table.follow("000", poll_seconds=1), "timeline"),
         (lambda table: table.snapshot().splits(max_split_bytes=1), "leave it out"),
     ],
-    ids=["incremental", "changes", "follow", "max_split_bytes"],
+    ids=["changes", "follow", "max_split_bytes"],
 )
 def test_what_is_missing_says_what_to_use_instead(table, refused, instead):
     with pytest.raises(mortice.UnsupportedError, match=instead):
@@ -139,6 +144,7 @@ def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
         {"threads": 0},
         {"threads": True},
         {"batch_rows": 0},
+        {"prune": 1},
         {"batch_rows": "many"},
         {"memory_limit": -1},
         {"storage_options": ["mmap"]},

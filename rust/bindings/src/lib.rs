@@ -8,6 +8,7 @@ mod arrow_in;
 mod errors;
 mod log_file;
 mod log_writer;
+mod merger;
 mod scan;
 mod split;
 mod stream;

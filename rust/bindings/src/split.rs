@@ -6,6 +6,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
+use crate::merger::handle;
 use crate::stream::Stream;
 
 /// One file slice of a query.
@@ -15,8 +16,10 @@ pub(crate) struct Split(pub(crate) CoreSplit);
 #[pymethods]
 impl Split {
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
-        CoreSplit::from_bytes(data).map(Self).map_err(|error| raised(py, &error))
+    #[pyo3(signature = (data, merger=None))]
+    fn from_bytes(py: Python<'_>, data: &[u8], merger: Option<Py<PyAny>>) -> PyResult<Self> {
+        let split = CoreSplit::from_bytes(data).map_err(|error| raised(py, &error))?;
+        Ok(Self(CoreSplit { merger: handle(merger), ..split }))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

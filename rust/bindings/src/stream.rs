@@ -1,6 +1,6 @@
 //! `Stream`: record batches as they are read.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_array::RecordBatchReader;
@@ -14,17 +14,33 @@ use crate::errors::released;
 
 /// Record batches being read. A C stream made of it reads from the same place on.
 #[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct Stream(Arc<Mutex<mortice::Stream>>, SchemaRef);
+pub(crate) struct Stream(Arc<Shared>, SchemaRef);
+
+/// A stream that both Python and a C stream may hold.
+struct Shared(Mutex<mortice::Stream>);
+
+impl Drop for Shared {
+    /// Reader threads are joined without the GIL: one of them may wait for it, to ask a registered merger.
+    fn drop(&mut self) {
+        let stream = &mut self.0;
+        let mut close = || stream.get_mut().unwrap_or_else(PoisonError::into_inner).close();
+        if Python::try_attach(|py| py.detach(&mut close)).is_none() {
+            close();
+        }
+    }
+}
 
 impl Stream {
     pub(crate) fn new(stream: mortice::Stream) -> Self {
         let schema = stream.schema();
-        Self(Arc::new(Mutex::new(stream)), schema)
+        Self(Arc::new(Shared(Mutex::new(stream))), schema)
     }
 }
 
-fn next_of(stream: &Mutex<mortice::Stream>) -> Option<mortice::Result<RecordBatch>> {
-    stream.lock().unwrap_or_else(PoisonError::into_inner).next()
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, mortice::Stream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -38,7 +54,7 @@ impl Stream {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
-        let batch = released(py, || next_of(&self.0).transpose())?;
+        let batch = released(py, || self.0.lock().next().transpose())?;
         Ok(batch.map(ArrowBatch))
     }
 
@@ -54,7 +70,7 @@ impl Stream {
     }
 
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let report = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).report());
+        let report = py.detach(|| self.0.lock().report());
         let dict = PyDict::new(py);
         dict.set_item("files", report.files)?;
         dict.set_item("blocks", &report.blocks)?;
@@ -71,6 +87,8 @@ impl Stream {
             ("uncommitted", report.uncommitted),
             ("records_read", report.records_read),
             ("records_won", report.records_won),
+            ("passes", report.passes),
+            ("row_groups_pruned", report.row_groups_pruned),
             ("base_rows", report.base_rows),
             ("rows", report.rows),
         ] {
@@ -80,13 +98,13 @@ impl Stream {
     }
 
     fn close(&self, py: Python<'_>) {
-        py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).close());
+        py.detach(|| self.0.lock().close());
     }
 }
 
 /// The stream as Arrow's own reader; errors keep their text there.
 struct Reader {
-    stream: Arc<Mutex<mortice::Stream>>,
+    stream: Arc<Shared>,
     schema: SchemaRef,
 }
 
@@ -94,7 +112,7 @@ impl Iterator for Reader {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = next_of(&self.stream)?;
+        let next = self.stream.lock().next()?;
         Some(next.map_err(|error| ArrowError::ExternalError(Box::new(error))))
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use mortice::{Ask, LogScan, OnCorrupt, ReadOptions, Semantics, Table as CoreTable};
+use mortice::{Ask, Between, Holes, LogScan, OnCorrupt, ReadOptions, Semantics, Skip, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::{FilterArgument, StorageArgument, filter};
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
+use crate::merger::handle;
 use crate::scan::Scan;
 
 /// One table, its timeline read once, at opening.
@@ -21,7 +22,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, memory_limit, spill_dir))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, record_positions, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -32,14 +33,29 @@ impl Table {
         batch_rows: usize,
         optimized_log_scan: bool,
         threads: Option<usize>,
+        prune: bool,
+        record_positions: bool,
         memory_limit: Option<u64>,
         spill_dir: Option<String>,
+        spill_compressed: bool,
     ) -> PyResult<Self> {
         let options = (|| {
-            mortice::check_supported(memory_limit, spill_dir.as_deref())?;
             let log_scan = if optimized_log_scan { LogScan::ByInstant } else { LogScan::ByBlock };
             let (semantics, on_corrupt) = (Semantics::parse(semantics)?, OnCorrupt::parse(on_corrupt)?);
-            ReadOptions { semantics, on_corrupt, batch_rows, log_scan, threads }.checked()
+            let memory_limit = memory_limit.unwrap_or(ReadOptions::default().memory_limit);
+            ReadOptions {
+                semantics,
+                on_corrupt,
+                batch_rows,
+                log_scan,
+                threads,
+                prune,
+                record_positions,
+                memory_limit,
+                spill_dir,
+                spill_compressed,
+            }
+            .checked()
         })()
         .map_err(|error| raised(py, &error))?;
         released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)
@@ -58,6 +74,11 @@ impl Table {
     #[getter]
     fn merge_mode(&self) -> String {
         self.0.merge().mode.name().to_owned()
+    }
+
+    #[getter]
+    fn custom_merge(&self) -> Option<&str> {
+        self.0.merge().custom()
     }
 
     #[getter]
@@ -105,6 +126,8 @@ impl Table {
         slices.iter().map(|slice| described(py, slice)).collect()
     }
 
+    #[pyo3(signature = (columns, filters, as_of, merge, emit_deletes, merger=None))]
+    #[allow(clippy::too_many_arguments)]
     fn snapshot(
         &self,
         py: Python<'_>,
@@ -113,9 +136,11 @@ impl Table {
         as_of: Option<String>,
         merge: bool,
         emit_deletes: bool,
+        merger: Option<Py<PyAny>>,
     ) -> PyResult<Scan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
-        released(py, || self.0.snapshot(&Ask { merge, emit_deletes, ..ask })).map(Scan)
+        let merger = handle(merger);
+        let ask = Ask { columns, filter: filter(py, filters)?, as_of, merge, emit_deletes, merger };
+        released(py, || self.0.snapshot(&ask)).map(Scan)
     }
 
     fn read_optimized(
@@ -127,6 +152,35 @@ impl Table {
     ) -> PyResult<Scan> {
         let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
         released(py, || self.0.read_optimized(&ask)).map(Scan)
+    }
+
+    #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
+    fn incremental(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filters: FilterArgument<'_>,
+        begin: String,
+        end: Option<String>,
+        merger: Option<Py<PyAny>>,
+        holes: &str,
+        skip_compact: bool,
+        skip_cluster: bool,
+        fall_back_to_full_scan: bool,
+        schema_at_end: bool,
+        changelog: bool,
+        emit_deletes: bool,
+    ) -> PyResult<Scan> {
+        let merger = handle(merger);
+        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger, ..Ask::default() };
+        released(py, || {
+            let skip = Skip { compaction: skip_compact, clustering: skip_cluster };
+            let holes = Holes::parse(holes)?;
+            let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
+            self.0.incremental(&ask, &between)
+        })
+        .map(Scan)
     }
 }
 

@@ -16,14 +16,16 @@ pub mod names;
 pub mod plan;
 pub mod read;
 pub mod schema;
+pub mod spill;
 pub mod storage;
 pub mod timeline;
 
 mod table;
 
-pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics, check_supported};
+pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
-pub use plan::Split;
+pub use plan::{MergerHandle, Skip, Split};
 pub use read::{Report, Stream};
-pub use table::{Ask, Scan, Table};
+pub use table::{Ask, Between, Scan, Table};
+pub use timeline::Holes;

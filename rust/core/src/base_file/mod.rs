@@ -5,12 +5,14 @@
 //! | `reader` | the trait of an open base file |
 //! | `parquet` | parquet, streamed by row groups |
 //! | `conform` | columns as a file has them, brought to the table's types |
+//! | `statistics` | what a footer says of a column's values |
 //! | `open` | the choice by the file's name |
 
 mod conform;
 mod open;
 mod parquet;
 mod reader;
+mod statistics;
 
 pub use open::{open, open_parquet};
 pub use reader::{BaseFile, Batches};

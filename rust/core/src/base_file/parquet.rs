@@ -1,4 +1,5 @@
-//! Parquet base files: row groups stream through, only the wanted columns' bytes are touched.
+//! Parquet base files: row groups stream through, those without a wanted row are passed over, and only the wanted columns'
+//! bytes are touched.
 //!
 //! The parquet crate panics on some damaged files. Such a panic is caught here and becomes an error that names the file; the
 //! reader it came from is not used again.
@@ -19,7 +20,9 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conform, reading_type};
 use super::reader::{BaseFile, Batches};
+use super::statistics::bounds;
 use crate::error::{Error, Result};
+use crate::filter::BoundFilter;
 use crate::storage::Source;
 
 /// The key under which Avro writers leave their schema.
@@ -29,6 +32,8 @@ const AVRO_SCHEMA: &str = "parquet.avro.schema";
 pub(super) struct ParquetFile {
     bytes: SourceBytes,
     metadata: ArrowReaderMetadata,
+    /// The row groups to read; all of them where none were left out.
+    row_groups: Option<Vec<usize>>,
 }
 
 impl ParquetFile {
@@ -36,7 +41,7 @@ impl ParquetFile {
     pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
         let bytes = SourceBytes(source);
         let metadata = guarded(&bytes, || ArrowReaderMetadata::load(&bytes, options()))?;
-        Ok(Self { bytes, metadata })
+        Ok(Self { bytes, metadata, row_groups: None })
     }
 
     /// The file's metadata with its columns read as the wanted types want them.
@@ -71,6 +76,26 @@ impl BaseFile for ParquetFile {
         pairs.iter().find(|pair| pair.key == AVRO_SCHEMA).and_then(|pair| pair.value.clone())
     }
 
+    fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
+        if filter.is_empty() {
+            return Ok(0);
+        }
+        let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
+        let rows: Vec<u64> =
+            metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).collect();
+        let may_pass = filter.may_pass(&rows, |column| {
+            let field = wanted.fields().get(column)?;
+            // Statistics that make no sense are as good as none.
+            guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, field))).ok().flatten()
+        })?;
+        let mut kept = self.row_groups.take().unwrap_or_else(|| (0..rows.len()).collect());
+        let before = kept.len();
+        kept.retain(|group| may_pass.get(*group).is_none_or(|may| *may));
+        let pruned = before.saturating_sub(kept.len());
+        self.row_groups = Some(kept);
+        Ok(pruned as u64)
+    }
+
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
         let metadata = self.hinted(wanted)?;
         let roots: Vec<usize> = metadata
@@ -82,12 +107,14 @@ impl BaseFile for ParquetFile {
             .map(|(index, _)| index)
             .collect();
         let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
-        let bytes = self.bytes.clone();
+        let (bytes, row_groups) = (self.bytes.clone(), self.row_groups);
         let reader = guarded(&self.bytes, || {
-            ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata)
-                .with_projection(mask)
-                .with_batch_size(batch_rows)
-                .build()
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
+            let builder = match row_groups {
+                Some(kept) => builder.with_row_groups(kept),
+                None => builder,
+            };
+            builder.with_projection(mask).with_batch_size(batch_rows).build()
         })?;
         Ok(Box::new(Conformed { reader: Some(reader), wanted: Arc::clone(wanted), bytes: self.bytes }))
     }
@@ -154,17 +181,42 @@ impl ChunkReader for SourceBytes {
     type T = Box<dyn Read + Send>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        let end = if self.0.window() == 0 { self.0.len() } else { (start + self.0.window()).min(self.0.len()) };
-        let first = self.range(start, end)?.reader();
-        if end == self.0.len() {
-            return Ok(Box::new(first));
+        if self.0.window() == 0 {
+            return Ok(Box::new(self.range(start, self.0.len())?.reader()));
         }
-        Ok(Box::new(first.chain(self.range(end, self.0.len())?.reader())))
+        Ok(Box::new(Windows { source: Arc::clone(&self.0), at: start, step: FIRST_WINDOW, window: Bytes::new() }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
         let end = start.checked_add(length as u64).ok_or_else(|| ParquetError::EOF("a range past 2^64".to_owned()))?;
         self.range(start, end)
+    }
+}
+
+/// Bytes that are read at first from a place of a file that is not mapped: the crate reads the head of a page so, of some hundred
+/// bytes, and the page itself by its length.
+const FIRST_WINDOW: u64 = 16 << 10;
+
+/// A file read from a place on, by windows that grow.
+struct Windows {
+    source: Arc<dyn Source>,
+    at: u64,
+    step: u64,
+    window: Bytes,
+}
+
+impl Read for Windows {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        if self.window.is_empty() {
+            let end = self.at.saturating_add(self.step).min(self.source.len());
+            self.window = self.source.read(self.at.min(end)..end).map_err(std::io::Error::other)?;
+            self.at = end;
+            self.step = self.step.saturating_mul(2).min(self.source.window().max(FIRST_WINDOW));
+        }
+        let len = into.len().min(self.window.len());
+        let (Some(into), some) = (into.get_mut(..len), self.window.split_to(len)) else { return Ok(0) };
+        into.copy_from_slice(&some);
+        Ok(len)
     }
 }
 

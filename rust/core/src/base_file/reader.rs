@@ -4,6 +4,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use crate::error::Result;
+use crate::filter::BoundFilter;
 
 /// Record batches of a base file, in the file's order.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -15,6 +16,10 @@ pub trait BaseFile: Send {
 
     /// The Avro schema that the writer left in the file, as JSON.
     fn avro_schema(&self) -> Option<String>;
+
+    /// Leaves out the row groups that hold no row that passes `filter`, which is bound to `wanted`; how many those are. Among
+    /// the rows that stay some may fail it. Asked again, it leaves out more.
+    fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64>;
 
     /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns
     /// that the file has not are null. [`crate::Kind::Unsupported`] where the file's type cannot become the wanted one.

@@ -108,12 +108,21 @@ impl MergeConfig {
         Ok(Self { mode, ordering_fields: ordering_fields(properties), partial_update: None, delete_marker })
     }
 
+    /// The payload class, or the strategy of a record merger, that records are merged by, where that is no mode of its own.
+    #[must_use]
+    pub fn custom(&self) -> Option<&str> {
+        match &self.mode {
+            MergeMode::Custom(CustomMerge::Payload(name) | CustomMerge::Merger(name)) => Some(name),
+            MergeMode::CommitTime | MergeMode::EventTime => None,
+        }
+    }
+
     /// Refuses the modes that this release does not merge: for snapshots and what is built on them.
     ///
     /// # Errors
     /// `Unsupported`, with the class, strategy or mode and the way out.
     pub fn check_supported(&self) -> Result<()> {
-        let way_out = "; the base files alone can be read (read_optimized), and the records unmerged (merge=False)";
+        let way_out = "; register what it does (mortice.register_merger), or read the base files alone (read_optimized), or the records unmerged (merge=False)";
         match &self.mode {
             MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class) => {
                 Err(Error::unsupported(format!("merging by the payload class {class}{way_out}")))

@@ -6,6 +6,7 @@
 //! | `property_files` | which of a table's property files holds good |
 //! | `table_version` | table versions and the timeline layouts that go with them |
 //! | `table_config` | the keys that a reader goes by, typed |
+//! | `key_generator` | how record keys and partition paths were made of columns |
 //! | `merge_config` | how records of one key become one row |
 //! | `merge_inference` | the merge mode of tables that do not store it |
 //! | `payload` | Hudi's own payload classes |
@@ -13,6 +14,7 @@
 
 pub mod payload;
 
+mod key_generator;
 mod merge_config;
 mod merge_inference;
 mod properties;
@@ -23,6 +25,6 @@ mod table_version;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
 pub use properties::Properties;
-pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics, check_supported};
+pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};

@@ -60,6 +60,9 @@ pub enum LogScan {
 /// Rows in a batch unless the caller says otherwise.
 const BATCH_ROWS: usize = 65_536;
 
+/// Bytes of memory unless the caller says otherwise, as in Hudi (`hoodie.memory.merge.max.size`).
+const MEMORY_LIMIT: u64 = 1 << 30;
+
 /// Options of a read; they travel with each split.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadOptions {
@@ -73,6 +76,17 @@ pub struct ReadOptions {
     pub log_scan: LogScan,
     /// Splits read at once; `None` is one per core.
     pub threads: Option<usize>,
+    /// Whether log records may find their base rows by number, where the logs have them; the rows are the same either way.
+    pub record_positions: bool,
+    /// Bytes that a read may keep in memory, mapped files aside: keys and contents of logs, and batches that wait. What is more is
+    /// set aside in files.
+    pub memory_limit: u64,
+    /// The folder of such files; `None` is the system's own.
+    pub spill_dir: Option<String>,
+    /// Whether what is written there is compressed, where it need not be read at random.
+    pub spill_compressed: bool,
+    /// Whether what a filter excludes is left unread where that is known beforehand; the rows are the same either way.
+    pub prune: bool,
 }
 
 impl ReadOptions {
@@ -85,16 +99,6 @@ impl ReadOptions {
     }
 }
 
-/// Refuses what this release does not have of a table's options: a memory limit, a spill folder.
-pub fn check_supported(memory_limit: Option<u64>, spill_dir: Option<&str>) -> Result<()> {
-    if memory_limit.is_some() || spill_dir.is_some() {
-        return Err(Error::unsupported(
-            "memory_limit and spill_dir; this release keeps the keys of a slice's logs in memory",
-        ));
-    }
-    Ok(())
-}
-
 impl Default for ReadOptions {
     fn default() -> Self {
         Self {
@@ -103,6 +107,11 @@ impl Default for ReadOptions {
             batch_rows: BATCH_ROWS,
             log_scan: LogScan::default(),
             threads: None,
+            record_positions: true,
+            memory_limit: MEMORY_LIMIT,
+            spill_dir: None,
+            spill_compressed: true,
+            prune: true,
         }
     }
 }

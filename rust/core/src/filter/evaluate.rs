@@ -23,15 +23,15 @@ use crate::error::{Error, Result};
 /// A filter whose columns exist and whose literals are of their types.
 #[derive(Debug, Clone)]
 pub struct BoundFilter {
-    any: Vec<Vec<BoundTerm>>,
+    pub(super) any: Vec<Vec<BoundTerm>>,
 }
 
 #[derive(Debug, Clone)]
-struct BoundTerm {
-    column: usize,
-    operator: Operator,
-    /// As the comparison takes them; floats canonical.
-    literals: ArrayRef,
+pub(super) struct BoundTerm {
+    pub(super) column: usize,
+    pub(super) operator: Operator,
+    /// As the comparison takes them: sorted; floats canonical.
+    pub(super) literals: ArrayRef,
 }
 
 impl BoundFilter {
@@ -40,6 +40,23 @@ impl BoundFilter {
     pub fn bind(filter: &Filter, schema: &Schema) -> Result<Self> {
         let bound = |all: &Vec<Term>| all.iter().map(|term| BoundTerm::bind(term, schema)).collect::<Result<Vec<_>>>();
         Ok(Self { any: filter.lists().iter().map(bound).collect::<Result<_>>()? })
+    }
+
+    /// A filter that every row passes which passes this one: of each list, the terms that `usable` says (column, operator).
+    /// Where a list has none, that is every row.
+    #[must_use]
+    pub fn weakened(&self, usable: impl Fn(usize, Operator) -> bool) -> Self {
+        let of = |list: &Vec<BoundTerm>| -> Vec<BoundTerm> {
+            list.iter().filter(|term| usable(term.column, term.operator)).cloned().collect()
+        };
+        let any: Vec<_> = self.any.iter().map(of).collect();
+        if any.iter().any(Vec::is_empty) { Self { any: Vec::new() } } else { Self { any } }
+    }
+
+    /// Whether every row passes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.any.is_empty()
     }
 
     /// Which rows pass; the mask has no nulls.
@@ -164,7 +181,7 @@ fn there(column: &ArrayRef) -> BooleanBuffer {
 }
 
 /// One NaN, one zero: the kernels compare floats by their bits.
-fn canonical(array: &ArrayRef) -> ArrayRef {
+pub(super) fn canonical(array: &ArrayRef) -> ArrayRef {
     match array.data_type() {
         DataType::Float32 => Arc::new(
             array
@@ -180,7 +197,7 @@ fn canonical(array: &ArrayRef) -> ArrayRef {
     }
 }
 
-fn failed(error: ArrowError) -> Error {
+pub(super) fn failed(error: ArrowError) -> Error {
     Error::invalid_argument("the filter cannot be evaluated").caused_by(error)
 }
 

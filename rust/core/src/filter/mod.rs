@@ -6,12 +6,15 @@
 //! | `literal` | literals cast to a column's type, exactly or not at all |
 //! | `key_filter` | the record keys that are wanted of a log |
 //! | `evaluate` | the filter bound to a schema, and the rows of a batch that pass |
+//! | `prune` | the filter asked of bounds: which stretches of rows can hold one that passes |
 
 mod evaluate;
 mod expr;
 mod key_filter;
 mod literal;
+mod prune;
 
 pub use evaluate::BoundFilter;
 pub use expr::{Filter, Literal, Operator, Term};
 pub use key_filter::KeyFilter;
+pub use prune::Bounds;

@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 
 use super::backward::backward;
 use super::block::{Block, BlockKind};
+use super::content::delete;
 use super::forward::Forward;
 use super::layout::{BlockType, HeaderKey};
 use super::positions::positions;
@@ -82,18 +83,7 @@ impl LogFile {
     /// The rows of the base file that the records (or deleted keys) of a block update, in their order; none where the block
     /// does not say.
     pub fn positions(&self, block: &Block) -> Result<Option<Vec<u64>>> {
-        let Some(value) = block.header.bytes(HeaderKey::RecordPositions) else { return Ok(None) };
-        let read = || {
-            let records = match block.kind {
-                BlockKind::Sound(BlockType::Delete) => block_deletes::read(&self.source, block)?.num_rows(),
-                _ => {
-                    let count = block_records::count(&self.source, block)?.unwrap_or_default();
-                    usize::try_from(count).unwrap_or(usize::MAX)
-                }
-            };
-            positions(value, records).map_err(|error| error.moved_to(0))
-        };
-        read().map(Some).map_err(|error| self.mark(block, error))
+        block_positions(&self.source, block).map_err(|error| self.mark(block, error))
     }
 
     fn mark(&self, block: &Block, error: Error) -> Error {
@@ -103,4 +93,14 @@ impl LogFile {
             None => error,
         }
     }
+}
+
+/// As [`LogFile::positions`]; offsets of errors are relative to the block's content.
+pub fn block_positions(file: &Arc<dyn Source>, block: &Block) -> Result<Option<Vec<u64>>> {
+    let Some(value) = block.header.bytes(HeaderKey::RecordPositions) else { return Ok(None) };
+    let records = match block.kind {
+        BlockKind::Sound(BlockType::Delete) => delete::deletes(&file.read(block.content.clone())?)?.deleted.len(),
+        _ => usize::try_from(block_records::count(file, block)?.unwrap_or_default()).unwrap_or(usize::MAX),
+    };
+    positions(value, records).map(Some).map_err(|error| error.moved_to(0))
 }

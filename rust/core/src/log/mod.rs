@@ -40,7 +40,7 @@ pub use block::{Block, BlockKind, Damage, Verdict};
 pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
-pub use log_file::LogFile;
+pub use log_file::{LogFile, block_positions};
 pub use newest::{newest_instant, newest_schema};
 pub use positions::positions;
 pub use scan_rules::{Later, ScanOrder, ScanRules};

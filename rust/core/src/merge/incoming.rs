@@ -19,7 +19,7 @@ pub(super) struct Incoming<'a> {
 }
 
 impl LogBatch<'_> {
-    /// The record of a row; none where its key is not wanted.
+    /// The record of a row; none where its key is not wanted, or not of the part of all keys that is being read.
     #[inline]
     pub(super) fn incoming(
         &self,
@@ -44,6 +44,9 @@ impl LogBatch<'_> {
             return Ok(None);
         }
         let hash = index.hash(key);
+        if !index.holds(hash) {
+            return Ok(None);
+        }
         let side = Side { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
         Ok(Some(Incoming { row: RowRef { source, at }, place, side, hash, found: index.find(hash, key) }))
     }

@@ -1,14 +1,17 @@
 //! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
 //!
-//! Cost of a distinct key: an entry of 24 bytes, its ordering value (8 or 16 bytes; text is kept) and about 5 bytes of
-//! hash table.
+//! Cost of a distinct key: an entry of 20 bytes, its ordering value (8 or 16 bytes; text is kept) and 6 to 12 bytes of hash
+//! table. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it holds, by
+//! their hashes, and takes no more of those; another pass over the logs takes them.
 
 use bytes::Bytes;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
+use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::input::RowRef;
+use super::key_part::KeyPart;
 use super::orderings::{Kept, Orderings};
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
@@ -18,16 +21,28 @@ use crate::error::{Error, Result};
 struct Entry {
     row: RowRef,
     key_at: u32,
-    key_len: u32,
+    /// The length of the key, above the bits of its state.
+    key_len_and_state: u32,
     hash: u32,
-    state: u32,
 }
 
+impl Entry {
+    const fn place(&self) -> KeyPlace {
+        KeyPlace { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
+    }
+
+    const fn is(&self, state: u32) -> bool {
+        self.key_len_and_state & state != 0
+    }
+}
+
+const STATE_BITS: u32 = 4;
 const DELETED_BY_ROW: u32 = 1;
 const DELETED_BY_BLOCK: u32 = 2;
+/// By a block that orders the key by a value of another class than the column's. No row has one.
+const DELETED_BY_FOREIGN: u32 = DELETED_BY_ROW | DELETED_BY_BLOCK;
 const NO_ORDERING: u32 = 4;
 const TAKEN: u32 = 8;
-const FOREIGN_ORDERING: u32 = 16;
 
 /// A record as it is stored.
 #[derive(Debug, Clone, Copy)]
@@ -58,17 +73,132 @@ impl KeyPlace {
     }
 }
 
+/// What an index holds at the least, whatever its budget.
+const LEAST_KEYS: usize = 64;
+
+/// New keys between two looks at the memory that texts take.
+const LOOK_EVERY: usize = 1024;
+
+/// Bytes of a slot of the hash table: the ordinal of an entry, and a byte of control.
+const SLOT: usize = size_of::<u32>() + 1;
+
 /// Keys to entries.
-#[derive(Default)]
 pub(super) struct KeyIndex {
     sources: Vec<Bytes>,
     entries: Vec<Entry>,
     orderings: Orderings,
     table: HashTable<u32>,
     hasher: FixedState,
+    /// Entries that base rows have used up.
+    taken: usize,
+    /// Entries by number, once base rows come by numbers.
+    numbers: Option<Vec<(u64, u32)>>,
+    part: KeyPart,
+    /// Bytes that the index may take, the sources' aside.
+    budget: usize,
+}
+
+impl Default for KeyIndex {
+    fn default() -> Self {
+        Self::of(KeyPart::ALL, usize::MAX)
+    }
 }
 
 impl KeyIndex {
+    /// For the keys of a part, or as many as the budget (in bytes) has room for.
+    pub(super) fn of(part: KeyPart, budget: usize) -> Self {
+        Self {
+            sources: Vec::new(),
+            entries: Vec::new(),
+            orderings: Orderings::default(),
+            table: HashTable::new(),
+            hasher: FixedState::default(),
+            taken: 0,
+            numbers: None,
+            part,
+            budget,
+        }
+    }
+
+    /// The keys that are held: all there are of this part.
+    pub(super) const fn part(&self) -> KeyPart {
+        self.part
+    }
+
+    /// Whether a key of that hash belongs to the part.
+    #[inline]
+    pub(super) const fn holds(&self, hash: KeyHash) -> bool {
+        self.part.holds(hash.0)
+    }
+
+    /// Sees to it that one more key has room within the budget; `others` is what else is to keep to it, in bytes. Returns
+    /// false where there is none: then [`KeyIndex::narrow`] makes some.
+    #[inline]
+    pub(super) fn has_room(&mut self, others: impl FnOnce() -> usize) -> bool {
+        let len = self.entries.len();
+        let is_full = len == self.entries.capacity();
+        !(is_full || len.is_multiple_of(LOOK_EVERY)) || self.grow(is_full, others())
+    }
+
+    /// Whether the index, and what else is to keep to its budget, in bytes, take more than that.
+    pub(super) fn is_tight(&self, others: usize) -> bool {
+        let len = self.entries.len();
+        len >= LEAST_KEYS && self.part.half().is_some() && self.memory(len) > self.budget.saturating_sub(others)
+    }
+
+    fn grow(&mut self, is_full: bool, others: usize) -> bool {
+        let len = self.entries.len();
+        let budget = self.budget.saturating_sub(others);
+        let may_narrow = len >= LEAST_KEYS && self.part.half().is_some();
+        if !is_full {
+            return !may_narrow || self.memory(len) <= budget;
+        }
+        // Twice as many, or as many more as there is room for.
+        let steps = [len, len / 2, len / 4, len / 8].map(|more| len + more.max(LEAST_KEYS));
+        let fitting = steps.into_iter().find(|keys| self.memory(*keys) <= budget);
+        let Some(keys) = fitting.or((!may_narrow).then_some(len + LEAST_KEYS)) else { return false };
+        self.entries.reserve_exact(keys - len);
+        self.orderings.reserve(keys);
+        let entries = &self.entries;
+        self.table.reserve(keys - len, |index| hash_of(entries, *index));
+        true
+    }
+
+    /// Bytes that the index takes with room for so many keys; where its table has to grow, the old one included.
+    fn memory(&self, keys: usize) -> usize {
+        let slots = |keys: usize| (keys.max(1) * 8 / 7).next_power_of_two();
+        let keys = keys.max(self.entries.capacity());
+        let table = slots(keys) + if keys > self.table.capacity() { slots(self.table.capacity()) } else { 0 };
+        (keys * size_of::<Entry>()).saturating_add(table * SLOT).saturating_add(self.orderings.memory(keys))
+    }
+
+    /// Forgets half of the keys: those that are not in the lower half of the part. `moved` is told of the entries that stay
+    /// (from, to), in order.
+    pub(super) fn narrow(&mut self, mut moved: impl FnMut(usize, usize)) {
+        let Some(part) = self.part.half() else { return };
+        self.part = part;
+        let mut kept = 0;
+        for at in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(at).copied().filter(|entry| part.holds(entry.hash)) else { continue };
+            if let Some(slot) = self.entries.get_mut(kept) {
+                *slot = entry;
+            }
+            self.orderings.shift(at, kept);
+            moved(at, kept);
+            kept += 1;
+        }
+        self.entries.truncate(kept);
+        self.entries.shrink_to_fit();
+        self.orderings.truncate(kept);
+        // The old table goes before the new one comes.
+        self.table = HashTable::new();
+        self.table = HashTable::with_capacity(kept);
+        let entries = &self.entries;
+        for (index, entry) in (0_u32..).zip(entries) {
+            self.table.insert_unique(spread(entry.hash), index, |index| hash_of(entries, *index));
+        }
+    }
+
     /// Makes the bytes of one more source known; its ordinal.
     pub(super) fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
         let ordinal = u32::try_from(self.sources.len());
@@ -98,23 +228,23 @@ impl KeyIndex {
     #[inline]
     fn is_key(&self, index: u32, hash: u32, key: &[u8]) -> bool {
         self.entries.get(index as usize).is_some_and(|entry| {
-            let place = KeyPlace { at: entry.key_at, len: entry.key_len };
-            entry.hash == hash && key_in(&self.sources, entry.row.source, place) == Some(key)
+            entry.hash == hash && key_in(&self.sources, entry.row.source, entry.place()) == Some(key)
         })
     }
 
     /// What is stored under an entry.
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
-        let is = |bit: u32| entry.state & bit != 0;
-        let kept = Kept { is_value: !is(NO_ORDERING), is_foreign: is(FOREIGN_ORDERING) };
-        let ordering = self.orderings.get(index as usize, kept);
-        let deleted = match entry.state & (DELETED_BY_ROW | DELETED_BY_BLOCK) {
-            0 => Deleted::No,
-            DELETED_BY_ROW => Deleted::ByRow,
-            _ => Deleted::ByBlock,
+        let (by_row, by_block) = (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK));
+        let deleted = match (by_row, by_block) {
+            (false, false) => Deleted::No,
+            (true, false) => Deleted::ByRow,
+            (_, true) => Deleted::ByBlock,
         };
-        Some(Stored { row: entry.row, side: Side { ordering, is_foreign: kept.is_foreign, deleted }, taken: is(TAKEN) })
+        let kept = Kept { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
+        let ordering = self.orderings.get(index as usize, kept);
+        let side = Side { ordering, is_foreign: kept.is_foreign, deleted };
+        Some(Stored { row: entry.row, side, taken: entry.is(TAKEN) })
     }
 
     /// Stores a record: under its key's entry, or a new one at the end.
@@ -127,14 +257,19 @@ impl KeyIndex {
         side: Side<'_>,
     ) -> Result<()> {
         let kept = Kept::of(side);
-        let state = if kept.is_value { 0 } else { NO_ORDERING }
-            | if kept.is_foreign { FOREIGN_ORDERING } else { 0 }
-            | match side.deleted {
-                Deleted::No | Deleted::Flagged => 0,
-                Deleted::ByRow => DELETED_BY_ROW,
-                Deleted::ByBlock => DELETED_BY_BLOCK,
-            };
-        let entry = Entry { row, key_at: place.at, key_len: place.len, hash: hash.0, state };
+        let deleted = match side.deleted {
+            Deleted::No | Deleted::Flagged => 0,
+            Deleted::ByRow => DELETED_BY_ROW,
+            Deleted::ByBlock if kept.is_foreign => DELETED_BY_FOREIGN,
+            Deleted::ByBlock => DELETED_BY_BLOCK,
+        };
+        let state = deleted | if kept.is_value { 0 } else { NO_ORDERING };
+        if place.len >> (u32::BITS - STATE_BITS) != 0 {
+            let message = format!("a record key of {} bytes; this release merges those below 256 MiB", place.len);
+            return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
+        }
+        let key_len_and_state = place.len << STATE_BITS | state;
+        let entry = Entry { row, key_at: place.at, key_len_and_state, hash: hash.0 };
         if let Some(index) = index {
             if let Some(slot) = self.entries.get_mut(index as usize) {
                 *slot = entry;
@@ -148,16 +283,65 @@ impl KeyIndex {
         self.entries.push(entry);
         self.orderings.set(next as usize, side.ordering);
         let entries = &self.entries;
-        let hash_of = |index: &u32| entries.get(*index as usize).map_or(0, |entry| spread(entry.hash));
-        self.table.insert_unique(spread(hash.0), next, hash_of);
+        self.table.insert_unique(spread(hash.0), next, |index| hash_of(entries, *index));
         Ok(())
     }
 
-    /// Marks an entry as used up by a base row.
-    pub(super) fn take(&mut self, index: u32) {
-        if let Some(entry) = self.entries.get_mut(index as usize) {
-            entry.state |= TAKEN;
+    /// The base rows that have an entry, and it: (row, entry), by ascending rows. The first base row of a key uses its entry up.
+    pub(super) fn meet(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
+        let mut met = Vec::new();
+        match rows {
+            _ if self.taken == self.entries.len() => {}
+            BaseRows::Keys(keys) => {
+                for (row, key) in keys.iter().enumerate() {
+                    let found = key.map(str::as_bytes).and_then(|key| self.find(self.hash(key), key));
+                    if let Some(index) = found.filter(|index| self.take(*index)) {
+                        met.push((row, index));
+                    }
+                }
+            }
+            BaseRows::Numbers(rows) => {
+                let numbers = std::mem::take(&mut self.numbers).unwrap_or_else(|| self.by_number());
+                let first = numbers.partition_point(|(number, _)| *number < rows.start);
+                for (number, index) in numbers.iter().skip(first).take_while(|(number, _)| *number < rows.end) {
+                    let row = usize::try_from(number - rows.start);
+                    if let Some(row) = row.ok().filter(|_| self.take(*index)) {
+                        met.push((row, *index));
+                    }
+                }
+                self.numbers = Some(numbers);
+            }
         }
+        met
+    }
+
+    /// Marks an entry as used up by a base row; whether it was not.
+    fn take(&mut self, index: u32) -> bool {
+        match self.entries.get_mut(index as usize) {
+            Some(entry) if !entry.is(TAKEN) => {
+                entry.key_len_and_state |= TAKEN;
+                self.taken += 1;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Entries by the numbers that are their keys.
+    fn by_number(&self) -> Vec<(u64, u32)> {
+        let number = |entry: &Entry| {
+            let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, entry.place())?.try_into().ok()?;
+            Some(u64::from_le_bytes(bytes))
+        };
+        let numbers = (0_u32..).zip(&self.entries).filter_map(|(index, entry)| Some((number(entry)?, index)));
+        let mut numbers: Vec<(u64, u32)> = numbers.collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// Entries that no base row has used up.
+    pub(super) const fn open(&self) -> usize {
+        self.entries.len() - self.taken
     }
 
     /// Distinct keys.
@@ -169,6 +353,10 @@ impl KeyIndex {
 fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
     let start = place.at as usize;
     sources.get(source as usize)?.get(start..start.checked_add(place.len as usize)?)
+}
+
+fn hash_of(entries: &[Entry], index: u32) -> u64 {
+    entries.get(index as usize).map_or(0, |entry| spread(entry.hash))
 }
 
 /// The table wants 64 bits with the top ones meaningful; entries keep 32.

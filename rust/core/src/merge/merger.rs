@@ -4,11 +4,12 @@
 //! 2. [`Merger::merge_base`] tells each base row's fate. The first base row of a key uses the log record up.
 //! 3. [`Merger::inserts`] gives the log rows whose keys no base row had.
 
-use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 
+use super::base_rows::BaseRows;
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::KeyIndex;
+use super::key_part::KeyPart;
 use super::ordering::OrderingColumn;
 use super::rules::{Deleted, Rules};
 use crate::error::Result;
@@ -29,7 +30,6 @@ pub enum Fate {
 pub struct Merger {
     rules: Rules,
     index: KeyIndex,
-    taken: usize,
     wanted: KeyFilter,
 }
 
@@ -37,7 +37,7 @@ impl Merger {
     /// An empty merge by the rules of a table.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self { rules, index: KeyIndex::default(), taken: 0, wanted: KeyFilter::All }
+        Self { rules, index: KeyIndex::default(), wanted: KeyFilter::All }
     }
 
     /// Passes over data records of keys that are not wanted. Deletes are never filtered, as in Hudi.
@@ -45,6 +45,19 @@ impl Merger {
     pub fn only(mut self, wanted: KeyFilter) -> Self {
         self.wanted = wanted;
         self
+    }
+
+    /// For the keys of a part, or as many of it as the budget, in bytes, has room for.
+    #[must_use]
+    pub fn within(mut self, part: KeyPart, budget: usize) -> Self {
+        self.index = KeyIndex::of(part, budget);
+        self
+    }
+
+    /// The keys that it knows of: all that the logs hold of this part.
+    #[must_use]
+    pub fn part(&self) -> KeyPart {
+        self.index.part()
     }
 
     /// Distinct keys in the logs.
@@ -56,28 +69,21 @@ impl Merger {
     /// Whether there is a log record that no base row has used up.
     #[must_use]
     pub fn has_open_keys(&self) -> bool {
-        self.taken < self.index.len()
+        self.index.open() > 0
     }
 
-    /// The fates of base rows, or `None` where all of them stay. A row without a key stays: no log record is its.
-    pub fn merge_base(&mut self, keys: &StringArray, ordering: &OrderingColumn) -> Option<Vec<Fate>> {
-        if !self.has_open_keys() {
-            return None;
-        }
+    /// The fates of `count` base rows, or `None` where all of them stay. A row without a key stays: no log record is its.
+    pub fn merge_base(&mut self, rows: &BaseRows, count: usize, ordering: &OrderingColumn) -> Option<Vec<Fate>> {
         let mut fates: Option<Vec<Fate>> = None;
-        for (row, key) in keys.iter().enumerate() {
-            let found = key.map(str::as_bytes).and_then(|key| self.index.find(self.index.hash(key), key));
-            let Some(index) = found else { continue };
-            let Some(log) = self.index.stored(index).filter(|log| !log.taken) else { continue };
+        for (row, index) in self.index.meet(rows) {
+            let Some(log) = self.index.stored(index) else { continue };
             let fate = match (self.rules.wins_over_base(log.side, ordering.value(row)), log.side.deleted) {
                 (false, _) => Fate::Keep,
                 (true, Deleted::No) => Fate::Replace(log.row),
                 (true, _) => Fate::Delete(log.row),
             };
-            self.index.take(index);
-            self.taken += 1;
             if fate != Fate::Keep
-                && let Some(slot) = fates.get_or_insert_with(|| vec![Fate::Keep; keys.len()]).get_mut(row)
+                && let Some(slot) = fates.get_or_insert_with(|| vec![Fate::Keep; count]).get_mut(row)
             {
                 *slot = fate;
             }
@@ -120,6 +126,14 @@ impl LogSink for Merger {
             {
                 continue;
             }
+            if newer.found.is_none() {
+                while !self.index.has_room(|| 0) {
+                    self.index.narrow(|_, _| {});
+                }
+                if !self.index.holds(newer.hash) {
+                    continue;
+                }
+            }
             self.index.store(newer.found, newer.hash, newer.row, newer.place, newer.side)?;
         }
         Ok(())
@@ -132,7 +146,7 @@ impl LogSink for Merger {
 
 #[cfg(test)]
 mod tests {
-    use arrow_array::{BooleanArray, UInt64Array};
+    use arrow_array::{BooleanArray, StringArray, UInt64Array};
 
     use super::*;
     use crate::merge::LogKind;
@@ -160,7 +174,7 @@ mod tests {
 
     fn fate(merger: &mut Merger, key: &str, ordering: i64) -> Fate {
         let keys = StringArray::from(vec![key]);
-        let fates = merger.merge_base(&keys, &OrderingColumn::Fixed(vec![ordering], None));
+        let fates = merger.merge_base(&BaseRows::Keys(keys), 1, &OrderingColumn::Fixed(vec![ordering], None));
         fates.map_or(Fate::Keep, |fates| fates[0])
     }
 
@@ -196,7 +210,8 @@ mod tests {
     #[test]
     fn the_first_of_repeated_base_keys_takes_the_log_record() {
         let mut merger = merger(EVENT, &[("k", Some(20), None)]);
-        let fates = merger.merge_base(&StringArray::from(vec!["k", "k"]), &OrderingColumn::Fixed(vec![1, 1], None));
+        let fates =
+            merger.merge_base(&BaseRows::Keys(vec!["k", "k"].into()), 2, &OrderingColumn::Fixed(vec![1, 1], None));
         assert_eq!(fates.unwrap(), [replaced_by(0), Fate::Keep]);
         assert!(!merger.has_open_keys());
     }

@@ -4,6 +4,7 @@
 //! | file | job |
 //! |---|---|
 //! | `input` | the contract: what a log must say of its records, and how winners are fetched |
+//! | `base_rows` | base rows, by what log records find them |
 //! | `ordering` | ordering values, comparable as Hudi compares them |
 //! | `ordering_tuple` | several ordering fields as one value |
 //! | `binlog_place` | ordering values that are places in a MySQL binlog |
@@ -11,7 +12,9 @@
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | who wins, by merge mode |
 //! | `key_index` | the latest record of each key, keys left where they lie |
+//! | `key_part` | a part of all keys, where they are too many for one pass |
 //! | `incoming` | a log record, its key looked up |
+//! | `histories` | the log records of some keys, to be folded or set aside |
 //! | `merger` | log records in, fates of base rows and remaining inserts out |
 //! | `every_row` | no merge: every row of a log |
 //! | `fold` | rows that are made of several records, field by field |
@@ -21,12 +24,15 @@
 
 pub mod fold;
 
+mod base_rows;
 mod binlog_place;
 mod deletes;
 mod every_row;
+mod histories;
 mod incoming;
 mod input;
 mod key_index;
+mod key_part;
 mod merger;
 mod ordering;
 mod ordering_tuple;
@@ -34,9 +40,12 @@ mod orderings;
 mod output;
 mod rules;
 
+pub use base_rows::{BaseRows, NUMBER_LEN, numbers_as_keys};
 pub use deletes::DeleteMarkers;
 pub use every_row::EveryRow;
+pub use histories::Histories;
 pub use input::{Fetched, LogBatch, LogKind, LogSink, RowRef, Winners};
+pub use key_part::KeyPart;
 pub use merger::{Fate, Merger};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
 pub use output::{DeletedRows, weave};

@@ -22,12 +22,34 @@ impl Kept {
 
 /// Ordering values by ordinal.
 #[derive(Default)]
-pub(super) enum Orderings {
+pub(super) struct Orderings {
+    values: Values,
+    /// Bytes of texts, which lie beside the vector.
+    texts: usize,
+}
+
+#[derive(Default)]
+enum Values {
     #[default]
     None,
     Fixed(Vec<i64>),
     Wide(Vec<i128>),
     Bytes(Vec<Box<[u8]>>),
+}
+
+/// What the allocation of a text costs beside its bytes.
+const ALLOCATION: usize = 16;
+
+/// Does the same with whatever vector there is.
+macro_rules! each {
+    ($values:expr, $all:ident => $do:expr) => {
+        match $values {
+            Values::None => Default::default(),
+            Values::Fixed($all) => $do,
+            Values::Wide($all) => $do,
+            Values::Bytes($all) => $do,
+        }
+    };
 }
 
 impl Orderings {
@@ -40,26 +62,72 @@ impl Orderings {
     }
 
     fn value(&self, index: usize) -> OrderingValue<'_> {
-        match self {
-            Self::None => None,
-            Self::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
-            Self::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
-            Self::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
+        match &self.values {
+            Values::None => None,
+            Values::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
+            Values::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
+            Values::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
         }
         .unwrap_or(OrderingValue::Default)
     }
 
     /// Sets a value; the vector grows to it.
     pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) {
-        match (&mut *self, value) {
+        match (&mut self.values, value) {
             (_, OrderingValue::Default | OrderingValue::Foreign) => {}
-            (Self::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
-            (Self::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
-            (Self::Bytes(all), OrderingValue::Bytes(value)) => put(all, index, value.into()),
-            (_, OrderingValue::Fixed(value)) => *self = Self::Fixed(filled(index, value)),
-            (_, OrderingValue::Wide(value)) => *self = Self::Wide(filled(index, value)),
-            (_, OrderingValue::Bytes(value)) => *self = Self::Bytes(filled(index, value.into())),
+            (Values::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
+            (Values::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
+            (Values::Bytes(all), OrderingValue::Bytes(value)) => {
+                let before = all.get(index).map_or(0, |text| text.len() + ALLOCATION);
+                self.texts = (self.texts + value.len() + ALLOCATION).saturating_sub(before);
+                put(all, index, value.into());
+            }
+            (_, OrderingValue::Fixed(value)) => self.values = Values::Fixed(filled(index, value)),
+            (_, OrderingValue::Wide(value)) => self.values = Values::Wide(filled(index, value)),
+            (_, OrderingValue::Bytes(value)) => {
+                self.texts = value.len() + ALLOCATION;
+                self.values = Values::Bytes(filled(index, value.into()));
+            }
         }
+    }
+
+    /// Moves a value to an ordinal that is not greater than its own.
+    pub(super) fn shift(&mut self, from: usize, to: usize) {
+        each!(&mut self.values, all => shift(all, from, to));
+    }
+
+    /// Forgets the values from an ordinal on.
+    pub(super) fn truncate(&mut self, len: usize) {
+        each!(&mut self.values, all => {
+            all.truncate(len);
+            all.shrink_to_fit();
+        });
+        if let Values::Bytes(all) = &self.values {
+            self.texts = all.iter().map(|text| text.len() + ALLOCATION).sum();
+        }
+    }
+
+    /// Bytes that so many values take, as far as they are here.
+    pub(super) fn memory(&self, len: usize) -> usize {
+        let width = match &self.values {
+            Values::None => 0,
+            Values::Fixed(_) => size_of::<i64>(),
+            Values::Wide(_) => size_of::<i128>(),
+            Values::Bytes(_) => size_of::<Box<[u8]>>(),
+        };
+        len.saturating_mul(width).saturating_add(self.texts)
+    }
+
+    /// Makes room for so many values in all, and no more.
+    pub(super) fn reserve(&mut self, len: usize) {
+        each!(&mut self.values, all => all.reserve_exact(len.saturating_sub(all.len())));
+    }
+}
+
+fn shift<T: Default>(all: &mut [T], from: usize, to: usize) {
+    let value = all.get_mut(from).map(std::mem::take);
+    if let Some(slot) = all.get_mut(to) {
+        *slot = value.unwrap_or_default();
     }
 }
 

@@ -104,13 +104,13 @@ impl Side<'_> {
 pub(super) enum Deleted {
     /// It is none.
     No,
-    /// It is none, but has a flag in its row that says so: a base row, or a row that was filled with another's. Only payload classes
-    /// that look at both rows mind.
-    Flagged,
     /// By what its row says.
     ByRow,
     /// By a delete block: there is no row.
     ByBlock,
+    /// It is none, but has a flag in its row that says so: a base row, or a row that was filled with another's. Only payload classes
+    /// that look at both rows mind.
+    Flagged,
 }
 
 impl Rules {

@@ -15,6 +15,14 @@ const TABLE_FOLDER: &str = ".hoodie";
 /// # Errors
 /// `InvalidTable` where a folder holds data files and no marker; `Io` where a folder cannot be listed.
 pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
+    list_where(place, &mut |_| true)
+}
+
+/// The same, without the folders that are not wanted and whatever is below them.
+///
+/// # Errors
+/// As for [`list_table`].
+pub fn list_where(place: &dyn Place, wanted: &mut dyn FnMut(&str) -> bool) -> Result<Vec<PartitionFiles>> {
     let mut partitions = Vec::new();
     let mut folders = vec![String::new()];
     while let Some(folder) = folders.pop() {
@@ -32,7 +40,8 @@ pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
             );
             return Err(Error::invalid_table(message).in_file(place.full_path(&folder)));
         }
-        folders.extend(below.into_iter().map(|name| joined(&folder, &name)).filter(|path| path != TABLE_FOLDER));
+        let below = below.into_iter().map(|name| joined(&folder, &name)).filter(|path| path != TABLE_FOLDER);
+        folders.extend(below.filter(|path| wanted(path)));
     }
     partitions.sort_by(|one, other| one.partition.cmp(&other.partition));
     Ok(partitions)

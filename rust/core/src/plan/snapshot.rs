@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::split::{Query, Split};
+use super::split::{MergerHandle, Query, Split};
 use crate::file_group::FileSlice;
 
 /// The splits of a query, in the slices' order. A slice without any file is none.
 #[must_use]
-pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>) -> Vec<Split> {
+pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&MergerHandle>) -> Vec<Split> {
     slices
         .into_iter()
         .filter(|slice| slice.base_file.is_some() || !slice.log_files.is_empty())
-        .map(|slice| Split { query: Arc::clone(query), slice })
+        .map(|slice| Split { query: Arc::clone(query), slice, merger: merger.cloned() })
         .collect()
 }

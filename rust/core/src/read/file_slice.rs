@@ -6,13 +6,17 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::base_filter::base_filter;
 use super::log_blocks::{open_planned, scan};
+use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
-use super::slice_merge::SliceMerge;
+use super::row_range::RowRange;
+use super::slice_merge::{SliceMerge, Sources};
 use crate::avro::{self, Types};
-use crate::base_file;
+use crate::base_file::{self, Batches};
 use crate::error::Result;
+use crate::filter::BoundFilter;
 use crate::plan::Split;
 use crate::storage::{self, Place};
 
@@ -21,6 +25,7 @@ pub struct SplitReader {
     split: Split,
     schema: SchemaRef,
     report: SharedReport,
+    memory_limit: u64,
     state: State,
 }
 
@@ -33,7 +38,9 @@ enum State {
 struct Reading {
     path: Option<String>,
     projection: Projection,
-    base: Box<dyn Iterator<Item = Result<RecordBatch>> + Send>,
+    range: RowRange,
+    path_values: PathValues,
+    base: Batches,
     merge: Option<SliceMerge>,
     next_insert: Option<usize>,
     batch_rows: usize,
@@ -44,7 +51,14 @@ impl SplitReader {
     /// Plans the read of a split; no file is opened yet.
     pub fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
-        Ok(Self { split, schema, report, state: State::Planned })
+        let memory_limit = split.query.options.memory_limit;
+        Ok(Self { split, schema, report, memory_limit, state: State::Planned })
+    }
+
+    /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
+    #[must_use]
+    pub fn within(self, memory_limit: u64) -> Self {
+        Self { memory_limit, ..self }
     }
 
     /// The schema of every batch.
@@ -55,7 +69,7 @@ impl SplitReader {
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            self.state = State::Reading(Box::new(Reading::open(&self.split, &self.report)?));
+            self.state = State::Reading(Box::new(Reading::open(&self.split, self.memory_limit, &self.report)?));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
         let batch = reading.next_batch()?;
@@ -79,23 +93,43 @@ impl Iterator for SplitReader {
 }
 
 impl Reading {
-    fn open(split: &Split, report: &SharedReport) -> Result<Self> {
+    fn open(split: &Split, memory_limit: u64, report: &SharedReport) -> Result<Self> {
         let query = &split.query;
         let place = storage::open(&query.uri, &query.storage)?;
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
         let blocks = scan(split, place.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
-            (Projection::new(&types, &query.columns, &query.filter, &[], &[])?, None)
+            (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
-            let (projection, merge) = SliceMerge::load(query, &table, &types, blocks, report)?;
+            let base = |wanted: &SchemaRef| open_base(split, place.as_ref(), wanted, None);
+            let sources = Sources {
+                query,
+                table: &table,
+                types: &types,
+                blocks,
+                base: &base,
+                merger: split.merger.as_ref(),
+                memory_limit,
+                base_instant: split.slice.base_file.as_ref().map(|base| base.instant.as_str()),
+                report,
+            };
+            let (projection, merge) = SliceMerge::load(&sources)?;
             (projection, Some(merge))
         };
-        let base = open_base(split, place.as_ref(), &projection.base, report)?;
+        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns);
+        let mut pruned = 0;
+        let base = open_base(split, place.as_ref(), &projection.base, Some((&filter, &mut pruned)))?;
+        let mut told = report.edit();
+        told.files += u64::from(split.slice.base_file.is_some());
+        told.row_groups_pruned += pruned;
+        drop(told);
         Ok(Self {
             path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
             next_insert: merge.as_ref().map(|_| 0),
             projection,
+            range: RowRange::of(query),
+            path_values: PathValues::of(&query.path_columns, &split.slice.partition),
             base,
             merge,
             batch_rows: query.options.batch_rows.max(1),
@@ -107,7 +141,7 @@ impl Reading {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let Some(carried) = self.next_carried()? else { return Ok(None) };
-            let batch = self.projection.deliver(&carried)?;
+            let batch = self.projection.deliver(&self.path_values.put_into(carried)?)?;
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }
@@ -126,23 +160,36 @@ impl Reading {
         let (Some(merge), Some(from)) = (&mut self.merge, self.next_insert) else { return Ok(None) };
         let (rows, next) = merge.inserts(from, self.batch_rows)?;
         self.next_insert = next;
-        Ok(rows)
+        rows.map(|rows| self.range.keep(rows)).transpose()
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
         let carried = self.projection.carried_of(base)?;
         match &mut self.merge {
-            Some(merge) => merge.over_base(base, carried, &self.projection),
+            Some(merge) => self.range.keep(merge.over_base(base, carried, &self.projection)?),
             None => Ok(carried),
         }
     }
 }
 
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
-
-fn open_base(split: &Split, place: &dyn Place, wanted: &SchemaRef, report: &SharedReport) -> Result<Batches> {
+/// The base file's rows that count. Row groups without rows that pass the filter are left out, and counted.
+fn open_base(
+    split: &Split,
+    place: &dyn Place,
+    wanted: &SchemaRef,
+    filter: Option<(&BoundFilter, &mut u64)>,
+) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
-    let source = open_planned(place, &base.path)?;
-    report.edit().files += 1;
-    base_file::open(source)?.batches(wanted, split.query.options.batch_rows.max(1))
+    let query = &split.query;
+    let source = open_planned(place, &base.path, query).map_err(|error| error.at_instant(&base.instant))?;
+    let mut file = base_file::open(source)?;
+    let range = RowRange::of_base(query, &base.instant);
+    if query.options.prune {
+        let out_of_range = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;
+        if let Some((filter, pruned)) = filter {
+            *pruned = out_of_range.saturating_add(file.prune(wanted, filter)?);
+        }
+    }
+    let batches = file.batches(wanted, query.options.batch_rows.max(1))?;
+    Ok(Box::new(batches.map(move |batch| range.keep(batch?))))
 }

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt64Array};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
+use bytes::Bytes;
 
 use super::ordering_field::{Nulls, OrderingField, is_unordered};
-use super::record_key::RecordKey;
+use super::record_key::{LogKeys, RecordKey};
 use crate::avro::{self, Want};
 use crate::config::{DeleteMarker, MergeConfig, Semantics};
 use crate::error::{Error, Result};
@@ -93,6 +94,12 @@ impl KeyColumns {
     #[must_use]
     pub(super) fn without_operation(self) -> Self {
         Self { operation: None, ..self }
+    }
+
+    /// The same, records told by the numbers of base rows.
+    #[must_use]
+    pub(super) fn by_number(self) -> Self {
+        Self { key: RecordKey::Number, ..self }
     }
 
     /// Where nothing is merged: neither ordering nor delete marks.
@@ -221,11 +228,13 @@ impl KeyColumns {
         }
     }
 
-    /// The keys of a delete block.
-    pub(super) fn deleted_keys(&self, all: &[Deleted]) -> UInt64Array {
-        all.iter()
-            .map(|one| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start)))
-            .collect()
+    /// The keys of a delete block: in its text, or the numbers given.
+    pub(super) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
+        if self.key == RecordKey::Number {
+            return LogKeys::of_numbers(numbers);
+        }
+        let place = |one: &Deleted| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start));
+        LogKeys { places: all.iter().map(place).collect(), bytes: text.clone() }
     }
 
     /// The values of one ordering field in a delete block, as the field's own; none of other fields.

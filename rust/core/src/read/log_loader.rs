@@ -1,6 +1,6 @@
 //! The keys of all blocks of a slice, read into a merger, oldest block first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
@@ -12,12 +12,14 @@ use super::log_blocks::LogBlocks;
 use super::log_keys::KeyColumns;
 use super::log_records::LogRecords;
 use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
+use super::memory::SliceMemory;
+use super::record_key::RecordKey;
 use super::report::SharedReport;
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
 use crate::log::content::deleted::Deletes;
 use crate::log::content::{avro_data, delete, hfile_data};
-use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey};
+use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
 use crate::storage::Source;
 
@@ -46,20 +48,39 @@ struct Compiled {
 struct Loading<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
+    memory: &'m mut SliceMemory,
     compiled: HashMap<Bytes, Compiled>,
+    /// The numbers of the base rows that the records of the block update, from the next record on; none where they go by keys.
+    numbers: VecDeque<u64>,
+}
+
+impl Loading<'_> {
+    /// The numbers of the next records.
+    fn next_numbers(&mut self, records: usize) -> Vec<u64> {
+        self.numbers.drain(..records.min(self.numbers.len())).collect()
+    }
 }
 
 impl LogLoader<'_> {
     /// Reads the keys of all blocks.
-    pub(super) fn load(&self, blocks: LogBlocks, merger: &mut dyn LogSink) -> Result<LogRecords> {
+    pub(super) fn load(
+        &self,
+        blocks: &LogBlocks,
+        merger: &mut dyn LogSink,
+        memory: &mut SliceMemory,
+    ) -> Result<LogRecords> {
+        let is_first = memory.begin_pass();
         let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
-        let mut loading = Loading { merger, records, compiled: HashMap::new() };
+        let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
+        let mut read_in_all = 0;
         for found in &blocks.blocks {
             let Some(file) = blocks.files.get(found.file) else { continue };
             let place = BlockPlace::of(file.as_ref(), &found.block, false);
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
-            self.report.edit().records_read += read as u64;
+            read_in_all += read as u64;
         }
+        // However often the logs are read: each record counts once.
+        self.report.edit().records_read += if is_first { read_in_all } else { 0 };
         Ok(loading.records)
     }
 
@@ -71,11 +92,20 @@ impl LogLoader<'_> {
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
-        let content = || file.read(found.block.content.clone());
+        if self.keys.key == RecordKey::Number {
+            loading.numbers = block_positions(file, &found.block)?.unwrap_or_default().into();
+        }
+        let mut content = || loading.memory.content(file.as_ref(), found.block.content.clone());
         match &found.block.kind {
-            BlockKind::Sound(BlockType::Delete) => self.load_deletes(content()?, place, loading),
+            BlockKind::Sound(BlockType::Delete) => {
+                let content = content()?;
+                self.load_deletes(content, place, loading)
+            }
             _ if found.block.content.is_empty() => Ok(0),
-            BlockKind::Sound(BlockType::AvroData) => self.load_avro(found, content()?, place, loading),
+            BlockKind::Sound(BlockType::AvroData) => {
+                let content = content()?;
+                self.load_avro(found, content, place, loading)
+            }
             BlockKind::Sound(BlockType::HfileData) => self.load_hfile(found, file, loading),
             BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, place, loading),
             _ => Err(Error::unsupported(format!(
@@ -128,7 +158,9 @@ impl LogLoader<'_> {
     fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
         let schema = avro::Schema::parse(schema_text(found)?)?;
         let content = &found.block.content;
-        let unpacked = hfile_data::as_avro(file, content, &schema, self.keys.key.column(), loading.merger.wanted())?;
+        let wanted = loading.merger.wanted();
+        let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key.column(), wanted);
+        let unpacked = loading.memory.unpacked(file.as_ref(), content.start, unpack)?;
         let place = BlockPlace::of(file.as_ref(), &found.block, true);
         self.load_avro(found, unpacked, &place, loading).map_err(|error| place.mark(error))
     }
@@ -163,10 +195,10 @@ impl LogLoader<'_> {
         places: &[u32],
         loading: &mut Loading<'_>,
     ) -> Result<()> {
-        let (keys, rest) = self.keys.key.of_log(decoded, content)?;
+        let (keys, rest) = self.keys.key.of_log(decoded, content, &loading.next_numbers(places.len()))?;
         let batch = self.keys.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
-        let source = loading.merger.add_source(keys.bytes)?;
+        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;
         let records =
             LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: batch.deleted.as_ref(), places };
         loading.merger.add(source, &records)
@@ -188,12 +220,13 @@ impl LogLoader<'_> {
         let Deletes { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
-        let source = loading.merger.add_source(text)?;
+        let keys = self.keys.deleted_keys(&deleted, &text, &loading.next_numbers(deleted.len()));
+        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, &content)?)?;
         loading.merger.add(
             source,
             &LogBatch {
                 kind: LogKind::Delete,
-                keys: &self.keys.deleted_keys(&deleted),
+                keys: &keys.places,
                 ordering: &ordering,
                 deleted: Some(&BooleanArray::from(vec![true; deleted.len()])),
                 places: &places,

@@ -9,6 +9,7 @@ use bytes::Bytes;
 
 use super::deleted_rows::deleted_rows;
 use super::log_source::{LogSource, ParquetBlock, Rows};
+use super::memory::SliceMemory;
 use super::report::SharedReport;
 use crate::avro::{Datum, Decoder, Program};
 use crate::error::{Error, Result};
@@ -73,9 +74,15 @@ enum Growing {
     Decoded { source: usize, batch: RecordBatch },
 }
 
-impl Winners for LogRecords {
+/// Records of which rows are fetched, what it takes within the memory of their slice.
+pub(super) struct Fetching<'a> {
+    pub(super) records: &'a mut LogRecords,
+    pub(super) memory: &'a mut SliceMemory,
+}
+
+impl Winners for Fetching<'_> {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.carried)
+        Arc::clone(&self.records.carried)
     }
 
     fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
@@ -91,14 +98,14 @@ impl Winners for LogRecords {
                 continue;
             };
             let wanted: Vec<u32> = some.iter().filter_map(|index| rows.get(*index)).map(|row| row.at).collect();
-            let (batch, found) = self.grow(source, &wanted, &mut growing)?;
+            let (batch, found) = self.records.grow(source, &wanted, &mut growing, self.memory)?;
             for (index, row) in some.iter().zip(found) {
                 if let Some(pick) = picks.get_mut(*index) {
                     *pick = (batch, row);
                 }
             }
         }
-        self.report.edit().records_won += rows.len() as u64;
+        self.records.report.edit().records_won += rows.len() as u64;
         let batches = growing.into_iter().map(|one| match one {
             Growing::Decoding { mut decoder, .. } => decoder.finish(),
             Growing::Decoded { batch, .. } => Ok(batch),
@@ -109,7 +116,13 @@ impl Winners for LogRecords {
 
 impl LogRecords {
     /// Fetches rows of one source: the ordinal of the batch they go to, and their rows there.
-    fn grow(&mut self, source: usize, wanted: &[u32], growing: &mut Vec<Growing>) -> Result<(usize, Vec<usize>)> {
+    fn grow(
+        &mut self,
+        source: usize,
+        wanted: &[u32],
+        growing: &mut Vec<Growing>,
+        memory: &mut SliceMemory,
+    ) -> Result<(usize, Vec<usize>)> {
         let Some(found) = self.sources.get(source) else {
             return Err(Error::invalid_argument("a row of a log block that was not read"));
         };
@@ -123,7 +136,7 @@ impl LogRecords {
                 let at = match (known, self.parquet.get_mut(*block)) {
                     (Some(at), _) => at,
                     (None, Some(block)) => {
-                        let batch = block.batch(*batch).map_err(|error| found.place.mark(error))?;
+                        let batch = block.batch(*batch, memory).map_err(|error| found.place.mark(error))?;
                         growing.push(Growing::Decoded { source, batch });
                         growing.len() - 1
                     }

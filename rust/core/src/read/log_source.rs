@@ -7,6 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
+use super::memory::SliceMemory;
 use crate::error::{Error, Result};
 use crate::log::content::parquet_data;
 use crate::log::{Block, BlockRef};
@@ -88,11 +89,11 @@ impl ParquetBlock {
     }
 
     /// The carried columns of a batch.
-    pub(super) fn batch(&mut self, batch: usize) -> Result<RecordBatch> {
+    pub(super) fn batch(&mut self, batch: usize, memory: &mut SliceMemory) -> Result<RecordBatch> {
         let decoded = match &mut self.decoded {
             Some(decoded) => decoded,
             None => {
-                let batches = self.batches(&self.carried)?.collect::<Result<_>>()?;
+                let batches = memory.batches(self.batches(&self.carried)?)?;
                 self.decoded.insert(batches)
             }
         };

@@ -10,9 +10,10 @@ use super::log_keys::KeyColumns;
 use crate::avro;
 use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics, payload};
 use crate::error::{Error, Result};
-use crate::merge::fold::{Absence, FoldRules, Folder, Mode, PayloadFold};
+use crate::merge::fold::{Absence, CustomFold, Fold, FoldRules, Folder, Mode, PayloadFold};
 use crate::merge::{DeletedRows, OverBase, Rules};
 use crate::names::meta_columns;
+use crate::plan::MergerHandle;
 
 /// The marker of columns that Debezium left out (`PostgresDebeziumAvroPayload`).
 const UNAVAILABLE: &str = "__debezium_unavailable_value";
@@ -22,9 +23,17 @@ pub(super) enum MergePlan {
     /// One of them is the row.
     Choose(Rules),
     /// The row is made of them.
-    Fold(FoldRules, FieldAbsence),
+    Fold(FoldBy),
     /// Each is a row.
     KeepAll,
+}
+
+/// Of what a row is made.
+pub(super) enum FoldBy {
+    /// Fields of several records, by rules of Hudi's own.
+    Rules(FoldRules, FieldAbsence),
+    /// What a merger of the user's own makes of them.
+    Merger(MergerHandle),
 }
 
 /// When values of a table's fields give way to those of the other record.
@@ -44,8 +53,18 @@ pub(super) enum FieldAbsence {
 }
 
 impl MergePlan {
-    /// Of a table; `partial` where some block of the slice holds partial records.
-    pub(super) fn of(merge: &MergeConfig, semantics: Semantics, keys: &KeyColumns, partial: bool) -> Result<Self> {
+    /// Of a table; `partial` where some block of the slice holds partial records. A merger of the user's own is given where the
+    /// table asks for it.
+    pub(super) fn of(
+        merge: &MergeConfig,
+        semantics: Semantics,
+        keys: &KeyColumns,
+        partial: bool,
+        merger: Option<&MergerHandle>,
+    ) -> Result<Self> {
+        if let (MergeMode::Custom(_), Some(merger), false) = (&merge.mode, merger, partial) {
+            return Ok(Self::Fold(FoldBy::Merger(merger.clone())));
+        }
         let int_ordering = keys.is_ordered_by_an_integer();
         let mode = match &merge.mode {
             MergeMode::CommitTime => Mode::CommitTime,
@@ -66,8 +85,8 @@ impl MergePlan {
             None => FieldAbsence::Never,
         };
         Ok(match mode {
-            _ if partial => Self::Fold(FoldRules::Partial(mode), absence),
-            _ if absence != FieldAbsence::Never => Self::Fold(FoldRules::Fill(mode), absence),
+            _ if partial => Self::Fold(FoldBy::Rules(FoldRules::Partial(mode), absence)),
+            _ if absence != FieldAbsence::Never => Self::Fold(FoldBy::Rules(FoldRules::Fill(mode), absence)),
             Mode::CommitTime => Self::Choose(Rules::CommitTime),
             Mode::EventTime { int_ordering } => Self::Choose(Rules::EventTime { int_ordering }),
         })
@@ -86,7 +105,7 @@ impl MergePlan {
                 Semantics::V1x => FoldRules::Payload(class, int_ordering),
                 Semantics::V0x => FoldRules::Payload0x(class, int_ordering),
             };
-            Self::Fold(rules, absence)
+            Self::Fold(FoldBy::Rules(rules, absence))
         };
         Ok(match payload::hudis_own(class) {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
@@ -111,16 +130,39 @@ impl MergePlan {
     }
 }
 
-/// What the fold must know of the carried columns.
-pub(super) fn folder(
-    rules: FoldRules,
-    absence: &FieldAbsence,
-    table: &avro::Schema,
-    carried: &Schema,
-    keys: &KeyColumns,
-    missing: HashMap<u32, Arc<[bool]>>,
-    deleted_rows: DeletedRows,
-) -> Folder {
+/// What it takes to make rows of carried columns.
+pub(super) struct Folding<'a> {
+    pub(super) table: &'a avro::Schema,
+    pub(super) types: &'a Schema,
+    pub(super) carried: &'a Schema,
+    pub(super) keys: &'a KeyColumns,
+    pub(super) deleted_rows: DeletedRows,
+}
+
+impl FoldBy {
+    /// The columns that every record must bring.
+    pub(super) fn columns(&self, types: &Schema, keys: &KeyColumns) -> Vec<String> {
+        match self {
+            Self::Rules(..) => keys.fold_columns(),
+            Self::Merger(_) => types.fields().iter().map(|field| field.name().clone()).collect(),
+        }
+    }
+
+    /// The fold; `missing` is, by source, the carried columns that its block does not have.
+    pub(super) fn fold(self, of: &Folding<'_>, missing: HashMap<u32, Arc<[bool]>>) -> Box<dyn Fold> {
+        match self {
+            Self::Rules(rules, absence) => Box::new(folder(rules, &absence, of, missing)),
+            Self::Merger(merger) => {
+                let place = |name: &String| of.carried.index_of(name).ok();
+                let columns = of.types.fields().iter().filter_map(|field| place(field.name())).collect();
+                Box::new(CustomFold { merger: merger.0, columns, deleted_rows: of.deleted_rows })
+            }
+        }
+    }
+}
+
+fn folder(rules: FoldRules, absence: &FieldAbsence, of: &Folding<'_>, missing: HashMap<u32, Arc<[bool]>>) -> Folder {
+    let Folding { table, carried, keys, .. } = of;
     let field_of = |name: &str| table.field(name);
     let names = || carried.fields().iter().map(|field| field.name().as_str());
     // The result of a fill keeps the ordering of the winner, and so do payloads of 0.x; elsewhere it is read from the row that was
@@ -136,7 +178,7 @@ pub(super) fn folder(
         ordering_column: ordering,
         flag_column: keys.filled_flag().and_then(|name| names().position(|one| one == name)),
         missing,
-        deleted_rows,
+        deleted_rows: of.deleted_rows,
     }
 }
 

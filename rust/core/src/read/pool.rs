@@ -1,8 +1,8 @@
 //! Several splits read at once, their batches given in the splits' order.
 //!
 //! Threads start with the first batch asked for, belong to the stream, and are joined when it is dropped: none is left
-//! behind in a process that may fork. Each split has a queue of a few batches, so that memory is bounded and a consumer
-//! that stops early stops the readers. A stream that was begun before a fork refuses to go on in the child.
+//! behind in a process that may fork. Each split has a queue of a few batches, and the bytes of all are counted, so that memory is
+//! bounded; a consumer that stops early stops the readers. A stream that was begun before a fork refuses to go on in the child.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -12,6 +12,7 @@ use std::thread::JoinHandle;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
+use super::ahead::Ahead;
 use super::file_slice::SplitReader;
 use super::report::{Report, SharedReport};
 use crate::error::{Error, Kind, Result};
@@ -121,33 +122,48 @@ impl Iterator for Stream {
 
 /// What a reader sends: an end is said, so that a reader that died is not taken for one that is done.
 enum Message {
-    Batch(RecordBatch),
+    /// A batch, and the bytes that it was counted with.
+    Batch(RecordBatch, u64),
     Failed(Error),
     End,
 }
 
-type Work = Arc<Mutex<VecDeque<(Split, SyncSender<Message>)>>>;
+/// A split that is to be read, its ordinal, and where its batches go.
+type Task = (usize, Split, SyncSender<Message>);
+
+/// What readers share.
+struct Work {
+    tasks: Mutex<VecDeque<Task>>,
+    ahead: Ahead,
+    /// Bytes of memory for each split that is read.
+    share: u64,
+    report: SharedReport,
+}
 
 struct Pool {
     queues: VecDeque<Receiver<Message>>,
+    work: Arc<Work>,
     threads: Vec<JoinHandle<()>>,
     process: u32,
 }
 
 impl Pool {
     fn start(splits: VecDeque<Split>, threads: usize, report: &SharedReport) -> Result<Self> {
-        let (mut queues, mut work) = (VecDeque::new(), VecDeque::new());
-        for split in splits {
+        let limit = splits.front().map_or(0, |split| split.query.options.memory_limit);
+        let (mut queues, mut tasks) = (VecDeque::new(), VecDeque::new());
+        for (ordinal, split) in splits.into_iter().enumerate() {
             let (sender, receiver) = sync_channel(AHEAD);
             queues.push_back(receiver);
-            work.push_back((split, sender));
+            tasks.push_back((ordinal, split, sender));
         }
-        let work: Work = Arc::new(Mutex::new(work));
-        let mut pool = Self { queues, threads: Vec::new(), process: std::process::id() };
+        let share = limit / u64::try_from(threads).unwrap_or(1).max(1);
+        let (tasks, ahead) = (Mutex::new(tasks), Ahead::new(limit / 4));
+        let work = Arc::new(Work { tasks, ahead, share, report: report.clone() });
+        let mut pool = Self { queues, work, threads: Vec::new(), process: std::process::id() };
         for ordinal in 0..threads {
-            let (work, report) = (Arc::clone(&work), report.clone());
+            let work = Arc::clone(&pool.work);
             let thread = std::thread::Builder::new().name(format!("mortice-read-{ordinal}"));
-            match thread.spawn(move || read_splits(&work, &report)) {
+            match thread.spawn(move || read_splits(&work)) {
                 Ok(thread) => pool.threads.push(thread),
                 // Fewer threads than wished for read all the same; without any there is nobody to wait for.
                 Err(_) if ordinal > 0 => break,
@@ -163,10 +179,14 @@ impl Pool {
         }
         while let Some(queue) = self.queues.front() {
             match queue.recv() {
-                Ok(Message::Batch(batch)) => return Ok(Some(batch)),
+                Ok(Message::Batch(batch, bytes)) => {
+                    self.work.ahead.taken(bytes);
+                    return Ok(Some(batch));
+                }
                 Ok(Message::Failed(error)) => return Err(error),
                 Ok(Message::End) => {
                     self.queues.pop_front();
+                    self.work.ahead.next_split();
                 }
                 Err(_) => return Err(Error::new(Kind::Io, "a reader thread ended before its split did")),
             }
@@ -177,8 +197,12 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // Readers that wait for room in a queue find it gone, and end.
+        // Readers that wait for room in a queue find it gone, and end. In a forked child there are none, and a lock that one held
+        // would stay locked.
         self.queues.clear();
+        if self.process == std::process::id() {
+            self.work.ahead.close();
+        }
         for thread in std::mem::take(&mut self.threads) {
             if self.process == std::process::id() {
                 let _ = thread.join();
@@ -190,25 +214,31 @@ impl Drop for Pool {
     }
 }
 
-fn read_splits(work: &Work, report: &SharedReport) {
+fn read_splits(work: &Work) {
     loop {
-        let next = work.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        let Some((split, queue)) = next else { return };
-        if !read_split(split, &queue, report) {
+        let next = work.tasks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(task) = next else { return };
+        if !read_split(work, task) {
             return;
         }
     }
 }
 
 /// Whether there is still somebody to read for.
-fn read_split(split: Split, queue: &SyncSender<Message>, report: &SharedReport) -> bool {
-    let reader = match SplitReader::new(split, report.clone()) {
+fn read_split(work: &Work, (ordinal, split, queue): Task) -> bool {
+    let reader = match SplitReader::new(split, work.report.clone()).map(|reader| reader.within(work.share)) {
         Ok(reader) => reader,
         Err(error) => return queue.send(Message::Failed(error)).is_ok(),
     };
     for batch in reader {
         let message = match batch {
-            Ok(batch) => Message::Batch(batch),
+            Ok(batch) => {
+                let bytes = batch.get_array_memory_size() as u64;
+                if !work.ahead.admit(ordinal, bytes) {
+                    return false;
+                }
+                Message::Batch(batch, bytes)
+            }
             Err(error) => Message::Failed(error),
         };
         if queue.send(message).is_err() {

@@ -50,6 +50,11 @@ impl Projection {
         first_columns(base, &self.carried)
     }
 
+    /// The filter; its columns are among the carried ones, with which those of base rows begin.
+    pub(super) fn filter(&self) -> &BoundFilter {
+        &self.filter
+    }
+
     /// The rows that pass the filter, with the columns that the caller asked for.
     pub(super) fn deliver(&self, carried: &RecordBatch) -> Result<RecordBatch> {
         let passing = if self.filtering { &self.filter.apply(carried)? } else { carried };
@@ -58,7 +63,7 @@ impl Projection {
 }
 
 /// The named columns and then those of `more` that are not among them.
-fn select(table: &Schema, names: &[String], more: &[String]) -> Result<SchemaRef> {
+pub(super) fn select(table: &Schema, names: &[String], more: &[String]) -> Result<SchemaRef> {
     let more = more
         .iter()
         .enumerate()

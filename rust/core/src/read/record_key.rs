@@ -9,12 +9,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_buffer::Buffer;
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Schema, TimeUnit};
 use bytes::Bytes;
 
 use super::field_path::FieldPath;
 use crate::avro::{self, Want};
 use crate::error::{Error, Result};
+use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
 use crate::names::meta_columns;
 
 /// How the key of a record is told.
@@ -24,12 +25,22 @@ pub(super) enum RecordKey {
     Stored,
     /// By these fields.
     Virtual(Vec<FieldPath>),
+    /// By the number of the base row, as the logs have it.
+    Number,
 }
 
 /// Keys of log records: where each lies (`offset << 32 | length`), and in what.
 pub(super) struct LogKeys {
     pub(super) places: UInt64Array,
     pub(super) bytes: Bytes,
+}
+
+impl LogKeys {
+    /// Of numbers, in their order.
+    pub(super) fn of_numbers(numbers: &[u64]) -> Self {
+        let places = (0..numbers.len()).map(|at| ((at * NUMBER_LEN) as u64) << 32 | NUMBER_LEN as u64);
+        Self { places: places.collect(), bytes: numbers_as_keys(numbers) }
+    }
 }
 
 impl RecordKey {
@@ -47,10 +58,17 @@ impl RecordKey {
         match self {
             Self::Stored => vec![meta_columns::RECORD_KEY.to_owned()],
             Self::Virtual(fields) => fields.iter().map(|field| field.column().to_owned()).collect(),
+            Self::Number => Vec::new(),
         }
     }
 
-    /// The one column that holds the whole key as text, as far as its name tells.
+    /// That column, where its values are the key's own text. A date, for one, is not: a filter writes it otherwise.
+    pub(super) fn text_column(&self, types: &Schema) -> Option<&str> {
+        self.column()
+            .filter(|name| types.fields().find(name).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8))
+    }
+
+    /// The one column that holds the whole key.
     pub(super) fn column(&self) -> Option<&str> {
         match self {
             Self::Stored => Some(meta_columns::RECORD_KEY),
@@ -58,6 +76,7 @@ impl RecordKey {
                 [only] if only.name() == only.column() => Some(only.column()),
                 _ => None,
             },
+            Self::Number => None,
         }
     }
 
@@ -67,11 +86,21 @@ impl RecordKey {
             // A stored key is not copied: it stays where it lies.
             Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
             Self::Virtual(_) => self.columns().into_iter().map(Want::Value).collect(),
+            Self::Number => Vec::new(),
         }
     }
 
-    /// The keys of decoded records, by their leading columns: places in `content`, texts, or values; and the other columns.
-    pub(super) fn of_log<'a>(&self, decoded: &'a RecordBatch, content: &Bytes) -> Result<(LogKeys, &'a [ArrayRef])> {
+    /// The keys of decoded records, by their leading columns: places in `content`, texts, or values; or by the numbers given. And the
+    /// other columns.
+    pub(super) fn of_log<'a>(
+        &self,
+        decoded: &'a RecordBatch,
+        content: &Bytes,
+        numbers: &[u64],
+    ) -> Result<(LogKeys, &'a [ArrayRef])> {
+        if *self == Self::Number {
+            return Ok((LogKeys::of_numbers(numbers), decoded.columns()));
+        }
         let Some((leading, rest)) = decoded.columns().split_at_checked(self.columns().len()) else {
             return Err(Error::invalid_table("a key column is missing"));
         };
@@ -83,8 +112,16 @@ impl RecordKey {
         Ok((in_buffer(&self.texts(leading)?), rest))
     }
 
+    /// Base rows by their keys, or by their numbers, of which `first` is that of the first row.
+    pub(super) fn base_rows(&self, base: &RecordBatch, first: u64) -> Result<BaseRows> {
+        match self {
+            Self::Number => Ok(BaseRows::Numbers(first..first.saturating_add(base.num_rows() as u64))),
+            Self::Stored | Self::Virtual(_) => self.of_base(base).map(BaseRows::Keys),
+        }
+    }
+
     /// The keys of base rows.
-    pub(super) fn of_base(&self, base: &RecordBatch) -> Result<StringArray> {
+    fn of_base(&self, base: &RecordBatch) -> Result<StringArray> {
         let missing = |name: &String| Error::invalid_table(format!("no column {name:?} in the base file"));
         let columns = self.columns();
         let columns = columns.iter().map(|name| base.column_by_name(name).cloned().ok_or_else(|| missing(name)));
@@ -95,7 +132,7 @@ impl RecordKey {
         let fields = match (self, columns) {
             (Self::Virtual(fields), _) => fields,
             (Self::Stored, [only]) => return text_of(only),
-            (Self::Stored, _) => return Err(Error::invalid_table("a key column is missing")),
+            (Self::Stored | Self::Number, _) => return Err(Error::invalid_table("a key column is missing")),
         };
         let texts = fields.iter().zip(columns).map(|(field, column)| text_of(&field.values(column)?));
         let texts = texts.collect::<Result<Vec<_>>>()?;
@@ -206,5 +243,14 @@ mod tests {
         assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec![Some("7"), None]));
         let key = RecordKey::of(Some(&["t".to_owned(), "s.n".to_owned()])).unwrap();
         assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec!["t:a,s.n:7", "t:b,s.n:__null__"]));
+    }
+
+    #[test]
+    fn a_filter_writes_some_keys_otherwise_than_they_are() {
+        let key = RecordKey::of(Some(&["k".to_owned()])).unwrap();
+        let column = |kind| arrow_schema::Schema::new(vec![arrow_schema::Field::new("k", kind, true)]);
+        assert_eq!(key.text_column(&column(DataType::Utf8)), Some("k"));
+        assert_eq!(key.text_column(&column(DataType::Date32)), None, "2024-01-02 is the key 19724");
+        assert_eq!(key.column(), Some("k"));
     }
 }

@@ -31,6 +31,10 @@ pub struct Report {
     pub records_read: u64,
     /// Log rows that were decoded, because they won.
     pub records_won: u64,
+    /// Passes over the logs that slices took beyond the first, because their keys did not fit in memory.
+    pub passes: u64,
+    /// Row groups of base files left out: their statistics say that no wanted row is in them.
+    pub row_groups_pruned: u64,
     /// Base rows read.
     pub base_rows: u64,
     /// Rows delivered.

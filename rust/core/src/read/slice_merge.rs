@@ -10,86 +10,148 @@ use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_keys::KeyColumns;
 use super::log_loader::LogLoader;
-use super::log_records::LogRecords;
-use super::merge_plan::{MergePlan, folder};
-use super::projection::Projection;
+use super::log_records::{Fetching, LogRecords};
+use super::memory::SliceMemory;
+use super::merge_plan::{FoldBy, Folding, MergePlan};
+use super::projection::{Projection, select};
+use super::record_key::RecordKey;
 use super::report::SharedReport;
+use super::row_numbers;
+use super::row_range::RowRange;
+use super::settled::{Pass, Settled, fates};
 use crate::avro;
+use crate::base_file::Batches;
 use crate::config::Semantics;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::merge::fold::{Chains, Folder};
-use crate::merge::{DeletedRows, EveryRow, Fate, Fetched, Merger, RowRef, Winners, weave};
-use crate::plan::{Deletes, Query};
+use crate::merge::fold::{Chains, Fold};
+use crate::merge::{DeletedRows, EveryRow, Fate, Fetched, Histories, KeyPart, Merger, RowRef, Winners, weave};
+use crate::plan::{Deletes, MergerHandle, Query};
 
 /// A slice whose logs are loaded.
 pub(super) struct SliceMerge {
     keys: KeyColumns,
     records: LogRecords,
+    memory: SliceMemory,
     by: By,
     /// Whether base rows and log rows meet; or else stand side by side.
     over_base: bool,
     deleted_rows: DeletedRows,
+    /// Whether all columns of a merged row are those of some record.
+    keeps_columns: bool,
+    /// The number of the next base row.
+    next_row: u64,
 }
 
 /// How it is merged.
 enum By {
     Choosing(Merger),
-    Folding(Chains, Box<Folder>),
+    Folding(Chains, Box<dyn Fold>),
     KeepingAll(EveryRow),
+    /// What becomes of all keys is settled; where rows are made of several records, by folding them.
+    Settled(Box<Settled>, Option<Box<dyn Fold>>),
+}
+
+/// What a slice is merged of.
+pub(super) struct Sources<'a> {
+    pub(super) query: &'a Query,
+    pub(super) table: &'a avro::Schema,
+    pub(super) types: &'a Schema,
+    pub(super) blocks: LogBlocks,
+    /// Reads columns of the base file, as often as it takes.
+    pub(super) base: &'a dyn Fn(&SchemaRef) -> Result<Batches>,
+    /// A merger of the user's own, for tables that ask for one.
+    pub(super) merger: Option<&'a MergerHandle>,
+    pub(super) memory_limit: u64,
+    /// The instant that wrote the base file.
+    pub(super) base_instant: Option<&'a str>,
+    pub(super) report: &'a SharedReport,
+}
+
+impl Sources<'_> {
+    fn knows_numbers(&self) -> bool {
+        // Of base rows that only some commits wrote, the numbers are not known.
+        self.query.over_base
+            && self.query.range.is_none()
+            && self.query.options.record_positions
+            && row_numbers::are_known(&self.blocks, self.base_instant)
+    }
 }
 
 impl SliceMerge {
     /// Reads the keys of all blocks; and which columns the read carries.
-    pub(super) fn load(
-        query: &Query,
-        table: &avro::Schema,
-        types: &Schema,
-        blocks: LogBlocks,
-        report: &SharedReport,
-    ) -> Result<(Projection, Self)> {
-        // Hudi 1.x merges nothing where it is told not to; 0.x merges the logs among themselves.
-        let keep_all = !query.over_base && query.options.semantics == Semantics::V1x;
-        let virtual_key = query.virtual_key.as_deref();
-        let (keys, plan) = if keep_all {
-            (KeyColumns::unordered(virtual_key)?, MergePlan::KeepAll)
-        } else {
-            let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
-            let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
-            let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
-            let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial)?;
-            (keys, plan)
-        };
-        let fold_columns: Vec<String> = match &plan {
+    pub(super) fn load(from: &Sources<'_>) -> Result<(Projection, Self)> {
+        let Sources { query, table, types, blocks, report, .. } = from;
+        let (keys, plan) = plan(from)?;
+        let fold_columns = match &plan {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
-            MergePlan::Fold(..) => keys.fold_columns(),
+            MergePlan::Fold(fold) => fold.columns(types, &keys),
         };
-        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
-        let wanted = keys.key.column().map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
+        let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
+        let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
+        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
+        // Where few keys are wanted, most base rows need not be looked at; else their numbers save comparing keys.
+        let by_number = matches!(wanted, KeyFilter::All) && !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
+        let keys = if by_number { keys.by_number() } else { keys };
+        let needed = [fold_columns, RowRange::columns(query)].concat();
+        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
         let carried = &projection.carried;
         let deleted_rows =
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
         let deleted = (deleted_rows == DeletedRows::Delivered)
             .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
-        let loader = LogLoader { table, types, keys: &keys, carried, deleted, report: report.clone() };
+        let loader = LogLoader { table, types, keys: &keys, carried, deleted, report: (*report).clone() };
+        let mut memory = SliceMemory::new(&query.options, from.memory_limit);
+        let budget = memory.keys();
         let (records, by) = match plan {
-            MergePlan::Choose(rules) => {
-                let mut merger = Merger::new(rules).only(wanted);
-                let records = loader.load(blocks, &mut merger)?;
-                (records, By::Choosing(merger))
-            }
-            MergePlan::Fold(rules, absence) => {
-                let mut chains = Chains::only(wanted);
-                let mut records = loader.load(blocks, &mut chains)?;
-                let folder = folder(rules, &absence, table, carried, &keys, records.take_missing(), deleted_rows);
-                (records, By::Folding(chains, Box::new(folder)))
-            }
             MergePlan::KeepAll => {
-                let mut rows = EveryRow::default();
-                (loader.load(blocks, &mut rows)?, By::KeepingAll(rows))
+                let mut rows = if query.changelog { EveryRow::with_deletes() } else { EveryRow::default() };
+                (loader.load(blocks, &mut rows, &mut memory)?, By::KeepingAll(rows))
+            }
+            MergePlan::Choose(rules) => {
+                let merger = |part| Merger::new(rules).only(wanted.clone()).within(part, budget);
+                match loaded(&merger, &loader, from, &mut memory)? {
+                    (records, Loaded::Whole(merger)) => (records, By::Choosing(merger)),
+                    (records, Loaded::Settled(settled)) => (records, By::Settled(settled, None)),
+                }
+            }
+            MergePlan::Fold(by) => {
+                let chains = |part| Chains::only(wanted.clone()).within(part, budget);
+                let (mut records, loaded) = loaded(&chains, &loader, from, &mut memory)?;
+                let fold =
+                    by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing());
+                match loaded {
+                    Loaded::Whole(chains) => (records, By::Folding(chains, fold)),
+                    Loaded::Settled(settled) => (records, By::Settled(settled, Some(fold))),
+                }
             }
         };
-        Ok((projection, Self { keys, records, by, over_base: query.over_base, deleted_rows }))
+        Ok((
+            projection,
+            Self { keys, records, memory, by, over_base: query.over_base, deleted_rows, keeps_columns, next_row: 0 },
+        ))
+    }
+
+    /// Whether some base row may still meet a log record.
+    pub(super) fn meets_base(&self) -> bool {
+        self.over_base
+            && match &self.by {
+                By::Choosing(merger) => merger.has_open_keys(),
+                By::Folding(chains, _) => chains.has_open_keys(),
+                By::KeepingAll(_) => false,
+                By::Settled(..) => true,
+            }
+    }
+
+    /// Whether base rows may be left out before they are merged. They may not where they are known by their numbers, or where a
+    /// merger of the user's own may make anything of their columns.
+    pub(super) fn may_leave_out_base_rows(&self) -> bool {
+        self.keeps_columns && self.keys.key != RecordKey::Number && !matches!(self.by, By::Settled(..))
+    }
+
+    /// The one column that holds the whole record key, if there is one.
+    pub(super) fn key_column(&self) -> Option<&str> {
+        self.keys.key.column()
     }
 
     /// A batch of base rows, merged. `carried` are those of its columns that are carried on.
@@ -102,14 +164,18 @@ impl SliceMerge {
         if !self.over_base {
             return Ok(carried);
         }
+        let first = self.next_row;
+        self.next_row = first.saturating_add(base.num_rows() as u64);
+        let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
         match &mut self.by {
             By::KeepingAll(_) => Ok(carried),
             By::Choosing(merger) => {
                 if !merger.has_open_keys() {
                     return Ok(carried);
                 }
-                match merger.merge_base(&self.keys.key.of_base(base)?, &self.keys.base_ordering(base)?) {
-                    Some(fates) => weave(Some(&carried), &fates, &mut self.records, self.deleted_rows),
+                let (rows, ordering) = (self.keys.key.base_rows(base, first)?, self.keys.base_ordering(base)?);
+                match merger.merge_base(&rows, base.num_rows(), &ordering) {
+                    Some(fates) => weave(Some(&carried), &fates, &mut winners, self.deleted_rows),
                     None => Ok(carried),
                 }
             }
@@ -117,43 +183,152 @@ impl SliceMerge {
                 if !chains.has_open_keys() {
                     return Ok(carried);
                 }
-                let (rows, entries): (Vec<usize>, Vec<u32>) =
-                    chains.meet_base(&self.keys.key.of_base(base)?).into_iter().unzip();
-                if rows.is_empty() {
-                    return Ok(carried);
-                }
-                let met = take_rows(base, &rows)?;
-                let (ordering, met) = (self.keys.base_ordering(&met)?, projection.carried_of(&met)?);
-                let folded = folder.fold(chains, &entries, Some((&met, &ordering)), &mut self.records)?;
-                let mut fates = vec![Fate::Keep; carried.num_rows()];
-                for (row, fate) in rows.into_iter().zip(folded.fates) {
-                    if let Some(slot) = fates.get_mut(row) {
-                        *slot = fate;
+                let mut histories = Histories::default();
+                let met = chains.meet_base(&self.keys.key.base_rows(base, first)?);
+                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
+                let base = Base { rows: base, first: 0, carried, projection, keys: &self.keys };
+                base.folded(folder.as_ref(), &histories, &mut winners, self.deleted_rows)
+            }
+            By::Settled(settled, folder) => {
+                let (first, histories) = settled.of_base(base.num_rows())?;
+                match folder {
+                    _ if histories.is_empty() => Ok(carried),
+                    None => {
+                        let fates = fates(&histories, first, carried.num_rows());
+                        weave(Some(&carried), &fates, &mut winners, self.deleted_rows)
+                    }
+                    Some(folder) => {
+                        let base = Base { rows: base, first, carried, projection, keys: &self.keys };
+                        base.folded(folder.as_ref(), &histories, &mut winners, self.deleted_rows)
                     }
                 }
-                weave(Some(&carried), &fates, &mut Made(folded.rows), self.deleted_rows)
             }
         }
     }
 
     /// Rows of keys that no base row had: at most `limit`, from entry `from` on, and the entry to go on from.
     pub(super) fn inserts(&mut self, from: usize, limit: usize) -> Result<(Option<RecordBatch>, Option<usize>)> {
-        let (fates, next) = match &mut self.by {
-            By::Choosing(merger) => merger.inserts(from, limit),
-            By::KeepingAll(rows) => rows.rows(from, limit),
+        let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let mut histories = Histories::default();
+        let (fates, folder, next) = match &mut self.by {
+            By::Choosing(merger) => {
+                let (fates, next) = merger.inserts(from, limit);
+                (fates, None, next)
+            }
+            By::KeepingAll(rows) => {
+                let (fates, next) = rows.rows(from, limit);
+                (fates, None, next)
+            }
             By::Folding(chains, folder) => {
                 let (entries, next) = chains.inserts(from, limit);
-                if entries.is_empty() {
-                    return Ok((None, next));
-                }
-                let folded = folder.fold(chains, &entries, None, &mut self.records)?;
-                return Ok((Some(weave(None, &folded.fates, &mut Made(folded.rows), self.deleted_rows)?), next));
+                chains.note((0..).zip(entries), &mut histories);
+                (Vec::new(), Some(&**folder), next)
+            }
+            By::Settled(settled, folder) => {
+                let Some(inserts) = settled.inserts()? else { return Ok((None, None)) };
+                histories = inserts;
+                let fates = histories.fates().map(|(_, fate)| fate).collect();
+                (fates, folder.as_deref(), Some(0))
             }
         };
-        if fates.is_empty() {
-            return Ok((None, next));
+        let rows = match folder {
+            Some(_) if histories.is_empty() => return Ok((None, next)),
+            None if fates.is_empty() => return Ok((None, next)),
+            None => weave(None, &fates, &mut winners, self.deleted_rows)?,
+            Some(folder) => {
+                let folded = folder.fold(&histories, None, &mut winners)?;
+                weave(None, &folded.fates, &mut Made(folded.rows), self.deleted_rows)?
+            }
+        };
+        Ok((Some(rows), next))
+    }
+}
+
+/// What is known of the records, and what is done about them.
+fn plan(from: &Sources<'_>) -> Result<(KeyColumns, MergePlan)> {
+    let Sources { query, table, types, blocks, .. } = from;
+    let virtual_key = query.virtual_key.as_deref();
+    // Hudi 1.x merges nothing where it is told not to; 0.x merges the logs among themselves.
+    if !query.over_base && !query.changelog && query.options.semantics == Semantics::V1x {
+        return Ok((KeyColumns::unordered(virtual_key)?, MergePlan::KeepAll));
+    }
+    let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
+    let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
+    if query.changelog {
+        return Ok((keys, MergePlan::KeepAll));
+    }
+    let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
+    let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial, from.merger)?;
+    Ok((keys, plan))
+}
+
+/// The keys of the logs, read.
+enum Loaded<P> {
+    /// All of them.
+    Whole(P),
+    /// More than fit in memory: what becomes of them is settled.
+    Settled(Box<Settled>),
+}
+
+/// Reads the keys of all blocks; where they do not fit in memory, part by part, and settles what becomes of them.
+fn loaded<P: Pass>(
+    sink: &dyn Fn(KeyPart) -> P,
+    loader: &LogLoader<'_>,
+    from: &Sources<'_>,
+    memory: &mut SliceMemory,
+) -> Result<(LogRecords, Loaded<P>)> {
+    let mut pass = sink(KeyPart::ALL);
+    let mut records = loader.load(&from.blocks, &mut pass, memory)?;
+    if pass.part() == KeyPart::ALL {
+        return Ok((records, Loaded::Whole(pass)));
+    }
+    let base_columns = select(from.types, &loader.keys.of_base(), &RowRange::columns(from.query))?;
+    let mut settled = Settled::default();
+    loop {
+        let base = if from.query.over_base { (from.base)(&base_columns)? } else { Box::new(std::iter::empty()) };
+        settled.add(&mut pass, loader.keys, base, memory)?;
+        let Some(next) = pass.part().next() else { return Ok((records, Loaded::Settled(Box::new(settled)))) };
+        from.report.edit().passes += 1;
+        // What was read of one part goes before that of the next comes.
+        drop((pass, records));
+        pass = sink(next);
+        records = loader.load(&from.blocks, &mut pass, memory)?;
+    }
+}
+
+/// A batch of base rows.
+struct Base<'a> {
+    rows: &'a RecordBatch,
+    /// The number of the first row.
+    first: u64,
+    carried: RecordBatch,
+    projection: &'a Projection,
+    keys: &'a KeyColumns,
+}
+
+impl Base<'_> {
+    /// The rows folded with the log records that are noted under their numbers.
+    fn folded(
+        self,
+        folder: &dyn Fold,
+        histories: &Histories,
+        winners: &mut dyn Winners,
+        deleted_rows: DeletedRows,
+    ) -> Result<RecordBatch> {
+        if histories.is_empty() {
+            return Ok(self.carried);
         }
-        Ok((Some(weave(None, &fates, &mut self.records, self.deleted_rows)?), next))
+        let rows: Vec<u64> = histories.numbers().map(|number| number.saturating_sub(self.first)).collect();
+        let met = take_rows(self.rows, &rows)?;
+        let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
+        let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
+        let mut fates = vec![Fate::Keep; self.carried.num_rows()];
+        for (row, fate) in rows.into_iter().zip(folded.fates) {
+            if let Some(slot) = usize::try_from(row).ok().and_then(|row| fates.get_mut(row)) {
+                *slot = fate;
+            }
+        }
+        weave(Some(&self.carried), &fates, &mut Made(folded.rows), deleted_rows)
     }
 }
 
@@ -171,8 +346,7 @@ impl Winners for Made {
     }
 }
 
-fn take_rows(batch: &RecordBatch, rows: &[usize]) -> Result<RecordBatch> {
-    let rows: UInt64Array = rows.iter().map(|row| *row as u64).collect();
-    take_record_batch(batch, &rows)
+fn take_rows(batch: &RecordBatch, rows: &[u64]) -> Result<RecordBatch> {
+    take_record_batch(batch, &UInt64Array::from(rows.to_vec()))
         .map_err(|error| Error::invalid_table("rows of a base file could not be taken").caused_by(error))
 }

@@ -2,11 +2,13 @@
 //!
 //! Cost of a record: 16 bytes and its ordering value; of a distinct key what the key index takes.
 
-use arrow_array::StringArray;
 use bytes::Bytes;
 
+use super::super::base_rows::BaseRows;
+use super::super::histories::{Histories, Record};
 use super::super::input::{LogBatch, LogSink, RowRef};
 use super::super::key_index::KeyIndex;
+use super::super::key_part::KeyPart;
 use super::super::orderings::{Kept, Orderings};
 use super::super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
@@ -23,7 +25,6 @@ pub struct Chains {
     newest: Vec<u32>,
     links: Vec<Link>,
     orderings: Orderings,
-    taken: usize,
     wanted: KeyFilter,
 }
 
@@ -36,13 +37,6 @@ struct Link {
     kept: Kept,
 }
 
-/// A record of a chain.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Record<'a> {
-    pub(super) row: RowRef,
-    pub(super) side: Side<'a>,
-}
-
 impl Chains {
     /// Nothing yet; only the records of wanted keys will be kept.
     #[must_use]
@@ -50,25 +44,28 @@ impl Chains {
         Self { wanted, ..Self::default() }
     }
 
+    /// For the keys of a part, or as many of it as the budget, in bytes, has room for.
+    #[must_use]
+    pub fn within(mut self, part: KeyPart, budget: usize) -> Self {
+        self.index = KeyIndex::of(part, budget);
+        self
+    }
+
+    /// The keys that it knows of: all that the logs hold of this part.
+    #[must_use]
+    pub fn part(&self) -> KeyPart {
+        self.index.part()
+    }
+
     /// Whether there is a key that no base row has met.
     #[must_use]
     pub fn has_open_keys(&self) -> bool {
-        self.taken < self.newest.len()
+        self.index.open() > 0
     }
 
     /// Base rows that have records in the log: (row, entry). The first base row of a key uses its records up.
-    pub fn meet_base(&mut self, keys: &StringArray) -> Vec<(usize, u32)> {
-        let mut met = Vec::new();
-        for (row, key) in keys.iter().enumerate() {
-            let found = key.map(str::as_bytes).and_then(|key| self.index.find(self.index.hash(key), key));
-            let Some(entry) = found else { continue };
-            if self.index.stored(entry).is_some_and(|stored| !stored.taken) {
-                self.index.take(entry);
-                self.taken += 1;
-                met.push((row, entry));
-            }
-        }
-        met
+    pub fn meet_base(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
+        self.index.meet(rows)
     }
 
     /// Entries that no base row has met, in order of their keys' first appearance: at most `limit`, from entry `from` on, and
@@ -91,8 +88,15 @@ impl Chains {
         (entries, Some(at))
     }
 
+    /// Notes the records of entries, under the numbers given with them.
+    pub fn note(&self, entries: impl IntoIterator<Item = (u64, u32)>, notes: &mut Histories) {
+        for (number, entry) in entries {
+            notes.add(number, self.records(entry));
+        }
+    }
+
     /// The records of an entry, oldest first.
-    pub(super) fn records(&self, entry: u32) -> Vec<Record<'_>> {
+    fn records(&self, entry: u32) -> Vec<Record<'_>> {
         let mut records = Vec::new();
         let mut at = self.newest.get(entry as usize).copied().unwrap_or(NONE);
         while let Some(link) = self.links.get(at as usize) {
@@ -106,6 +110,67 @@ impl Chains {
         records.reverse();
         records
     }
+
+    /// Bytes of everything but the index.
+    fn memory(&self) -> usize {
+        self.links.capacity() * size_of::<Link>() + self.newest.capacity() * 4 + self.orderings.memory(self.links.len())
+    }
+
+    /// Sees to it that one more record has room within the budget; whether entries have moved for it.
+    fn make_room(&mut self) -> bool {
+        let mut moved = false;
+        loop {
+            let is_full = self.links.len() == self.links.capacity();
+            // A vector that grows is there twice for a moment, the second time doubled.
+            let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<Link>() } else { 0 };
+            if self.index.has_room(|| others) && !(is_full && self.index.is_tight(others)) {
+                return moved;
+            }
+            self.narrow();
+            moved = true;
+        }
+    }
+
+    /// Forgets half of the keys, and their records.
+    fn narrow(&mut self) {
+        let newest = &mut self.newest;
+        let mut kept = 0;
+        self.index.narrow(|from, to| {
+            newest.swap(from, to);
+            kept = to + 1;
+        });
+        self.newest.truncate(kept);
+        // Records of keys that stay keep their order; where each goes follows from that.
+        let mut goes_to = vec![NONE; self.links.len()];
+        for newest in &self.newest {
+            let mut at = *newest;
+            while let Some(link) = self.links.get(at as usize) {
+                if let Some(slot) = goes_to.get_mut(at as usize) {
+                    *slot = 0;
+                }
+                at = link.older;
+            }
+        }
+        let mut next = 0;
+        for at in 0..self.links.len() {
+            let Some(slot) = goes_to.get_mut(at).filter(|slot| **slot != NONE) else { continue };
+            *slot = next;
+            if let Some(mut link) = self.links.get(at).copied() {
+                link.older = goes_to.get(link.older as usize).copied().unwrap_or(NONE);
+                if let Some(place) = self.links.get_mut(next as usize) {
+                    *place = link;
+                }
+            }
+            self.orderings.shift(at, next as usize);
+            next += 1;
+        }
+        self.links.truncate(next as usize);
+        self.links.shrink_to_fit();
+        self.orderings.truncate(next as usize);
+        for newest in &mut self.newest {
+            *newest = goes_to.get(*newest as usize).copied().unwrap_or(NONE);
+        }
+    }
 }
 
 impl LogSink for Chains {
@@ -116,10 +181,17 @@ impl LogSink for Chains {
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
         for row in 0..batch.places.len() {
             let Some(record) = batch.incoming(source, row, &self.index, &self.wanted)? else { continue };
+            let mut found = record.found;
+            if self.make_room() {
+                if !self.index.holds(record.hash) {
+                    continue;
+                }
+                found = self.index.find(record.hash, self.index.key(source, record.place)?);
+            }
             let Ok(link) = u32::try_from(self.links.len()) else {
                 return Err(Error::unsupported("more than 4 billion records in the logs of one file slice"));
             };
-            let older = match record.found {
+            let older = match found {
                 Some(entry) => self.newest.get_mut(entry as usize).map(|newest| std::mem::replace(newest, link)),
                 None => {
                     self.index.store(None, record.hash, record.row, record.place, record.side)?;

@@ -9,13 +9,13 @@ use arrow_buffer::BooleanBuffer;
 use arrow_select::interleave::interleave;
 use arrow_select::take::take;
 
+use super::super::histories::{Histories, Record};
 use super::super::input::{Fetched, RowRef, Winners};
 use super::super::merger::Fate;
 use super::super::ordering::OrderingColumn;
 use super::super::output::DeletedRows;
 use super::super::rules::{Deleted, Side};
 use super::absence::Absence;
-use super::chains::{Chains, Record};
 use super::rules::{FoldRules, Overlay, Step};
 use crate::error::{Error, Result};
 
@@ -64,20 +64,32 @@ struct State {
     picks: Vec<u32>,
 }
 
-impl Folder {
-    /// Folds entries. `base` holds for each of them its base row and ordering; none for keys without one.
-    pub fn fold(
+/// Makes rows of the records of keys.
+pub trait Fold: Send {
+    /// Folds keys. `base` holds for each of them its base row and ordering; none for keys without one.
+    ///
+    /// # Errors
+    /// Those of fetching the records; what a merger of the user's own fails with.
+    fn fold(
         &self,
-        chains: &Chains,
-        entries: &[u32],
+        keys: &Histories,
+        base: Option<(&RecordBatch, &OrderingColumn)>,
+        winners: &mut dyn Winners,
+    ) -> Result<Folded>;
+}
+
+impl Fold for Folder {
+    fn fold(
+        &self,
+        keys: &Histories,
         base: Option<(&RecordBatch, &OrderingColumn)>,
         winners: &mut dyn Winners,
     ) -> Result<Folded> {
-        let records: Vec<Vec<Record<'_>>> = entries.iter().map(|entry| chains.records(*entry)).collect();
+        let records = keys.records();
         let mut wanted: Vec<RowRef> = Vec::new();
         let mut candidates: Vec<Candidate<'_>> = Vec::new();
         if let Some((_, ordering)) = base {
-            candidates.extend((0..entries.len()).map(|row| Candidate {
+            candidates.extend((0..records.len()).map(|row| Candidate {
                 side: Side { ordering: ordering.value(row), is_foreign: false, deleted: Deleted::No },
                 source: None,
                 missing: None,
@@ -97,7 +109,9 @@ impl Folder {
         let folding = Folding { folder: self, candidates, masks, flags, first_partial, columns: rows.num_columns() };
         folding.all(&records, base.is_some(), &rows)
     }
+}
 
+impl Folder {
     /// The candidates as one batch: base rows, then log rows; deletes by block have a row of nulls in their place, unless they
     /// are delivered.
     fn fetched(

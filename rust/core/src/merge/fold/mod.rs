@@ -7,13 +7,16 @@
 //! | `rules` | what two records become: one of them, a delete, or one laid over the other |
 //! | `absence` | which values give way to the other record's |
 //! | `folder` | the records of some keys made rows |
+//! | `custom` | the same, by a merger of the user's own |
 
 mod absence;
 mod chains;
+mod custom;
 mod folder;
 mod rules;
 
 pub use absence::Absence;
 pub use chains::Chains;
-pub use folder::{Folded, Folder};
+pub use custom::{CustomFold, RowMerger};
+pub use folder::{Fold, Folded, Folder};
 pub use rules::{FoldRules, Mode, PayloadFold};

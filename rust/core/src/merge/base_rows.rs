@@ -1,0 +1,23 @@
+//! Rows of a base file, by what log records find them.
+
+use std::ops::Range;
+
+use arrow_array::StringArray;
+use bytes::Bytes;
+
+/// Consecutive rows of a base file.
+pub enum BaseRows {
+    /// By their record keys. A row without a key is nobody's.
+    Keys(StringArray),
+    /// By their numbers in the file, where the logs say which rows their records update (`PositionBasedFileGroupRecordBuffer`).
+    Numbers(Range<u64>),
+}
+
+/// Bytes of a row's number, where it stands for a key.
+pub const NUMBER_LEN: usize = size_of::<u64>();
+
+/// Numbers as keys of log records: the bytes that they lie in, one after the other.
+#[must_use]
+pub fn numbers_as_keys(numbers: &[u64]) -> Bytes {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>().into()
+}

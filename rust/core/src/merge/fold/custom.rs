@@ -1,0 +1,204 @@
+//! Rows made by a merger of the user's own, many keys at a time.
+//!
+//! The merger is handed two batches of the same number of rows: the older records of some keys, and the newer ones, all columns of
+//! the table in its order. It gives back the rows that come of them, and which of those are kept. The records of a key are merged
+//! from the oldest of the log to the newest, and what comes of that over the base row: round by round, the first two records of
+//! every key, then the third, and so on. A delete takes away what came before it, without asking; so does a row that is not kept.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use arrow_select::interleave::interleave;
+
+use super::super::histories::{Histories, Record};
+use super::super::input::{Fetched, RowRef, Winners};
+use super::super::merger::Fate;
+use super::super::ordering::OrderingColumn;
+use super::super::output::DeletedRows;
+use super::super::rules::Deleted;
+use super::folder::{Fold, Folded};
+use crate::error::{Error, Result};
+
+/// Merges records of one key (`HoodieRecordMerger`), many keys at once.
+pub trait RowMerger: Send + Sync {
+    /// What becomes of pairs of records: as many rows, of the same schema, and which are kept.
+    ///
+    /// # Errors
+    /// Whatever the merger fails with.
+    fn merge(&self, older: &RecordBatch, newer: &RecordBatch) -> Result<(RecordBatch, BooleanArray)>;
+}
+
+/// Folds with a merger of the user's own.
+pub struct CustomFold {
+    /// The merger.
+    pub merger: Arc<dyn RowMerger>,
+    /// The table's columns, in its order, by their places among those that are carried.
+    pub columns: Vec<usize>,
+    /// Whether keys that are deleted become rows, too.
+    pub deleted_rows: DeletedRows,
+}
+
+/// A row: which batch of the pool, and where there.
+type Place = (usize, usize);
+
+/// What the records of a key came to so far.
+#[derive(Debug, Clone, Copy)]
+enum State {
+    Row(Place),
+    /// There is a row to tell of it, or none.
+    Deleted(Option<Place>),
+}
+
+/// All rows that there are: those fetched, and those made.
+struct Pool {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Fold for CustomFold {
+    fn fold(
+        &self,
+        keys: &Histories,
+        base: Option<(&RecordBatch, &OrderingColumn)>,
+        winners: &mut dyn Winners,
+    ) -> Result<Folded> {
+        let records = keys.records();
+        let wanted = records.iter().flatten().filter(|record| self.has_row(record)).map(|record| record.row);
+        let Fetched { batches, picks } = winners.fetch(&wanted.collect::<Vec<_>>())?;
+        let mut pool = Pool { schema: winners.schema(), batches };
+        let mut picks = picks.into_iter();
+        let places: Vec<Vec<State>> = records
+            .iter()
+            .map(|records| records.iter().map(|record| self.state_of(record, &mut picks)).collect())
+            .collect();
+        let mut states = vec![None; records.len()];
+        for round in 0..places.iter().map(Vec::len).max().unwrap_or_default() {
+            let newer = places.iter().map(|of_key| of_key.get(round).copied());
+            states = self.merged(states, newer.collect(), &mut pool)?;
+        }
+        if let Some((rows, _)) = base {
+            pool.batches.push(rows.clone());
+            let batch = pool.batches.len() - 1;
+            let older = (0..records.len()).map(|row| Some(State::Row((batch, row)))).collect();
+            states = self.merged(older, states, &mut pool)?;
+        }
+        self.folded(&states, &pool)
+    }
+}
+
+impl CustomFold {
+    fn has_row(&self, record: &Record<'_>) -> bool {
+        record.side.deleted == Deleted::No || self.deleted_rows == DeletedRows::Delivered
+    }
+
+    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = Place>) -> State {
+        let place = if self.has_row(record) { picks.next() } else { None };
+        match (record.side.deleted, place) {
+            (Deleted::No, Some(place)) => State::Row(place),
+            (_, place) => State::Deleted(place),
+        }
+    }
+
+    /// What becomes of the keys: where both are rows, the merger says so.
+    fn merged(
+        &self,
+        older: Vec<Option<State>>,
+        newer: Vec<Option<State>>,
+        pool: &mut Pool,
+    ) -> Result<Vec<Option<State>>> {
+        let pairs: Vec<(Place, Place)> = older
+            .iter()
+            .zip(&newer)
+            .filter_map(|pair| match pair {
+                (Some(State::Row(older)), Some(State::Row(newer))) => Some((*older, *newer)),
+                _ => None,
+            })
+            .collect();
+        let kept = if pairs.is_empty() { Vec::new() } else { self.asked(&pairs, pool)? };
+        let batch = pool.batches.len().saturating_sub(1);
+        let mut made = kept.into_iter().enumerate().map(|(row, is_kept)| {
+            let place = (batch, row);
+            if is_kept { State::Row(place) } else { State::Deleted(Some(place)) }
+        });
+        let states = older.into_iter().zip(newer).map(|pair| match pair {
+            (Some(State::Row(_)), Some(State::Row(_))) => made.next(),
+            (older, None) => older,
+            (_, newer) => newer,
+        });
+        Ok(states.collect())
+    }
+
+    /// Asks the merger: its rows join the pool; which of them are kept.
+    fn asked(&self, pairs: &[(Place, Place)], pool: &mut Pool) -> Result<Vec<bool>> {
+        let in_table_order = |rows: RecordBatch| rows.project(&self.columns).map_err(failed);
+        let older = in_table_order(pool.rows(pairs.iter().map(|pair| pair.0).collect())?)?;
+        let newer = in_table_order(pool.rows(pairs.iter().map(|pair| pair.1).collect())?)?;
+        let (rows, keep) = self.merger.merge(&older, &newer)?;
+        if rows.num_rows() != pairs.len() || keep.len() != pairs.len() || keep.null_count() > 0 {
+            return Err(Error::invalid_argument(format!(
+                "a registered merger gave {} rows and a mask of {} ({} nulls) for {} pairs of rows",
+                rows.num_rows(),
+                keep.len(),
+                keep.null_count(),
+                pairs.len()
+            )));
+        }
+        pool.batches.push(self.carried(&rows, &pool.schema)?);
+        Ok(keep.iter().map(|kept| kept.unwrap_or_default()).collect())
+    }
+
+    /// The merger's rows, with the columns as they are carried.
+    fn carried(&self, rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+        let columns = schema.fields().iter().enumerate().map(|(carried, field)| {
+            let column = self.columns.iter().position(|at| *at == carried).and_then(|at| rows.columns().get(at));
+            match column {
+                Some(column) if column.data_type() == field.data_type() => Ok(Arc::clone(column)),
+                Some(column) => Err(Error::invalid_argument(format!(
+                    "a registered merger gave the column {:?} as {}, not {}",
+                    field.name(),
+                    column.data_type(),
+                    field.data_type()
+                ))),
+                None => Err(Error::invalid_argument(format!("a registered merger left out {:?}", field.name()))),
+            }
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect::<Result<_>>()?, &options).map_err(failed)
+    }
+
+    fn folded(&self, states: &[Option<State>], pool: &Pool) -> Result<Folded> {
+        let (mut places, mut fates) = (Vec::new(), Vec::with_capacity(states.len()));
+        for state in states {
+            let at = u32::try_from(places.len()).map_err(|_| Error::unsupported("4 billion rows in a batch"))?;
+            let row = RowRef { source: 0, at };
+            fates.push(match state {
+                Some(State::Row(_)) => Fate::Replace(row),
+                _ => Fate::Delete(row),
+            });
+            if let Some(State::Row(place) | State::Deleted(Some(place))) = state {
+                places.push(*place);
+            }
+        }
+        Ok(Folded { rows: pool.rows(places)?, fates })
+    }
+}
+
+impl Pool {
+    fn rows(&self, places: Vec<Place>) -> Result<RecordBatch> {
+        if places.is_empty() {
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
+        }
+        let columns = (0..self.schema.fields().len()).map(|column| {
+            let arrays: Vec<_> = self.batches.iter().map(|batch| batch.column(column).as_ref()).collect();
+            interleave(&arrays, &places)
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options).map_err(failed)
+    }
+}
+
+fn failed(error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_argument("the rows of a registered merger do not fit the table").caused_by(error)
+}

@@ -1,0 +1,219 @@
+//! The log records of some keys, oldest first, cut loose from the index that found them: to be folded, or to be set aside
+//! until their base rows come by.
+//!
+//! As a batch: a row for each record, those of a key next to each other.
+//!
+//! | column | what |
+//! |---|---|
+//! | `key` | a number that all records of a key share, ascending |
+//! | `source`, `at` | the record ([`RowRef`]) |
+//! | `deleted` | 1: it is a delete by its row, 2: by a block, 3: by a block, and ordered by a value of another class |
+//! | `fixed`, `wide`, `bytes` | its ordering value, in one of the three; none for the default |
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, Int64Type, UInt8Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, BinaryArray, Decimal128Array, Int64Array, RecordBatch, UInt8Array, UInt32Array, UInt64Array,
+};
+
+use super::input::RowRef;
+use super::merger::Fate;
+use super::ordering::OrderingValue;
+use super::orderings::{Kept, Orderings};
+use super::rules::{Deleted, Side};
+use crate::error::{Error, Result};
+
+/// Records by key.
+#[derive(Default)]
+pub struct Histories {
+    /// Of each key: its number, and where its records end.
+    keys: Vec<(u64, usize)>,
+    records: Vec<Held>,
+    orderings: Orderings,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    row: RowRef,
+    deleted: Deleted,
+    kept: Kept,
+}
+
+impl Held {
+    const fn code(self) -> u8 {
+        match (self.deleted, self.kept.is_foreign) {
+            (Deleted::No | Deleted::Flagged, _) => 0,
+            (Deleted::ByRow, _) => 1,
+            (Deleted::ByBlock, false) => 2,
+            (Deleted::ByBlock, true) => 3,
+        }
+    }
+}
+
+/// A record of a key.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) row: RowRef,
+    pub(super) side: Side<'a>,
+}
+
+impl Histories {
+    /// Keys that are held.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The numbers of the keys.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.keys.iter().map(|(number, _)| *number)
+    }
+
+    pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = Record<'a>>) {
+        for Record { row, side } in records {
+            self.orderings.set(self.records.len(), side.ordering);
+            self.records.push(Held { row, deleted: side.deleted, kept: Kept::of(side) });
+        }
+        self.keys.push((number, self.records.len()));
+    }
+
+    /// Adds what became of a key: one record, be it a row or a delete.
+    pub fn add_fate(&mut self, number: u64, fate: Fate) {
+        let (row, deleted) = match fate {
+            Fate::Keep => return,
+            Fate::Replace(row) => (row, Deleted::No),
+            Fate::Delete(row) => (row, Deleted::ByRow),
+        };
+        self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }]);
+    }
+
+    /// The other way round: of each key its number and what became of it.
+    pub fn fates(&self) -> impl Iterator<Item = (u64, Fate)> + '_ {
+        self.keys.iter().filter_map(|(number, end)| {
+            let last = self.records.get(end.checked_sub(1)?)?;
+            Some((*number, if last.deleted == Deleted::No { Fate::Replace(last.row) } else { Fate::Delete(last.row) }))
+        })
+    }
+
+    /// The records of each key.
+    pub(super) fn records(&self) -> Vec<Vec<Record<'_>>> {
+        let mut first = 0;
+        let of_key = |(_, end): &(u64, usize)| {
+            let records = (first..*end).filter_map(|at| self.record(at)).collect();
+            first = *end;
+            records
+        };
+        self.keys.iter().map(of_key).collect()
+    }
+
+    fn record(&self, at: usize) -> Option<Record<'_>> {
+        let held = self.records.get(at)?;
+        let ordering = self.orderings.get(at, held.kept);
+        Some(Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } })
+    }
+
+    /// Adds the keys of another, up to those of the number `end`, from the `from`-th on; the key to go on from.
+    pub fn take_until(&mut self, other: &Self, from: usize, end: u64) -> usize {
+        let mut first = from.checked_sub(1).and_then(|before| other.keys.get(before)).map_or(0, |(_, end)| *end);
+        let mut key = from;
+        while let Some((number, last)) = other.keys.get(key).filter(|(number, _)| *number < end) {
+            self.add(*number, (first..*last).filter_map(|at| other.record(at)));
+            first = *last;
+            key += 1;
+        }
+        key
+    }
+
+    /// As a batch.
+    pub fn to_batch(&self) -> Result<RecordBatch> {
+        let mut numbers = Vec::with_capacity(self.records.len());
+        for (number, end) in &self.keys {
+            numbers.resize(*end, *number);
+        }
+        let all = || (0..self.records.len()).map(|at| self.record(at).map(|record| record.side.ordering));
+        let fixed = all().map(|value| if let Some(OrderingValue::Fixed(value)) = value { Some(value) } else { None });
+        let wide = all().map(|value| if let Some(OrderingValue::Wide(value)) = value { Some(value) } else { None });
+        let bytes = all().map(|value| if let Some(OrderingValue::Bytes(value)) = value { Some(value) } else { None });
+        let columns: [(&str, ArrayRef); 7] = [
+            ("key", Arc::new(UInt64Array::from(numbers))),
+            ("source", Arc::new(self.records.iter().map(|held| held.row.source).collect::<UInt32Array>())),
+            ("at", Arc::new(self.records.iter().map(|held| held.row.at).collect::<UInt32Array>())),
+            ("deleted", Arc::new(self.records.iter().map(|held| held.code()).collect::<UInt8Array>())),
+            ("fixed", Arc::new(fixed.collect::<Int64Array>())),
+            // Whole numbers of up to 128 bits; only stored, so that the precision says nothing.
+            ("wide", Arc::new(wide.collect::<Decimal128Array>())),
+            ("bytes", Arc::new(bytes.collect::<BinaryArray>())),
+        ];
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
+            .map_err(|error| Error::invalid_argument("records that were set aside").caused_by(error))
+    }
+
+    /// Of a batch that [`Histories::to_batch`] made.
+    pub fn of_batch(batch: &RecordBatch) -> Result<Self> {
+        let columns = Columns::of(batch)
+            .ok_or_else(|| Error::invalid_argument("records that were set aside have other columns"))?;
+        let mut histories = Self::default();
+        let mut first = 0;
+        for same in columns.keys.values().chunk_by(|one, other| one == other) {
+            let records = (first..first + same.len()).map(|at| columns.record(at));
+            histories.add(same.first().copied().unwrap_or_default(), records);
+            first += same.len();
+        }
+        Ok(histories)
+    }
+}
+
+struct Columns<'a> {
+    keys: &'a UInt64Array,
+    sources: &'a UInt32Array,
+    ats: &'a UInt32Array,
+    deleted: &'a UInt8Array,
+    fixed: &'a Int64Array,
+    wide: &'a Decimal128Array,
+    bytes: &'a BinaryArray,
+}
+
+impl<'a> Columns<'a> {
+    fn of(batch: &'a RecordBatch) -> Option<Self> {
+        let column = |name| batch.column_by_name(name);
+        Some(Self {
+            keys: column("key")?.as_primitive_opt::<UInt64Type>()?,
+            sources: column("source")?.as_primitive_opt::<UInt32Type>()?,
+            ats: column("at")?.as_primitive_opt::<UInt32Type>()?,
+            deleted: column("deleted")?.as_primitive_opt::<UInt8Type>()?,
+            fixed: column("fixed")?.as_primitive_opt::<Int64Type>()?,
+            wide: column("wide")?.as_primitive_opt::<Decimal128Type>()?,
+            bytes: column("bytes")?.as_binary_opt::<i32>()?,
+        })
+    }
+
+    fn record(&self, at: usize) -> Record<'a> {
+        let (deleted, is_foreign) = match self.deleted.value(at) {
+            0 => (Deleted::No, false),
+            1 => (Deleted::ByRow, false),
+            2 => (Deleted::ByBlock, false),
+            _ => (Deleted::ByBlock, true),
+        };
+        let ordering = if self.fixed.is_valid(at) {
+            OrderingValue::Fixed(self.fixed.value(at))
+        } else if self.wide.is_valid(at) {
+            OrderingValue::Wide(self.wide.value(at))
+        } else if self.bytes.is_valid(at) {
+            OrderingValue::Bytes(self.bytes.value(at))
+        } else if is_foreign {
+            OrderingValue::Foreign
+        } else {
+            OrderingValue::Default
+        };
+        let row = RowRef { source: self.sources.value(at), at: self.ats.value(at) };
+        Record { row, side: Side { ordering, is_foreign, deleted } }
+    }
+}

@@ -1,0 +1,252 @@
+"""Filters give the same rows whether pruning leaves anything unread or not: random tables, random filters."""
+
+import functools
+import math
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import mortice
+from cases import multiset
+from histories import KEYS, NOT_YET, ORDERING_VALUES, SCENARIOS, column_values, histories
+from oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from oracle.model import EVENT_TIME, KEY
+from table_writer import Partitioning, Slice, with_meta, write_partitions, write_table
+
+EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))
+quick = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="MERGE_EXAMPLES" not in os.environ,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+FILTERS_OF_A_TABLE = 6
+
+
+def compared(one, other):
+    """As Spark compares: NaN is equal to itself and greatest, and there is one zero."""
+    nan = [isinstance(value, float) and math.isnan(value) for value in (one, other)]
+    if any(nan):
+        return nan[0] - nan[1]
+    return (one > other) - (one < other)
+
+
+OPERATORS = {
+    "=": lambda value, literal: compared(value, literal) == 0,
+    "!=": lambda value, literal: compared(value, literal) != 0,
+    "<": lambda value, literal: compared(value, literal) < 0,
+    "<=": lambda value, literal: compared(value, literal) <= 0,
+    ">": lambda value, literal: compared(value, literal) > 0,
+    ">=": lambda value, literal: compared(value, literal) >= 0,
+    "in": lambda value, literals: any(compared(value, one) == 0 for one in literals),
+    "not in": lambda value, literals: all(compared(value, one) != 0 for one in literals),
+}
+
+
+def passes(row, filters):
+    return any(all(term_passes(row[column], *test) for column, *test in terms) for terms in filters)
+
+
+def term_passes(value, operator, literal=None):
+    if operator in {"is null", "is not null"}:
+        return (value is None) == (operator == "is null")
+    return value is not None and OPERATORS[operator](value, literal)
+
+
+def terms(column, values):
+    """Any test of a column against any of these values."""
+    literals = st.sampled_from(values)
+    return st.one_of(
+        st.tuples(st.just(column), st.sampled_from(("=", "=", "!=", "<", "<=", ">", ">=")), literals),
+        st.tuples(st.just(column), st.sampled_from(("in", "not in")), st.lists(literals, max_size=3)),
+        st.tuples(st.just(column), st.sampled_from(("is null", "is not null"))),
+    )
+
+
+def filters_on(columns, favoured):
+    """Filters on columns of such values, half of all terms on the favoured ones."""
+    of = lambda names: st.sampled_from(tuple(names)).flatmap(lambda column: terms(column, columns[column]))  # noqa: E731
+    lists = st.lists(st.one_of(of(favoured), of(columns)), min_size=1, max_size=2)
+    return st.one_of(st.tuples(lists), st.tuples(lists), st.tuples(lists, lists)).map(list)
+
+
+def assert_same_rows_however_read(path, filters, **query):
+    """What was left unread."""
+    plain, pruning = (mortice.Table(path, threads=1, prune=prune, **query.get("table", {})) for prune in (False, True))
+    ask = functools.partial(pruning.snapshot, merge=query.get("merge", True))
+    scan = ask(filters=filters)
+    rows = multiset(scan.to_arrow().to_pylist())
+    assert rows == multiset(row for row in ask().to_arrow().to_pylist() if passes(row, filters))
+    assert rows == multiset(plain.snapshot(filters=filters, merge=query.get("merge", True)).to_arrow().to_pylist())
+    assert ask(filters=filters).count() == rows.total()
+    return scan
+
+
+def columns_of(merging, scenario):
+    """The columns of a table, and values to compare them with: those that they have, and neighbours."""
+    columns = {KEY: KEYS, "id": KEYS, "_hoodie_partition_path": ("", "x"), "_hoodie_commit_time": ("2026", "2027")}
+    for field in merging.fields:
+        values = ORDERING_VALUES.get(field.kind) if field.name in merging.ordering else None
+        values = values or [value for value in column_values(field, merging, scenario) if value is not None]
+        if values:
+            columns[field.name] = tuple(values)
+    return columns
+
+
+@pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.name not in NOT_YET], ids=str)
+def test_row_groups(scenario):
+    pruned = []
+
+    @quick
+    @given(data=st.data())
+    def run(data):
+        history = data.draw(histories(scenario))
+        base = history.slice.base
+        if base is not None and data.draw(st.booleans()):
+            base = tuple(sorted(base, key=lambda row: row[KEY]))
+        slice_ = replace(history.slice, base=base, row_group_rows=data.draw(st.integers(1, 3)))
+        filters = filters_on(columns_of(history.merging, scenario), (KEY, "id"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_table(Path(folder), history.merging, history.version, slice_)
+            for _ in range(FILTERS_OF_A_TABLE):
+                scan = assert_same_rows_however_read(
+                    path, data.draw(filters), table={"semantics": scenario.semantics}, merge=not scenario.skip_merge
+                )
+                pruned.append(scan.report()["row_groups_pruned"])
+
+    run()
+    assert sum(map(bool, pruned)) > len(pruned) / 30, "a test of pruning that prunes next to nothing"
+
+
+FIELDS = (Field("id", "string"), Field("x", "long"), Field("ts", "long"))
+
+
+def base_of(*rows):
+    return tuple(with_meta({"id": key, "x": x, "ts": ts}, key, 0, n) for n, (key, x, ts) in enumerate(rows))
+
+
+def log_of(*rows, number=1):
+    return DataBlock(
+        tuple(with_meta({"id": key, "x": x, "ts": ts}, key, number, n) for n, (key, x, ts) in enumerate(rows))
+    )
+
+
+def ask(folder, filters, *commits, merge=True):
+    """Four row groups of one row each: a, b, c, d with x of 1 to 4."""
+    rows = [(key, x, 10) for x, key in enumerate("abcd", start=1)]
+    merging = Merging(FIELDS, EVENT_TIME, ("ts",))
+    path = write_table(folder, merging, 9, Slice(base_of(*rows), commits, row_group_rows=1))
+    scan = assert_same_rows_however_read(path, [filters], merge=merge)
+    return {row["id"]: row["x"] for row in scan.to_arrow().to_pylist()}, scan.report()["row_groups_pruned"]
+
+
+def test_without_a_log_every_term_prunes(tmp_path):
+    assert ask(tmp_path, [("x", ">", 3)]) == ({"d": 4}, 3)
+
+
+@pytest.mark.parametrize("column", [KEY, "id"])
+def test_over_a_log_the_key_prunes(tmp_path, column):
+    updated = log_of(("a", 7, 20), ("d", 8, 20), ("e", 9, 20))
+    assert ask(tmp_path, [(column, ">=", "c"), ("x", ">", 3)], (updated,)) == ({"d": 8, "e": 9}, 2)
+
+
+def test_over_a_log_other_columns_do_not(tmp_path):
+    late = log_of(("a", 7, 5))  # the base row wins, but only where it is read
+    assert ask(tmp_path, [("x", ">", 3)], (late,)) == ({"d": 4}, 0)
+    deleted = DeleteBlock((("d", Value("Long", 20)),))
+    assert ask(tmp_path / "deleted", [("x", ">", 3)], (deleted,)) == ({}, 0)
+
+
+def test_over_a_log_nothing_is_pruned_for_being_null(tmp_path):
+    """Without its base row, a partial record has null where it says nothing."""
+    partial = DataBlock((with_meta({"x": 7, "ts": 20}, "a", 1, 0),), partial=True)
+    assert ask(tmp_path, [("id", "is null")], (partial,)) == ({}, 0)
+
+
+def test_rows_that_are_not_merged_are_pruned_by_every_term(tmp_path):
+    late = log_of(("a", 7, 5))
+    assert ask(tmp_path, [("x", ">", 3)], (late,), merge=False) == ({"a": 7, "d": 4}, 3)
+
+
+def test_a_log_without_records_that_count_leaves_every_term(tmp_path):
+    late = log_of(("a", 7, 5))
+    assert ask(tmp_path, [("x", ">", 3), (KEY, "=", "d")], (late,)) == ({"d": 4}, 3)
+
+
+CITIES = (None, "", "oslo", "Oslo", "a b", "ä", "x/y", "x", "x=1", "50%", "%41", "city=oslo", "default", "10", "9")
+NUMBERS = (None, 0, 7, -8, 10)
+COLUMNS = {"id": "string", "city": "string", "n": "int", "x": "long", "ts": "long"}
+PARTITIONED = Merging(tuple(Field(*column) for column in COLUMNS.items()), EVENT_TIME, ("ts",))
+BY = {"SIMPLE": (("city",), ("n",)), "COMPLEX": (("city", "n"), ("n", "city"), ("city",)), "CUSTOM": (("city",),)}
+
+
+@st.composite
+def partitionings(draw):
+    generator = draw(st.sampled_from(tuple(BY)))
+    fields = draw(st.sampled_from(BY[generator]))
+    return Partitioning(fields, generator, draw(st.booleans()), draw(st.booleans()))
+
+
+@st.composite
+def partitions(draw, partitioning):
+    """Slices by path. Keys may come several times in a slice, and values that share a folder lie there side by side."""
+    rows = st.tuples(st.sampled_from(KEYS), st.sampled_from(CITIES), st.sampled_from(NUMBERS), st.integers(0, 5))
+    found = {}
+    for n, (key, city, number, x) in enumerate(draw(st.lists(rows, min_size=1, max_size=20))):
+        values = {"id": key, "city": city, "n": number, "x": x, "ts": draw(st.integers(0, 2))}
+        path = partitioning.path([values[name] for name in partitioning.fields])
+        commit = draw(st.integers(0, 2))
+        found.setdefault(path.strip("/"), ([], [], []))[commit].append(
+            with_meta(values, key, commit, n, path.strip("/"))
+        )
+    return {path: slice_of(commits) for path, commits in found.items()}
+
+
+def slice_of(commits):
+    base, *logs = (tuple(rows) for rows in commits)
+    return Slice(base or None, tuple((DataBlock(rows),) if rows else () for rows in logs), row_group_rows=2)
+
+
+def test_partitions():
+    """Also for values that are hard to read back from a path."""
+    told = []
+    columns = {KEY: KEYS, "_hoodie_partition_path": ("oslo", "city=oslo", "x/y", "n=7", "7", "Oslo/7", "")}
+    columns |= {"city": (*filter(None, CITIES), "", "zz"), "n": NUMBERS[1:], "x": (1, 4)}
+
+    @quick
+    @given(data=st.data())
+    def run(data):
+        partitioning = data.draw(partitionings())
+        slices = data.draw(partitions(partitioning))
+        filters = filters_on(columns, (*partitioning.fields, "_hoodie_partition_path"))
+        with tempfile.TemporaryDirectory() as folder:
+            path = write_partitions(Path(folder), PARTITIONED, data.draw(st.sampled_from((6, 9))), slices, partitioning)
+            for _ in range(FILTERS_OF_A_TABLE):
+                wanted = data.draw(filters)
+                assert_same_rows_however_read(path, wanted)
+                kept = {slice_.partition for slice_ in mortice.Table(path).file_slices(filters=wanted)}
+                told.append((partitioning.generator, len(kept) < len(slices)))
+
+    run()
+    assert sum(pruned for generator, pruned in told if generator != "CUSTOM") > len(told) / 10
+
+
+def test_partitions_are_told_in_the_plan(tmp_path):
+    row = {"id": "a", "n": 7, "x": 1, "ts": 1}
+    slices = {city: Slice((with_meta(row | {"city": city}, "a", 0, 0, city),), ()) for city in ("lima", "oslo", "rome")}
+    table = mortice.Table(write_partitions(tmp_path, PARTITIONED, 9, slices, Partitioning(("city",), "SIMPLE")))
+    assert "3 (0 pruned)" in table.snapshot().explain()
+    for filters in ([("city", "=", "oslo")], [("_hoodie_partition_path", "=", "oslo")], [[("city", "=", "oslo")]]):
+        scan = table.snapshot(filters=filters)
+        assert "1 (2 pruned)" in scan.explain()
+        assert scan.to_arrow()["city"].to_pylist() == ["oslo"]
+        assert scan.report()["files"] == 1
+        assert [slice_.partition for slice_ in table.file_slices(filters=filters)] == ["oslo"]
+    assert "3 (0 pruned)" in mortice.Table(tmp_path, prune=False).snapshot(filters=[("city", "=", "oslo")]).explain()
+    assert table.file_slices(filters=[("city", ">", "z")]) == []
