@@ -16,10 +16,18 @@ from table_writer import PACKAGE, Slice, with_meta, write_table
 CLASS = "com.example.AddedFaresPayload"
 
 
-def added(older, newer):
-    columns = dict(zip(newer.schema.names, newer.columns, strict=True))
-    columns["fare"] = pc.add(older["fare"], newer["fare"])
-    return pa.RecordBatch.from_pydict(columns, schema=newer.schema), pa.array([True] * newer.num_rows)
+def adding():
+    """A merger that is pickled with all it needs: executors cannot import what only the tests define."""
+
+    def merged(older, newer):
+        fares = pc.add(older["fare"], newer["fare"])
+        columns = [fares if name == "fare" else newer[name] for name in newer.schema.names]
+        return pa.RecordBatch.from_arrays(columns, schema=newer.schema), pa.array([True] * newer.num_rows)
+
+    return merged
+
+
+added = adding()
 
 
 def row(key, commit, fare):
@@ -49,7 +57,7 @@ def fares(frame):
 
 
 def test_it_travels_to_the_executors(spark, path):
-    mortice.register_merger(CLASS, lambda older, newer: added(older, newer))  # noqa: PLW0108
+    mortice.register_merger(CLASS, adding())
     assert fares(mortice.spark.read(spark, path)) == {"a": 6, "b": 5, "n": 4}
 
 
