@@ -13,7 +13,8 @@ use crate::filter::Filter;
 use crate::names::{instant_time, meta_columns};
 use crate::plan::{Deletes, MergerHandle, PartitionFilter, Query, Split, list_where, splits};
 use crate::read::{Stream, newest_schema};
-use crate::schema::table_schema;
+use crate::schema::Evolution;
+use crate::schema::table_schema::{self, TableSchema};
 use crate::storage::{self, Place, StorageOptions};
 use crate::timeline::{InstantFilter, Timeline};
 
@@ -188,13 +189,19 @@ impl Table {
         is_exact.then(|| field.name().clone())
     }
 
-    fn schema_at(&self, as_of: Option<&str>) -> Result<(avro::Schema, SchemaRef)> {
-        let schema = match table_schema::at(&self.timeline, &self.config, as_of)? {
-            Some(schema) => schema,
-            None => self.schema_of_files(as_of)?,
+    fn schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
+        let found = match table_schema::at(&self.timeline, &self.config, as_of)? {
+            Some(found) => found,
+            None => TableSchema { schema: self.schema_of_files(as_of)?, internal: None },
         };
-        let types = avro::arrow_schema(&schema, Types::Table).map_err(|error| error.in_file(&self.uri))?;
-        Ok((schema, Arc::new(types)))
+        let types = avro::arrow_schema(&found.schema, Types::Table).map_err(|error| error.in_file(&self.uri))?;
+        Ok((found, Arc::new(types)))
+    }
+
+    /// What the files of a table call its columns, where those are told by ids.
+    fn evolution(&self, found: &TableSchema) -> Result<Option<Evolution>> {
+        let load = |internal| Evolution::load(self.place.as_ref(), &self.timeline, internal);
+        found.internal.as_ref().map(load).transpose().map_err(|error| error.in_file(&self.uri))
     }
 
     /// Where no commit holds a schema: that of a file; of a table without any, the meta columns alone.
@@ -223,9 +230,10 @@ impl Table {
                 "partition columns that are only in the path (hoodie.datasource.write.drop.partition.columns)";
             return Err(Error::unsupported(message).in_file(&self.uri));
         }
-        let (schema, types) = self.schema_at(as_of.as_deref())?;
+        let (found, types) = self.schema_at(as_of.as_deref())?;
+        let evolution = self.evolution(&found)?;
         let (schema, types, deletes) =
-            if ask.emit_deletes { marking(schema)? } else { (schema, types, Deletes::LeftOut) };
+            if ask.emit_deletes { marking(found.schema)? } else { (found.schema, types, Deletes::LeftOut) };
         let mut columns = columns(&types, ask.columns.as_deref())?;
         if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
             columns.push(meta_columns::OPERATION.to_owned());
@@ -238,6 +246,7 @@ impl Table {
             uri: self.uri.clone(),
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
+            evolution,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             key_fields: self.config.record_key_fields.clone(),
             key_field: self.key_field(&types),

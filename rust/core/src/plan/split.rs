@@ -13,11 +13,13 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::merge::fold::RowMerger;
+use crate::names::FieldNames;
+use crate::schema::Evolution;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,6 +30,8 @@ pub struct Query {
     pub storage: StorageOptions,
     /// The table's Avro schema as of the query, as JSON.
     pub schema: String,
+    /// What files call the table's columns; none where all call them alike.
+    pub evolution: Option<Evolution>,
     /// The key fields, where files hold no meta columns; none where they do.
     pub virtual_key: Option<Vec<String>>,
     /// The record key's fields.
@@ -82,6 +86,14 @@ pub struct MergerHandle(pub Arc<dyn RowMerger>);
 impl std::fmt::Debug for MergerHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a registered merger")
+    }
+}
+
+impl Query {
+    /// What a file or a log block that an instant wrote calls the table's columns.
+    #[must_use]
+    pub fn names_at(&self, instant: &str) -> &FieldNames {
+        self.evolution.as_ref().map_or(FieldNames::same(), |evolution| evolution.names_at(instant))
     }
 }
 

@@ -174,7 +174,8 @@ fn open_base(
     filter: Option<(&BoundFilter, &mut u64)>,
 ) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
-    let mut file = base_file::open(open_planned(place, &base.path)?)?;
+    let file = base_file::open(open_planned(place, &base.path)?)?;
+    let mut file = base_file::renamed(file, split.query.names_at(&base.instant));
     if let Some((filter, pruned)) = filter.filter(|_| split.query.options.prune) {
         *pruned = file.prune(wanted, filter)?;
     }

@@ -96,7 +96,7 @@ impl SliceMerge {
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
         let deleted = (deleted_rows == DeletedRows::Delivered)
             .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
-        let loader = LogLoader { table, types, keys: &keys, carried, deleted, report: (*report).clone() };
+        let loader = LogLoader { table, types, query, keys: &keys, carried, deleted, report: (*report).clone() };
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
         let budget = memory.keys();
         let (records, by) = match plan {
