@@ -42,8 +42,9 @@ impl Evolution {
     pub fn load(place: &dyn Place, timeline: &Timeline, query: &InternalSchema) -> Result<Self> {
         let history = history(place, timeline)?;
         let mut schemas: BTreeMap<i64, InternalSchema> = history.into_iter().map(|one| (one.version, one)).collect();
+        // Commits before the first change that a history knows of store no schema with ids.
+        let first_change = schemas.keys().find(|version| **version > 0).copied().unwrap_or_default();
         schemas.entry(query.version).or_insert_with(|| query.clone());
-        let first_change = schemas.keys().find(|version| **version > 0).copied().unwrap_or(query.version);
         let mut stored = Vec::new();
         for instant in timeline.completed_writes() {
             let Some(at) = number(&instant.requested_time).filter(|at| *at >= first_change) else { continue };
