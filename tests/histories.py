@@ -12,24 +12,16 @@ from hypothesis import strategies as st
 
 from oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS
-from oracle.ordering import CLASSES
+from oracle.ordering import CLASSES, EPOCH
 from oracle.payloads import DEBEZIUM, UNAVAILABLE
 from table_writer import Slice, with_meta
 
 # Where mortice is known to be wrong. Histories steer clear of it; test_merge_oracle.py has an example of each, which is
 # expected to fail. Once it passes, the name goes.
-KNOWN_DIFFERENCES = {
-    "event-seq-delete",  # 0.x compares rows of MySqlDebeziumAvroPayload by number, but its delete blocks as text
-    "filled-ordering",  # PartialUpdateAvroPayload of 0.x: a row whose null ordering was filled is still ordered by null
-    "flagged-base",  # PartialUpdateAvroPayload: a base row with _hoodie_is_deleted that beats a late row is deleted
-    "foreign-class",  # a delete that is ordered by a value of another class than the column's
-}
+KNOWN_DIFFERENCES: set[str] = set()
 
 # What this release refuses. A scenario that is not any more fails test_merge_oracle.py, so that it is taken off.
-NOT_YET = {
-    "1.x-EmptyHoodieRecordPayload",
-    "0.x-EmptyHoodieRecordPayload",
-}
+NOT_YET: set[str] = set()
 
 KEYS = ("a", "b", "ä:1", "", "b ", "10", "9", "a,b")
 MARKER = "gone"
@@ -207,11 +199,7 @@ def ordering_values(field, scenario):
         return EVENT_SEQS
     values = ORDERING_VALUES[field.kind]
     # Debezium's payloads refuse rows without a position in the log of the database.
-    return values if field.name == "_event_lsn" or (field.kind == "int" and avoids_null(scenario)) else (*values, None)
-
-
-def avoids_null(scenario):
-    return scenario.name == "0.x-PartialUpdateAvroPayload" and "filled-ordering" in KNOWN_DIFFERENCES
+    return values if field.name == "_event_lsn" else (*values, None)
 
 
 def column_values(field, merging, scenario):
@@ -223,8 +211,7 @@ def column_values(field, merging, scenario):
         "text": (None, "x", "y", UNAVAILABLE),
         "raw": (None, b"x", UNAVAILABLE.encode()),
         "count": (None, 0, 7, 1000) if field.default is None else (0, 7, 1000),
-        # A payload that fills nulls would fill this one.
-        "_hoodie_is_deleted": (False, True) if scenario.payload_merges else (None, False, False, True),
+        "_hoodie_is_deleted": (None, False, False, True),
         "_hoodie_operation": (None, "I", "U", "-U", "D"),
         "op": (None, "x", MARKER, MARKER.upper()),
         "Op": ("I", "U", "D", "d"),
@@ -260,10 +247,7 @@ def keyed_rows(draw, merging, scenario, place, names):
 @st.composite
 def base_rows(draw, merging, scenario):
     names = [field.name for field in merging.fields]
-    rows = draw(keyed_rows(merging, scenario, (0, 0), names))
-    if scenario.payload == "PartialUpdateAvroPayload" and "flagged-base" in KNOWN_DIFFERENCES:
-        return tuple(row | {"_hoodie_is_deleted": False} if "_hoodie_is_deleted" in row else row for row in rows)
-    return rows
+    return draw(keyed_rows(merging, scenario, (0, 0), names))
 
 
 @st.composite
@@ -315,15 +299,20 @@ def delete_ordering(merging):
     usual = own[0] if len(own) == 1 else st.tuples(*own)
     if merging.mode == COMMIT_TIME:
         usual = st.just(Value("Integer", 0))
-    foreign = (Value("String", "5"), Value("Long", 5), Value("Integer", 5))
-    if "foreign-class" in KNOWN_DIFFERENCES or len(own) > 1:
-        foreign = ()
+    foreign = (
+        *(Value("String", "5"), Value("Long", 5), Value("Integer", 5)),
+        *(Value("Date", EPOCH.date()), Value("Timestamp", EPOCH)),
+    )
     odd = st.sampled_from((None, Value("Integer", 0), *foreign))
     return st.one_of(usual, usual, usual, odd)
 
 
 def own_value(field):
     if field.name == "_event_seq":
-        values = ("0.1", "99.1") if "event-seq-delete" in KNOWN_DIFFERENCES else EVENT_SEQS
-        return st.sampled_from(values).map(lambda text: Value("String", text))
-    return st.sampled_from(ORDERING_VALUES[field.kind]).map(lambda held: Value(CLASSES[field.kind], held))
+        return st.sampled_from(EVENT_SEQS).map(lambda text: Value("String", text))
+    of_row = st.sampled_from(ORDERING_VALUES[field.kind])
+    if field.kind == "date":
+        return of_row.map(lambda day: Value("Integer", (day - EPOCH.date()).days))
+    if field.kind == "timestamp":
+        return of_row.map(lambda moment: Value("Long", (moment - EPOCH) // dt.timedelta(microseconds=1)))
+    return of_row.map(lambda held: Value(CLASSES[field.kind], held))

@@ -8,8 +8,9 @@ import argparse
 import pathlib
 import subprocess
 import sys
+from dataclasses import dataclass
 
-QUERY_TYPES = "snapshot,read_optimized,time_travel,snapshot_skip_merge"
+QUERY_TYPES = ("snapshot", "read_optimized", "time_travel", "incremental", "snapshot_skip_merge")
 SEMANTICS = ("1.x", "0.x")
 CASES = pathlib.Path(__file__).with_name("corpus_cases.txt")
 
@@ -32,18 +33,35 @@ def main():
     failed = run("log files", "check_logs.py", arguments.corpus, logs, [])
     for engine in arguments.engines.split(","):
         for semantics in SEMANTICS:
-            tables = [name for name, rules in cases.items() if name not in logs and semantics in rules]
-            options = ["--engine", engine, "--semantics", semantics, "--type", QUERY_TYPES]
+            tables = {name: told for name, told in cases.items() if name not in logs and semantics in told.semantics}
+            options = ["--engine", engine, "--semantics", semantics]
             if arguments.quick and engine != "api":
                 options.append("--plain")
-            failed |= run(f"tables, {engine}, rules of {semantics}", "check.py", arguments.corpus, tables, options)
+            for types in sorted({told.types for told in tables.values()}, key=len, reverse=True):
+                asked = [name for name, told in tables.items() if told.types == types]
+                title = f"tables, {engine}, rules of {semantics}, {len(asked)} cases"
+                failed |= run(title, "check.py", arguments.corpus, asked, [*options, "--type", ",".join(types)])
     return int(failed)
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a case is asked."""
+
+    semantics: tuple
+    types: tuple
+
+
 def read_cases():
-    """Names of cases, and by whose rules each is asked: both unless the line says which."""
+    """Names of cases, by whose rules each is asked (both unless the line says which), and of what types."""
     lines = [line.split("#")[0].split() for line in CASES.read_text(encoding="utf-8").splitlines()]
-    return {name: rules or SEMANTICS for name, *rules in filter(None, lines)}
+    return {name: asked(words) for name, *words in filter(None, lines)}
+
+
+def asked(words):
+    semantics = tuple(word for word in words if word in SEMANTICS)
+    types = tuple(kind for kind in QUERY_TYPES if f"-{kind}" not in words)
+    return Asked(semantics or SEMANTICS, types)
 
 
 def run(title, check, corpus, names, options):

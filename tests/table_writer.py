@@ -53,6 +53,14 @@ AVRO = {
     "bytes": "bytes",
     "date": {"type": "int", "logicalType": "date"},
     "timestamp": {"type": "long", "logicalType": "timestamp-micros"},
+    "struct": {
+        "type": "record",
+        "name": "struct",
+        "fields": [
+            {"name": "text", "type": ["null", "string"], "default": None},
+            {"name": "number", "type": ["null", "long"], "default": None},
+        ],
+    },
 }
 ARROW = {
     "boolean": pa.bool_(),
@@ -64,6 +72,7 @@ ARROW = {
     "bytes": pa.binary(),
     "date": pa.date32(),
     "timestamp": pa.timestamp("us", "UTC"),
+    "struct": pa.struct([("text", pa.string()), ("number", pa.int64())]),
 }
 
 
@@ -279,8 +288,8 @@ def avro_field(field):
 
 
 def narrowed(field):
-    """The field as it was before a long was an int, a double a float."""
-    return replace(field, kind={"long": "int", "double": "float"}[field.kind])
+    """The field as it was before a long was an int, a double a float, a text a number."""
+    return replace(field, kind={"long": "int", "double": "float", "string": "int"}[field.kind])
 
 
 def arrow_table(fields, rows):

@@ -92,6 +92,22 @@ class Table:
         merger: object | None = None,
     ) -> Scan: ...
     def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> Scan: ...
+    def incremental(
+        self,
+        columns: Sequence[str] | None,
+        filters: _Filters,
+        begin: str,
+        end: str | None,
+        merger: object | None,
+        *,
+        holes: str,
+        skip_compact: bool,
+        skip_cluster: bool,
+        fall_back_to_full_scan: bool,
+        schema_at_end: bool,
+        changelog: bool,
+        emit_deletes: bool,
+    ) -> Scan: ...
 
 @final
 class Scan:

@@ -11,6 +11,7 @@ from mortice.errors import InvalidArgumentError
 DEFAULT_BATCH_ROWS = 65536
 DEFAULT_SEMANTICS = "1.x"
 DEFAULT_ON_CORRUPT = "skip"
+DEFAULT_HOLES = "FAIL"
 
 LARGEST_COUNT = 2**63
 

@@ -11,17 +11,19 @@ from typing import Any, NoReturn
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.errors import UnsupportedError
+from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.mergers import merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
+    DEFAULT_HOLES,
     DEFAULT_ON_CORRUPT,
     DEFAULT_SEMANTICS,
     checked_columns,
     checked_count,
+    checked_name,
     checked_on_corrupt,
     checked_optional_count,
     checked_semantics,
@@ -182,11 +184,64 @@ class Table:
             self._title("read optimized", instant, terms),
         )
 
-    def incremental(self, *_args: object, **_options: object) -> NoReturn:
-        """Not in this release: the rows that changed after an instant."""
-        raise UnsupportedError(
-            "incremental queries are not in this release; "
-            "use snapshot(), with a filter on _hoodie_commit_time for the rows last written after an instant"
+    def incremental(  # noqa: PLR0917
+        self,
+        begin: InstantLike,
+        end: InstantLike = None,
+        columns: Sequence[str] | None = None,
+        filters: Filters = None,
+        changelog: bool = False,
+        emit_deletes: bool = False,
+        *,
+        holes: str = DEFAULT_HOLES,
+        skip_compact: bool = False,
+        skip_cluster: bool = False,
+        fall_back_to_full_scan: bool = False,
+        schema_at_end: bool = False,
+    ) -> Scan:
+        """The rows that commits after `begin`, up to and with `end` (None: the latest), wrote, as they stood at `end`.
+
+            table.incremental("20240101120000000").to_arrow()
+            table.incremental("earliest", "2024-01-02 10:00:00", columns=["rider", "fare"])
+
+        From table version 8 on bounds are completion times, before that requested times (`Timeline` has both); they
+        need not be on the timeline, and `begin` may be `"earliest"`. A row that was written several times comes once,
+        one that was deleted not at all. Log blocks and base rows of other commits are left out first, and what is left
+        is merged, as Hudi 1.x does: a late row that lost against an older one is there. Compaction and clustering add
+        nothing, since rows keep their commit time. `columns` and `filters` are as for `snapshot`.
+
+        `holes`: what to do below table version 8 where a commit in the range is still under way and later ones have
+        completed: `"FAIL"`, or `"BLOCK"`, which ends the range before it. `skip_compact` and `skip_cluster` leave out
+        what compactions and clustering wrote; rows whose older files have been cleaned are then missing.
+        `fall_back_to_full_scan`: where a file of the range has been cleaned, which is `FileCleanedError` on reading,
+        look for the range's rows in all files of the table instead. `schema_at_end` gives the columns that the table
+        had at `end`, and not those that it has now.
+
+        `changelog=True` merges nothing: every log record of the range is a row, in the order of the log, and so is
+        every row of a base file that its commit wrote (not a compaction or clustering). `_hoodie_operation`, a column
+        that is added where the table has none, is `D` in deletes. `emit_deletes=True` merges, and gives the keys that
+        the range deleted in the same way. For the rows of deletes see `snapshot`.
+
+        Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
+        """
+        names, terms = checked_columns(columns), normal_form(filters)
+        after, until = self._instant(begin, "begin"), self._instant(end, "end")
+        if after is None:
+            raise InvalidArgumentError('begin is an instant, or "earliest", not None')
+        flags = {
+            "skip_compact": checked_truth("skip_compact", skip_compact),
+            "skip_cluster": checked_truth("skip_cluster", skip_cluster),
+            "fall_back_to_full_scan": checked_truth("fall_back_to_full_scan", fall_back_to_full_scan),
+            "schema_at_end": checked_truth("schema_at_end", schema_at_end),
+            "changelog": checked_truth("changelog", changelog),
+            "emit_deletes": checked_truth("emit_deletes", emit_deletes),
+        }
+        policy, merger = checked_name("holes", holes), None if changelog else merging_of(self._native.custom_merge)
+        return Scan(
+            self._native.incremental(names, terms, after, until, merger, holes=policy, **flags),
+            lambda: self._native.incremental([], terms, after, until, merger, holes=policy, **flags),
+            self._title(f"incremental after {after} up to {until or 'the latest'}", None, terms),
+            merger,
         )
 
     def changes(self, *_args: object, **_options: object) -> NoReturn:
@@ -202,8 +257,8 @@ class Table:
             "follow() is not in this release; open the table anew from time to time and look at timeline.latest"
         )
 
-    def _instant(self, as_of: InstantLike) -> str | None:
-        return instant_text(as_of, self.properties.get(TIMELINE_ZONE, "LOCAL"))
+    def _instant(self, instant: InstantLike, argument: str = "as_of") -> str | None:
+        return instant_text(instant, self.properties.get(TIMELINE_ZONE, "LOCAL"), argument=argument)
 
     def _title(self, kind: str, instant: str | None, terms: object) -> str:
         moment = f" as of {instant}" if instant else ""

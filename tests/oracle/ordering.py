@@ -7,9 +7,10 @@
 | several | all of them, compared from left to right |
 
 Two values of different classes cannot be compared in Java. One case has an answer here all the same: null against a
-value. Hudi's read may fail; the rule of this project is that null is the smallest of all.
+value of the column. Hudi's read may fail; the rule of this project is that null is the smallest of all.
 """
 
+import datetime as dt
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,7 +30,10 @@ class Value:
 
 
 DEFAULT = Value("Integer", 0)
+FOREIGN = "foreign"
+EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
+# What delete blocks hold of a value of each type. A row's may be of another class: see `of_row`.
 CLASSES = {
     "boolean": "Boolean",
     "int": "Integer",
@@ -45,12 +49,26 @@ CLASSES = {
 
 def of_row(row, merging):
     """What a row is ordered by. A field that the row does not have counts as null."""
-    values = tuple(_of_field(row.get(name), merging.field(name)) for name in merging.ordering_in_force)
+    values = tuple(_of_field(row.get(name), merging.field(name), merging) for name in merging.ordering_in_force)
     return _one_or_tuple(values)
 
 
-def _of_field(held, field):
-    return DEFAULT if held is None else Value(CLASSES[field.kind], held)
+def _of_field(held, field, merging):
+    if held is None:
+        return DEFAULT
+    if field.kind == "date":
+        held = (held - EPOCH.date()).days
+    if field.kind == "timestamp":
+        held = (held - EPOCH) // dt.timedelta(microseconds=1)
+    return Value(_class_of_row(field, merging), held)
+
+
+def _class_of_row(field, merging):
+    """Readers hold dates as Integers of days and moments as Longs of microseconds; 0.x has Avro texts and decimals."""
+    own = {"date": "Integer", "timestamp": "Long"}
+    if merging.semantics == "0.x":
+        own |= {"string": "Utf8", "decimal": "Fixed"}
+    return own.get(field.kind, CLASSES[field.kind])
 
 
 def _one_or_tuple(values):
@@ -60,24 +78,21 @@ def _one_or_tuple(values):
 
 
 def of_delete(ordering, merging):
-    """What an entry of a delete block is ordered by, in the classes that the table's own rows have."""
+    """What an entry of a delete block is ordered by, in the classes that it has."""
     fields = [merging.field(name) for name in merging.ordering_in_force]
     if ordering is None or not fields:
         return DEFAULT
     if isinstance(ordering, tuple):
-        return tuple(_widened(value, field, merging) for value, field in zip(ordering, fields, strict=True))
-    return _widened(ordering, fields[0], merging)
+        return tuple(_of_delete(value, field, merging) for value, field in zip(ordering, fields, strict=True))
+    return _of_delete(ordering, fields[0], merging)
 
 
-def _widened(value, field, merging):
-    """A column may have been widened since the delete was written; the table's schema counts. Not so in Hudi 0.x."""
+def _of_delete(value, field, merging):
+    """Of another class than a row's it is marked: such a value is compared with nothing, null included."""
     if value is None:
         return DEFAULT
-    if value == DEFAULT or merging.semantics == "0.x":
-        return value
-    widenings = {("Integer", "long"): int, ("Integer", "double"): float, ("Integer", "float"): float}
-    widen = widenings.get((value.java, field.kind))
-    return value if widen is None else Value(CLASSES[field.kind], widen(value.held))
+    is_own = value == DEFAULT or value.java == _class_of_row(field, merging)
+    return value if is_own else Value(f"{FOREIGN} {value.java}", value.held)
 
 
 def is_default(ordering):
@@ -99,7 +114,7 @@ def compare(one, other):
     if one.java == other.java:
         left, right = _orderable(one), _orderable(other)
         return (left > right) - (left < right)
-    if DEFAULT in {one, other}:
+    if DEFAULT in {one, other} and not any(value.java.startswith(FOREIGN) for value in (one, other)):
         return -1 if one == DEFAULT else 1
     raise HudiFails(f"{one.java} against {other.java}")
 

@@ -6,7 +6,7 @@ other; `deletes` is what a class takes for a delete. A key of a delete block is 
 
 from oracle import filling
 from oracle.model import META, Record
-from oracle.ordering import compare, of_row
+from oracle.ordering import DEFAULT, compare, of_row
 
 OLDER, NEWER, DELETE = "older", "newer", "delete"
 UNAVAILABLE = "__debezium_unavailable_value"
@@ -55,7 +55,8 @@ def pre_combined(older, newer, merging):
     """The one of two log records that stays, or a new one."""
     if older.row is None:
         return newer
-    older_wins = _is_greater(older.row, newer, merging)
+    # A row whose ordering field was filled keeps the ordering value that it came with.
+    older_wins = _is_greater(older.row, newer, merging, older.ordering)
     if merging.payload != "PartialUpdateAvroPayload":
         return older if older_wins else newer
     if deletes(newer.row, merging) and not older_wins:
@@ -71,11 +72,25 @@ def _partial_update(older, newer, older_on_top):
     return filling.filled(older, newer, filling.is_null) | {name: newer[name] for name in META}
 
 
-def _is_greater(older, newer, merging):
+def _is_greater(older, newer, merging, older_ordering=None):
     """Whether the older row is to be preferred. Ties go to the newer."""
     if merging.payload == "MySqlDebeziumAvroPayload":
         return _sequence(older) > _sequence(newer.row)
+    if older_ordering is not None:
+        return compare(older_ordering, newer.ordering) > 0
+    # A stored row without an ordering value is never preferred.
+    if any(older.get(name) is None for name in merging.ordering_in_force):
+        return False
+    if merging.payload == "PartialUpdateAvroPayload" and not _of_one_class(newer, merging):
+        return False
     return compare(of_row(older, merging), newer.ordering) > 0
+
+
+def _of_one_class(newer, merging):
+    """The older row is Avro here, and a value of another class is not compared. The record's null is an Integer."""
+    blind = {"date", "decimal"} if merging.semantics == "0.x" else {"date", "decimal", "string"}
+    kinds = [merging.field(name).kind for name in merging.ordering_in_force]
+    return not blind.intersection(kinds) and (newer.ordering != DEFAULT or kinds == ["int"])
 
 
 def _sequence(row):

@@ -41,7 +41,10 @@ def over_base(base, log, merging, partial):
 def insert(log, merging):
     """What the log has of a key that the base does not: emitted unless it is a delete. The payload is not asked."""
     by_payload = merging.mode == CUSTOM and log.row is not None and not log.deleted
-    if by_payload and (merging.payload == "EmptyHoodieRecordPayload" or payloads.deletes(log.row, merging)):
+    if by_payload and merging.payload == "EmptyHoodieRecordPayload":
+        # Hudi expects a row of the payload here and fails. The rule of this project: a delete, as everywhere else.
+        return Record(log.ordering, None, deleted=True)
+    if by_payload and payloads.deletes(log.row, merging):
         raise HudiFails("NoSuchElementException: the payload has no row where the reader expects one")
     return log
 

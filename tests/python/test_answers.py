@@ -16,7 +16,7 @@ each_query = pytest.mark.parametrize("query", queries(), ids=str)
 def test_the_rows_are_hudis(query, table_of):
     scan = query.scan(mortice.Table(table_of(query.case)))
     actual = scan.to_arrow()
-    assert_same_answer(query.expected, actual, ordered=query.type != "read_optimized")
+    assert_same_answer(query.expected, actual, ordered=query.ordered)
     assert actual.schema.equals(scan.schema)
     assert scan.count() == query.expected.num_rows
 

@@ -4,7 +4,7 @@ import pytest
 
 from oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, merged, skip_merged
 from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS
-from oracle.ordering import DEFAULT, compare, of_delete
+from oracle.ordering import DEFAULT, compare, of_delete, same_class
 
 KEY = "_hoodie_record_key"
 UNORDERED = DeleteBlock((("k", Value("Integer", 0)),))
@@ -230,7 +230,8 @@ def test_values_that_java_cannot_compare():
         compare(Value("Long", 1), Value("String", "1"))
 
 
-def test_deletes_from_before_a_column_was_widened():
-    assert of_delete(Value("Integer", 3), table()) == Value("Long", 3)
+def test_deletes_from_before_a_column_was_widened_are_of_another_class():
+    assert of_delete(Value("Long", 3), table()) == Value("Long", 3)
+    assert not same_class(of_delete(Value("Integer", 3), table()), Value("Long", 3))
     assert of_delete(Value("Integer", 0), table()) == DEFAULT
     assert of_delete(None, table()) == DEFAULT

@@ -21,7 +21,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("base_file", &["names", "avro", "storage", "filter"]),
     ("merge", &["names", "filter"]),
     ("log", &["cursor", "names", "storage", "filter", "avro", "hfile", "base_file"]),
-    ("timeline", &["names", "config", "storage", "avro"]),
+    ("timeline", &["names", "config", "storage", "avro", "base_file", "log"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
     ("plan", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "schema", "file_group"]),

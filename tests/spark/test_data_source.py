@@ -23,7 +23,7 @@ def load(spark, path, **options):
 @pytest.mark.parametrize("query", queries(), ids=str)
 def test_the_rows_are_hudis(spark, query, table_of):
     frame = load(spark, table_of(query.case), **query.options)
-    assert_same_answer(query.expected, to_arrow(frame), ordered=query.type != "read_optimized")
+    assert_same_answer(query.expected, to_arrow(frame), ordered=query.ordered)
 
 
 def test_it_is_found_without_being_registered(table_of):
@@ -107,7 +107,8 @@ def test_no_rows_and_no_splits(spark, table_of):
     [
         ({"columns": "nope"}, "MORTICE-INVALID-ARGUMENT"),
         ({"mortice.nope": "1"}, "MORTICE-INVALID-ARGUMENT"),
-        ({"hoodie.datasource.query.type": "incremental"}, "MORTICE-UNSUPPORTED"),
+        ({"hoodie.datasource.query.type": "incremental"}, "MORTICE-INVALID-ARGUMENT"),
+        ({"hoodie.datasource.query.incremental.format": "cdc"}, "MORTICE-UNSUPPORTED"),
     ],
     ids=str,
 )

@@ -56,6 +56,58 @@ def test_everything_that_is_known():
     }
 
 
+INCREMENTAL = {
+    "path": "t",
+    "hoodie.datasource.query.type": "incremental",
+    "hoodie.datasource.read.begin.instanttime": "000",
+}
+
+
+def test_everything_that_is_known_of_incremental_queries():
+    query = read_query(
+        INCREMENTAL
+        | {
+            "hoodie.datasource.read.end.instanttime": "20240101",
+            "hoodie.datasource.query.incremental.format": "latest_state",
+            "hoodie.read.timeline.holes.resolution.policy": "BLOCK",
+            "hoodie.datasource.read.incr.skip_compact": "true",
+            "hoodie.datasource.read.incr.skip_cluster": "TRUE",
+            "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "true",
+            "hoodie.datasource.read.schema.use.end.instanttime": "true",
+            "hoodie.datasource.read.incr.table.version": "8",
+            "hoodie.datasource.read.incr.filters": "",
+            "hoodie.datasource.read.incr.path.glob": "",
+            "mortice.changelog": "true",
+        }
+    )
+    assert query.incremental == options.Incremental(
+        "000",
+        "20240101",
+        8,
+        {
+            "holes": "BLOCK",
+            "skip_compact": True,
+            "skip_cluster": True,
+            "fall_back_to_full_scan": True,
+            "schema_at_end": True,
+            "changelog": True,
+        },
+    )
+    assert read_query(INCREMENTAL).incremental == options.Incremental("000")
+    assert read_query({"path": "t", "hoodie.read.timeline.holes.resolution.policy": "BLOCK"}).incremental is None
+
+
+def test_bounds_of_another_table_version_are_refused(table_of):
+    asked = INCREMENTAL | {"path": str(table_of("h11_v6_uncommitted"))}
+    version = "hoodie.datasource.read.incr.table.version"
+    for given, rows in ((asked, 93), (asked | {version: "6"}, 93)):
+        query = read_query(given)
+        assert query.scan(query.table(), None).count() == rows
+    query = read_query(asked | {version: "8"})
+    with pytest.raises(UnsupportedError, match=version.replace(".", r"\.")):
+        query.scan(query.table(), None)
+
+
 @pytest.mark.parametrize(
     ("value", "merged"), [("payload_combine", True), ("SKIP_MERGE", False), ("REALTIME_SKIP_MERGE", False)]
 )
@@ -92,6 +144,14 @@ def test_one_path_in_a_list():
         {"path": "t", "mortice.mmap": "perhaps"},
         {"path": "t", "mortice.no_such_thing": "1"},
         {"path": "t", "hoodie.datasource.query.type": "realtime"},
+        {"path": "t", "hoodie.datasource.query.type": "incremental"},
+        {"path": "t", "hoodie.datasource.read.begin.instanttime": "000"},
+        {"path": "t", "hoodie.datasource.read.end.instanttime": "000"},
+        {"path": "t", "mortice.changelog": "true"},
+        INCREMENTAL | {"as.of.instant": "000"},
+        INCREMENTAL | {"hoodie.datasource.merge.type": "skip_merge"},
+        INCREMENTAL | {"hoodie.datasource.query.incremental.format": "newest"},
+        INCREMENTAL | {"hoodie.datasource.read.incr.skip_compact": "perhaps"},
         {"path": "t", "hoodie.datasource.merge.type": "combine"},
     ],
     ids=str,
@@ -104,11 +164,10 @@ def test_wrong_options_are_refused(wrong):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("hoodie.datasource.query.type", "incremental"),
-        ("hoodie.datasource.read.begin.instanttime", "000"),
-        ("hoodie.datasource.read.end.instanttime", "000"),
         ("hoodie.datasource.query.incremental.format", "cdc"),
         ("hoodie.datasource.read.incr.path.glob", "*"),
+        ("hoodie.datasource.read.incr.filters", "fare > 3"),
+        ("hoodie.datasource.read.incr.something.new", "true"),
         ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING"),
         ("hoodie.datasource.write.payload.class", "x"),
         ("hoodie.schema.on.read.enable", "false"),

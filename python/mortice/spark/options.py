@@ -1,8 +1,9 @@
 """The options of the Spark source: the one place where they are read.
 
-    hoodie.datasource.query.type    snapshot (default), read_optimized
-    as.of.instant                   the instant to read as of
+    hoodie.datasource.query.type    snapshot (default), read_optimized, incremental
+    as.of.instant                   the instant to read as of; not of an incremental query
     hoodie.datasource.merge.type    payload_combine (default), skip_merge
+    mortice.emit_deletes            true or false (default): deleted keys as rows, too
     columns                         `a,b,c` or a JSON list; in this order
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
@@ -16,6 +17,18 @@
     mortice.threads                 threads of one Spark task (default 1)
     mortice.on_corrupt              skip (default) or raise
     mortice.mmap                    true (default) or false
+
+of an incremental query (see `mortice.Table.incremental`)
+
+    hoodie.datasource.read.begin.instanttime  after this instant, or earliest; must be given
+    hoodie.datasource.read.end.instanttime    up to this one (default the latest)
+    hoodie.datasource.query.incremental.format  latest_state (default)
+    mortice.changelog               true or false (default): every log record by itself, deletes too
+    hoodie.read.timeline.holes.resolution.policy  FAIL (default) or BLOCK, below table version 8
+    hoodie.datasource.read.incr.skip_compact, ...skip_cluster  true or false (default)
+    hoodie.datasource.read.incr.fallback.fulltablescan.enable  true or false (default)
+    hoodie.datasource.read.schema.use.end.instanttime  true or false (default)
+    hoodie.datasource.read.incr.table.version  6 or 8, if it is how the table counts (up to 7, or from 8 on)
 
 An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
 than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
@@ -43,6 +56,9 @@ BEGIN = "hoodie.datasource.read.begin.instanttime"
 END = "hoodie.datasource.read.end.instanttime"
 MERGE_TYPE = "hoodie.datasource.merge.type"
 INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
+INCREMENTAL_VERSION = "hoodie.datasource.read.incr.table.version"
+HOLES = "hoodie.read.timeline.holes.resolution.policy"
+EMIT_DELETES = "mortice.emit_deletes"
 SEMANTICS = "mortice.semantics"
 LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
 MEMORY_LIMIT = "hoodie.memory.merge.max.size"
@@ -54,16 +70,19 @@ RECORD_POSITIONS = "hoodie.merge.use.record.positions"
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
 
-_USE_INSTEAD = (
-    "use query type snapshot, with a filter on _hoodie_commit_time for the rows last written after an instant"
-)
+_INCREMENTAL_TRUTHS = {
+    "mortice.changelog": "changelog",
+    "hoodie.datasource.read.incr.skip_compact": "skip_compact",
+    "hoodie.datasource.read.incr.skip_cluster": "skip_cluster",
+    "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "fall_back_to_full_scan",
+    "hoodie.datasource.read.schema.use.end.instanttime": "schema_at_end",
+}
+"""Options of an incremental query that are true or false, and the arguments of `Table.incremental` that they are."""
 
 _REFUSED = {
-    BEGIN: f"incremental queries are not in this release; {_USE_INSTEAD}",
-    END: f"incremental queries are not in this release; {_USE_INSTEAD}",
-    INCREMENTAL_FORMAT: f"incremental queries are not in this release; {_USE_INSTEAD}",
+    "hoodie.datasource.read.incr.filters": "use the option filters",
+    "hoodie.datasource.read.incr.path.glob": "use the option filters, on the partition columns",
     "hoodie.datasource.read.extract.partition.values.from.path": "partition columns are read from the rows",
-    "hoodie.datasource.read.schema.use.end.instanttime": "the schema is that of the snapshot asked for",
     "hoodie.datasource.read.paths": "load() one table by its base path",
     "hoodie.datasource.write.payload.class": "the payload is the table's own",
     "hoodie.datasource.write.precombine.field": "the ordering fields are the table's own",
@@ -74,9 +93,9 @@ _REFUSED = {
     "glob.paths": "load() one table by its base path, and use filters on its partition columns",
 }
 _REFUSED_PREFIXES = {
-    "hoodie.datasource.read.incr.": "incremental queries are not in this release",
+    "hoodie.datasource.read.incr.": "it is not known to this release",
     "hoodie.datasource.streaming.": "streaming is not in this release",
-    "hoodie.read.timeline.holes.": "incremental queries are not in this release",
+    "hoodie.read.timeline.holes.": "it is not known to this release",
     "hoodie.write.record.merge.": "the merge mode is the table's own",
     "hoodie.record.merge.": "the merge mode is the table's own",
     "hoodie.record.merger.": "the merge mode is the table's own",
@@ -101,6 +120,29 @@ _said: set[str] = set()
 
 
 @dataclass(frozen=True)
+class Incremental:
+    """What is asked of an incremental query."""
+
+    begin: InstantLike
+    end: InstantLike = None
+    table_version: int | None = None
+    """Whose bounds: 6, requested times; 8, completion times; None, the table's."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+    def scan(self, table: Table, columns: Sequence[str] | None, filters: Filters, *, emit_deletes: bool) -> Scan:
+        """The query on `table`, with these columns."""
+        own = 8 if table.version >= 8 else 6  # noqa: PLR2004
+        if self.table_version not in (None, own):
+            raise UnsupportedError(
+                f"{INCREMENTAL_VERSION}={self.table_version} on a table of version {table.version}, "
+                f"whose incremental queries are those of version {own}; leave it out"
+            )
+        return table.incremental(
+            self.begin, self.end, columns=columns, filters=filters, emit_deletes=emit_deletes, **self.arguments
+        )
+
+
+@dataclass(frozen=True)
 class Query:
     """What a user of Spark asked for."""
 
@@ -110,6 +152,8 @@ class Query:
     as_of: InstantLike = None
     read_optimized: bool = False
     merge: bool = True
+    emit_deletes: bool = False
+    incremental: Incremental | None = None
     table_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -118,9 +162,17 @@ class Query:
 
     def scan(self, table: Table, columns: Sequence[str] | None) -> Scan:
         """The query on `table`, with these columns."""
+        if self.incremental:
+            return self.incremental.scan(table, columns, self.filters, emit_deletes=self.emit_deletes)
         if self.read_optimized:
             return table.read_optimized(columns=columns, filters=self.filters, as_of=self.as_of)
-        return table.snapshot(columns=columns, filters=self.filters, as_of=self.as_of, merge=self.merge)
+        return table.snapshot(
+            columns=columns,
+            filters=self.filters,
+            as_of=self.as_of,
+            merge=self.merge,
+            emit_deletes=self.emit_deletes,
+        )
 
 
 def lowered(options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -132,15 +184,19 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
     """The query that options ask for. Values are text; `columns`, `filters` and the instant may be Python values."""
     rest = lowered(options)
     path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
+    kind = _query_type(str(rest.pop(QUERY_TYPE, "snapshot")))
     query = Query(
         uri=path,
         columns=_columns(rest.pop("columns", None)),
         filters=_filters(rest.pop("filters", None)),
         as_of=rest.pop(AS_OF, None),
-        read_optimized=_is_read_optimized(str(rest.pop(QUERY_TYPE, "snapshot"))),
+        read_optimized=kind == "read_optimized",
         merge=_is_merged(str(rest.pop(MERGE_TYPE, "payload_combine"))),
+        emit_deletes=_truth(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
+        incremental=_incremental(kind, rest),
         table_arguments=_table_arguments(rest),
     )
+    _check_kind(query)
     _check_schema_on_read(str(rest.pop("hoodie.schema.on.read.enable", "true")))
     for name in rest:
         _check_other(name)
@@ -180,13 +236,52 @@ def _json(name: str, value: Any) -> Any:
         raise InvalidArgumentError(f"the option {name} is not JSON: {error}: {value!r}") from error
 
 
-def _is_read_optimized(query_type: str) -> bool:
+def _query_type(query_type: str) -> str:
     kind = query_type.strip().lower()
-    if kind in ("incremental", "cdc"):
-        raise UnsupportedError(f"{QUERY_TYPE}={query_type} is not in this release; {_USE_INSTEAD}")
-    if kind not in ("snapshot", "read_optimized"):
-        raise InvalidArgumentError(f"{QUERY_TYPE} is snapshot or read_optimized, not {query_type!r}")
-    return kind == "read_optimized"
+    if kind not in ("snapshot", "read_optimized", "incremental"):
+        raise InvalidArgumentError(f"{QUERY_TYPE} is snapshot, read_optimized or incremental, not {query_type!r}")
+    return kind
+
+
+def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
+    """Takes the options of an incremental query out of `rest`; other queries have none that could change their rows."""
+    begin, end = rest.pop(BEGIN, None), rest.pop(END, None)
+    form = str(rest.pop(INCREMENTAL_FORMAT, "latest_state")).strip().lower()
+    holes = rest.pop(HOLES, None)
+    version = rest.pop(INCREMENTAL_VERSION, None)
+    for name in ("hoodie.datasource.read.incr.filters", "hoodie.datasource.read.incr.path.glob"):
+        if rest.get(name) == "":
+            del rest[name]
+    arguments: dict[str, Any] = {
+        argument: _truth(name, rest.pop(name)) for name, argument in _INCREMENTAL_TRUTHS.items() if name in rest
+    }
+    if form == "cdc":
+        raise UnsupportedError(
+            f"{INCREMENTAL_FORMAT}=cdc is not in this release; mortice.changelog=true gives every log record by itself"
+        )
+    if kind != "incremental":
+        if begin is not None or end is not None or arguments.get("changelog"):
+            raise InvalidArgumentError(
+                f"{BEGIN}, {END} and mortice.changelog belong to {QUERY_TYPE}=incremental; the query type is {kind}"
+            )
+        return None
+    if form != "latest_state":
+        raise InvalidArgumentError(f"{INCREMENTAL_FORMAT} is latest_state, not {form!r}")
+    if begin is None:
+        raise InvalidArgumentError(f'an incremental query needs {BEGIN}: an instant, or "earliest"')
+    if holes is not None:
+        arguments["holes"] = str(holes).strip()
+    return Incremental(begin, end, None if version is None else _whole(INCREMENTAL_VERSION, version), arguments)
+
+
+def _check_kind(query: Query) -> None:
+    if query.incremental and (query.as_of is not None or not query.merge):
+        raise InvalidArgumentError(
+            f"an incremental query takes no {AS_OF}, and no {MERGE_TYPE}=skip_merge: "
+            f"{END} says how far it goes, and mortice.changelog=true leaves records unmerged"
+        )
+    if query.read_optimized and query.emit_deletes:
+        raise InvalidArgumentError(f"{EMIT_DELETES} on a read-optimized query, which reads no log and knows no deletes")
 
 
 def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:

@@ -39,9 +39,9 @@ def read(  # noqa: PLR0917
     """The rows of a Hudi table as a DataFrame, one Spark task for each file slice.
 
     `columns` and `filters` are as for `mortice.Table.snapshot`; naming the columns is the surest way to a quick query.
-    `query_type` is `"snapshot"` or `"read_optimized"`; `begin` and `end` are for incremental queries, which are not in
-    this release. `options` are those of `spark.read.format("mortice")` (see `mortice.spark.options`), Hudi's names
-    included; the arguments win over them.
+    `query_type` is `"snapshot"`, `"read_optimized"` or `"incremental"`, which needs `begin` and may have `end` (see
+    `mortice.Table.incremental`). `options` are those of `spark.read.format("mortice")` (see `mortice.spark.options`),
+    Hudi's names included; the arguments win over them.
 
     The table is looked at once, here: the frame keeps to that state of it, and `read` again gives a later one.
     """

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::{Ask, LogScan, OnCorrupt, ReadOptions, Semantics, Table as CoreTable};
+use mortice::{Ask, Between, Holes, LogScan, OnCorrupt, ReadOptions, Semantics, Skip, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -152,6 +152,35 @@ impl Table {
     ) -> PyResult<Scan> {
         let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
         released(py, || self.0.read_optimized(&ask)).map(Scan)
+    }
+
+    #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
+    #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
+    fn incremental(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filters: FilterArgument<'_>,
+        begin: String,
+        end: Option<String>,
+        merger: Option<Py<PyAny>>,
+        holes: &str,
+        skip_compact: bool,
+        skip_cluster: bool,
+        fall_back_to_full_scan: bool,
+        schema_at_end: bool,
+        changelog: bool,
+        emit_deletes: bool,
+    ) -> PyResult<Scan> {
+        let merger = handle(merger);
+        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger, ..Ask::default() };
+        released(py, || {
+            let skip = Skip { compaction: skip_compact, clustering: skip_cluster };
+            let holes = Holes::parse(holes)?;
+            let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
+            self.0.incremental(&ask, &between)
+        })
+        .map(Scan)
     }
 }
 

@@ -7,16 +7,18 @@ use arrow_schema::{DataType, Schema, SchemaRef};
 
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLayout};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::Filter;
 use crate::names::{instant_time, meta_columns};
-use crate::plan::{Deletes, MergerHandle, PartitionFilter, Query, Split, list_where, splits};
+use crate::plan::{
+    CommitRange, Deletes, MergerHandle, PartitionFilter, Query, Skip, Split, Written, list_where, splits,
+};
 use crate::read::{Stream, newest_schema};
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::storage::{self, Place, StorageOptions};
-use crate::timeline::{InstantFilter, Timeline};
+use crate::timeline::{Holes, InstantFilter, Span, Timeline};
 
 /// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
 pub struct Table {
@@ -52,6 +54,25 @@ impl Default for Ask {
     }
 }
 
+/// Which commits an incremental query is about, and what of them counts.
+#[derive(Debug, Clone, Default)]
+pub struct Between {
+    /// An instant in any form that Hudi takes, or `earliest`. Itself outside.
+    pub begin: String,
+    /// Itself inside; `None` is the latest.
+    pub end: Option<String>,
+    /// What is done about pending commits that later ones have overtaken, below table version 8.
+    pub holes: Holes,
+    /// Table services to leave out.
+    pub skip: Skip,
+    /// Whether, where a file of the range has been cleaned away, the rows of the range are sought in all files.
+    pub fall_back_to_full_scan: bool,
+    /// Whether the schema is that of the range's last commit, and not the table's.
+    pub schema_at_end: bool,
+    /// Whether nothing is merged: each log record is a row, deletes too, and of base files those that their commit wrote.
+    pub changelog: bool,
+}
+
 /// A planned query: its splits are fixed.
 pub struct Scan {
     schema: SchemaRef,
@@ -59,6 +80,7 @@ pub struct Scan {
     splits: Vec<Split>,
     kind: &'static str,
     as_of: Option<String>,
+    between: Option<Span>,
     partitions: Partitions,
 }
 
@@ -67,6 +89,7 @@ pub struct Scan {
 struct Slices {
     slices: Vec<FileSlice>,
     instants: InstantFilter,
+    range: Option<CommitRange>,
     partitions: Partitions,
 }
 
@@ -137,7 +160,9 @@ impl Table {
                 "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
             return Err(Error::invalid_argument(message));
         }
-        let scan = self.scan("snapshot", ask, View::slices)?;
+        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
+        let scan = self.scan("snapshot", ask, as_of.clone(), &[], find)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
         if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
@@ -147,7 +172,104 @@ impl Table {
 
     /// The rows of base files alone: what compactions have merged, and no log.
     pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
-        self.scan("read_optimized", ask, View::base_files)
+        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::base_files, wanted);
+        self.scan("read_optimized", ask, as_of.clone(), &[], find)
+    }
+
+    /// The rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits are left
+    /// out, and what is left is merged. Of `ask`, `as_of` and `merge` say nothing here. Bounds are completion times from table
+    /// version 8 on, requested times before.
+    ///
+    /// # Errors
+    /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
+    /// for a range with one.
+    pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        if !self.config.populate_meta_fields {
+            let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not tell what commit wrote them";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        }
+        let span = Span::of_query(&between.begin, between.end.as_deref())?;
+        let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
+        let skip = if between.changelog { Skip { compaction: true, clustering: true } } else { between.skip };
+        let written = Written::of(&self.timeline, &span, skip)?;
+        let mut ask = ask.clone();
+        (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
+        let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
+        // Hudi 1.x gives partition values as they stand in the path; where that is encoded, it makes a difference.
+        let from_path = self.config.url_encode_partitions && self.options.semantics == Semantics::V1x;
+        let path_columns = if from_path { self.config.partition_fields.as_slice() } else { &[] };
+        let find = |wanted: Option<&_>| self.slices_in(&written, &span, between, wanted.filter(|_| !from_path));
+        let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
+        let merging = ask.merge && ask.merger.is_none();
+        if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
+            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+        }
+        scan.between = Some(span);
+        Ok(scan)
+    }
+
+    /// The slices of the files that commits have written in wanted partitions.
+    fn slices_in(
+        &self,
+        written: &Written,
+        span: &Span,
+        between: &Between,
+        wanted: Option<&PartitionFilter>,
+    ) -> Result<Slices> {
+        // What was replaced later was a change all the same.
+        let replaced = if between.changelog { Vec::new() } else { written.replaced.clone() };
+        let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
+        let listed = written.files();
+        let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
+        let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
+        let mut found = Slices::default();
+        for (files, _) in listed.iter().zip(&kept).filter(|(_, kept)| **kept) {
+            let some = if between.changelog { view.all_slices_in_range(files)? } else { view.slices_in_range(files)? };
+            found.slices.extend(some);
+            found.partitions.read += 1;
+        }
+        found.partitions.pruned = kept.len() - found.partitions.read;
+        self.measure(&mut found.slices)?;
+        let is_cleaned = between.fall_back_to_full_scan && self.is_cleaned(&found.slices)?;
+        if is_cleaned {
+            found = self.slices(None, View::slices, wanted)?;
+        }
+        found.instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
+        found.range = Some(if between.changelog {
+            written.range_of_changes(!is_cleaned)
+        } else {
+            written.range(self.config.layout(), span)
+        });
+        Ok(found)
+    }
+
+    /// Asks the storage for the lengths of files that commits do not tell. A file that has gone is told when it is read.
+    fn measure(&self, slices: &mut [FileSlice]) -> Result<()> {
+        for slice in slices {
+            let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
+            let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
+            for (path, len) in bases.chain(logs).filter(|(_, len)| **len == 0) {
+                match self.place.open(path) {
+                    Ok(source) => *len = source.len(),
+                    Err(error) if error.kind() == Kind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any file of the slices has gone.
+    fn is_cleaned(&self, slices: &[FileSlice]) -> Result<bool> {
+        let bases = slices.iter().filter_map(|slice| slice.base_file.as_ref()).map(|base| &base.path);
+        for path in bases.chain(slices.iter().flat_map(|slice| &slice.log_files).map(|log| &log.path)) {
+            match self.place.open(path) {
+                Err(error) if error.kind() == Kind::NotFound => return Ok(true),
+                opened => drop(opened?),
+            }
+        }
+        Ok(false)
     }
 
     /// The slices that a view chooses of every wanted partition, and which instants count in it.
@@ -218,13 +340,16 @@ impl Table {
         table_schema::with_table_columns(&schema, &self.config)
     }
 
-    fn scan<'t>(
-        &'t self,
+    /// A query with the schema as of an instant, over the slices that `find` finds in wanted partitions. The text of
+    /// `path_columns` is taken from the path.
+    fn scan(
+        &self,
         kind: &'static str,
         ask: &Ask,
-        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+        as_of: Option<String>,
+        path_columns: &[String],
+        find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
     ) -> Result<Scan> {
-        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         if self.config.drop_partition_columns {
             let message =
                 "partition columns that are only in the path (hoodie.datasource.write.drop.partition.columns)";
@@ -239,7 +364,7 @@ impl Table {
             columns.push(meta_columns::OPERATION.to_owned());
         }
         let wanted = self.partition_filter(&types, &ask.filter)?;
-        let Slices { slices, instants, partitions } = self.slices(as_of.as_deref(), choose, wanted.as_ref())?;
+        let Slices { slices, instants, range, partitions } = find(wanted.as_ref())?;
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
@@ -249,18 +374,21 @@ impl Table {
             evolution,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             key_fields: self.config.record_key_fields.clone(),
-            key_field: self.key_field(&types),
+            key_field: self.key_field(&types).filter(|name| !path_columns.contains(name)),
             merge: self.merge().clone(),
             over_base: ask.merge,
+            changelog: range.is_some() && !ask.merge,
             deletes,
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
+            range,
+            path_columns: path_columns.to_vec(),
             columns,
             filter: ask.filter.clone(),
             options: self.options.clone(),
         });
         let splits = splits(&query, slices, ask.merger.as_ref());
-        Ok(Scan { schema: output, query, splits, kind, as_of, partitions })
+        Ok(Scan { schema: output, query, splits, kind, as_of, between: None, partitions })
     }
 }
 
@@ -297,7 +425,7 @@ impl Scan {
         let Partitions { read, pruned } = self.partitions;
         let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
         let lines = [
-            ("as of", self.as_of.clone().unwrap_or_else(|| format!("latest ({})", self.query.instants.latest))),
+            self.when(),
             ("merge", self.query.merge.mode.name().to_owned()),
             ("partitions", format!("{read} ({pruned} pruned)")),
             ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
@@ -309,6 +437,16 @@ impl Scan {
             let _ = write!(text, "\n  {name:<10} {value}");
         }
         text
+    }
+
+    /// The instants that rows are of.
+    fn when(&self) -> (&'static str, String) {
+        let Some(span) = &self.between else {
+            let latest = || format!("latest ({})", self.query.instants.latest);
+            return ("as of", self.as_of.clone().unwrap_or_else(latest));
+        };
+        let begin = span.begin.as_deref().unwrap_or("nothing");
+        ("after", format!("{begin}, up to {}", span.end.as_deref().unwrap_or("the latest commit")))
     }
 }
 
@@ -343,4 +481,77 @@ fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<String>> {
         }
     }
     Ok(asked.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::storage::{Entry, Source};
+    use crate::timeline::memory_place::MemoryPlace;
+
+    /// Counts what is asked of a place.
+    struct Counting {
+        place: Arc<dyn Place>,
+        listed: AtomicUsize,
+        opened: AtomicUsize,
+    }
+
+    impl Place for Counting {
+        fn root(&self) -> &str {
+            self.place.root()
+        }
+
+        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+            self.listed.fetch_add(1, Ordering::Relaxed);
+            self.place.list(folder)
+        }
+
+        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+            self.opened.fetch_add(1, Ordering::Relaxed);
+            self.place.open(path)
+        }
+    }
+
+    const SCHEMA: &str = r#"{\"type\":\"record\",\"name\":\"t\",\"fields\":[]}"#;
+
+    /// Requests of an incremental query's plan, and its splits, in a table where each of `commits` wrote to one partition of
+    /// its own, and `others` are not touched.
+    fn planned(commits: usize, others: usize) -> (usize, usize, usize) {
+        let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
+        let mut files = vec![(".hoodie/hoodie.properties".to_owned(), properties.to_owned())];
+        for at in 0..commits + others {
+            let (name, instant) = (format!("p{at}/f_0-1-2_{at:03}.parquet"), format!(".hoodie/{at:03}.deltacommit"));
+            let commit = format!(
+                r#"{{"partitionToWriteStats":{{"p{at}":[{{"path":"{name}","fileSizeInBytes":1}}]}},"extraMetadata":{{"schema":"{SCHEMA}"}}}}"#
+            );
+            files.extend([(name, "x".to_owned()), (format!("p{at}/.hoodie_partition_metadata"), String::new())]);
+            files.push((instant, commit));
+        }
+        let place = MemoryPlace::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
+        let place: Arc<dyn Place> = counting.clone();
+        let config = TableConfig::load(&*place).unwrap();
+        let merge = config.merge_by(Semantics::V1x).unwrap();
+        let timeline = Timeline::load(&place, &config).unwrap();
+        let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
+        let table = Table { uri, storage, place, config, merge, timeline, options };
+        counting.listed.store(0, Ordering::Relaxed);
+        counting.opened.store(0, Ordering::Relaxed);
+        // Instants are zero-padded; the last `commits` of them are asked for.
+        let between = Between { begin: format!("{:03}", others - 1), ..Between::default() };
+        let scan = table.incremental(&Ask::default(), &between).unwrap();
+        let requests = (counting.listed.load(Ordering::Relaxed), counting.opened.load(Ordering::Relaxed));
+        (requests.0, requests.1, scan.splits().len())
+    }
+
+    #[test]
+    fn planning_a_range_depends_on_its_commits_alone() {
+        let (listed, opened, splits) = planned(2, 3);
+        assert_eq!((listed, splits), (0, 2));
+        assert_eq!(planned(2, 300), (listed, opened, splits));
+        let (_, more, _) = planned(4, 300);
+        assert_eq!(more, opened + 2);
+    }
 }

@@ -88,9 +88,11 @@ impl BaseFile for ParquetFile {
             // Statistics that make no sense are as good as none.
             guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, field))).ok().flatten()
         })?;
-        let kept: Vec<usize> = may_pass.iter().enumerate().filter(|(_, may)| **may).map(|(group, _)| group).collect();
-        let pruned = rows.len().saturating_sub(kept.len());
-        self.row_groups = (pruned > 0).then_some(kept);
+        let mut kept = self.row_groups.take().unwrap_or_else(|| (0..rows.len()).collect());
+        let before = kept.len();
+        kept.retain(|group| may_pass.get(*group).is_none_or(|may| *may));
+        let pruned = before.saturating_sub(kept.len());
+        self.row_groups = Some(kept);
         Ok(pruned as u64)
     }
 

@@ -18,7 +18,7 @@ pub trait BaseFile: Send {
     fn avro_schema(&self) -> Option<String>;
 
     /// Leaves out the row groups that hold no row that passes `filter`, which is bound to `wanted`; how many those are. Among
-    /// the rows that stay some may fail it.
+    /// the rows that stay some may fail it. Asked again, it leaves out more.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64>;
 
     /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns

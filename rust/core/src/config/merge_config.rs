@@ -90,11 +90,13 @@ impl MergeConfig {
         Ok(Self { mode, ordering_fields, partial_update, delete_marker })
     }
 
-    /// Whether records are ordered by the MySQL binlog place in `_event_seq`, file and position, whatever ordering field is stored.
+    /// The bare name of the payload class that merges, if it is Hudi's own.
     #[must_use]
-    pub fn is_by_binlog_place(&self) -> bool {
-        let MergeMode::Custom(CustomMerge::Payload(class)) = &self.mode else { return false };
-        payload::hudis_own(class) == Some("MySqlDebeziumAvroPayload")
+    pub fn hudis_payload(&self) -> Option<&str> {
+        match &self.mode {
+            MergeMode::Custom(CustomMerge::Payload(class)) => payload::hudis_own(class),
+            _ => None,
+        }
     }
 
     /// What the properties of a table amount to for Hudi 0.x, which goes by the payload class alone and always by the stored

@@ -10,9 +10,10 @@ pub fn hudis_own(class: &str) -> Option<&str> {
 pub(super) const DEFAULT_0_X: &str = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload";
 
 /// The payload classes whose rules are known, beside those that amount to a merge mode.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     "AWSDmsAvroPayload",
     "DefaultHoodieRecordPayload",
+    "EmptyHoodieRecordPayload",
     "EventTimeAvroPayload",
     "MySqlDebeziumAvroPayload",
     "OverwriteNonDefaultsWithLatestAvroPayload",

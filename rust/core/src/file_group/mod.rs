@@ -7,10 +7,12 @@
 //! | `by_name` | builds slices up to table version 7: a log's name holds its slice |
 //! | `by_completion` | builds slices from version 8: a log belongs where its completion time falls |
 //! | `view` | chooses the slices that a query reads |
+//! | `in_range` | the same for an incremental query, of files that its range wrote |
 
 mod by_completion;
 mod by_name;
 mod file_slice;
+mod in_range;
 mod partition_files;
 mod view;
 

@@ -16,15 +16,15 @@ use crate::error::{Error, Result};
 use crate::timeline::{Part, Timeline};
 
 /// An instant for a file group, by partition and file id.
-type ByGroup = HashMap<String, HashMap<String, String>>;
+pub(super) type ByGroup = HashMap<String, HashMap<String, String>>;
 
 /// What a table looks like at an instant.
 pub struct View<'a> {
-    timeline: &'a Timeline,
-    layout: TimelineLayout,
+    pub(super) timeline: &'a Timeline,
+    pub(super) layout: TimelineLayout,
     base_extension: String,
     query_instant: Option<String>,
-    pending_compactions: ByGroup,
+    pub(super) pending_compactions: ByGroup,
     replaced: ByGroup,
     /// Paths that commits wrote, by requested time: read only where retried tasks left several base files.
     written: Mutex<HashMap<String, BTreeSet<String>>>,
@@ -45,15 +45,25 @@ impl<'a> View<'a> {
             Some(instant) => replaced(timeline, instant)?,
             None => ByGroup::new(),
         };
-        Ok(Self {
+        Ok(Self::new(timeline, config, query_instant, pending_compactions(timeline)?, replaced))
+    }
+
+    pub(super) fn new(
+        timeline: &'a Timeline,
+        config: &TableConfig,
+        query_instant: Option<String>,
+        pending_compactions: ByGroup,
+        replaced: ByGroup,
+    ) -> Self {
+        Self {
             timeline,
             layout: config.layout(),
             base_extension: config.base_file_extension(),
             query_instant,
-            pending_compactions: pending_compactions(timeline)?,
+            pending_compactions,
             replaced,
             written: Mutex::default(),
-        })
+        }
     }
 
     /// The instant that slices are chosen for; `None` for a table that nothing was written to.
@@ -77,7 +87,7 @@ impl<'a> View<'a> {
                     .map_err(|error| error.in_file(&files.partition))?,
             };
             if let Some((instant, draft)) = self.choose(slices, pending, query_instant) {
-                chosen.extend(self.slice(files, file_id, instant, draft, query_instant)?);
+                chosen.extend(self.slice(files, file_id, instant, draft)?);
             }
         }
         Ok(chosen)
@@ -97,13 +107,13 @@ impl<'a> View<'a> {
             });
             let Some(newest) = bases.iter().map(|base| base.name.instant.clone()).max() else { continue };
             bases.retain(|base| base.name.instant == newest);
-            chosen.extend(self.slice(files, file_id, newest, Draft { bases, logs: Vec::new() }, query_instant)?);
+            chosen.extend(self.slice(files, file_id, newest, Draft { bases, logs: Vec::new() })?);
         }
         Ok(chosen)
     }
 
     /// The files of each group that is not replaced.
-    fn live_groups(&self, files: &PartitionFiles) -> BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> {
+    pub(super) fn live_groups(&self, files: &PartitionFiles) -> BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> {
         let mut groups: BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> = BTreeMap::new();
         for base in &files.base_files {
             groups.entry(base.name.file_id.clone()).or_default().0.push(base.clone());
@@ -135,18 +145,17 @@ impl<'a> View<'a> {
     }
 
     /// The chosen slice, or none where nothing of it is left.
-    fn slice(
+    pub(super) fn slice(
         &self,
         files: &PartitionFiles,
         file_id: String,
         base_instant: String,
         mut draft: Draft,
-        query_instant: &str,
     ) -> Result<Option<FileSlice>> {
         draft.bases.retain(|base| self.timeline.is_completed(&base.name.instant));
-        if self.layout == TimelineLayout::V2 {
+        if let (TimelineLayout::V2, Some(query_instant)) = (self.layout, &self.query_instant) {
             // All that a later delta commit wrote lies in files of its own.
-            draft.logs.retain(|log| log.name.instant.as_str() <= query_instant);
+            draft.logs.retain(|log| log.name.instant <= *query_instant);
         }
         draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
         let base_file = self.base_file(files, draft.bases)?;
@@ -199,11 +208,11 @@ impl<'a> View<'a> {
     }
 }
 
-fn of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a str> {
+pub(super) fn of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a str> {
     groups.get(partition)?.get(file_id).map(String::as_str)
 }
 
-fn pending_compactions(timeline: &Timeline) -> Result<ByGroup> {
+pub(super) fn pending_compactions(timeline: &Timeline) -> Result<ByGroup> {
     let mut groups = ByGroup::new();
     for plan in timeline.pending_compactions()? {
         for operation in plan.operations {
@@ -248,9 +257,9 @@ pub(super) mod tests {
         slices.iter().map(one).collect()
     }
 
-    struct Table {
-        timeline: Timeline,
-        config: TableConfig,
+    pub(in crate::file_group) struct Table {
+        pub(in crate::file_group) timeline: Timeline,
+        pub(in crate::file_group) config: TableConfig,
     }
 
     impl Table {
@@ -267,7 +276,7 @@ pub(super) mod tests {
             Self { timeline: Timeline::load(&place, &config).unwrap(), config }
         }
 
-        fn new(version: &str, instants: &[&str]) -> Self {
+        pub(in crate::file_group) fn new(version: &str, instants: &[&str]) -> Self {
             Self::with(version, &instants.iter().map(|name| (*name, "")).collect::<Vec<_>>())
         }
 
@@ -285,7 +294,7 @@ pub(super) mod tests {
     }
 
     /// `base instant: files`.
-    fn shown(slices: &[FileSlice]) -> Vec<String> {
+    pub(in crate::file_group) fn shown(slices: &[FileSlice]) -> Vec<String> {
         let one = |slice: &FileSlice| {
             let base = slice.base_file.iter().map(|file| file.name.as_str());
             let names: Vec<&str> = base.chain(slice.log_files.iter().map(|file| file.name.as_str())).collect();

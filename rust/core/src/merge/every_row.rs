@@ -1,5 +1,9 @@
-//! No merge: every row of a log, in log order. Deletes are passed over, and rows that say that they are deletes are rows
-//! (`hoodie.datasource.merge.type=skip_merge` under Hudi 1.x).
+//! No merge: every row of a log, in log order.
+//!
+//! | | keys of delete blocks | rows that say that they are deletes |
+//! |---|---|---|
+//! | `hoodie.datasource.merge.type=skip_merge` under Hudi 1.x | are passed over | are rows like others |
+//! | a change log | are deletes | are deletes |
 
 use bytes::Bytes;
 
@@ -12,15 +16,22 @@ use crate::filter::KeyFilter;
 #[derive(Default)]
 pub struct EveryRow {
     sources: u32,
-    rows: Vec<RowRef>,
+    rows: Vec<Fate>,
+    with_deletes: bool,
     wanted: KeyFilter,
 }
 
 impl EveryRow {
+    /// The rows of a log, deletes told from others.
+    #[must_use]
+    pub fn with_deletes() -> Self {
+        Self { with_deletes: true, ..Self::default() }
+    }
+
     /// At most `limit` rows from the `from`-th on, and the one to go on from (none at the end).
     #[must_use]
     pub fn rows(&self, from: usize, limit: usize) -> (Vec<Fate>, Option<usize>) {
-        let rows: Vec<Fate> = self.rows.iter().skip(from).take(limit).copied().map(Fate::Replace).collect();
+        let rows: Vec<Fate> = self.rows.iter().skip(from).take(limit).copied().collect();
         let next = from + rows.len();
         (rows, (next < self.rows.len()).then_some(next))
     }
@@ -36,8 +47,17 @@ impl LogSink for EveryRow {
     }
 
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
-        if batch.kind == LogKind::Data {
-            self.rows.extend(batch.places.iter().map(|at| RowRef { source, at: *at }));
+        let rows = batch.places.iter().map(|at| RowRef { source, at: *at });
+        match batch.deleted {
+            Some(deleted) if self.with_deletes => self.rows.extend(
+                rows.zip(deleted).map(
+                    |(row, deleted)| {
+                        if deleted == Some(true) { Fate::Delete(row) } else { Fate::Replace(row) }
+                    },
+                ),
+            ),
+            _ if batch.kind == LogKind::Data => self.rows.extend(rows.map(Fate::Replace)),
+            _ => {}
         }
         Ok(())
     }

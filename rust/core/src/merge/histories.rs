@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `key` | a number that all records of a key share, ascending |
 //! | `source`, `at` | the record ([`RowRef`]) |
-//! | `deleted` | whether and how it is a delete |
+//! | `deleted` | 1: it is a delete by its row, 2: by a block, 3: by a block, and ordered by a value of another class |
 //! | `fixed`, `wide`, `bytes` | its ordering value, in one of the three; none for the default |
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use arrow_array::{
 use super::input::RowRef;
 use super::merger::Fate;
 use super::ordering::OrderingValue;
-use super::orderings::Orderings;
+use super::orderings::{Kept, Orderings};
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
@@ -38,7 +38,18 @@ pub struct Histories {
 struct Held {
     row: RowRef,
     deleted: Deleted,
-    unordered: bool,
+    kept: Kept,
+}
+
+impl Held {
+    const fn code(self) -> u8 {
+        match (self.deleted, self.kept.is_foreign) {
+            (Deleted::No | Deleted::Flagged, _) => 0,
+            (Deleted::ByRow, _) => 1,
+            (Deleted::ByBlock, false) => 2,
+            (Deleted::ByBlock, true) => 3,
+        }
+    }
 }
 
 /// A record of a key.
@@ -68,9 +79,8 @@ impl Histories {
 
     pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = Record<'a>>) {
         for Record { row, side } in records {
-            let unordered = side.ordering == OrderingValue::Default;
             self.orderings.set(self.records.len(), side.ordering);
-            self.records.push(Held { row, deleted: side.deleted, unordered });
+            self.records.push(Held { row, deleted: side.deleted, kept: Kept::of(side) });
         }
         self.keys.push((number, self.records.len()));
     }
@@ -82,7 +92,7 @@ impl Histories {
             Fate::Replace(row) => (row, Deleted::No),
             Fate::Delete(row) => (row, Deleted::ByRow),
         };
-        self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, deleted } }]);
+        self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }]);
     }
 
     /// The other way round: of each key its number and what became of it.
@@ -106,8 +116,8 @@ impl Histories {
 
     fn record(&self, at: usize) -> Option<Record<'_>> {
         let held = self.records.get(at)?;
-        let ordering = if held.unordered { OrderingValue::Default } else { self.orderings.get(at) };
-        Some(Record { row: held.row, side: Side { ordering, deleted: held.deleted } })
+        let ordering = self.orderings.get(at, held.kept);
+        Some(Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } })
     }
 
     /// Adds the keys of another, up to those of the number `end`, from the `from`-th on; the key to go on from.
@@ -136,7 +146,7 @@ impl Histories {
             ("key", Arc::new(UInt64Array::from(numbers))),
             ("source", Arc::new(self.records.iter().map(|held| held.row.source).collect::<UInt32Array>())),
             ("at", Arc::new(self.records.iter().map(|held| held.row.at).collect::<UInt32Array>())),
-            ("deleted", Arc::new(self.records.iter().map(|held| held.deleted as u8).collect::<UInt8Array>())),
+            ("deleted", Arc::new(self.records.iter().map(|held| held.code()).collect::<UInt8Array>())),
             ("fixed", Arc::new(fixed.collect::<Int64Array>())),
             // Whole numbers of up to 128 bits; only stored, so that the precision says nothing.
             ("wide", Arc::new(wide.collect::<Decimal128Array>())),
@@ -186,21 +196,24 @@ impl<'a> Columns<'a> {
     }
 
     fn record(&self, at: usize) -> Record<'a> {
+        let (deleted, is_foreign) = match self.deleted.value(at) {
+            0 => (Deleted::No, false),
+            1 => (Deleted::ByRow, false),
+            2 => (Deleted::ByBlock, false),
+            _ => (Deleted::ByBlock, true),
+        };
         let ordering = if self.fixed.is_valid(at) {
             OrderingValue::Fixed(self.fixed.value(at))
         } else if self.wide.is_valid(at) {
             OrderingValue::Wide(self.wide.value(at))
         } else if self.bytes.is_valid(at) {
             OrderingValue::Bytes(self.bytes.value(at))
+        } else if is_foreign {
+            OrderingValue::Foreign
         } else {
             OrderingValue::Default
         };
-        let deleted = match self.deleted.value(at) {
-            0 => Deleted::No,
-            1 => Deleted::ByRow,
-            _ => Deleted::ByBlock,
-        };
         let row = RowRef { source: self.sources.value(at), at: self.ats.value(at) };
-        Record { row, side: Side { ordering, deleted } }
+        Record { row, side: Side { ordering, is_foreign, deleted } }
     }
 }

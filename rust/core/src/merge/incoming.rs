@@ -47,7 +47,7 @@ impl LogBatch<'_> {
         if !index.holds(hash) {
             return Ok(None);
         }
-        let side = Side { ordering: self.ordering.value(row), deleted };
+        let side = Side { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
         Ok(Some(Incoming { row: RowRef { source, at }, place, side, hash, found: index.find(hash, key) }))
     }
 }

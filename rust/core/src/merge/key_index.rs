@@ -1,6 +1,6 @@
 //! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
 //!
-//! Cost of a distinct key: an entry of 24 bytes, its ordering value (8 or 16 bytes; text is kept) and 6 to 12 bytes of hash
+//! Cost of a distinct key: an entry of 20 bytes, its ordering value (8 or 16 bytes; text is kept) and 6 to 12 bytes of hash
 //! table. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it holds, by
 //! their hashes, and takes no more of those; another pass over the logs takes them.
 
@@ -12,8 +12,7 @@ use std::hash::BuildHasher;
 use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::input::RowRef;
 use super::key_part::KeyPart;
-use super::ordering::OrderingValue;
-use super::orderings::Orderings;
+use super::orderings::{Kept, Orderings};
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
@@ -22,14 +21,27 @@ use crate::error::{Error, Result};
 struct Entry {
     row: RowRef,
     key_at: u32,
-    key_len: u32,
+    /// The length of the key, above the bits of its state.
+    key_len_and_state: u32,
     hash: u32,
-    state: u32,
 }
 
+impl Entry {
+    const fn place(&self) -> KeyPlace {
+        KeyPlace { at: self.key_at, len: self.key_len_and_state >> STATE_BITS }
+    }
+
+    const fn is(&self, state: u32) -> bool {
+        self.key_len_and_state & state != 0
+    }
+}
+
+const STATE_BITS: u32 = 4;
 const DELETED_BY_ROW: u32 = 1;
 const DELETED_BY_BLOCK: u32 = 2;
-const DEFAULT_ORDERING: u32 = 4;
+/// By a block that orders the key by a value of another class than the column's. No row has one.
+const DELETED_BY_FOREIGN: u32 = DELETED_BY_ROW | DELETED_BY_BLOCK;
+const NO_ORDERING: u32 = 4;
 const TAKEN: u32 = 8;
 
 /// A record as it is stored.
@@ -216,25 +228,23 @@ impl KeyIndex {
     #[inline]
     fn is_key(&self, index: u32, hash: u32, key: &[u8]) -> bool {
         self.entries.get(index as usize).is_some_and(|entry| {
-            let place = KeyPlace { at: entry.key_at, len: entry.key_len };
-            entry.hash == hash && key_in(&self.sources, entry.row.source, place) == Some(key)
+            entry.hash == hash && key_in(&self.sources, entry.row.source, entry.place()) == Some(key)
         })
     }
 
     /// What is stored under an entry.
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
-        let ordering = if entry.state & DEFAULT_ORDERING != 0 {
-            OrderingValue::Default
-        } else {
-            self.orderings.get(index as usize)
+        let (by_row, by_block) = (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK));
+        let deleted = match (by_row, by_block) {
+            (false, false) => Deleted::No,
+            (true, false) => Deleted::ByRow,
+            (_, true) => Deleted::ByBlock,
         };
-        let deleted = match entry.state & (DELETED_BY_ROW | DELETED_BY_BLOCK) {
-            0 => Deleted::No,
-            DELETED_BY_ROW => Deleted::ByRow,
-            _ => Deleted::ByBlock,
-        };
-        Some(Stored { row: entry.row, side: Side { ordering, deleted }, taken: entry.state & TAKEN != 0 })
+        let kept = Kept { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
+        let ordering = self.orderings.get(index as usize, kept);
+        let side = Side { ordering, is_foreign: kept.is_foreign, deleted };
+        Some(Stored { row: entry.row, side, taken: entry.is(TAKEN) })
     }
 
     /// Stores a record: under its key's entry, or a new one at the end.
@@ -244,28 +254,34 @@ impl KeyIndex {
         hash: KeyHash,
         row: RowRef,
         place: KeyPlace,
-        Side { ordering, deleted }: Side<'_>,
+        side: Side<'_>,
     ) -> Result<()> {
-        let default = if ordering == OrderingValue::Default { DEFAULT_ORDERING } else { 0 };
-        let state = default
-            | match deleted {
-                Deleted::No => 0,
-                Deleted::ByRow => DELETED_BY_ROW,
-                Deleted::ByBlock => DELETED_BY_BLOCK,
-            };
-        let entry = Entry { row, key_at: place.at, key_len: place.len, hash: hash.0, state };
+        let kept = Kept::of(side);
+        let deleted = match side.deleted {
+            Deleted::No | Deleted::Flagged => 0,
+            Deleted::ByRow => DELETED_BY_ROW,
+            Deleted::ByBlock if kept.is_foreign => DELETED_BY_FOREIGN,
+            Deleted::ByBlock => DELETED_BY_BLOCK,
+        };
+        let state = deleted | if kept.is_value { 0 } else { NO_ORDERING };
+        if place.len >> (u32::BITS - STATE_BITS) != 0 {
+            let message = format!("a record key of {} bytes; this release merges those below 256 MiB", place.len);
+            return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
+        }
+        let key_len_and_state = place.len << STATE_BITS | state;
+        let entry = Entry { row, key_at: place.at, key_len_and_state, hash: hash.0 };
         if let Some(index) = index {
             if let Some(slot) = self.entries.get_mut(index as usize) {
                 *slot = entry;
             }
-            self.orderings.set(index as usize, ordering);
+            self.orderings.set(index as usize, side.ordering);
             return Ok(());
         }
         let Ok(next) = u32::try_from(self.entries.len()) else {
             return Err(Error::unsupported("more than 4 billion keys in the logs of one file slice"));
         };
         self.entries.push(entry);
-        self.orderings.set(next as usize, ordering);
+        self.orderings.set(next as usize, side.ordering);
         let entries = &self.entries;
         self.table.insert_unique(spread(hash.0), next, |index| hash_of(entries, *index));
         Ok(())
@@ -302,8 +318,8 @@ impl KeyIndex {
     /// Marks an entry as used up by a base row; whether it was not.
     fn take(&mut self, index: u32) -> bool {
         match self.entries.get_mut(index as usize) {
-            Some(entry) if entry.state & TAKEN == 0 => {
-                entry.state |= TAKEN;
+            Some(entry) if !entry.is(TAKEN) => {
+                entry.key_len_and_state |= TAKEN;
                 self.taken += 1;
                 true
             }
@@ -314,8 +330,7 @@ impl KeyIndex {
     /// Entries by the numbers that are their keys.
     fn by_number(&self) -> Vec<(u64, u32)> {
         let number = |entry: &Entry| {
-            let place = KeyPlace { at: entry.key_at, len: entry.key_len };
-            let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, place)?.try_into().ok()?;
+            let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, entry.place())?.try_into().ok()?;
             Some(u64::from_le_bytes(bytes))
         };
         let numbers = (0_u32..).zip(&self.entries).filter_map(|(index, entry)| Some((number(entry)?, index)));

@@ -7,6 +7,7 @@
 //! | `base_rows` | base rows, by what log records find them |
 //! | `ordering` | ordering values, comparable as Hudi compares them |
 //! | `ordering_tuple` | several ordering fields as one value |
+//! | `binlog_place` | ordering values that are places in a MySQL binlog |
 //! | `orderings` | ordering values, kept |
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | who wins, by merge mode |
@@ -24,6 +25,7 @@
 pub mod fold;
 
 mod base_rows;
+mod binlog_place;
 mod deletes;
 mod every_row;
 mod histories;

@@ -9,8 +9,12 @@
 //! | string | `Bytes` | UTF-8 bytes, as Spark has it |
 //! | several fields | `Bytes` | field by field (`ordering_tuple`) |
 //!
-//! Null is Java's `Integer` 0, Hudi's default. On an int column that is the number 0. On any other type it cannot be
-//! compared (Hudi's read fails); here it is smallest, and two nulls tie.
+//! Null is Java's `Integer` 0, Hudi's default. On an int or a date column, whose values are `Integer`s, too, that is the number 0.
+//! On any other type it cannot be compared (Hudi's read fails); here it is smallest, and two nulls tie.
+//!
+//! A delete may be ordered by a value of another class than the column's, such as the `Integer` of before a column was widened. In
+//! Hudi it wins over what came before it in the log; where it would have to be compared, the read fails. Here it is compared by
+//! what it says, and ties with all values where that cannot be told (`Foreign`). It is no delete without ordering.
 
 use std::cmp::Ordering;
 
@@ -19,7 +23,7 @@ use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::{DataType, TimeUnit};
 
 use crate::error::{Error, Result};
@@ -29,6 +33,9 @@ use crate::error::{Error, Result};
 pub enum OrderingValue<'a> {
     /// None, or null.
     Default,
+    /// Of another class than the column's, and nothing that could be compared with its values: neither before nor after any of
+    /// them.
+    Foreign,
     /// Numbers of up to 64 bits, mapped to integers of the same order.
     Fixed(i64),
     /// Decimals, unscaled at the column's scale.
@@ -38,7 +45,8 @@ pub enum OrderingValue<'a> {
 }
 
 impl OrderingValue<'_> {
-    /// The order Hudi gives. Values of one column are of one form; a default is before any other value.
+    /// The order Hudi gives. Values of one column are of one form, but for foreign ones, which tie; a default is before any other
+    /// value.
     #[inline]
     #[must_use]
     pub fn compare(&self, other: &Self) -> Ordering {
@@ -46,16 +54,7 @@ impl OrderingValue<'_> {
             (Self::Fixed(one), Self::Fixed(two)) => one.cmp(two),
             (Self::Wide(one), Self::Wide(two)) => one.cmp(two),
             (Self::Bytes(one), Self::Bytes(two)) => one.cmp(two),
-            _ => self.rank().cmp(&other.rank()),
-        }
-    }
-
-    const fn rank(&self) -> u8 {
-        match self {
-            Self::Default => 0,
-            Self::Fixed(_) => 1,
-            Self::Wide(_) => 2,
-            Self::Bytes(_) => 3,
+            _ => (*self != Self::Default).cmp(&(*other != Self::Default)),
         }
     }
 }
@@ -71,6 +70,8 @@ pub enum OrderingColumn {
     Wide(Vec<i128>, Option<NullBuffer>),
     /// Strings, and tuples.
     Bytes(BinaryArray),
+    /// Values of deletes, some of them of another class than the column's.
+    WithForeign(Box<Self>, BooleanBuffer),
 }
 
 impl OrderingColumn {
@@ -81,11 +82,7 @@ impl OrderingColumn {
                 let values = array.as_boolean();
                 Self::Fixed(values.values().iter().map(i64::from).collect(), values.nulls().cloned())
             }
-            // On an int column the default and the number 0 are the same `Integer`.
-            DataType::Int32 => {
-                let values = array.as_primitive::<Int32Type>();
-                Self::Fixed(values.iter().map(|value| i64::from(value.unwrap_or(0))).collect(), None)
-            }
+            DataType::Int32 => fixed::<Int32Type>(array, i64::from),
             DataType::Int64 => fixed::<Int64Type>(array, |value| value),
             DataType::Date32 => fixed::<Date32Type>(array, i64::from),
             DataType::Timestamp(TimeUnit::Microsecond, _) => fixed::<TimestampMicrosecondType>(array, |value| value),
@@ -102,6 +99,18 @@ impl OrderingColumn {
                 return Err(Error::unsupported(message));
             }
         })
+    }
+
+    /// The same values, 0 where there was none: for columns whose values Java holds as an `Integer`, as it does the default.
+    #[must_use]
+    pub fn null_is_zero(self) -> Self {
+        match self {
+            Self::Fixed(values, Some(there)) => {
+                let values = values.into_iter().zip(there.iter());
+                Self::Fixed(values.map(|(value, there)| if there { value } else { 0 }).collect(), None)
+            }
+            other => other,
+        }
     }
 
     /// The value of a row; the default where the row has none.
@@ -121,7 +130,24 @@ impl OrderingColumn {
             },
             Self::Bytes(values) if values.is_valid(row) => OrderingValue::Bytes(values.value(row)),
             Self::Bytes(_) => OrderingValue::Default,
+            Self::WithForeign(values, _) => match values.value(row) {
+                OrderingValue::Default if self.is_foreign(row) => OrderingValue::Foreign,
+                value => value,
+            },
         }
+    }
+
+    /// Whether the value of a row is of another class than the column's.
+    #[inline]
+    #[must_use]
+    pub fn is_foreign(&self, row: usize) -> bool {
+        matches!(self, Self::WithForeign(_, foreign) if row < foreign.len() && foreign.value(row))
+    }
+
+    /// The same values, those of the rows that `foreign` names of another class than the column's.
+    #[must_use]
+    pub fn with_foreign(self, foreign: BooleanBuffer) -> Self {
+        if foreign.count_set_bits() == 0 { self } else { Self::WithForeign(Box::new(self), foreign) }
     }
 }
 
@@ -173,11 +199,23 @@ mod tests {
     }
 
     #[test]
-    fn null_on_an_int_column_is_zero() {
-        let column =
-            OrderingColumn::of(&(Arc::new(Int32Array::from(vec![None, Some(0), Some(-1)])) as ArrayRef)).unwrap();
+    fn null_may_be_zero() {
+        let column = OrderingColumn::of(&(Arc::new(Int32Array::from(vec![None, Some(0), Some(-1)])) as ArrayRef));
+        let column = column.unwrap().null_is_zero();
         assert_eq!(column.value(0).compare(&column.value(1)), Ordering::Equal);
         assert_eq!(column.value(0).compare(&column.value(2)), Ordering::Greater);
+    }
+
+    #[test]
+    fn foreign_values_tie_with_all_but_the_default() {
+        let column = OrderingColumn::Fixed(vec![7, 0, 0, 9], Some(vec![true, false, false, true].into()));
+        let column = column.with_foreign(BooleanBuffer::from(vec![false, false, true, true]));
+        assert_eq!((0..5).map(|row| column.is_foreign(row)).collect::<Vec<_>>(), [false, false, true, true, false]);
+        assert_eq!(column.value(3), OrderingValue::Fixed(9));
+        let compared = |one: usize, two: usize| column.value(one).compare(&column.value(two));
+        assert_eq!([column.value(1), column.value(2)], [OrderingValue::Default, OrderingValue::Foreign]);
+        assert_eq!([compared(2, 0), compared(0, 2), compared(2, 2)], [Ordering::Equal; 3]);
+        assert_eq!([compared(2, 1), compared(1, 2)], [Ordering::Greater, Ordering::Less]);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! | number | 01, then big-endian with the sign bit flipped |
 //! | text | 01, then the bytes with each 00 as 00 ff, then 00 00 |
 //!
-//! Null is Java's `Integer` 0 here too: the number 0 on an int field (which its column already says), smallest elsewhere.
+//! Null is Java's `Integer` 0 here too: the number 0 on an int or a date field (which its column already says), smallest elsewhere.
 
 use arrow_array::builder::BinaryBuilder;
 
@@ -42,9 +42,10 @@ impl OrderingColumn {
 }
 
 fn put(bytes: &mut Vec<u8>, value: OrderingValue<'_>) {
-    bytes.push(u8::from(value != OrderingValue::Default));
+    // A foreign value among a tuple's cannot be compared in Hudi; here it is as none.
+    bytes.push(u8::from(!matches!(value, OrderingValue::Default | OrderingValue::Foreign)));
     match value {
-        OrderingValue::Default => {}
+        OrderingValue::Default | OrderingValue::Foreign => {}
         OrderingValue::Fixed(value) => bytes.extend((value ^ i64::MIN).to_be_bytes()),
         OrderingValue::Wide(value) => bytes.extend((value ^ i128::MIN).to_be_bytes()),
         OrderingValue::Bytes(text) => {

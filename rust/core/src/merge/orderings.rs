@@ -1,6 +1,24 @@
-//! Ordering values kept by ordinal, in the one form that the table's ordering column has.
+//! Ordering values kept by ordinal, in the one form that the table's ordering column has. Which of them are there at all is for
+//! who keeps them to note ([`Kept`]).
 
 use super::ordering::OrderingValue;
+use super::rules::Side;
+
+/// What is noted of an ordering value beside itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// Whether it is among those kept.
+    pub(super) is_value: bool,
+    /// Whether it is of another class than the column's.
+    pub(super) is_foreign: bool,
+}
+
+impl Kept {
+    pub(super) const fn of(side: Side<'_>) -> Self {
+        let is_value = !matches!(side.ordering, OrderingValue::Default | OrderingValue::Foreign);
+        Self { is_value, is_foreign: side.is_foreign }
+    }
+}
 
 /// Ordering values by ordinal.
 #[derive(Default)]
@@ -35,7 +53,15 @@ macro_rules! each {
 }
 
 impl Orderings {
-    pub(super) fn get(&self, index: usize) -> OrderingValue<'_> {
+    pub(super) fn get(&self, index: usize, kept: Kept) -> OrderingValue<'_> {
+        match (kept.is_value, kept.is_foreign) {
+            (true, _) => self.value(index),
+            (false, false) => OrderingValue::Default,
+            (false, true) => OrderingValue::Foreign,
+        }
+    }
+
+    fn value(&self, index: usize) -> OrderingValue<'_> {
         match &self.values {
             Values::None => None,
             Values::Fixed(all) => all.get(index).copied().map(OrderingValue::Fixed),
@@ -45,10 +71,10 @@ impl Orderings {
         .unwrap_or(OrderingValue::Default)
     }
 
-    /// Sets a value; the vector grows to it (those before the first real value are defaults, which only who keeps them can tell from 0).
+    /// Sets a value; the vector grows to it.
     pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) {
         match (&mut self.values, value) {
-            (_, OrderingValue::Default) => {}
+            (_, OrderingValue::Default | OrderingValue::Foreign) => {}
             (Values::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
             (Values::Wide(all), OrderingValue::Wide(value)) => put(all, index, value),
             (Values::Bytes(all), OrderingValue::Bytes(value)) => {

@@ -23,6 +23,7 @@
 
 use std::cmp::Ordering;
 
+use super::binlog_place;
 use super::input::LogKind;
 use super::ordering::OrderingValue;
 
@@ -31,23 +32,23 @@ use super::ordering::OrderingValue;
 pub enum Rules {
     /// COMMIT_TIME_ORDERING.
     CommitTime,
-    /// EVENT_TIME_ORDERING; whether the ordering field is an int, whose 0 is the default.
+    /// EVENT_TIME_ORDERING; whether the ordering field is an int or a date, whose 0 is the default.
     EventTime {
-        /// The ordering column is a 32-bit int.
+        /// The ordering column is an int or a date.
         int_ordering: bool,
     },
     /// A payload class by the rules of Hudi 1.x: `combineAndGetUpdateValue` at each step.
     Payload1x {
         /// What the class makes of a newer and an older record.
         over_base: OverBase,
-        /// The ordering column is a 32-bit int.
+        /// The ordering column is an int or a date.
         int_ordering: bool,
     },
     /// The rules of Hudi 0.x.
     Payload0x {
         /// What the payload class makes of a log record and a base row.
         over_base: OverBase,
-        /// The ordering column is a 32-bit int.
+        /// The ordering column is an int or a date.
         int_ordering: bool,
     },
 }
@@ -59,13 +60,43 @@ pub enum OverBase {
     Always,
     /// Unless its ordering is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
     UnlessLower,
+    /// Unless its ordering, a place in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
+    UnlessLowerPlace,
+}
+
+impl OverBase {
+    /// Whether a row does not precede another. Only this looks at places; deletes of delete blocks compare as text.
+    fn not_lower(self, newer: OrderingValue<'_>, older: OrderingValue<'_>) -> bool {
+        match self {
+            Self::UnlessLowerPlace => binlog_place::compare(&newer, &older) != Ordering::Less,
+            Self::Always | Self::UnlessLower => newer.compare(&older) != Ordering::Less,
+        }
+    }
 }
 
 /// A record as the rules see it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) ordering: OrderingValue<'a>,
+    /// Whether that is of another class than the column's.
+    pub(super) is_foreign: bool,
     pub(super) deleted: Deleted,
+}
+
+impl Side<'_> {
+    /// The same, the number 0 where it has no ordering and `Integer`s order the column.
+    pub(super) const fn null_is_zero(self, int_ordering: bool) -> Self {
+        match self.ordering {
+            OrderingValue::Default if int_ordering => Self { ordering: OrderingValue::Fixed(0), ..self },
+            _ => self,
+        }
+    }
+
+    /// Whether a delete block's entry takes the place of a stored record that it has to be compared with. The one place where Hudi
+    /// looks at classes: a value of another than the stored one's deletes, whatever it is.
+    pub(super) fn deletes(self, stored: Side<'_>) -> bool {
+        self.is_foreign != stored.is_foreign || not_lower(self, stored)
+    }
 }
 
 /// Whether, and how, a record is a delete.
@@ -77,6 +108,9 @@ pub(super) enum Deleted {
     ByRow,
     /// By a delete block: there is no row.
     ByBlock,
+    /// It is none, but has a flag in its row that says so: a base row, or a row that was filled with another's. Only payload classes
+    /// that look at both rows mind.
+    Flagged,
 }
 
 impl Rules {
@@ -89,7 +123,7 @@ impl Rules {
                 self.unordered_delete(newer) || self.unordered_delete(stored) || not_lower(newer, stored)
             }
             (Self::EventTime { .. }, LogKind::Delete) => {
-                !self.unordered_delete(stored) && (self.unordered_delete(newer) || not_lower(newer, stored))
+                !self.unordered_delete(stored) && (self.unordered_delete(newer) || newer.deletes(stored))
             }
             (Self::Payload1x { .. }, LogKind::Delete) => true,
             (Self::Payload1x { over_base, .. }, LogKind::Data) => {
@@ -97,23 +131,26 @@ impl Rules {
                     || over_base == OverBase::Always
                     || self.unordered_delete(newer)
                     || self.unordered_delete(stored)
-                    || not_lower(newer, stored)
+                    || over_base.not_lower(newer.ordering, stored.ordering)
             }
-            (Self::Payload0x { .. }, LogKind::Data) => stored.deleted == Deleted::ByBlock || not_lower(newer, stored),
-            (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || not_lower(newer, stored),
+            (Self::Payload0x { over_base, .. }, LogKind::Data) => {
+                stored.deleted == Deleted::ByBlock || over_base.not_lower(newer.ordering, stored.ordering)
+            }
+            (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || newer.deletes(stored),
         }
     }
 
     /// Whether the log's record takes the place of the base row.
     #[inline]
     pub(super) fn wins_over_base(self, log: Side<'_>, base: OrderingValue<'_>) -> bool {
-        let not_lower = || log.ordering.compare(&base) != Ordering::Less;
         match self {
             Self::CommitTime
             | Self::Payload1x { over_base: OverBase::Always, .. }
             | Self::Payload0x { over_base: OverBase::Always, .. } => true,
-            Self::EventTime { .. } => self.unordered_delete(log) || not_lower(),
-            Self::Payload1x { .. } | Self::Payload0x { .. } => log.deleted == Deleted::ByBlock || not_lower(),
+            Self::EventTime { .. } => self.unordered_delete(log) || log.ordering.compare(&base) != Ordering::Less,
+            Self::Payload1x { over_base, .. } | Self::Payload0x { over_base, .. } => {
+                log.deleted == Deleted::ByBlock || over_base.not_lower(log.ordering, base)
+            }
         }
     }
 
@@ -123,7 +160,7 @@ impl Rules {
         side.deleted != Deleted::No
             && match side.ordering {
                 OrderingValue::Default => true,
-                OrderingValue::Fixed(0) => zero_is_none,
+                OrderingValue::Fixed(0) => zero_is_none && !side.is_foreign,
                 _ => false,
             }
     }
@@ -140,14 +177,15 @@ mod tests {
     const EVENT: Rules = Rules::EventTime { int_ordering: false };
 
     fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::No }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::No }
     }
 
     fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByBlock }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByBlock }
     }
 
-    const UNORDERED: Side<'static> = Side { ordering: OrderingValue::Default, deleted: Deleted::ByBlock };
+    const UNORDERED: Side<'static> =
+        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::ByBlock };
 
     #[test]
     fn commit_time_takes_the_newer() {
@@ -199,7 +237,7 @@ mod tests {
     }
 
     fn marked(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByRow }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByRow }
     }
 
     const LATEST: Rules = Rules::Payload0x { over_base: OverBase::Always, int_ordering: false };
@@ -231,6 +269,52 @@ mod tests {
         }
         let int = Rules::Payload0x { over_base: OverBase::Always, int_ordering: true };
         assert!(int.replaces(LogKind::Delete, delete(0), row(5)));
+    }
+
+    /// Rows compare by number, delete blocks as text.
+    #[test]
+    fn binlog_places() {
+        let at = |text: &'static str, deleted| Side {
+            ordering: OrderingValue::Bytes(text.as_bytes()),
+            is_foreign: false,
+            deleted,
+        };
+        let (low, high) = (at("9.5", Deleted::No), at("10.1", Deleted::No));
+        for of in [
+            |over_base| Rules::Payload0x { over_base, int_ordering: false },
+            |over_base| Rules::Payload1x { over_base, int_ordering: false },
+        ] {
+            let rules = of(OverBase::UnlessLowerPlace);
+            assert!(rules.replaces(LogKind::Data, high, low) && !rules.replaces(LogKind::Data, low, high));
+            assert!(rules.wins_over_base(high, low.ordering) && !rules.wins_over_base(low, high.ordering));
+            assert!(rules.replaces(LogKind::Delete, at("9.5", Deleted::ByBlock), high));
+            let late = rules.replaces(LogKind::Delete, at("10.1", Deleted::ByBlock), low);
+            assert_eq!(late, matches!(rules, Rules::Payload1x { .. }));
+        }
+    }
+
+    /// A delete that is ordered by a value of another class: not compared, and yet not unordered.
+    #[test]
+    fn foreign_classes() {
+        let foreign = Side { ordering: OrderingValue::Foreign, is_foreign: true, deleted: Deleted::ByBlock };
+        let widened = Side { ordering: OrderingValue::Fixed(5), ..foreign };
+        for (newer, stored, replaces) in [
+            (foreign, row(20), true),
+            (foreign, delete(20), true),
+            (foreign, UNORDERED, false),
+            (widened, row(20), true),
+            (delete(5), widened, true),
+            (delete(5), foreign, true),
+            (UNORDERED, foreign, true),
+        ] {
+            assert_eq!(EVENT.replaces(LogKind::Delete, newer, stored), replaces, "{newer:?} {stored:?}");
+        }
+        assert!(EVENT.wins_over_base(foreign, OrderingValue::Fixed(10)));
+        assert!(EVENT.wins_over_base(foreign, OrderingValue::Default));
+        assert!(EVENT.wins_over_base(widened, OrderingValue::Fixed(5)));
+        assert!(!EVENT.wins_over_base(widened, OrderingValue::Fixed(6)));
+        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::No };
+        assert!(!EVENT.replaces(LogKind::Data, null, foreign) && EVENT.replaces(LogKind::Data, row(1), foreign));
     }
 
     #[test]

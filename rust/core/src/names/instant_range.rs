@@ -1,7 +1,9 @@
 //! Ranges of instants (`InstantRange`). Instants compare as text, whatever their length.
 
+use serde::{Deserialize, Serialize};
+
 /// Which instants are meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InstantRange {
     /// `start < instant <= end`; a missing bound does not bind.
     OpenClosed {

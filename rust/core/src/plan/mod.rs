@@ -2,17 +2,20 @@
 //!
 //! | file | job |
 //! |---|---|
+//! | `incremental` | what the commits of a span have written |
 //! | `listing` | the partitions of a table and their files, from storage |
 //! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
 
+mod incremental;
 mod listing;
 mod partition_filter;
 mod snapshot;
 mod split;
 
+pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, list_where, partitions};
 pub use partition_filter::PartitionFilter;
 pub use snapshot::splits;
-pub use split::{Deletes, MergerHandle, Query, Split};
+pub use split::{CommitRange, Deletes, MergerHandle, Query, Split};

@@ -14,12 +14,24 @@ use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::merge::fold::RowMerger;
 use crate::names::FieldNames;
+use crate::names::instant_range::InstantRange;
 use crate::schema::Evolution;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 4;
+const FORM: u32 = 5;
+
+/// The commits of an incremental query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitRange {
+    /// Whose log blocks are read.
+    pub blocks: InstantRange,
+    /// Whose rows are delivered; base rows of others are left out before anything is merged.
+    pub rows: InstantRange,
+    /// Whether of a base file only those rows count that its own commit wrote.
+    pub own_base_rows: bool,
+}
 
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,12 +54,18 @@ pub struct Query {
     pub merge: MergeConfig,
     /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).
     pub over_base: bool,
+    /// Whether each log record is a row, by itself.
+    pub changelog: bool,
     /// Whether deleted keys are rows, too.
     pub deletes: Deletes,
     /// Whether uncommitted data lies inside shared log files and is told by block (table version 7 and below).
     pub commits_by_block: bool,
     /// Which instants count.
     pub instants: InstantFilter,
+    /// The commits that are asked for; none is all.
+    pub range: Option<CommitRange>,
+    /// Partition columns whose text is taken from the path, as it stands there; none where rows hold it.
+    pub path_columns: Vec<String>,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.

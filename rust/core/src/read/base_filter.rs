@@ -23,18 +23,23 @@ use crate::filter::{BoundFilter, Operator};
 use crate::names::meta_columns;
 
 /// The part of the filter that may be asked of base rows. `merge` is none where no log counts; `key_field` is the column that
-/// record keys are made of, where they are stored.
-pub(super) fn base_filter(projection: &Projection, merge: Option<&SliceMerge>, key_field: Option<&str>) -> BoundFilter {
-    let Some(merge) = merge.filter(|merge| merge.meets_base()) else { return projection.filter().clone() };
+/// record keys are made of, where they are stored. What rows hold in `path_columns` is not what is delivered.
+pub(super) fn base_filter(
+    projection: &Projection,
+    merge: Option<&SliceMerge>,
+    key_field: Option<&str>,
+    path_columns: &[String],
+) -> BoundFilter {
+    let name_of = |column: usize| projection.base.fields().get(column).map(|field| field.name());
+    let filter =
+        projection.filter().weakened(|column, _| name_of(column).is_none_or(|name| !path_columns.contains(name)));
+    let Some(merge) = merge.filter(|merge| merge.meets_base()) else { return filter };
     if !merge.may_leave_out_base_rows() {
-        return projection.filter().weakened(|_, _| false);
+        return filter.weakened(|_, _| false);
     }
     let agreed = |name: &str| {
         // Of a stored key; a virtual one has no meta columns beside it.
         Some(name) == merge.key_column() || name == meta_columns::PARTITION_PATH || Some(name) == key_field
     };
-    projection.filter().weakened(|column, operator| {
-        let name = projection.base.fields().get(column).map(|field| field.name().as_str());
-        operator != Operator::IsNull && name.is_some_and(agreed)
-    })
+    filter.weakened(|column, operator| operator != Operator::IsNull && name_of(column).is_some_and(|name| agreed(name)))
 }

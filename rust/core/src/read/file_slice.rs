@@ -8,8 +8,10 @@ use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
 use super::log_blocks::{open_planned, scan};
+use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
+use super::row_range::RowRange;
 use super::slice_merge::{SliceMerge, Sources};
 use crate::avro::{self, Types};
 use crate::base_file::{self, Batches};
@@ -36,6 +38,8 @@ enum State {
 struct Reading {
     path: Option<String>,
     projection: Projection,
+    range: RowRange,
+    path_values: PathValues,
     base: Batches,
     merge: Option<SliceMerge>,
     next_insert: Option<usize>,
@@ -96,7 +100,7 @@ impl Reading {
         let types = avro::arrow_schema(&table, Types::Table)?;
         let blocks = scan(split, place.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
-            (Projection::new(&types, &query.columns, &query.filter, &[], &[])?, None)
+            (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
             let base = |wanted: &SchemaRef| open_base(split, place.as_ref(), wanted, None);
             let sources = Sources {
@@ -110,10 +114,10 @@ impl Reading {
                 base_instant: split.slice.base_file.as_ref().map(|base| base.instant.as_str()),
                 report,
             };
-            let (projection, merge) = SliceMerge::load(&sources)?;
+            let (projection, merge) = SliceMerge::load(sources)?;
             (projection, Some(merge))
         };
-        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref());
+        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns);
         let mut pruned = 0;
         let base = open_base(split, place.as_ref(), &projection.base, Some((&filter, &mut pruned)))?;
         let mut told = report.edit();
@@ -124,6 +128,8 @@ impl Reading {
             path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
             next_insert: merge.as_ref().map(|_| 0),
             projection,
+            range: RowRange::of(query),
+            path_values: PathValues::of(&query.path_columns, &split.slice.partition),
             base,
             merge,
             batch_rows: query.options.batch_rows.max(1),
@@ -135,7 +141,7 @@ impl Reading {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             let Some(carried) = self.next_carried()? else { return Ok(None) };
-            let batch = self.projection.deliver(&carried)?;
+            let batch = self.projection.deliver(&self.path_values.put_into(carried)?)?;
             if batch.num_rows() > 0 {
                 return Ok(Some(batch));
             }
@@ -154,19 +160,19 @@ impl Reading {
         let (Some(merge), Some(from)) = (&mut self.merge, self.next_insert) else { return Ok(None) };
         let (rows, next) = merge.inserts(from, self.batch_rows)?;
         self.next_insert = next;
-        Ok(rows)
+        rows.map(|rows| self.range.keep(rows)).transpose()
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
         let carried = self.projection.carried_of(base)?;
         match &mut self.merge {
-            Some(merge) => merge.over_base(base, carried, &self.projection),
+            Some(merge) => self.range.keep(merge.over_base(base, carried, &self.projection)?),
             None => Ok(carried),
         }
     }
 }
 
-/// The base file's batches. Row groups without rows that pass the filter are left out, and counted.
+/// The base file's rows that count. Row groups without rows that pass the filter are left out, and counted.
 fn open_base(
     split: &Split,
     place: &dyn Place,
@@ -174,10 +180,16 @@ fn open_base(
     filter: Option<(&BoundFilter, &mut u64)>,
 ) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
-    let file = base_file::open(open_planned(place, &base.path)?)?;
-    let mut file = base_file::renamed(file, split.query.names_at(&base.instant));
-    if let Some((filter, pruned)) = filter.filter(|_| split.query.options.prune) {
-        *pruned = file.prune(wanted, filter)?;
+    let query = &split.query;
+    let source = open_planned(place, &base.path, query).map_err(|error| error.at_instant(&base.instant))?;
+    let mut file = base_file::renamed(base_file::open(source)?, query.names_at(&base.instant));
+    let range = RowRange::of_base(query, &base.instant);
+    if query.options.prune {
+        let out_of_range = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;
+        if let Some((filter, pruned)) = filter {
+            *pruned = out_of_range.saturating_add(file.prune(wanted, filter)?);
+        }
     }
-    file.batches(wanted, split.query.options.batch_rows.max(1))
+    let batches = file.batches(wanted, query.options.batch_rows.max(1))?;
+    Ok(Box::new(batches.map(move |batch| range.keep(batch?))))
 }

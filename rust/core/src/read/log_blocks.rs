@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::report::{Corrupt, SharedReport};
 use crate::config::{LogScan, OnCorrupt, Semantics};
 use crate::error::{Error, Kind, Result};
+use crate::file_group::LogFile;
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
-use crate::plan::Split;
+use crate::names::LogFileName;
+use crate::plan::{Query, Split};
 use crate::storage::{Place, Prefix, Source};
 
 /// The open log files of a slice, and the blocks that count, oldest first.
@@ -29,10 +31,11 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     if split.query.commits_by_block {
         rules.is_committed = Some(&is_committed);
     }
+    rules.range = split.query.range.as_ref().map(|range| &range.blocks);
     let mut files: Vec<Arc<dyn Source>> = Vec::new();
     let mut valid = ValidBlocks::new(rules);
     'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
-        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_planned(place, &log.path)?, log.len)?);
+        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_log(place, log, &split.query)?, log.len)?);
         files.push(Arc::clone(&source));
         for block in Forward::new(Arc::clone(&source)) {
             let block = block?;
@@ -50,13 +53,24 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     Ok(LogBlocks { files, blocks: valid.finish() })
 }
 
-/// Opens a file of a plan; one that has gone since is [`Kind::FileCleaned`].
-pub(super) fn open_planned(place: &dyn Place, path: &str) -> Result<Arc<dyn Source>> {
+fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
+    open_planned(place, &log.path, query).map_err(|error| match LogFileName::parse(&log.name) {
+        Some(name) => error.at_instant(name.instant),
+        None => error,
+    })
+}
+
+/// Opens a file of a plan; one that has gone is [`Kind::FileCleaned`].
+pub(super) fn open_planned(place: &dyn Place, path: &str, query: &Query) -> Result<Arc<dyn Source>> {
     place.open(path).map_err(|error| {
         if error.kind() != Kind::NotFound {
             return error;
         }
-        let message = "the file has gone since the query was planned (a cleaner, or a rollback); plan the query again";
+        let message = match query.range {
+            None => "the file has gone since the query was planned (a cleaner, or a rollback); plan the query again",
+            // Planned from commit metadata, which outlives the files.
+            Some(_) => "a commit of the range wrote this file, and it has been cleaned away since; begin the range later, or let it fall back to a full table scan, which finds the rows that are still there",
+        };
         Error::new(Kind::FileCleaned, message).in_file(place.full_path(path))
     })
 }

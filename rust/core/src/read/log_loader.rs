@@ -1,6 +1,7 @@
 //! The keys of all blocks of a slice, read into a merger, oldest block first.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
@@ -22,8 +23,7 @@ use crate::log::content::{avro_data, delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
 use crate::names::FieldNames;
-use crate::plan::Query;
-use crate::schema::in_tables_names;
+use crate::schema::{Evolution, in_tables_names};
 use crate::storage::Source;
 
 /// Records whose keys are decoded at a time.
@@ -33,8 +33,8 @@ const KEYS_AT_ONCE: usize = 16 * 1024;
 pub(super) struct LogLoader<'a> {
     pub(super) table: &'a avro::Schema,
     pub(super) types: &'a arrow_schema::Schema,
-    /// Knows what blocks call the table's columns.
-    pub(super) query: &'a Query,
+    /// What blocks call the table's columns.
+    pub(super) evolution: Option<&'a Evolution>,
     pub(super) keys: &'a KeyColumns,
     /// The columns to fetch of rows that win.
     pub(super) carried: &'a SchemaRef,
@@ -68,10 +68,11 @@ impl Loading<'_> {
 }
 
 impl<'a> LogLoader<'a> {
-    /// Reads the keys of all blocks.
+    /// Reads the keys of some blocks, by their ordinals.
     pub(super) fn load(
         &self,
         blocks: &LogBlocks,
+        some: Range<usize>,
         merger: &mut dyn LogSink,
         memory: &mut SliceMemory,
     ) -> Result<LogRecords> {
@@ -79,7 +80,7 @@ impl<'a> LogLoader<'a> {
         let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
         let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
         let mut read_in_all = 0;
-        for found in &blocks.blocks {
+        for found in blocks.blocks.get(some).unwrap_or_default() {
             let Some(file) = blocks.files.get(found.file) else { continue };
             let place = BlockPlace::of(file.as_ref(), &found.block, false);
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
@@ -140,7 +141,10 @@ impl<'a> LogLoader<'a> {
 
     /// What a block calls the table's columns.
     fn names(&self, found: &BlockRef) -> &'a FieldNames {
-        found.block.header.instant_time().map_or(FieldNames::same(), |instant| self.query.names_at(&instant))
+        match (self.evolution, found.block.header.instant_time()) {
+            (Some(evolution), Some(instant)) => evolution.names_at(&instant),
+            _ => FieldNames::same(),
+        }
     }
 
     /// The schema that a block was written with, in the table's names.
@@ -213,11 +217,11 @@ impl<'a> LogLoader<'a> {
         loading: &mut Loading<'_>,
     ) -> Result<()> {
         let (keys, rest) = self.keys.key.of_log(decoded, content, &loading.next_numbers(places.len()))?;
-        let batch = self.keys.batch(rest)?;
-        let deleted = batch.markers.deleted()?;
+        let batch = self.keys.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
         let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;
-        let records = LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: deleted.as_ref(), places };
+        let records =
+            LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: batch.deleted.as_ref(), places };
         loading.merger.add(source, &records)
     }
 

@@ -54,6 +54,12 @@ impl SliceMemory {
         self.keys
     }
 
+    /// Forgets the contents that were held: they are no longer read.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+        (self.held, self.held_by_pass, self.passes) = (0, 0, 0);
+    }
+
     /// Begins a pass over the logs: forgets what the last one held. Whether it is the first.
     pub(super) const fn begin_pass(&mut self) -> bool {
         self.held_by_pass = 0;

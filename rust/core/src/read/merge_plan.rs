@@ -65,12 +65,12 @@ impl MergePlan {
         if let (MergeMode::Custom(_), Some(merger), false) = (&merge.mode, merger, partial) {
             return Ok(Self::Fold(FoldBy::Merger(merger.clone())));
         }
-        let int_ordering = keys.is_ordered_by_an_int();
+        let int_ordering = keys.is_ordered_by_an_integer();
         let mode = match &merge.mode {
             MergeMode::CommitTime => Mode::CommitTime,
             MergeMode::EventTime => Mode::EventTime { int_ordering },
             MergeMode::Custom(CustomMerge::Payload(class)) if !partial => {
-                return Self::of_payload(class, semantics, int_ordering);
+                return Self::of_payload(class, semantics, keys);
             }
             MergeMode::Custom(CustomMerge::Payload(class)) => {
                 return Err(Error::unsupported(format!("partial updates merged by the payload class {class}")));
@@ -92,7 +92,8 @@ impl MergePlan {
         })
     }
 
-    fn of_payload(class: &str, semantics: Semantics, int_ordering: bool) -> Result<Self> {
+    fn of_payload(class: &str, semantics: Semantics, keys: &KeyColumns) -> Result<Self> {
+        let int_ordering = keys.is_ordered_by_an_integer();
         let choose = |over_base| {
             Self::Choose(match semantics {
                 Semantics::V1x => Rules::Payload1x { over_base, int_ordering },
@@ -108,13 +109,19 @@ impl MergePlan {
         };
         Ok(match payload::hudis_own(class) {
             Some("OverwriteWithLatestAvroPayload" | "AWSDmsAvroPayload") => choose(OverBase::Always),
+            // Its records are deletes, all of them, and none is merged with another.
+            Some("EmptyHoodieRecordPayload") => Self::Choose(Rules::CommitTime),
+            Some("MySqlDebeziumAvroPayload") if keys.is_ordered_by_binlog_place() => choose(OverBase::UnlessLowerPlace),
             Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload" | "MySqlDebeziumAvroPayload") => {
                 choose(OverBase::UnlessLower)
             }
             Some("OverwriteNonDefaultsWithLatestAvroPayload") => {
                 fold(PayloadFold::NonDefaults, FieldAbsence::Default { by_identity: false })
             }
-            Some("PartialUpdateAvroPayload") => fold(PayloadFold::PartialUpdate, FieldAbsence::Null),
+            Some("PartialUpdateAvroPayload") => {
+                let compares = keys.compares_with_avro();
+                fold(PayloadFold::PartialUpdate { compares }, FieldAbsence::Null)
+            }
             Some("PostgresDebeziumAvroPayload") => {
                 fold(PayloadFold::Postgres, FieldAbsence::Text(UNAVAILABLE.to_owned()))
             }
@@ -136,7 +143,7 @@ impl FoldBy {
     /// The columns that every record must bring.
     pub(super) fn columns(&self, types: &Schema, keys: &KeyColumns) -> Vec<String> {
         match self {
-            Self::Rules(..) => keys.first_ordering_field().map(str::to_owned).into_iter().collect(),
+            Self::Rules(..) => keys.fold_columns(),
             Self::Merger(_) => types.fields().iter().map(|field| field.name().clone()).collect(),
         }
     }
@@ -158,16 +165,18 @@ fn folder(rules: FoldRules, absence: &FieldAbsence, of: &Folding<'_>, missing: H
     let Folding { table, carried, keys, .. } = of;
     let field_of = |name: &str| table.field(name);
     let names = || carried.fields().iter().map(|field| field.name().as_str());
-    // The result of a fill keeps the ordering of the winner; elsewhere it is read from the row that was made.
+    // The result of a fill keeps the ordering of the winner, and so do payloads of 0.x; elsewhere it is read from the row that was
+    // made.
     let ordering = match rules {
-        FoldRules::Fill(_) => None,
-        _ => keys.first_ordering_field().and_then(|name| names().position(|one| one == name)),
+        FoldRules::Fill(_) | FoldRules::Payload0x(..) => None,
+        _ => keys.first_ordering_column().and_then(|name| names().position(|one| one == name)),
     };
     Folder {
         rules,
         absence: names().map(|name| field_of(name).map_or(Absence::Never, |field| absence.of(field))).collect(),
         is_meta: names().map(|name| meta_columns::ALL.contains(&name)).collect(),
         ordering_column: ordering,
+        flag_column: keys.filled_flag().and_then(|name| names().position(|one| one == name)),
         missing,
         deleted_rows: of.deleted_rows,
     }

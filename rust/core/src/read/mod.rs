@@ -4,8 +4,12 @@
 //! |---|---|
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
+//! | `path_values` | partition values as they stand in the path |
+//! | `row_range` | base rows of an incremental query |
 //! | `record_key` | record keys: stored, or virtual |
 //! | `row_numbers` | whether base rows are known by their numbers instead |
+//! | `field_path` | a field, perhaps inside of structs |
+//! | `ordering_field` | ordering values of one field |
 //! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
@@ -15,6 +19,7 @@
 //! | `memory` | what a merge may keep in memory, and what it sets aside |
 //! | `settled` | what becomes of keys that do not fit in memory, in passes |
 //! | `base_filter` | which terms of a filter may leave out base rows |
+//! | `unmerged` | log rows as they stand, streamed |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
@@ -25,6 +30,7 @@
 mod ahead;
 mod base_filter;
 mod deleted_rows;
+mod field_path;
 mod file_schema;
 mod file_slice;
 mod log_blocks;
@@ -34,13 +40,17 @@ mod log_records;
 mod log_source;
 mod memory;
 mod merge_plan;
+mod ordering_field;
+mod path_values;
 mod pool;
 mod projection;
 mod record_key;
 mod report;
 mod row_numbers;
+mod row_range;
 mod settled;
 mod slice_merge;
+mod unmerged;
 
 pub use file_schema::newest_schema;
 pub use file_slice::SplitReader;

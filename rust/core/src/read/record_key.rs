@@ -12,6 +12,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::{DataType, Schema, TimeUnit};
 use bytes::Bytes;
 
+use super::field_path::FieldPath;
 use crate::avro::{self, Want};
 use crate::error::{Error, Result};
 use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
@@ -23,7 +24,7 @@ pub(super) enum RecordKey {
     /// By `_hoodie_record_key`.
     Stored,
     /// By these fields.
-    Virtual(Vec<String>),
+    Virtual(Vec<FieldPath>),
     /// By the number of the base row, as the logs have it.
     Number,
 }
@@ -48,7 +49,7 @@ impl RecordKey {
         match fields {
             None => Ok(Self::Stored),
             Some([]) => Err(Error::unsupported("merging a table that has neither meta columns nor key fields")),
-            Some(fields) => Ok(Self::Virtual(fields.to_vec())),
+            Some(fields) => Ok(Self::Virtual(fields.iter().map(|name| FieldPath::new(name)).collect())),
         }
     }
 
@@ -56,7 +57,7 @@ impl RecordKey {
     pub(super) fn columns(&self) -> Vec<String> {
         match self {
             Self::Stored => vec![meta_columns::RECORD_KEY.to_owned()],
-            Self::Virtual(fields) => fields.clone(),
+            Self::Virtual(fields) => fields.iter().map(|field| field.column().to_owned()).collect(),
             Self::Number => Vec::new(),
         }
     }
@@ -72,7 +73,7 @@ impl RecordKey {
         match self {
             Self::Stored => Some(meta_columns::RECORD_KEY),
             Self::Virtual(fields) => match fields.as_slice() {
-                [only] => Some(only),
+                [only] if only.name() == only.column() => Some(only.column()),
                 _ => None,
             },
             Self::Number => None,
@@ -84,7 +85,7 @@ impl RecordKey {
         match self {
             // A stored key is not copied: it stays where it lies.
             Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
-            Self::Virtual(fields) => fields.iter().cloned().map(Want::Value).collect(),
+            Self::Virtual(_) => self.columns().into_iter().map(Want::Value).collect(),
             Self::Number => Vec::new(),
         }
     }
@@ -128,12 +129,16 @@ impl RecordKey {
     }
 
     fn texts(&self, columns: &[ArrayRef]) -> Result<StringArray> {
-        let texts = columns.iter().map(text_of).collect::<Result<Vec<_>>>()?;
-        match (self, texts.as_slice()) {
-            (Self::Stored, [only]) => Ok(only.clone()),
-            (Self::Virtual(fields), [only]) if fields.len() == 1 => Ok(only.clone()),
-            (Self::Virtual(fields), texts) => Ok(joined(fields, texts)),
-            (Self::Stored | Self::Number, _) => Err(Error::invalid_table("a key column is missing")),
+        let fields = match (self, columns) {
+            (Self::Virtual(fields), _) => fields,
+            (Self::Stored, [only]) => return text_of(only),
+            (Self::Stored | Self::Number, _) => return Err(Error::invalid_table("a key column is missing")),
+        };
+        let texts = fields.iter().zip(columns).map(|(field, column)| text_of(&field.values(column)?));
+        let texts = texts.collect::<Result<Vec<_>>>()?;
+        match texts.as_slice() {
+            [only] if fields.len() == 1 => Ok(only.clone()),
+            texts => Ok(joined(fields, texts)),
         }
     }
 }
@@ -156,7 +161,7 @@ fn text_of(column: &ArrayRef) -> Result<StringArray> {
     Ok(avro::java_text_of(&numbers)?.as_string().clone())
 }
 
-fn joined(fields: &[String], texts: &[StringArray]) -> StringArray {
+fn joined(fields: &[FieldPath], texts: &[StringArray]) -> StringArray {
     let rows = texts.first().map_or(0, |column| column.len());
     let mut keys = StringBuilder::new();
     let mut key = String::new();
@@ -166,7 +171,7 @@ fn joined(fields: &[String], texts: &[StringArray]) -> StringArray {
             if !key.is_empty() {
                 key.push(',');
             }
-            key.push_str(field);
+            key.push_str(field.name());
             key.push(':');
             key.push_str(match column.is_valid(row).then(|| column.value(row)) {
                 None => "__null__",
@@ -203,7 +208,8 @@ impl AsRef<[u8]> for KeyBytes {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{Date32Array, Int64Array};
+    use arrow_array::{Date32Array, Int64Array, StructArray};
+    use arrow_schema::{Field, Fields};
 
     use super::*;
 
@@ -223,6 +229,20 @@ mod tests {
         let both: Vec<String> = keys(&["t", "n"]).into_iter().flatten().collect();
         assert_eq!(both, ["t:a,n:1", "t:__empty__,n:2", "t:__null__,n:__null__", "t:b:,c,n:-4"]);
         assert!(RecordKey::of(Some(&[])).is_err());
+    }
+
+    #[test]
+    fn virtual_keys_of_fields_of_structs() {
+        let inner = Fields::from(vec![Field::new("n", DataType::Int64, true)]);
+        let numbers: ArrayRef = Arc::new(Int64Array::from(vec![Some(7), Some(8)]));
+        let outer: ArrayRef = Arc::new(StructArray::new(inner, vec![numbers], Some(vec![true, false].into())));
+        let texts: ArrayRef = Arc::new(StringArray::from(vec!["a", "b"]));
+        let base = RecordBatch::try_from_iter([("s", outer), ("t", texts)]).unwrap();
+        let key = RecordKey::of(Some(&["s.n".to_owned()])).unwrap();
+        assert_eq!((key.columns(), key.column()), (vec!["s".to_owned()], None));
+        assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec![Some("7"), None]));
+        let key = RecordKey::of(Some(&["t".to_owned(), "s.n".to_owned()])).unwrap();
+        assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec!["t:a,s.n:7", "t:b,s.n:__null__"]));
     }
 
     #[test]

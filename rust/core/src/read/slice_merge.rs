@@ -17,7 +17,9 @@ use super::projection::{Projection, select};
 use super::record_key::RecordKey;
 use super::report::SharedReport;
 use super::row_numbers;
+use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
+use super::unmerged::Unmerged;
 use crate::avro;
 use crate::base_file::Batches;
 use crate::config::Semantics;
@@ -46,7 +48,7 @@ pub(super) struct SliceMerge {
 enum By {
     Choosing(Merger),
     Folding(Chains, Box<dyn Fold>),
-    KeepingAll(EveryRow),
+    KeepingAll(Box<Unmerged>),
     /// What becomes of all keys is settled; where rows are made of several records, by folding them.
     Settled(Box<Settled>, Option<Box<dyn Fold>>),
 }
@@ -69,7 +71,9 @@ pub(super) struct Sources<'a> {
 
 impl Sources<'_> {
     fn knows_numbers(&self) -> bool {
+        // Of base rows that only some commits wrote, the numbers are not known.
         self.query.over_base
+            && self.query.range.is_none()
             && self.query.options.record_positions
             && row_numbers::are_known(&self.blocks, self.base_instant)
     }
@@ -77,9 +81,9 @@ impl Sources<'_> {
 
 impl SliceMerge {
     /// Reads the keys of all blocks; and which columns the read carries.
-    pub(super) fn load(from: &Sources<'_>) -> Result<(Projection, Self)> {
-        let Sources { query, table, types, blocks, report, .. } = from;
-        let (keys, plan) = plan(from)?;
+    pub(super) fn load(from: Sources<'_>) -> Result<(Projection, Self)> {
+        let (query, table, types, report) = (from.query, from.table, from.types, from.report);
+        let (keys, plan) = plan(&from)?;
         let fold_columns = match &plan {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
             MergePlan::Fold(fold) => fold.columns(types, &keys),
@@ -90,30 +94,46 @@ impl SliceMerge {
         // Where few keys are wanted, most base rows need not be looked at; else their numbers save comparing keys.
         let by_number = matches!(wanted, KeyFilter::All) && !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
         let keys = if by_number { keys.by_number() } else { keys };
-        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &fold_columns)?;
+        let needed = [fold_columns, RowRange::columns(query)].concat();
+        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
         let carried = &projection.carried;
         let deleted_rows =
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
         let deleted = (deleted_rows == DeletedRows::Delivered)
             .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
-        let loader = LogLoader { table, types, query, keys: &keys, carried, deleted, report: (*report).clone() };
+        let evolution = query.evolution.as_ref();
+        let loader = LogLoader { table, types, evolution, keys: &keys, carried, deleted, report: report.clone() };
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
         let budget = memory.keys();
         let (records, by) = match plan {
             MergePlan::KeepAll => {
-                let mut rows = EveryRow::default();
-                (loader.load(blocks, &mut rows, &mut memory)?, By::KeepingAll(rows))
+                let unmerged = Unmerged {
+                    table: table.clone(),
+                    types: types.clone(),
+                    evolution: query.evolution.clone(),
+                    keys: keys.clone(),
+                    carried: Arc::clone(carried),
+                    deleted: loader.deleted,
+                    report: report.clone(),
+                    blocks: from.blocks,
+                    with_deletes: query.changelog,
+                    next_block: 0,
+                    rows: EveryRow::default(),
+                    next_row: None,
+                };
+                let records = LogRecords::new(Arc::clone(carried), report.clone());
+                (records, By::KeepingAll(Box::new(unmerged)))
             }
             MergePlan::Choose(rules) => {
                 let merger = |part| Merger::new(rules).only(wanted.clone()).within(part, budget);
-                match loaded(&merger, &loader, from, &mut memory)? {
+                match loaded(&merger, &loader, &from, &mut memory)? {
                     (records, Loaded::Whole(merger)) => (records, By::Choosing(merger)),
                     (records, Loaded::Settled(settled)) => (records, By::Settled(settled, None)),
                 }
             }
             MergePlan::Fold(by) => {
                 let chains = |part| Chains::only(wanted.clone()).within(part, budget);
-                let (mut records, loaded) = loaded(&chains, &loader, from, &mut memory)?;
+                let (mut records, loaded) = loaded(&chains, &loader, &from, &mut memory)?;
                 let fold =
                     by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing());
                 match loaded {
@@ -212,8 +232,8 @@ impl SliceMerge {
                 (fates, None, next)
             }
             By::KeepingAll(rows) => {
-                let (fates, next) = rows.rows(from, limit);
-                (fates, None, next)
+                let Some(fates) = rows.next(limit, winners.records, winners.memory)? else { return Ok((None, None)) };
+                (fates, None, Some(from))
             }
             By::Folding(chains, folder) => {
                 let (entries, next) = chains.inserts(from, limit);
@@ -245,11 +265,14 @@ fn plan(from: &Sources<'_>) -> Result<(KeyColumns, MergePlan)> {
     let Sources { query, table, types, blocks, .. } = from;
     let virtual_key = query.virtual_key.as_deref();
     // Hudi 1.x merges nothing where it is told not to; 0.x merges the logs among themselves.
-    if !query.over_base && query.options.semantics == Semantics::V1x {
+    if !query.over_base && !query.changelog && query.options.semantics == Semantics::V1x {
         return Ok((KeyColumns::unordered(virtual_key)?, MergePlan::KeepAll));
     }
     let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
     let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
+    if query.changelog {
+        return Ok((keys, MergePlan::KeepAll));
+    }
     let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
     let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial, from.merger)?;
     Ok((keys, plan))
@@ -271,11 +294,11 @@ fn loaded<P: Pass>(
     memory: &mut SliceMemory,
 ) -> Result<(LogRecords, Loaded<P>)> {
     let mut pass = sink(KeyPart::ALL);
-    let mut records = loader.load(&from.blocks, &mut pass, memory)?;
+    let mut records = loader.load(&from.blocks, 0..from.blocks.blocks.len(), &mut pass, memory)?;
     if pass.part() == KeyPart::ALL {
         return Ok((records, Loaded::Whole(pass)));
     }
-    let base_columns = select(from.types, &loader.keys.of_base(), &[])?;
+    let base_columns = select(from.types, &loader.keys.of_base(), &RowRange::columns(from.query))?;
     let mut settled = Settled::default();
     loop {
         let base = if from.query.over_base { (from.base)(&base_columns)? } else { Box::new(std::iter::empty()) };
@@ -285,7 +308,7 @@ fn loaded<P: Pass>(
         // What was read of one part goes before that of the next comes.
         drop((pass, records));
         pass = sink(next);
-        records = loader.load(&from.blocks, &mut pass, memory)?;
+        records = loader.load(&from.blocks, 0..from.blocks.blocks.len(), &mut pass, memory)?;
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, StructArray};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
 use arrow_schema::DataType;
 
 use crate::avro::{Container, Types};
@@ -39,8 +39,18 @@ impl Record {
         Ok(Self(Arc::new(StructArray::from(batch))))
     }
 
+    /// Records of a batch, for [`Record::row`].
+    pub(super) fn of_batch(batch: RecordBatch) -> Self {
+        Self(Arc::new(StructArray::from(batch)))
+    }
+
     pub(super) fn root(&self) -> Value<'_> {
-        Value { array: &*self.0, at: 0, name: "the record" }
+        self.row(0)
+    }
+
+    /// One record of several.
+    pub(super) fn row(&self, at: usize) -> Value<'_> {
+        Value { array: &*self.0, at, name: "the record" }
     }
 }
 

@@ -11,6 +11,9 @@ use serde::Deserialize;
 use super::avro_value::{Record, Value, is_container};
 use crate::error::{Error, Result};
 
+/// The operation of writers that do not tell.
+const UNKNOWN: &str = "UNKNOWN";
+
 /// What was written, by whom.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitMetadata {
@@ -94,6 +97,8 @@ struct Json {
     #[serde(default)]
     extra_metadata: Option<BTreeMap<String, Option<String>>>,
     #[serde(default)]
+    compacted: Option<bool>,
+    #[serde(default)]
     partition_to_write_stats: Option<BTreeMap<String, Option<Vec<WriteStat>>>>,
     #[serde(default)]
     partition_to_replace_file_ids: Option<BTreeMap<String, Option<Vec<String>>>>,
@@ -102,8 +107,11 @@ struct Json {
 fn from_json(bytes: &[u8]) -> Result<CommitMetadata> {
     let json: Json = serde_json::from_slice(bytes)
         .map_err(|error| Error::invalid_table("commit metadata that is neither JSON nor Avro").caused_by(error))?;
+    // Old releases say of a compaction that it is one, and not what operation it was.
+    let unnamed = if json.compacted == Some(true) { "COMPACT" } else { UNKNOWN };
+    let operation = json.operation_type.filter(|name| name != UNKNOWN).unwrap_or_else(|| unnamed.to_owned());
     Ok(CommitMetadata {
-        operation: json.operation_type.unwrap_or_else(|| "UNKNOWN".to_owned()),
+        operation,
         extra: known(json.extra_metadata),
         write_stats: known(json.partition_to_write_stats),
         replaced: known(json.partition_to_replace_file_ids),
@@ -120,9 +128,12 @@ fn from_avro(bytes: &[u8], part: Part) -> Result<CommitMetadata> {
         Part::Replaced => &["operationType", "partitionToReplaceFileIds"],
         Part::All => &["operationType", "extraMetadata", "partitionToWriteStats", "partitionToReplaceFileIds"],
     };
-    let record = Record::read(bytes, wanted)?;
-    let root = record.root();
-    let operation = root.field("operationType")?.map(Value::text).transpose()?.unwrap_or("UNKNOWN").to_owned();
+    of_value(Record::read(bytes, wanted)?.root())
+}
+
+/// The metadata that an Avro record holds.
+pub(super) fn of_value(root: Value<'_>) -> Result<CommitMetadata> {
+    let operation = root.field("operationType")?.map(Value::text).transpose()?.unwrap_or(UNKNOWN).to_owned();
     let mut metadata = CommitMetadata { operation, ..CommitMetadata::default() };
     for (key, value) in entries(root.field("extraMetadata")?)? {
         metadata.extra.insert(key.to_owned(), value.text()?.to_owned());
@@ -193,6 +204,8 @@ mod tests {
         assert_eq!((metadata.operation.as_str(), metadata.schema()), ("UNKNOWN", None));
         let empty = br#"{"extraMetadata":{"schema":""}}"#;
         assert_eq!(CommitMetadata::parse(empty, Part::All).unwrap().unwrap().schema(), None);
+        let compaction = br#"{"compacted":true,"operationType":"UNKNOWN"}"#;
+        assert_eq!(CommitMetadata::parse(compaction, Part::All).unwrap().unwrap().operation, "COMPACT");
     }
 
     #[test]

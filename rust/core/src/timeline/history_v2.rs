@@ -1,22 +1,34 @@
-//! Completion times of archived instants, layout 2 (`LSMTimeline`, `HoodieLSMTimelineInstant`).
+//! Archived instants, layout 2 (`LSMTimeline`, `HoodieLSMTimelineInstant`).
 //!
 //! ```text
 //! history/_version_                    the number of the newest manifest, as text
 //! history/manifest_<n>                 {"files":[{"fileName":…,"fileLen":…},…]}: only these files count
 //! history/<min>_<max>_<level>.parquet  instantTime, completionTime, action, metadata, plan
 //! ```
-//! Where `_version_` cannot be read, the newest manifest counts; where there is none, nothing was archived.
+//! `metadata` holds the bytes of the completed instant's file; the times in a file's name are requested ones. Where `_version_` cannot be read, the newest manifest counts; where there is none, nothing was archived.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch};
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use arrow_schema::{DataType, Field, Schema};
 use serde::Deserialize;
 
+use super::commit_metadata::{CommitMetadata, Part};
+use super::instant::{Action, Instant, State};
+use super::span::{Span, Visit};
+use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, Kind, Result};
 use crate::storage::{Entry, Place};
+
+const TEXT_REQUESTED: (&str, DataType) = ("instantTime", DataType::Utf8);
+const TEXT_COMPLETION: (&str, DataType) = ("completionTime", DataType::Utf8);
+const TEXT_ACTION: (&str, DataType) = ("action", DataType::Utf8);
+const BYTES_METADATA: (&str, DataType) = ("metadata", DataType::Binary);
+
+/// Commit metadata can be megabytes.
+const ROWS_AT_ONCE: usize = 64;
 
 /// Completion times by requested time.
 #[derive(Debug, Default)]
@@ -40,20 +52,110 @@ struct ManifestFile {
     file_name: String,
 }
 
-/// Reads the history in a folder.
+/// Reads the completion times of a folder's history.
 pub(super) fn read(place: &dyn Place, folder: &str) -> Result<History> {
     let mut times = HashMap::new();
-    let Some(manifest) = newest_manifest(place, folder)? else { return Ok(History(times)) };
+    for name in files(place, folder)? {
+        for batch in batches(place, &format!("{folder}/{name}"), &[TEXT_REQUESTED, TEXT_COMPLETION])? {
+            let batch = batch?;
+            let pairs = texts(&batch, 0)?.zip(texts(&batch, 1)?);
+            times.extend(
+                pairs.filter_map(|(requested, completion)| Some((requested?.to_owned(), completion?.to_owned()))),
+            );
+        }
+    }
+    Ok(History(times))
+}
+
+/// Visits the completed writes of a span, file by file. Files of nothing but requests before `requested_from` are left alone.
+pub(super) fn visit_writes(
+    place: &dyn Place,
+    folder: &str,
+    span: &Span,
+    requested_from: Option<&str>,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    for name in files(place, folder)? {
+        let (oldest, newest) = requests_of(&name);
+        let is_before = requested_from.zip(newest).is_some_and(|(from, newest)| newest < from);
+        // No write is completed before it is requested.
+        let is_after = span.end.as_deref().zip(oldest).is_some_and(|(end, oldest)| oldest > end);
+        if is_before || is_after {
+            continue;
+        }
+        let path = format!("{folder}/{name}");
+        let writes = writes_of(place, &path, span)?;
+        if !writes.is_empty() {
+            visit_metadata(place, &path, writes, visit).map_err(|error| error.in_file(place.full_path(&path)))?;
+        }
+    }
+    Ok(())
+}
+
+/// The oldest and the newest request of a file.
+fn requests_of(name: &str) -> (Option<&str>, Option<&str>) {
+    let is_time = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = name.split('_');
+    (parts.next().filter(is_time), parts.next().filter(is_time))
+}
+
+/// The completed writes of a file that lie in the span, by their row.
+fn writes_of(place: &dyn Place, path: &str, span: &Span) -> Result<BTreeMap<usize, Instant>> {
+    let mut writes = BTreeMap::new();
+    let mut row = 0;
+    for batch in batches(place, path, &[TEXT_REQUESTED, TEXT_COMPLETION, TEXT_ACTION])? {
+        let batch = batch?;
+        let actions = texts(&batch, 2)?.map(|action| action.and_then(Action::named).filter(|action| action.is_write()));
+        for ((requested, completion), action) in texts(&batch, 0)?.zip(texts(&batch, 1)?).zip(actions) {
+            if let (Some(requested), Some(completion), Some(action)) = (requested, completion, action)
+                && span.contains(completion)
+            {
+                let write = Instant {
+                    requested_time: requested.to_owned(),
+                    completion_time: Some(completion.to_owned()),
+                    action: action.completes_as(),
+                    state: State::Completed,
+                    file_name: String::new(),
+                };
+                writes.insert(row, write);
+            }
+            row += 1;
+        }
+    }
+    Ok(writes)
+}
+
+fn visit_metadata(
+    place: &dyn Place,
+    path: &str,
+    mut writes: BTreeMap<usize, Instant>,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    let mut row = 0;
+    for batch in batches(place, path, &[BYTES_METADATA])? {
+        let batch = batch?;
+        let column = batch.column(0).as_binary_opt::<i32>();
+        for bytes in column.ok_or_else(|| Error::invalid_table("metadata that is no bytes"))? {
+            if let Some(write) = writes.remove(&row) {
+                let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), Part::All)
+                    .map_err(|error| error.at_instant(&write.requested_time))?;
+                visit(&write, metadata.unwrap_or_default())?;
+            }
+            row += 1;
+        }
+    }
+    Ok(())
+}
+
+/// The names of the history's files, as the newest manifest has them.
+fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
+    let Some(manifest) = newest_manifest(place, folder)? else { return Ok(Vec::new()) };
     let path = format!("{folder}/{manifest}");
     let bytes = place.open(&path)?.read_all()?;
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(|error| {
         Error::invalid_table("not a manifest of the archived timeline").caused_by(error).in_file(place.full_path(&path))
     })?;
-    for file in manifest.files {
-        let path = format!("{folder}/{}", file.file_name);
-        read_file(place, &path, &mut times).map_err(|error| error.in_file(place.full_path(&path)))?;
-    }
-    Ok(History(times))
+    Ok(manifest.files.into_iter().map(|file| file.file_name).collect())
 }
 
 fn newest_manifest(place: &dyn Place, folder: &str) -> Result<Option<String>> {
@@ -73,36 +175,23 @@ fn newest_manifest(place: &dyn Place, folder: &str) -> Result<Option<String>> {
     Ok(numbers.max().map(|number| format!("manifest_{number}")))
 }
 
-fn read_file(place: &dyn Place, path: &str, times: &mut HashMap<String, String>) -> Result<()> {
-    let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
-        Error::invalid_table("not a file of the archived timeline").caused_by(error)
-    };
-    let bytes = place.open(path)?.read_all()?;
-    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|error| failed(error.into()))?;
-    let mask = ProjectionMask::columns(builder.parquet_schema(), ["instantTime", "completionTime"]);
-    let reader = builder.with_projection(mask).build().map_err(|error| failed(error.into()))?;
-    for batch in reader {
-        let batch = batch.map_err(|error| failed(error.into()))?;
-        let (requested, completion) = (texts(&batch, "instantTime")?, texts(&batch, "completionTime")?);
-        let pairs = requested.zip(completion);
-        times.extend(pairs.filter_map(|(requested, completion)| Some((requested?.to_owned(), completion?.to_owned()))));
-    }
-    Ok(())
+/// Some columns of a file; no others are fetched.
+fn batches(place: &dyn Place, path: &str, columns: &[(&str, DataType)]) -> Result<Batches> {
+    let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
+    let wanted = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let open = || open_parquet(place.open(path)?)?.batches(&wanted, ROWS_AT_ONCE);
+    open().map_err(|error| error.in_file(place.full_path(path)))
 }
 
-fn texts<'a>(batch: &'a RecordBatch, name: &str) -> Result<impl Iterator<Item = Option<&'a str>>> {
-    let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-    let column = column.ok_or_else(|| {
-        Error::invalid_table(format!("a file of the archived timeline without {name}, or with one that is no string"))
-    })?;
-    Ok((0..column.len()).map(move |at| (!column.is_null(at)).then(|| column.value(at))))
+fn texts(batch: &RecordBatch, column: usize) -> Result<impl Iterator<Item = Option<&str>>> {
+    let column = batch.columns().get(column).and_then(|column| column.as_string_opt::<i32>());
+    let column = column.ok_or_else(|| Error::invalid_table("a time or an action that is no string"))?;
+    Ok(column.iter())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow_array::{ArrayRef, StringArray};
+    use arrow_array::{ArrayRef, BinaryArray, StringArray};
     use parquet::arrow::ArrowWriter;
 
     use super::*;
@@ -136,6 +225,52 @@ mod tests {
             assert_eq!(history.completion_time("2"), Some("5"), "{version:?}");
             assert_eq!(history.completion_time("4"), None);
         }
+    }
+
+    /// Requested, completion, action; the metadata says which.
+    fn full_file(rows: &[(&str, Option<&str>, &str)]) -> Vec<u8> {
+        let requested: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.0)).collect::<StringArray>());
+        let completion: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<StringArray>());
+        let action: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.2)).collect::<StringArray>());
+        let metadata = rows.iter().map(|row| format!(r#"{{"operationType":"OF {}"}}"#, row.0));
+        let metadata: ArrayRef = Arc::new(metadata.map(String::into_bytes).map(Some).collect::<BinaryArray>());
+        let columns = [
+            ("instantTime", requested, true),
+            ("completionTime", completion, true),
+            ("action", action, true),
+            ("metadata", metadata, true),
+        ];
+        let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn writes_of_a_span_come_with_their_metadata() {
+        let one = full_file(&[("1", Some("3"), "deltacommit"), ("2", Some("9"), "commit"), ("3", Some("4"), "clean")]);
+        let other = full_file(&[("5", Some("6"), "replacecommit"), ("6", None, "deltacommit")]);
+        let manifest = br#"{"files":[{"fileName":"1_3_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
+        let whole = [("h/manifest_1", manifest.as_slice()), ("h/1_3_0.parquet", &one), ("h/5_6_0.parquet", &other)];
+        let visited = |files: &[(&'static str, &[u8])], begin: &str, end: Option<&str>, from: Option<&str>| {
+            let span = Span { begin: Some(begin.to_owned()), end: end.map(str::to_owned) };
+            let mut told = Vec::new();
+            let mut visit = |write: &Instant, metadata: CommitMetadata| {
+                assert_eq!(metadata.operation, format!("OF {}", write.requested_time));
+                told.push(format!("{write}"));
+                Ok(())
+            };
+            visit_writes(&*MemoryPlace::holding(files.iter().copied()), "h", &span, from, &mut visit).unwrap();
+            told
+        };
+        assert_eq!(visited(&whole, "0", None, None), ["1.deltacommit", "2.commit", "5.replacecommit"]);
+        assert_eq!(visited(&whole, "3", None, None), ["2.commit", "5.replacecommit"]);
+        assert_eq!(visited(&whole, "3", Some("6"), None), ["5.replacecommit"]);
+        // Files whose requests lie all before the look-back, or all after the end, are not opened.
+        assert_eq!(visited(&[whole[0], whole[2]], "5", None, Some("4")), ["5.replacecommit"]);
+        assert_eq!(visited(&[whole[0], whole[1]], "0", Some("4"), None), ["1.deltacommit"]);
     }
 
     #[test]

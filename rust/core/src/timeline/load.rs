@@ -40,8 +40,8 @@ impl Timeline {
                 highest.insert(key, instant);
             }
         }
-        let archive = (config.layout() == TimelineLayout::V2).then(|| config.archive_folder.clone());
-        Ok(Self::new(Arc::clone(place), folder.clone(), archive, highest.into_values().collect()))
+        let (layout, archive) = (config.layout(), Some(config.archive_folder.clone()));
+        Ok(Self::new(Arc::clone(place), folder.clone(), layout, archive, highest.into_values().collect()))
     }
 }
 

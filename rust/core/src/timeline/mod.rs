@@ -8,13 +8,19 @@
 //! | `timeline` | what is completed, visible, first and last |
 //! | `metadata_files` | reads of instants' files: commit metadata, plans, replaced file groups |
 //! | `commit_metadata`, `service_plans`, `avro_value` | what stands in those files |
-//! | `history_v2` | completion times of archived instants, layout 2 |
+//! | `archived_v1` | archived writes, layout 1 |
+//! | `history_v2` | archived writes and their completion times, layout 2 |
+//! | `span` | the stretch of time that an incremental query asks for |
+//! | `holes` | writes under way in such a stretch that later ones have overtaken |
+//! | `writes_in_span` | the writes of such a stretch, active and archived |
 //! | `time_travel` | which instants may still be asked for |
 //! | `instant_filter` | which log blocks count |
 
+mod archived_v1;
 mod avro_value;
 mod commit_metadata;
 mod history_v2;
+mod holes;
 mod instant;
 mod instant_filter;
 mod layout_v1;
@@ -24,15 +30,19 @@ mod load;
 pub(crate) mod memory_place;
 mod metadata_files;
 mod service_plans;
+mod span;
 mod time_travel;
 #[expect(clippy::module_inception, reason = "the room's main thing bears its name")]
 mod timeline;
+mod writes_in_span;
 
 pub use commit_metadata::{CommitMetadata, Part, WriteStat};
+pub use holes::Holes;
 pub use instant::{Action, Instant, State};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use service_plans::CompactionOperation;
+pub use span::{Span, Visit};
 pub use timeline::{Completion, Timeline};
 
 #[cfg(test)]

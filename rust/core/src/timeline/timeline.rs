@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use super::history_v2::{self, History};
 use super::instant::{Action, Instant};
 use super::instant_filter::InstantFilter;
+use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::storage::Place;
 
@@ -17,7 +18,8 @@ use crate::storage::Place;
 pub struct Timeline {
     pub(super) place: Arc<dyn Place>,
     pub(super) folder: String,
-    history_folder: Option<String>,
+    pub(super) layout: TimelineLayout,
+    pub(super) archive_folder: Option<String>,
     history: OnceLock<History>,
     instants: Vec<Instant>,
     writes: BTreeMap<String, Vec<usize>>,
@@ -39,7 +41,8 @@ impl Timeline {
     pub(super) fn new(
         place: Arc<dyn Place>,
         folder: String,
-        history_folder: Option<String>,
+        layout: TimelineLayout,
+        archive_folder: Option<String>,
         mut instants: Vec<Instant>,
     ) -> Self {
         instants.sort_by(Instant::timeline_order);
@@ -53,7 +56,7 @@ impl Timeline {
             .map(|instant| instant.requested_time.as_str())
             .collect();
         let start = writes.keys().find(|time| !savepoints.contains(time.as_str())).or(writes.keys().next()).cloned();
-        Self { place, folder, history_folder, history: OnceLock::new(), instants, writes, start }
+        Self { place, folder, layout, archive_folder, history: OnceLock::new(), instants, writes, start }
     }
 
     /// All instants, sorted by requested time.
@@ -138,9 +141,9 @@ impl Timeline {
         if let Some(history) = self.history.get() {
             return Ok(history);
         }
-        let history = match &self.history_folder {
-            Some(folder) => history_v2::read(&*self.place, folder)?,
-            None => History::default(),
+        let history = match (&self.archive_folder, self.layout) {
+            (Some(folder), TimelineLayout::V2) => history_v2::read(&*self.place, folder)?,
+            _ => History::default(),
         };
         Ok(self.history.get_or_init(|| history))
     }
@@ -176,7 +179,11 @@ pub(crate) mod tests {
     /// A timeline of file names; names with `_` or `clustering` are those of layout 2.
     pub(crate) fn timeline(names: &[&str]) -> Timeline {
         let parse = |name: &&str| layout_v2::parse(name).or_else(|| layout_v1::parse(name)).unwrap();
-        Timeline::new(MemoryPlace::holding([]), "t".into(), None, names.iter().map(parse).collect())
+        let is_v2 = names.iter().any(|name| name.contains('_') || name.contains("clustering"));
+        let layout = if is_v2 { TimelineLayout::V2 } else { TimelineLayout::V1 };
+        let empty: Vec<_> = names.iter().map(|name| format!("t/{name}")).collect();
+        let place = MemoryPlace::holding(empty.iter().map(|path| (path.as_str(), b"".as_slice())));
+        Timeline::new(place, "t".into(), layout, None, names.iter().map(parse).collect())
     }
 
     #[test]

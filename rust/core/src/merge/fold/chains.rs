@@ -9,8 +9,7 @@ use super::super::histories::{Histories, Record};
 use super::super::input::{LogBatch, LogSink, RowRef};
 use super::super::key_index::KeyIndex;
 use super::super::key_part::KeyPart;
-use super::super::ordering::OrderingValue;
-use super::super::orderings::Orderings;
+use super::super::orderings::{Kept, Orderings};
 use super::super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
@@ -35,7 +34,7 @@ struct Link {
     row: RowRef,
     older: u32,
     deleted: Deleted,
-    unordered: bool,
+    kept: Kept,
 }
 
 impl Chains {
@@ -101,8 +100,11 @@ impl Chains {
         let mut records = Vec::new();
         let mut at = self.newest.get(entry as usize).copied().unwrap_or(NONE);
         while let Some(link) = self.links.get(at as usize) {
-            let ordering = if link.unordered { OrderingValue::Default } else { self.orderings.get(at as usize) };
-            records.push(Record { row: link.row, side: Side { ordering, deleted: link.deleted } });
+            let ordering = self.orderings.get(at as usize, link.kept);
+            records.push(Record {
+                row: link.row,
+                side: Side { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted },
+            });
             at = link.older;
         }
         records.reverse();
@@ -197,10 +199,10 @@ impl LogSink for Chains {
                     None
                 }
             };
-            let unordered = record.side.ordering == OrderingValue::Default;
+            let kept = Kept::of(record.side);
             self.orderings.set(link as usize, record.side.ordering);
             let older = older.unwrap_or(NONE);
-            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, unordered });
+            self.links.push(Link { row: record.row, older, deleted: record.side.deleted, kept });
         }
         Ok(())
     }

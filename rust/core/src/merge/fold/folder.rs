@@ -29,6 +29,8 @@ pub struct Folder {
     pub is_meta: Vec<bool>,
     /// The column whose record gives the ordering of the result; none where it is the winner's whatever fills it.
     pub ordering_column: Option<usize>,
+    /// The column that marks deletes, where it may be filled like any other, or be a base row's ([`Deleted::Flagged`]).
+    pub flag_column: Option<usize>,
     /// Whether keys that are deleted become rows, too.
     pub deleted_rows: DeletedRows,
     /// By source: the columns that its block, of partial records, does not have. From the first such source on, and over the
@@ -88,7 +90,7 @@ impl Fold for Folder {
         let mut candidates: Vec<Candidate<'_>> = Vec::new();
         if let Some((_, ordering)) = base {
             candidates.extend((0..records.len()).map(|row| Candidate {
-                side: Side { ordering: ordering.value(row), deleted: Deleted::No },
+                side: Side { ordering: ordering.value(row), is_foreign: false, deleted: Deleted::No },
                 source: None,
                 missing: None,
             }));
@@ -101,8 +103,10 @@ impl Fold for Folder {
         let rows = self.fetched(&wanted, &records, base.map(|(rows, _)| rows), winners)?;
         let masks: Vec<Option<BooleanBuffer>> =
             rows.columns().iter().zip(&self.absence).map(|(column, absence)| absence.of(column)).collect();
+        let flags = self.flag_column.and_then(|column| rows.columns().get(column));
+        let flags = flags.and_then(|flags| Absence::Truth(true).of(flags));
         let first_partial = self.missing.keys().copied().min();
-        let folding = Folding { folder: self, candidates, masks, first_partial, columns: rows.num_columns() };
+        let folding = Folding { folder: self, candidates, masks, flags, first_partial, columns: rows.num_columns() };
         folding.all(&records, base.is_some(), &rows)
     }
 }
@@ -152,6 +156,8 @@ struct Folding<'a> {
     candidates: Vec<Candidate<'a>>,
     /// Of each column, the candidates whose values give way.
     masks: Vec<Option<BooleanBuffer>>,
+    /// The candidates that say that they are deletes, where that is one of the values that give way.
+    flags: Option<BooleanBuffer>,
     first_partial: Option<u32>,
     columns: usize,
 }
@@ -174,7 +180,7 @@ impl Folding<'_> {
             fates.push(match state.deleted {
                 Deleted::No if stays => Fate::Keep,
                 Deleted::No => Fate::Replace(row),
-                Deleted::ByRow | Deleted::ByBlock => Fate::Delete(row),
+                Deleted::Flagged | Deleted::ByRow | Deleted::ByBlock => Fate::Delete(row),
             });
             if !matches!(fates.last(), Some(Fate::Keep)) {
                 made.iter_mut().zip(&state.picks).for_each(|(column, pick)| column.push(*pick));
@@ -201,7 +207,10 @@ impl Folding<'_> {
             });
         }
         match (base, state) {
-            (Some(base), Some(log)) => self.merged(Step::Base, self.state_of(base)?, log),
+            (Some(base), Some(log)) => {
+                let deleted = if self.is_flagged(base) { Deleted::Flagged } else { Deleted::No };
+                self.merged(Step::Base, State { deleted, ..self.state_of(base)? }, log)
+            }
             (_, state) => state,
         }
     }
@@ -215,19 +224,27 @@ impl Folding<'_> {
     fn merged(&self, step: Step, older: State, newer: State) -> Option<State> {
         let side = |state: &State| {
             let top = self.candidates.get(state.top)?;
-            Some(Side { ordering: top.side.ordering, deleted: state.deleted })
+            Some(Side { deleted: state.deleted, ..top.side })
         };
         let newest = self.candidates.get(newer.top).and_then(|candidate| candidate.source);
         let partial =
             self.first_partial.is_some_and(|first| step == Step::Base || newest.is_some_and(|newest| newest >= first));
-        Some(match self.folder.rules.merge(step, side(&older)?, side(&newer)?) {
-            Overlay::Older => older,
-            Overlay::Newer => newer,
+        let merged = match self.folder.rules.merge(step, side(&older)?, side(&newer)?) {
+            Overlay::Older => return Some(older),
+            Overlay::Newer => return Some(newer),
             Overlay::NewerOverOlder => self.laid_over(newer, &older, partial, None),
             Overlay::OlderOverNewer { newer_meta } => {
                 self.laid_over(older, &newer, partial, newer_meta.then_some(&newer))
             }
-        })
+        };
+        // Over the base there is nobody left to ask what a flag says.
+        let flag = self.folder.flag_column.filter(|_| step != Step::Base && merged.deleted == Deleted::No);
+        let flagged = flag.and_then(|flag| merged.picks.get(flag)).is_some_and(|pick| self.is_flagged(*pick as usize));
+        Some(if flagged { State { deleted: Deleted::Flagged, ..merged } } else { merged })
+    }
+
+    fn is_flagged(&self, candidate: usize) -> bool {
+        self.flags.as_ref().is_some_and(|flags| candidate < flags.len() && flags.value(candidate))
     }
 
     /// `high`, its absent values taken from `low`; meta columns from `meta`, where it is given.

@@ -21,7 +21,7 @@ pub enum FoldRules {
     Fill(Mode),
     /// Blocks of partial records.
     Partial(Mode),
-    /// A payload class, by the rules of 1.x; whether the ordering field is an int, whose 0 is the default.
+    /// A payload class, by the rules of 1.x; whether the ordering field is an int or a date, whose 0 is the default.
     Payload(PayloadFold, bool),
     /// A payload class, by the rules of 0.x; the same.
     Payload0x(PayloadFold, bool),
@@ -32,9 +32,9 @@ pub enum FoldRules {
 pub enum Mode {
     /// COMMIT_TIME_ORDERING.
     CommitTime,
-    /// EVENT_TIME_ORDERING; whether the ordering field is an int, whose 0 is the default.
+    /// EVENT_TIME_ORDERING; whether the ordering field is an int or a date, whose 0 is the default.
     EventTime {
-        /// The ordering column is a 32-bit int.
+        /// The ordering column is an int or a date.
         int_ordering: bool,
     },
 }
@@ -46,7 +46,11 @@ pub enum PayloadFold {
     NonDefaults,
     /// `PartialUpdateAvroPayload`: the record of the greater ordering, its nulls filled from the other; meta columns are
     /// always the newer record's.
-    PartialUpdate,
+    PartialUpdate {
+        /// Whether rows compare at all. Hudi takes the older one's ordering from an Avro record, and does not compare a value of
+        /// another class: then the newer record is on top.
+        compares: bool,
+    },
     /// `PostgresDebeziumAvroPayload`: the record of the greater ordering; of the newer one, marked columns are filled.
     Postgres,
 }
@@ -97,7 +101,7 @@ impl Mode {
                 self.unordered_delete(newer) || self.unordered_delete(older) || not_lower(newer, older)
             }
             (Self::EventTime { .. }, Step::Delete) => {
-                !self.unordered_delete(older) && (self.unordered_delete(newer) || not_lower(newer, older))
+                !self.unordered_delete(older) && (self.unordered_delete(newer) || newer.deletes(older))
             }
             (Self::EventTime { .. }, Step::Base) => self.unordered_delete(newer) || not_lower(newer, older),
         };
@@ -117,7 +121,8 @@ impl Mode {
 impl PayloadFold {
     /// At every step the newer record's `combineAndGetUpdateValue` (`CustomPayloadRecordMerger`).
     fn merge_1_x(self, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
-        let unordered = |side: Side<'_>| is_delete(side) && is_default(side, int_ordering);
+        let unordered =
+            |side: Side<'_>| !matches!(side.deleted, Deleted::No | Deleted::Flagged) && is_default(side, int_ordering);
         if unordered(older)
             || unordered(newer)
             || older.deleted == Deleted::ByBlock
@@ -125,37 +130,42 @@ impl PayloadFold {
         {
             return Overlay::Newer;
         }
-        self.combine(older, newer)
+        self.combine(int_ordering, older, newer)
     }
 
     fn merge_0_x(self, step: Step, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
         let unordered = is_default(newer, int_ordering);
+        let (older, newer) = (older.null_is_zero(int_ordering && step != Step::Base), newer.null_is_zero(int_ordering));
         match step {
             Step::Base if newer.deleted == Deleted::ByBlock => Overlay::Newer,
-            Step::Base => self.combine(older, newer),
-            Step::Delete if unordered || not_lower(newer, older) => Overlay::Newer,
+            Step::Base => self.combine(int_ordering, older, newer),
+            Step::Delete if unordered || newer.deletes(older) => Overlay::Newer,
             Step::Delete => Overlay::Older,
             Step::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
-            Step::Data if self == Self::PartialUpdate => match not_lower(newer, older) {
-                true => Overlay::NewerOverOlder,
-                false => Overlay::OlderOverNewer { newer_meta: true },
+            Step::Data => match (self, not_lower(newer, older)) {
+                // A delete that is not late is not filled.
+                (Self::PartialUpdate { .. }, true) if !is_delete(newer) => Overlay::NewerOverOlder,
+                (Self::PartialUpdate { .. }, false) => Overlay::OlderOverNewer { newer_meta: true },
+                (_, true) => Overlay::Newer,
+                (_, false) => Overlay::Older,
             },
-            Step::Data if not_lower(newer, older) => Overlay::Newer,
-            Step::Data => Overlay::Older,
         }
     }
 
-    /// `combineAndGetUpdateValue` of two rows.
-    fn combine(self, older: Side<'_>, newer: Side<'_>) -> Overlay {
+    /// `combineAndGetUpdateValue` of two rows. An older one without an ordering value is never preferred.
+    fn combine(self, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
+        let ordered = newer.null_is_zero(int_ordering);
+        let comparable = older.ordering != OrderingValue::Default && ordered.ordering != OrderingValue::Default;
+        let older_is_greater = comparable && !not_lower(ordered, older);
         match self {
             Self::NonDefaults if is_delete(newer) => Overlay::Newer,
             Self::NonDefaults => Overlay::NewerOverOlder,
             // A late delete deletes all the same.
-            Self::PartialUpdate if is_delete(newer) => Overlay::Newer,
-            Self::PartialUpdate if !not_lower(newer, older) && is_delete(older) => Overlay::Older,
-            Self::PartialUpdate if not_lower(newer, older) => Overlay::NewerOverOlder,
-            Self::PartialUpdate => Overlay::OlderOverNewer { newer_meta: true },
-            Self::Postgres if !not_lower(newer, older) => Overlay::Older,
+            Self::PartialUpdate { .. } if is_delete(newer) => Overlay::Newer,
+            Self::PartialUpdate { compares } if !(compares && older_is_greater) => Overlay::NewerOverOlder,
+            Self::PartialUpdate { .. } if is_delete(older) => Overlay::Older,
+            Self::PartialUpdate { .. } => Overlay::OlderOverNewer { newer_meta: true },
+            Self::Postgres if older_is_greater => Overlay::Older,
             Self::Postgres if is_delete(newer) => Overlay::Newer,
             Self::Postgres => Overlay::NewerOverOlder,
         }
@@ -168,7 +178,8 @@ fn is_delete(side: Side<'_>) -> bool {
 
 /// Whether the ordering is none: not there, or the 0 of an int field, which is Hudi's default.
 fn is_default(side: Side<'_>, int_ordering: bool) -> bool {
-    side.ordering == OrderingValue::Default || int_ordering && side.ordering == OrderingValue::Fixed(0)
+    side.ordering == OrderingValue::Default
+        || int_ordering && !side.is_foreign && side.ordering == OrderingValue::Fixed(0)
 }
 
 fn not_lower(newer: Side<'_>, older: Side<'_>) -> bool {
@@ -180,14 +191,16 @@ mod tests {
     use super::*;
 
     fn row(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::No }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::No }
     }
 
     fn delete(ordering: i64) -> Side<'static> {
-        Side { ordering: OrderingValue::Fixed(ordering), deleted: Deleted::ByBlock }
+        Side { ordering: OrderingValue::Fixed(ordering), is_foreign: false, deleted: Deleted::ByBlock }
     }
 
-    const UNORDERED: Side<'static> = Side { ordering: OrderingValue::Default, deleted: Deleted::ByBlock };
+    const UNORDERED: Side<'static> =
+        Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::ByBlock };
+    const PARTIAL_UPDATE: PayloadFold = PayloadFold::PartialUpdate { compares: true };
     const EVENT: FoldRules = FoldRules::Fill(Mode::EventTime { int_ordering: false });
     const OLDER_ON_TOP: Overlay = Overlay::OlderOverNewer { newer_meta: false };
 
@@ -216,18 +229,37 @@ mod tests {
     fn payloads_of_1_x() {
         for (class, older, newer, expected) in [
             (PayloadFold::NonDefaults, row(20), row(10), Overlay::NewerOverOlder),
-            (PayloadFold::PartialUpdate, row(20), row(10), Overlay::OlderOverNewer { newer_meta: true }),
-            (PayloadFold::PartialUpdate, row(10), row(10), Overlay::NewerOverOlder),
+            (PARTIAL_UPDATE, row(20), row(10), Overlay::OlderOverNewer { newer_meta: true }),
+            (PARTIAL_UPDATE, row(10), row(10), Overlay::NewerOverOlder),
             (PayloadFold::Postgres, row(20), row(10), Overlay::Older),
             (PayloadFold::Postgres, row(10), row(20), Overlay::NewerOverOlder),
             (PayloadFold::Postgres, row(20), delete(10), Overlay::Newer),
-            (PayloadFold::PartialUpdate, delete(20), row(10), Overlay::Newer),
+            (PARTIAL_UPDATE, delete(20), row(10), Overlay::Newer),
         ] {
             assert_eq!(
                 FoldRules::Payload(class, false).merge(Step::Data, older, newer),
                 expected,
                 "{class:?} {older:?} {newer:?}"
             );
+        }
+    }
+
+    /// Nulls, and classes that Hudi was seen not to compare.
+    #[test]
+    fn partial_updates_that_do_not_compare() {
+        let null = Side { ordering: OrderingValue::Default, is_foreign: false, deleted: Deleted::No };
+        let older_on_top = Overlay::OlderOverNewer { newer_meta: true };
+        for (compares, int_ordering, older, newer, expected) in [
+            (false, false, row(20), row(10), Overlay::NewerOverOlder),
+            (true, true, null, row(-1), Overlay::NewerOverOlder),
+            (true, true, row(-1), null, Overlay::NewerOverOlder),
+            (true, true, row(1), null, older_on_top),
+            (true, false, row(1), null, Overlay::NewerOverOlder),
+            (true, false, row(20), row(10), older_on_top),
+        ] {
+            let rules = FoldRules::Payload(PayloadFold::PartialUpdate { compares }, int_ordering);
+            assert_eq!(rules.merge(Step::Data, older, newer), expected, "{older:?} {newer:?}");
+            assert_eq!(rules.merge(Step::Base, older, newer), expected, "{older:?} {newer:?}");
         }
     }
 
@@ -239,7 +271,7 @@ mod tests {
         assert_eq!(non_defaults.merge(Step::Base, row(20), row(15)), Overlay::NewerOverOlder);
         assert_eq!(non_defaults.merge(Step::Data, delete(20), row(15)), Overlay::Newer);
         assert_eq!(non_defaults.merge(Step::Base, row(20), delete(15)), Overlay::Newer);
-        let partial = FoldRules::Payload0x(PayloadFold::PartialUpdate, false);
+        let partial = FoldRules::Payload0x(PARTIAL_UPDATE, false);
         assert_eq!(partial.merge(Step::Data, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
         assert_eq!(partial.merge(Step::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
     }

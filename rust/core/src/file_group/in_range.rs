@@ -1,0 +1,153 @@
+//! The slices that an incremental query reads, of files that commits of its range wrote and no others.
+//!
+//! ```text
+//! range        ├──────────────────────────────┤
+//! base   b0        log d1      b2 (compaction)   log d3
+//! read                          b2       +       log d3: the rows of d1 are in b2 with the time of d1
+//! ```
+//! Of a file group, that is the newest base file and the logs of its slice and of later ones; without any, all logs. A later
+//! slice has no base file of the range where its compaction is pending, lies outside or is left out; what it was to merge is
+//! then still in the logs before it. A base file from before the range has no row of the range.
+
+use super::file_slice::{Draft, FileSlice, Slices};
+use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
+use super::view::{ByGroup, View, of_group, pending_compactions};
+use super::{by_completion, by_name};
+use crate::config::{TableConfig, TimelineLayout};
+use crate::error::Result;
+use crate::timeline::{ReplacedFileGroup, Timeline};
+
+impl<'a> View<'a> {
+    /// The view of an incremental query. `replaced` are the file groups that commits of its range have put others in place of.
+    ///
+    /// # Errors
+    /// What reading the plans of pending compactions may fail with.
+    pub fn of_range(timeline: &'a Timeline, config: &TableConfig, replaced: Vec<ReplacedFileGroup>) -> Result<Self> {
+        let mut groups = ByGroup::new();
+        for group in replaced {
+            groups.entry(group.partition).or_default().insert(group.file_id, group.instant);
+        }
+        Ok(Self::new(timeline, config, None, pending_compactions(timeline)?, groups))
+    }
+
+    /// All slices of one partition that the range has files of, file group by file group, oldest first: what there is to
+    /// tell of every change, and not only of the last.
+    ///
+    /// # Errors
+    /// As for [`View::slices`].
+    pub fn all_slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
+        let mut all = Vec::new();
+        for (file_id, group) in self.live_groups(files) {
+            for (instant, draft) in self.slices_of_group(files, &file_id, group)? {
+                all.extend(self.slice(files, file_id.clone(), instant, draft)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn slices_of_group(
+        &self,
+        files: &PartitionFiles,
+        file_id: &str,
+        (bases, logs): (Vec<ListedBase>, Vec<ListedLog>),
+    ) -> Result<Slices> {
+        match self.layout {
+            TimelineLayout::V1 => Ok(by_name::build(bases, logs, None)),
+            TimelineLayout::V2 => {
+                let pending = of_group(&self.pending_compactions, &files.partition, file_id);
+                by_completion::build(bases, logs, pending, self.timeline)
+                    .map_err(|error| error.in_file(&files.partition))
+            }
+        }
+    }
+
+    /// The slices of one partition, by file id, of the files that were written in the range.
+    ///
+    /// # Errors
+    /// As for [`View::slices`].
+    pub fn slices_in_range(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
+        let mut chosen = Vec::new();
+        for (file_id, group) in self.live_groups(files) {
+            let slices = self.slices_of_group(files, &file_id, group)?;
+            let mut read = Draft::default();
+            let mut base_instant = None;
+            for (key, mut draft) in slices.into_iter().rev() {
+                read.logs.append(&mut draft.logs);
+                let has_base = !draft.bases.is_empty();
+                read.bases = draft.bases;
+                base_instant = Some(key);
+                if has_base {
+                    break;
+                }
+            }
+            if let Some(instant) = base_instant {
+                chosen.extend(self.slice(files, file_id, instant, read)?);
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_group::view::tests::{Table, listed, shown};
+
+    const OLD: &str = "f_0-1-2_20.parquet";
+
+    fn chosen(version: &str, instants: &[&str], names: &[&str], replaced: &[&str]) -> Vec<String> {
+        let table = Table::new(version, instants);
+        let group = |file_id: &&str| ReplacedFileGroup {
+            partition: "p".into(),
+            file_id: (*file_id).to_owned(),
+            instant: "30".into(),
+        };
+        let view = View::of_range(&table.timeline, &table.config, replaced.iter().map(group).collect()).unwrap();
+        shown(&view.slices_in_range(&listed(names)).unwrap())
+    }
+
+    #[test]
+    fn the_newest_base_file_and_what_was_logged_upon_it() {
+        for (version, instants, logs) in [
+            (
+                "6",
+                ["10.commit", "12.deltacommit", "20.commit", "25.deltacommit"],
+                [".f_10.log.1_0-1-2", ".f_20.log.1_0-1-2"],
+            ),
+            (
+                "9",
+                ["10_11.commit", "12_13.deltacommit", "20_22.commit", "25_26.deltacommit"],
+                [".f_12.log.1_0-1-2", ".f_25.log.1_0-1-2"],
+            ),
+        ] {
+            let [before, after] = logs;
+            assert_eq!(chosen(version, &instants, &[before, OLD, after], &[]), [format!("20: {OLD} {after}")]);
+            // The compaction is not in the range, or left out: its base file is not listed.
+            let unmerged = chosen(version, &instants, &[before, after], &[]);
+            assert!(unmerged.len() == 1 && unmerged[0].ends_with(&format!("{before} {after}")), "{unmerged:?}");
+            assert!(chosen(version, &instants, &[after], &[])[0].ends_with(after));
+        }
+    }
+
+    #[test]
+    fn a_change_log_is_of_every_slice() {
+        let table = Table::new("6", &["10.commit", "15.deltacommit", "20.commit", "25.deltacommit"]);
+        let view = View::of_range(&table.timeline, &table.config, Vec::new()).unwrap();
+        let names = ["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", OLD, ".f_20.log.1_0-1-2"];
+        let slices = shown(&view.all_slices_in_range(&listed(&names)).unwrap());
+        assert_eq!(slices, [format!("10: {} {}", names[0], names[1]), format!("20: {} {}", names[2], names[3])]);
+    }
+
+    #[test]
+    fn logs_around_a_pending_compaction_are_read_as_one() {
+        let names = [".f_12.log.1_0-1-2", ".f_25.log.1_0-1-2"];
+        let instants = ["12_13.deltacommit", "20.compaction.requested", "25_26.deltacommit"];
+        assert_eq!(chosen("9", &instants, &names, &[]), [format!("12: {} {}", names[0], names[1])]);
+    }
+
+    #[test]
+    fn replaced_groups_and_change_logs_are_left_out() {
+        let names = [OLD, "g_0-1-2_20.parquet", ".g_20.log.1_0-1-2.cdc"];
+        assert_eq!(chosen("6", &["20.commit"], &names, &["f"]), ["20: g_0-1-2_20.parquet"]);
+    }
+}

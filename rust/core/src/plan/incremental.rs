@@ -1,0 +1,189 @@
+//! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`): no folder
+//! is listed, so that planning depends on the commits of the span and not on the table's size.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::split::CommitRange;
+use crate::config::TimelineLayout;
+use crate::error::Result;
+use crate::file_group::PartitionFiles;
+use crate::names::instant_range::InstantRange;
+use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
+
+/// Writes that an incremental query may leave out, by their operation and never by their action: a `commit` can be a bulk
+/// insert.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skip {
+    /// Compactions, those of logs too (`hoodie.datasource.read.incr.skip_compact`).
+    pub compaction: bool,
+    /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
+    pub clustering: bool,
+}
+
+/// What a span's commits have written.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Requested times of the commits whose rows are asked for.
+    instants: BTreeSet<String>,
+    /// The commit of the greatest requested time.
+    latest: Option<String>,
+    /// File names and lengths by folder; a length of 0 is not known.
+    files: BTreeMap<String, BTreeMap<String, u64>>,
+    /// File groups that others were put in place of.
+    pub replaced: Vec<ReplacedFileGroup>,
+}
+
+impl Written {
+    /// Reads the metadata of the commits in a span.
+    ///
+    /// # Errors
+    /// What reading it may fail with.
+    pub fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
+        let mut written = Self::default();
+        timeline.visit_writes_in(span, &mut |write, metadata| {
+            written.add(write, metadata, skip);
+            Ok(())
+        })?;
+        Ok(written)
+    }
+
+    fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
+        let left_out = match metadata.operation.as_str() {
+            // Log compaction gives the rows that it merges its own commit time, so that without this they would come again.
+            "COMPACT" | "LOG_COMPACT" => skip.compaction,
+            "CLUSTER" => skip.clustering,
+            _ => false,
+        };
+        let time = &write.requested_time;
+        if self.latest.as_ref().is_none_or(|latest| latest < time) {
+            self.latest = Some(time.clone());
+        }
+        if left_out {
+            return;
+        }
+        self.instants.insert(time.clone());
+        for stat in metadata.write_stats.into_values().flatten() {
+            let Some(path) = stat.path.filter(|path| !path.is_empty()) else { continue };
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            // Not every writer tells; 0 and less are no lengths.
+            let len = stat.file_size_in_bytes.and_then(|len| u64::try_from(len).ok()).unwrap_or_default();
+            // A log file that several commits have appended to is as long as the last of them left it.
+            let known = self.files.entry(folder.to_owned()).or_default().entry(name.to_owned()).or_default();
+            *known = len.max(*known);
+        }
+        for (partition, file_ids) in metadata.replaced {
+            self.replaced.extend(file_ids.into_iter().map(|file_id| ReplacedFileGroup {
+                partition: partition.clone(),
+                file_id,
+                instant: time.clone(),
+            }));
+        }
+    }
+
+    /// The greatest requested time of the span's commits; none where there is no commit.
+    #[must_use]
+    pub fn latest(&self) -> Option<&str> {
+        self.latest.as_deref()
+    }
+
+    /// Whose blocks are read, and whose rows are delivered. Below table version 8, where commits may share a log file, Hudi
+    /// merges the blocks that older ones have left in it, too: a late row loses against those.
+    #[must_use]
+    pub fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
+        let rows = InstantRange::ExactMatch(self.instants.clone());
+        let blocks = match layout {
+            TimelineLayout::V1 => InstantRange::ClosedClosed { start: None, end: span.end.clone() },
+            TimelineLayout::V2 => rows.clone(),
+        };
+        CommitRange { blocks, rows, own_base_rows: false }
+    }
+
+    /// The same where nothing is merged; `own_base_rows` as in [`CommitRange`].
+    #[must_use]
+    pub fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
+        let rows = InstantRange::ExactMatch(self.instants.clone());
+        CommitRange { blocks: rows.clone(), rows, own_base_rows }
+    }
+
+    /// The data files, by partition. Lengths that the commits do not tell are 0.
+    #[must_use]
+    pub fn files(&self) -> Vec<PartitionFiles> {
+        let partition = |(folder, files): (&String, &BTreeMap<String, u64>)| {
+            PartitionFiles::of(folder, files.iter().map(|(name, len)| (name.as_str(), *len)))
+        };
+        self.files.iter().map(partition).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::{Action, Part, State};
+
+    fn write(time: &str) -> Instant {
+        Instant {
+            requested_time: time.to_owned(),
+            completion_time: None,
+            action: Action::DeltaCommit,
+            state: State::Completed,
+            file_name: String::new(),
+        }
+    }
+
+    fn written(commits: &[(&str, &str)], skip: Skip) -> Written {
+        let mut written = Written::default();
+        for (time, json) in commits {
+            let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+            written.add(&write(time), metadata, skip);
+        }
+        written
+    }
+
+    const LOG: &str = ".f_0.log.1_0-1-2";
+
+    fn upsert(len: u64) -> String {
+        format!(
+            r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/{LOG}","fileSizeInBytes":{len}}},{{"path":null}},{{"path":"p/g_0-1-2_0.parquet","fileSizeInBytes":-1}}]}},"operationType":"UPSERT"}}"#
+        )
+    }
+
+    #[test]
+    fn files_are_those_of_the_commits() {
+        let root = r#"{"partitionToWriteStats":{"":[{"path":"g_0-1-2_3.parquet","fileSizeInBytes":7}]}}"#;
+        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], Skip::default());
+        let files = written.files();
+        assert_eq!(files.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "p"]);
+        assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
+        assert_eq!(files[1].base_files[0].len, 0, "not known");
+        assert_eq!(written.latest(), Some("3"));
+        let span = Span { begin: Some("0".into()), end: Some("3".into()) };
+        let range = written.range(TimelineLayout::V2, &span);
+        assert!(["1", "2", "3"].iter().all(|time| range.rows.contains(time) && range.blocks.contains(time)));
+        assert!(!range.blocks.contains("0") && !range.rows.contains("0"));
+        let shared = written.range(TimelineLayout::V1, &span);
+        assert!(shared.blocks.contains("0") && !shared.blocks.contains("4") && !shared.rows.contains("0"));
+    }
+
+    #[test]
+    fn table_services_are_left_out_where_that_is_asked() {
+        let service = |operation: &str| {
+            format!(
+                r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/g_0-1-2_5.parquet"}}]}},"partitionToReplaceFileIds":{{"p":["f"]}},"operationType":"{operation}"}}"#
+            )
+        };
+        for (operation, skip, left_out) in [
+            ("COMPACT", Skip::default(), false),
+            ("COMPACT", Skip { compaction: true, ..Skip::default() }, true),
+            ("COMPACT", Skip { clustering: true, ..Skip::default() }, false),
+            ("CLUSTER", Skip::default(), false),
+            ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
+            ("LOG_COMPACT", Skip::default(), false),
+            ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
+            ("BULK_INSERT", Skip { compaction: true, clustering: true }, false),
+        ] {
+            let written = written(&[("5", &service(operation))], skip);
+            let told = (written.files().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
+            assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
+        }
+    }
+}

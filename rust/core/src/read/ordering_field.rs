@@ -1,0 +1,292 @@
+//! A field that records are ordered by: its values in rows, and in delete blocks, whose values have classes of their own.
+
+use std::sync::Arc;
+
+use arrow_array::types::Decimal128Type;
+use arrow_array::types::DecimalType;
+use arrow_array::{ArrayRef, Decimal128Array, Float32Array, Float64Array, Int64Array, StringArray};
+use arrow_buffer::NullBuffer;
+use arrow_schema::{DataType, Schema, TimeUnit};
+
+use super::field_path::FieldPath;
+use crate::avro;
+use crate::config::Semantics;
+use crate::error::{Error, Result};
+use crate::log::content::deleted::Ordering;
+use crate::merge::{OrderingColumn, double_order};
+
+/// What Hudi takes for milliseconds on a column of milliseconds (`OrderingValueEngineTypeConverter`); more is microseconds.
+const MOST_MILLIS: i64 = 9_999_999_999_999;
+
+/// A field that records are ordered by.
+#[derive(Debug, Clone)]
+pub(super) struct OrderingField {
+    pub(super) path: FieldPath,
+    pub(super) kind: DataType,
+    /// Whether it counts milliseconds in Avro.
+    millis: bool,
+    semantics: Semantics,
+}
+
+/// What rows without an ordering value have instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// The default, which on some columns is a value like others.
+    AreDefault,
+    /// Nothing: they are before all others.
+    AreNothing,
+}
+
+impl OrderingField {
+    /// Of a table. [`crate::Kind::Unsupported`] where its schema has no such field.
+    pub(super) fn of(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
+        let path = FieldPath::new(name);
+        let Some(kind) = path.type_in(types).cloned() else {
+            return Err(Error::unsupported(format!("the table's ordering field {name:?} is not in its schema")));
+        };
+        let millis =
+            matches!(path.avro_type(table), Some(avro::Type::TimestampMillis | avro::Type::LocalTimestampMillis));
+        Ok(Self { path, kind, millis, semantics })
+    }
+
+    /// Whether Java holds its values as `Integer`s, as it does the default: ints, and dates as days.
+    pub(super) fn is_integer(&self) -> bool {
+        matches!(self.kind, DataType::Int32 | DataType::Date32)
+    }
+
+    /// The values of rows, by the column that the field is or lies in.
+    pub(super) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
+        let values = OrderingColumn::of(&self.path.values(column)?)?;
+        Ok(if nulls == Nulls::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
+    }
+
+    /// The values of deletes; of those without one, the default.
+    pub(super) fn of_deletes(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
+        let foreign = values.iter().map(|value| value.is_some_and(|value| self.is_foreign(value))).collect();
+        let all = values.iter().copied();
+        let default = self.is_integer().then_some(0);
+        let number = |value: Option<&Ordering>| match value {
+            Some(value) if !is_unordered(value) => self.fixed(value, &self.kind),
+            _ => default,
+        };
+        let column = match &self.kind {
+            DataType::Utf8 => OrderingColumn::Bytes(text_column(all, content)?.into()),
+            DataType::Decimal128(_, scale) => {
+                wide_column(all.map(|one| one.and_then(|one| decimal(one, *scale))).collect())
+            }
+            _ => fixed_column(all.map(number).collect()),
+        };
+        Ok(column.with_foreign(foreign))
+    }
+
+    /// Whether a value is of another class than those of rows, and no default. Rows have the classes that Hudi's readers were seen
+    /// to have: of dates days, of moments microseconds; in 0.x also texts and decimals of Avro, which no delete's are.
+    fn is_foreign(&self, value: &Ordering) -> bool {
+        let is_own = match (value, &self.kind) {
+            (Ordering::Boolean(_), DataType::Boolean)
+            | (Ordering::Int(_), DataType::Int32 | DataType::Date32)
+            | (Ordering::Long(_), DataType::Int64 | DataType::Timestamp(..))
+            | (Ordering::TimeMicros(_), DataType::Int64)
+            | (Ordering::Float(_), DataType::Float32)
+            | (Ordering::Double(_), DataType::Float64) => true,
+            (Ordering::Text(_), DataType::Utf8) | (Ordering::Decimal { .. }, DataType::Decimal128(..)) => {
+                self.semantics == Semantics::V1x
+            }
+            _ => false,
+        };
+        !is_own && !is_unordered(value)
+    }
+
+    /// The values as the field's own. A value of another class is null.
+    pub(super) fn column_of_deletes<'a>(
+        &self,
+        values: impl Iterator<Item = Option<&'a Ordering>>,
+        content: &[u8],
+    ) -> Result<Option<ArrayRef>> {
+        let real = |value: Option<&Ordering>| match value? {
+            Ordering::Float(value) => Some(f64::from(*value)),
+            Ordering::Double(value) => Some(*value),
+            _ => None,
+        };
+        Ok(Some(match &self.kind {
+            DataType::Utf8 => Arc::new(text_column(values, content)?),
+            DataType::Float64 => Arc::new(values.map(real).collect::<Float64Array>()),
+            #[allow(clippy::cast_possible_truncation)]
+            DataType::Float32 => {
+                Arc::new(values.map(|value| real(value).map(|value| value as f32)).collect::<Float32Array>())
+            }
+            DataType::Decimal128(precision, scale) => {
+                let digits = values
+                    .map(|one| one.and_then(|one| decimal(one, *scale)).filter(|one| fits(*one, *precision, *scale)));
+                let digits = digits.collect::<Decimal128Array>().with_precision_and_scale(*precision, *scale);
+                Arc::new(digits.map_err(|error| Error::invalid_table("a decimal column").caused_by(error))?)
+            }
+            whole => {
+                let numbers: ArrayRef =
+                    Arc::new(values.map(|one| one.and_then(|one| self.fixed(one, whole))).collect::<Int64Array>());
+                let narrow = |kind| arrow_cast::cast(&numbers, kind);
+                let column = match whole {
+                    DataType::Date32 => narrow(&DataType::Int32).and_then(|days| arrow_cast::cast(&days, whole)),
+                    other => narrow(other),
+                };
+                return Ok(column.ok());
+            }
+        }))
+    }
+
+    /// The number that a value is on a column of a type, also where its class is another's: Hudi lets such a delete win among log
+    /// records and fails where it has to compare it, and what the value says is as good an answer as any.
+    fn fixed(&self, value: &Ordering, kind: &DataType) -> Option<i64> {
+        match (value, kind) {
+            (Ordering::Int(value) | Ordering::Date(value), DataType::Date32)
+            | (Ordering::Int(value), DataType::Int32 | DataType::Int64) => Some(i64::from(*value)),
+            (Ordering::Long(value), DataType::Timestamp(TimeUnit::Microsecond, _))
+                if self.millis && *value <= MOST_MILLIS =>
+            {
+                value.checked_mul(1000)
+            }
+            (Ordering::Long(value), DataType::Int32 | DataType::Int64 | DataType::Timestamp(..))
+            | (Ordering::TimestampMicros(value), DataType::Timestamp(..))
+            | (Ordering::TimeMicros(value), DataType::Int64) => Some(*value),
+            (Ordering::Int(value), DataType::Float32 | DataType::Float64) => Some(double_order(f64::from(*value))),
+            #[allow(clippy::cast_precision_loss)]
+            (Ordering::Long(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value as f64)),
+            (Ordering::Float(value), DataType::Float32) => Some(double_order(f64::from(*value))),
+            // By its decimal text, as Hudi widens floats.
+            (Ordering::Float(value), DataType::Float64) => value.to_string().parse().ok().map(double_order),
+            (Ordering::Double(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value)),
+            (Ordering::Boolean(value), DataType::Boolean) => Some(i64::from(*value)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a delete has no ordering value: null, or the `Integer` 0, which Hudi writes whatever the column's type.
+pub(super) const fn is_unordered(value: &Ordering) -> bool {
+    matches!(value, Ordering::None | Ordering::Int(0))
+}
+
+/// At the column's scale; digits that it has no room for are cut, as if rounded towards the smaller value. What is too great for
+/// any column is the greatest or the smallest number.
+fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
+    let Ordering::Decimal { unscaled, scale: own } = value else { return None };
+    // A scale is whatever the file says.
+    let shift = i64::from(scale) - i64::from(*own);
+    let factor = u32::try_from(shift.unsigned_abs()).ok().and_then(|digits| 10_i128.checked_pow(digits));
+    Some(match (factor, shift >= 0) {
+        (Some(factor), true) => unscaled.saturating_mul(factor),
+        (Some(factor), false) => unscaled.div_euclid(factor),
+        (None, true) => match unscaled.signum() {
+            0 => 0,
+            1 => i128::MAX,
+            _ => i128::MIN,
+        },
+        (None, false) => unscaled.signum().min(0),
+    })
+}
+
+fn fits(unscaled: i128, precision: u8, scale: i8) -> bool {
+    Decimal128Type::validate_decimal_precision(unscaled, precision, scale).is_ok()
+}
+
+fn nulls_of<T>(values: &[Option<T>]) -> Option<NullBuffer> {
+    values.iter().any(Option::is_none).then(|| values.iter().map(Option::is_some).collect::<Vec<_>>().into())
+}
+
+fn fixed_column(values: Vec<Option<i64>>) -> OrderingColumn {
+    let nulls = nulls_of(&values);
+    OrderingColumn::Fixed(values.into_iter().map(Option::unwrap_or_default).collect(), nulls)
+}
+
+fn wide_column(values: Vec<Option<i128>>) -> OrderingColumn {
+    let nulls = nulls_of(&values);
+    OrderingColumn::Wide(values.into_iter().map(Option::unwrap_or_default).collect(), nulls)
+}
+
+fn text_column<'a>(values: impl Iterator<Item = Option<&'a Ordering>>, content: &[u8]) -> Result<StringArray> {
+    let texts = values.map(|value| match value {
+        Some(Ordering::Text(at)) => {
+            let bytes = content.get(at.start as usize..at.end as usize).unwrap_or_default();
+            let text = std::str::from_utf8(bytes).map_err(|error| {
+                Error::corrupt("the ordering value of a deleted key is not UTF-8")
+                    .at_offset(u64::from(at.start))
+                    .caused_by(error)
+            })?;
+            Ok(Some(text))
+        }
+        _ => Ok(None),
+    });
+    texts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_of_deletes_come_to_the_scale_of_the_column() {
+        let of = |unscaled, scale| Ordering::Decimal { unscaled, scale };
+        for (value, scale, expected) in [
+            (of(12_340_000_000_000_000, 15), 2, Some(1234)),
+            (of(1234, 2), 4, Some(123_400)),
+            (of(-1239, 3), 2, Some(-124)),
+            (of(i128::MAX, 0), 2, Some(i128::MAX)),
+            (of(-1, -40), 2, Some(i128::MIN)),
+            (of(1, i32::MIN), 2, Some(i128::MAX)),
+            (of(-7, i32::MAX), 2, Some(-1)),
+            (of(0, i32::MIN), 2, Some(0)),
+            (of(4_999_999, 6), 2, Some(499)),
+            (Ordering::Int(3), 2, None),
+        ] {
+            assert_eq!(decimal(&value, scale), expected, "{value:?}");
+        }
+    }
+
+    /// Classes as the readers of 0.15.0 and 1.2.0 were seen to have them, and the numbers that values of others say.
+    #[test]
+    fn a_deletes_ordering_value_on_a_column_of_another_type() {
+        let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
+        let field = |kind: &DataType, millis, semantics| {
+            let path = FieldPath::new("ts");
+            OrderingField { path, kind: kind.clone(), millis, semantics }
+        };
+        for (kind, millis, value, number, is_foreign) in [
+            (&DataType::Date32, false, Ordering::Date(18_661), Some(18_661), true),
+            (&DataType::Date32, false, Ordering::Int(18_661), Some(18_661), false),
+            (&DataType::Date32, false, Ordering::Long(18_661), None, true),
+            (&DataType::Int64, false, Ordering::Int(7), Some(7), true),
+            (&DataType::Int64, false, Ordering::Long(0), Some(0), false),
+            (&DataType::Int32, false, Ordering::Long(7), Some(7), true),
+            (&DataType::Float64, false, Ordering::Int(7), Some(double_order(7.0)), true),
+            (&DataType::Float64, false, Ordering::Float(0.1), Some(double_order(0.1)), true),
+            (&DataType::Boolean, false, Ordering::Int(1), None, true),
+            (&micros, false, Ordering::TimestampMicros(5), Some(5), true),
+            (&micros, false, Ordering::Long(5), Some(5), false),
+            (&micros, true, Ordering::Long(5), Some(5_000), false),
+            (&micros, true, Ordering::Long(MOST_MILLIS + 1), Some(MOST_MILLIS + 1), false),
+        ] {
+            for semantics in [Semantics::V0x, Semantics::V1x] {
+                let field = field(kind, millis, semantics);
+                assert_eq!(
+                    (field.fixed(&value, kind), field.is_foreign(&value)),
+                    (number, is_foreign),
+                    "{kind} {value:?}"
+                );
+            }
+        }
+        let text = Ordering::Text(0..1);
+        assert!(!field(&DataType::Utf8, false, Semantics::V1x).is_foreign(&text));
+        assert!(field(&DataType::Utf8, false, Semantics::V0x).is_foreign(&text));
+    }
+
+    #[test]
+    fn deletes_without_an_ordering_value() {
+        use crate::merge::OrderingValue::{Default, Fixed, Foreign};
+        let values = [None, Some(&Ordering::None), Some(&Ordering::Int(0)), Some(&Ordering::Boolean(true))];
+        for (kind, default) in [(DataType::Int64, Default), (DataType::Int32, Fixed(0)), (DataType::Date32, Fixed(0))] {
+            let field = OrderingField { path: FieldPath::new("ts"), kind, millis: false, semantics: Semantics::V1x };
+            let column = field.of_deletes(&values, &[]).unwrap();
+            assert_eq!([0, 1, 2, 3].map(|row| column.value(row)), [default, default, default, Foreign]);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The completed writes of a span, active and archived, each with what it tells of itself.
+//!
+//! The archive is read only where the span may reach into it. In layout 1 an archived instant was requested before the start of
+//! the active timeline, and requests are what counts. In layout 2 one may have been requested before the start and completed
+//! after it: like Hudi's view of completion times, a write is taken to last less than a day.
+
+use chrono::{NaiveDateTime, TimeDelta};
+
+use super::commit_metadata::{CommitMetadata, Part};
+use super::instant::Instant;
+use super::span::{Span, Visit};
+use super::timeline::Timeline;
+use super::{archived_v1, history_v2};
+use crate::config::TimelineLayout;
+use crate::error::Result;
+
+/// How an instant's seconds are written.
+const SECONDS: &str = "%Y%m%d%H%M%S";
+
+impl Timeline {
+    /// Visits every completed write of a span once, archived ones first.
+    ///
+    /// # Errors
+    /// What `visit` fails with; what reading commit metadata and the archive may fail with.
+    pub fn visit_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+        if self.may_reach_archive(span) {
+            self.visit_archived(span, visit)?;
+        }
+        for write in self.completed_writes().filter(|write| span.contains(self.time_of(write))) {
+            visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    /// What bounds of spans are compared with.
+    fn time_of<'i>(&self, write: &'i Instant) -> &'i str {
+        match self.layout {
+            TimelineLayout::V1 => &write.requested_time,
+            TimelineLayout::V2 => write.completion_time.as_deref().unwrap_or(&write.requested_time),
+        }
+    }
+
+    fn may_reach_archive(&self, span: &Span) -> bool {
+        let (Some(begin), Some(start)) = (span.begin.as_deref(), self.start()) else { return true };
+        match self.layout {
+            TimelineLayout::V1 => begin < start,
+            TimelineLayout::V2 => day_before(begin).is_none_or(|day_before| day_before.as_str() < start),
+        }
+    }
+
+    fn visit_archived(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+        let Some(folder) = &self.archive_folder else { return Ok(()) };
+        // While instants are being archived they stand in both.
+        let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
+            if self.writes_at(&instant.requested_time).next().is_some() {
+                return Ok(());
+            }
+            visit(instant, metadata)
+        };
+        match self.layout {
+            TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, span, &mut unless_active),
+            TimelineLayout::V2 => {
+                let requested_from = span.begin.as_deref().and_then(day_before);
+                history_v2::visit_writes(&*self.place, folder, span, requested_from.as_deref(), &mut unless_active)
+            }
+        }
+    }
+}
+
+/// The instant a day earlier; none for what is no time.
+fn day_before(instant: &str) -> Option<String> {
+    let seconds = NaiveDateTime::parse_from_str(instant.get(..14)?, SECONDS).ok()?;
+    Some(seconds.checked_sub_signed(TimeDelta::days(1))?.format(SECONDS).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::timeline::tests::timeline;
+
+    fn visited(names: &[&str], begin: Option<&str>, end: Option<&str>) -> Vec<String> {
+        // Commit files are empty: nothing is told, and nothing is read amiss.
+        let timeline = timeline(names);
+        let span = Span { begin: begin.map(str::to_owned), end: end.map(str::to_owned) };
+        let mut visited = Vec::new();
+        let mut visit = |write: &Instant, _: CommitMetadata| {
+            visited.push(write.requested_time.clone());
+            Ok(())
+        };
+        timeline.visit_writes_in(&span, &mut visit).unwrap();
+        visited
+    }
+
+    #[test]
+    fn before_version_8_the_request_counts() {
+        let names =
+            ["1.commit", "2.clean", "3.deltacommit", "4.deltacommit.inflight", "5.replacecommit", "5.savepoint"];
+        assert_eq!(visited(&names, None, None), ["1", "3", "5"]);
+        assert_eq!(visited(&names, Some("1"), Some("3")), ["3"]);
+        assert_eq!(visited(&names, Some("2"), Some("9")), ["3", "5"]);
+        assert!(visited(&names, Some("5"), None).is_empty() && visited(&names, Some("3"), Some("1")).is_empty());
+    }
+
+    #[test]
+    fn from_version_8_the_completion_counts() {
+        let names = ["1_9.deltacommit", "2_3.deltacommit", "4_5.commit", "6.deltacommit.inflight"];
+        assert_eq!(visited(&names, Some("3"), None), ["1", "4"]);
+        assert_eq!(visited(&names, Some("1"), Some("5")), ["2", "4"]);
+        assert!(visited(&names, Some("9"), None).is_empty());
+    }
+
+    #[test]
+    fn a_day_is_looked_back() {
+        assert_eq!(day_before("20240301120000123").unwrap(), "20240229120000");
+        assert!(day_before("000").is_none() && day_before("20241301000000").is_none());
+    }
+}
