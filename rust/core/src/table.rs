@@ -196,8 +196,9 @@ impl Table {
         let mut ask = ask.clone();
         (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
         let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
-        // Hudi 1.x gives partition values as they stand in the path; where that is encoded, it makes a difference.
-        let from_path = self.config.url_encode_partitions && self.options.semantics == Semantics::V1x;
+        // Hudi 1.x gives partition values as they stand in the path; where that is encoded, or tells them alone, it makes a difference.
+        let from_path = (self.config.url_encode_partitions || self.config.drop_partition_columns)
+            && self.options.semantics == Semantics::V1x;
         let path_columns = if from_path { self.config.partition_fields.as_slice() } else { &[] };
         let find = |wanted: Option<&_>| self.slices_in(&written, &span, between, wanted.filter(|_| !from_path));
         let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
@@ -350,11 +351,9 @@ impl Table {
         path_columns: &[String],
         find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
     ) -> Result<Scan> {
-        if self.config.drop_partition_columns {
-            let message =
-                "partition columns that are only in the path (hoodie.datasource.write.drop.partition.columns)";
-            return Err(Error::unsupported(message).in_file(&self.uri));
-        }
+        let path_as_it_stands = !path_columns.is_empty();
+        let path_alone = self.config.drop_partition_columns;
+        let path_columns = if path_alone { self.config.partition_fields.as_slice() } else { path_columns };
         let (found, types) = self.schema_at(as_of.as_deref())?;
         let evolution = self.evolution(&found)?;
         let (schema, types, deletes) =
@@ -383,6 +382,8 @@ impl Table {
             instants,
             range,
             path_columns: path_columns.to_vec(),
+            path_as_it_stands,
+            path_alone,
             columns,
             filter: ask.filter.clone(),
             options: self.options.clone(),

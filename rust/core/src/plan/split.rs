@@ -64,8 +64,12 @@ pub struct Query {
     pub instants: InstantFilter,
     /// The commits that are asked for; none is all.
     pub range: Option<CommitRange>,
-    /// Partition columns whose text is taken from the path, as it stands there; none where rows hold it.
+    /// Partition columns whose values are taken from the path; none where rows hold them.
     pub path_columns: Vec<String>,
+    /// Whether those are taken as they stand, not decoded.
+    pub path_as_it_stands: bool,
+    /// Whether they are in the path alone; else rows hold them, too, and only text is taken from there.
+    pub path_alone: bool,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.

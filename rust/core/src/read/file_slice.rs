@@ -129,7 +129,7 @@ impl Reading {
             next_insert: merge.as_ref().map(|_| 0),
             projection,
             range: RowRange::of(query),
-            path_values: PathValues::of(&query.path_columns, &split.slice.partition),
+            path_values: PathValues::of(query, &split.slice.partition)?,
             base,
             merge,
             batch_rows: query.options.batch_rows.max(1),
