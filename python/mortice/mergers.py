@@ -14,20 +14,22 @@ to the newest, and what comes of that is merged over the base row. Deletes are n
 came before, and later records begin anew.
 
 It runs where the rows are read: in threads of this process, one at a time, and on the executors of Spark, to which it
-travels by pickling (with cloudpickle, where that is installed, as it is with Spark).
+travels by pickling (with cloudpickle, where that is installed, as it is with Spark). The Spark source plans in a
+process of its own, which knows nothing of this one: name the function there, with the option `mortice.merger`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import Any, cast
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.options import checked_name
 
-__all__ = ["Merge", "Merging", "merging_of", "register_merger"]
+__all__ = ["Merge", "Merging", "imported", "merging_of", "register_merger"]
 
 Merge = Callable[[pa.RecordBatch, pa.RecordBatch], tuple[pa.RecordBatch, Any]]
 
@@ -48,6 +50,16 @@ def register_merger(name: str, merge: Merge | None) -> None:
     if not callable(merge):
         raise InvalidArgumentError(f"a merger is a function of two record batches, not {merge!r}")
     _registered[name] = merge
+
+
+def imported(text: str) -> Merge:
+    """The function that `package.module:function` names."""
+    module, _, name = text.partition(":")
+    try:
+        merge = getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidArgumentError(f"a merger is named as package.module:function, not {text!r}: {error}") from error
+    return cast("Merge", merge)
 
 
 def merging_of(name: str | None) -> Merging | None:

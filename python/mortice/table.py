@@ -116,6 +116,14 @@ class Table:
         return self._native.merge_mode
 
     @property
+    def custom_merge(self) -> str | None:
+        """The payload class, or the id of the record merger's strategy, where records are merged by one.
+
+        It is what `mortice.register_merger` takes as a name. None where the table merges by commit or event time.
+        """
+        return self._native.custom_merge
+
+    @property
     def record_key_fields(self) -> list[str]:
         """The columns that make the record key."""
         return self._native.record_key_fields
@@ -165,7 +173,7 @@ class Table:
         """
         merge, deletes = checked_truth("merge", merge), checked_truth("emit_deletes", emit_deletes)
         names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
-        merger = merging_of(self._native.custom_merge)
+        merger = merging_of(self.custom_merge)
         return Scan(
             self._native.snapshot(names, terms, instant, merge, deletes, merger),
             lambda: self._native.snapshot([], terms, instant, merge, deletes, merger),

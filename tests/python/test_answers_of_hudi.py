@@ -119,6 +119,13 @@ LATE_MOMENT, EARLY_MOMENT = row("late", moment(2020)), row("early", moment(1980)
         under_1x(
             "long", [row("a", 1, True), row(None, 2, None)], NOTHING, base=row("b", 0, None), payload=NON_DEFAULTS
         ),
+        under_1x("long", [row("a", 0, True), row("b", 1, None), row("c", 0, None)], NOTHING, payload=PARTIAL_UPDATE),
+        under_1x(
+            "long",
+            [row("a", 0, True), row("b", 1, None), row("c", 0, None), row("d", 0, None)],
+            "d",
+            payload=PARTIAL_UPDATE,
+        ),
         under_1x("long", [row("a", 1)], NOTHING, base=row("b", 2, True), payload=PARTIAL_UPDATE),
         under_0x("long", [row("a", 1)], NOTHING, base=row("b", 2, True), payload=PARTIAL_UPDATE),
         under_0x("long", [row("a", 1, True), row("b", 1, None)], NOTHING, payload=PARTIAL_UPDATE),

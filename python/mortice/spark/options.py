@@ -13,6 +13,7 @@
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
     hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
     hoodie.common.diskmap.compression.enabled  true (default) or false: whether it is compressed there
+    mortice.merger                  package.module:function, for a table that merges by a class of its owner's
     mortice.batch.rows              rows in a batch, at most (default and most 65536)
     mortice.threads                 threads of one Spark task (default 1)
     mortice.on_corrupt              skip (default) or raise
@@ -46,6 +47,7 @@ from typing import Any
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.instants import InstantLike
+from mortice.mergers import Merge, imported, register_merger
 from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
 from mortice.scan import Scan
 from mortice.table import Table
@@ -60,6 +62,7 @@ INCREMENTAL_VERSION = "hoodie.datasource.read.incr.table.version"
 HOLES = "hoodie.read.timeline.holes.resolution.policy"
 EMIT_DELETES = "mortice.emit_deletes"
 SEMANTICS = "mortice.semantics"
+MERGER = "mortice.merger"
 LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
 MEMORY_LIMIT = "hoodie.memory.merge.max.size"
 SPILL_FOLDER = "hoodie.memory.spillable.map.path"
@@ -152,13 +155,17 @@ class Query:
     as_of: InstantLike = None
     read_optimized: bool = False
     merge: bool = True
+    merger: Merge | None = None
     emit_deletes: bool = False
     incremental: Incremental | None = None
     table_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
         """The table, opened now."""
-        return Table(self.uri, **self.table_arguments)
+        table = Table(self.uri, **self.table_arguments)
+        if self.merger is not None and table.custom_merge is not None:
+            register_merger(table.custom_merge, self.merger)
+        return table
 
     def scan(self, table: Table, columns: Sequence[str] | None) -> Scan:
         """The query on `table`, with these columns."""
@@ -194,6 +201,7 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         merge=_is_merged(str(rest.pop(MERGE_TYPE, "payload_combine"))),
         emit_deletes=_truth(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
         incremental=_incremental(kind, rest),
+        merger=_merger(rest.pop(MERGER, None)),
         table_arguments=_table_arguments(rest),
     )
     _check_kind(query)
@@ -315,6 +323,11 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     if "mortice.mmap" in rest:
         arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
     return arguments
+
+
+def _merger(value: Any) -> Merge | None:
+    """A function, or the name of one."""
+    return imported(value) if isinstance(value, str) else value
 
 
 def _whole(name: str, value: Any) -> int:

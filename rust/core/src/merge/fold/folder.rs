@@ -230,6 +230,10 @@ impl Folding<'_> {
         let partial =
             self.first_partial.is_some_and(|first| step == Step::Base || newest.is_some_and(|newest| newest >= first));
         let merged = match self.folder.rules.merge(step, side(&older)?, side(&newer)?) {
+            // What a flag deletes only now leaves no row behind.
+            Overlay::Older if older.deleted == Deleted::Flagged => {
+                return Some(State { deleted: Deleted::ByBlock, ..older });
+            }
             Overlay::Older => return Some(older),
             Overlay::Newer => return Some(newer),
             Overlay::NewerOverOlder => self.laid_over(newer, &older, partial, None),
