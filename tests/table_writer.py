@@ -243,8 +243,9 @@ def class_name(payload):
     return f"{PACKAGE}debezium.{payload}" if payload in DEBEZIUM else PACKAGE + payload
 
 
-def write_commit(timeline, version, merging, number, paths):
-    """The three files of a completed delta commit. `paths` are the files that it wrote, by partition."""
+def write_commit(timeline, version, merging, number, paths, *, extra=None):
+    """The three files of a completed delta commit. `paths` are the files that it wrote, by partition; `extra` is what
+    stands beside them, unless that is the one schema of all commits."""
     stats = {
         partition: [{"fileId": FILE_ID, "path": path, "prevCommit": instant(number)}]
         for partition, path in paths.items()
@@ -252,7 +253,7 @@ def write_commit(timeline, version, merging, number, paths):
     metadata = {
         "partitionToWriteStats": stats,
         "compacted": False,
-        "extraMetadata": {"schema": json.dumps(avro_schema(merging.fields))},
+        "extraMetadata": extra or {"schema": json.dumps(avro_schema(merging.fields))},
         "operationType": "UPSERT",
     }
     for state in ("requested", "inflight"):

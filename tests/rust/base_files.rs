@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{Array, ArrayRef, FixedSizeBinaryArray, Float32Array, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use mortice::storage::MemoryFile;
@@ -106,6 +106,24 @@ fn columns_widen_as_hudi_widens_them() {
     assert_eq!(one_column(&file, "i", &DataType::Utf8).unwrap().as_string::<i32>().value(0), "7");
     assert_eq!(one_column(&file, "b", &DataType::Binary).unwrap().as_binary::<i32>().value(1), [3, 4]);
     assert!(one_column(&file, "i", &DataType::Int64).unwrap().is_null(1));
+}
+
+#[test]
+fn texts_become_dates_and_numbers_become_decimals() {
+    let file = arrow_file(vec![
+        ("i", Arc::new(Int32Array::from(vec![Some(7), None, Some(100_000)]))),
+        ("f", Arc::new(Float32Array::from(vec![1.1, -2.675, f32::NAN]))),
+        ("s", Arc::new(StringArray::from(vec!["2024-02-29", "2023-02-29", " 1.005"]))),
+    ]);
+    let decimals = |column: &str| {
+        let column = one_column(&file, column, &DataType::Decimal128(5, 2)).unwrap();
+        column.as_primitive::<Decimal128Type>().iter().collect::<Vec<_>>()
+    };
+    assert_eq!(decimals("i"), [Some(700), None, None]);
+    assert_eq!(decimals("f"), [Some(110), Some(-268), None], "by their texts, HALF_UP");
+    assert_eq!(decimals("s"), [None, None, Some(101)]);
+    let dates = one_column(&file, "s", &DataType::Date32).unwrap();
+    assert_eq!(dates.as_primitive::<Date32Type>().iter().collect::<Vec<_>>(), [Some(19_782), None, None]);
 }
 
 #[test]

@@ -18,13 +18,13 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("avro", &["cursor"]),
     ("hfile", &["cursor", "storage"]),
     ("config", &["names", "storage"]),
-    ("base_file", &["avro", "storage", "filter"]),
+    ("base_file", &["names", "avro", "storage", "filter"]),
     ("merge", &["names", "filter"]),
     ("log", &["cursor", "names", "storage", "filter", "avro", "hfile", "base_file"]),
     ("timeline", &["names", "config", "storage", "avro", "base_file", "log"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
-    ("plan", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "file_group"]),
+    ("plan", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "schema", "file_group"]),
     (
         "read",
         &[
@@ -38,6 +38,7 @@ const ROOMS: &[(&str, &[&str])] = &[
             "log",
             "merge",
             "timeline",
+            "schema",
             "file_group",
             "plan",
         ],

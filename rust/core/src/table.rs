@@ -15,7 +15,8 @@ use crate::plan::{
     CommitRange, Deletes, MergerHandle, PartitionFilter, Query, Skip, Split, Written, list_where, splits,
 };
 use crate::read::{Stream, newest_schema};
-use crate::schema::table_schema;
+use crate::schema::Evolution;
+use crate::schema::table_schema::{self, TableSchema};
 use crate::storage::{self, Place, StorageOptions};
 use crate::timeline::{Holes, InstantFilter, Span, Timeline};
 
@@ -195,8 +196,9 @@ impl Table {
         let mut ask = ask.clone();
         (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
         let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
-        // Hudi 1.x gives partition values as they stand in the path; where that is encoded, it makes a difference.
-        let from_path = self.config.url_encode_partitions && self.options.semantics == Semantics::V1x;
+        // Hudi 1.x gives partition values as they stand in the path; where that is encoded, or tells them alone, it makes a difference.
+        let from_path = (self.config.url_encode_partitions || self.config.drop_partition_columns)
+            && self.options.semantics == Semantics::V1x;
         let path_columns = if from_path { self.config.partition_fields.as_slice() } else { &[] };
         let find = |wanted: Option<&_>| self.slices_in(&written, &span, between, wanted.filter(|_| !from_path));
         let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
@@ -310,13 +312,19 @@ impl Table {
         is_exact.then(|| field.name().clone())
     }
 
-    fn schema_at(&self, as_of: Option<&str>) -> Result<(avro::Schema, SchemaRef)> {
-        let schema = match table_schema::at(&self.timeline, &self.config, as_of)? {
-            Some(schema) => schema,
-            None => self.schema_of_files(as_of)?,
+    fn schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
+        let found = match table_schema::at(&self.timeline, &self.config, as_of)? {
+            Some(found) => found,
+            None => TableSchema { schema: self.schema_of_files(as_of)?, internal: None },
         };
-        let types = avro::arrow_schema(&schema, Types::Table).map_err(|error| error.in_file(&self.uri))?;
-        Ok((schema, Arc::new(types)))
+        let types = avro::arrow_schema(&found.schema, Types::Table).map_err(|error| error.in_file(&self.uri))?;
+        Ok((found, Arc::new(types)))
+    }
+
+    /// What the files of a table call its columns, where those are told by ids.
+    fn evolution(&self, found: &TableSchema) -> Result<Option<Evolution>> {
+        let load = |internal| Evolution::load(self.place.as_ref(), &self.timeline, internal);
+        found.internal.as_ref().map(load).transpose().map_err(|error| error.in_file(&self.uri))
     }
 
     /// Where no commit holds a schema: that of a file; of a table without any, the meta columns alone.
@@ -343,14 +351,13 @@ impl Table {
         path_columns: &[String],
         find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
     ) -> Result<Scan> {
-        if self.config.drop_partition_columns {
-            let message =
-                "partition columns that are only in the path (hoodie.datasource.write.drop.partition.columns)";
-            return Err(Error::unsupported(message).in_file(&self.uri));
-        }
-        let (schema, types) = self.schema_at(as_of.as_deref())?;
+        let path_as_it_stands = !path_columns.is_empty();
+        let path_alone = self.config.drop_partition_columns;
+        let path_columns = if path_alone { self.config.partition_fields.as_slice() } else { path_columns };
+        let (found, types) = self.schema_at(as_of.as_deref())?;
+        let evolution = self.evolution(&found)?;
         let (schema, types, deletes) =
-            if ask.emit_deletes { marking(schema)? } else { (schema, types, Deletes::LeftOut) };
+            if ask.emit_deletes { marking(found.schema)? } else { (found.schema, types, Deletes::LeftOut) };
         let mut columns = columns(&types, ask.columns.as_deref())?;
         if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
             columns.push(meta_columns::OPERATION.to_owned());
@@ -363,6 +370,7 @@ impl Table {
             uri: self.uri.clone(),
             storage: self.storage.clone(),
             schema: schema.json().to_owned(),
+            evolution,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             key_fields: self.config.record_key_fields.clone(),
             key_field: self.key_field(&types).filter(|name| !path_columns.contains(name)),
@@ -374,6 +382,8 @@ impl Table {
             instants,
             range,
             path_columns: path_columns.to_vec(),
+            path_as_it_stands,
+            path_alone,
             columns,
             filter: ask.filter.clone(),
             options: self.options.clone(),

@@ -1,10 +1,10 @@
-//! Whole columns through Java's texts, for base files whose columns became strings or doubles since.
+//! Whole columns through Java's texts, for base files whose columns became strings, doubles, dates or decimals since.
 
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, StringArray};
+use arrow_array::{Array, ArrayRef, Date32Array, Decimal128Array, StringArray};
 use arrow_schema::DataType;
 
 use super::java_text;
@@ -41,6 +41,42 @@ pub fn java_text_of(array: &ArrayRef) -> Result<ArrayRef> {
         other => return Err(Error::unsupported(format!("a column of type {other} cannot become text"))),
     };
     Ok(Arc::new(texts))
+}
+
+/// Days of texts `yyyy-mm-dd`; null where a text is no date.
+#[must_use]
+pub fn dates_of_texts(texts: &StringArray) -> ArrayRef {
+    Arc::new(texts.iter().map(|text| text.and_then(java_text::parse_date)).collect::<Date32Array>())
+}
+
+/// Numbers, and texts of numbers, as decimals, rounded HALF_UP; null where one is no number or does not fit. Floats go by their
+/// shortest texts. [`crate::Kind::Unsupported`] for other types.
+pub fn decimals_of(array: &ArrayRef, precision: u8, scale: i8) -> Result<ArrayRef> {
+    let places = u32::try_from(scale).unwrap_or(0);
+    let parse = |text: &str| java_text::parse_decimal(text.trim(), places);
+    let whole = |number: i64| java_text::rescale(i128::from(number), 0, places);
+    let decimals: Decimal128Array = match array.data_type() {
+        DataType::Int32 => {
+            array.as_primitive::<Int32Type>().iter().map(|x| x.and_then(|x| whole(i64::from(x)))).collect()
+        }
+        DataType::Int64 => array.as_primitive::<Int64Type>().iter().map(|x| x.and_then(whole)).collect(),
+        DataType::Float32 => array
+            .as_primitive::<Float32Type>()
+            .iter()
+            .map(|x| x.and_then(|x| parse(java_text::float(x).as_str())))
+            .collect(),
+        DataType::Float64 => array
+            .as_primitive::<Float64Type>()
+            .iter()
+            .map(|x| x.and_then(|x| parse(java_text::double(x).as_str())))
+            .collect(),
+        DataType::Utf8 => array.as_string::<i32>().iter().map(|text| text.and_then(parse)).collect(),
+        other => return Err(Error::unsupported(format!("a column of type {other} cannot become decimals"))),
+    };
+    let limit = 10_u128.checked_pow(u32::from(precision)).unwrap_or(u128::MAX);
+    let fitting = decimals.unary_opt::<_, Decimal128Type>(|value| (value.unsigned_abs() < limit).then_some(value));
+    let fitting = fitting.with_precision_and_scale(precision, scale);
+    fitting.map(|array| Arc::new(array) as ArrayRef).map_err(|error| Error::unsupported("decimals").caused_by(error))
 }
 
 fn text(short: &java_text::Short) -> String {

@@ -7,7 +7,8 @@
 //! | of INT96 times | never |
 //! | no `null_count` | not known, unless the column is required |
 //!
-//! Bounds survive where a column is widened without loss and in order: not where a number has become a text.
+//! Bounds survive where a column is widened without loss and in order: not where a number has become a text. Nulls are not known
+//! where values that do not fit become nulls.
 
 use std::sync::Arc;
 
@@ -36,7 +37,9 @@ pub(super) fn bounds(metadata: &ParquetMetaData, file: &Schema, wanted: &Field) 
     let (leaf, _) = parquet_column(parquet, file, field.name())?;
     let converter = StatisticsConverter::try_new(field.name(), file, parquet).ok()?;
     let converter = converter.with_missing_null_counts_as_zero(false);
-    let nulls = if parquet.column(leaf).max_def_level() == 0 {
+    let nulls = if may_become_null(field.data_type(), wanted.data_type()) {
+        UInt64Array::new_null(groups.len())
+    } else if parquet.column(leaf).max_def_level() == 0 {
         UInt64Array::from(vec![0; groups.len()])
     } else {
         converter.row_group_null_counts(groups).ok()?
@@ -67,6 +70,11 @@ fn is_in_order(metadata: &ParquetMetaData, group: &RowGroupMetaData, leaf: usize
                 | ColumnOrder::IEEE_754_TOTAL_ORDER
         ),
     }
+}
+
+/// Whether values of a file's type may be nulls once they are the table's.
+fn may_become_null(file: &DataType, table: &DataType) -> bool {
+    file != table && matches!((file, table), (DataType::Utf8, DataType::Date32) | (_, DataType::Decimal128(..)))
 }
 
 /// Whether values of a file's type, once they are the table's, are in the same order.
@@ -194,6 +202,17 @@ mod tests {
         let column = "optional fixed_len_byte_array(2) c (DECIMAL(4,2))";
         let decimals = bounds_of(column, digits, true, &DataType::Decimal128(10, 4));
         assert_eq!(decimals.least.as_primitive::<Decimal128Type>().values(), &[-15_000]);
+    }
+
+    #[test]
+    fn values_that_do_not_fit_become_nulls_that_the_file_does_not_count() {
+        for (column, statistics, kind) in [
+            ("optional int32 c", ints(false), DataType::Decimal128(3, 2)),
+            ("optional binary c (STRING)", texts(false), DataType::Date32),
+        ] {
+            let bounds = bounds_of(column, statistics, true, &kind);
+            assert!(bounds.nulls.is_null(0) && !is_known(&bounds), "{kind}");
+        }
     }
 
     #[test]

@@ -23,8 +23,8 @@ use crate::config::TableConfig;
 use crate::error::Result;
 use crate::filter::{BoundFilter, Bounds, Filter, Literal, Term};
 use crate::names::meta_columns;
+use crate::names::partition_path::NULL as NULL_PARTITION;
 
-const NULL_PARTITION: &str = "__HIVE_DEFAULT_PARTITION__";
 const OLD_NULL_PARTITION: &str = "default";
 
 /// A filter, as far as partition paths answer it.

@@ -13,12 +13,14 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::merge::fold::RowMerger;
+use crate::names::FieldNames;
 use crate::names::instant_range::InstantRange;
+use crate::schema::Evolution;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 4;
+const FORM: u32 = 5;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +42,8 @@ pub struct Query {
     pub storage: StorageOptions,
     /// The table's Avro schema as of the query, as JSON.
     pub schema: String,
+    /// What files call the table's columns; none where all call them alike.
+    pub evolution: Option<Evolution>,
     /// The key fields, where files hold no meta columns; none where they do.
     pub virtual_key: Option<Vec<String>>,
     /// The record key's fields.
@@ -60,8 +64,12 @@ pub struct Query {
     pub instants: InstantFilter,
     /// The commits that are asked for; none is all.
     pub range: Option<CommitRange>,
-    /// Partition columns whose text is taken from the path, as it stands there; none where rows hold it.
+    /// Partition columns whose values are taken from the path; none where rows hold them.
     pub path_columns: Vec<String>,
+    /// Whether those are taken as they stand, not decoded.
+    pub path_as_it_stands: bool,
+    /// Whether they are in the path alone; else rows hold them, too, and only text is taken from there.
+    pub path_alone: bool,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.
@@ -100,6 +108,14 @@ pub struct MergerHandle(pub Arc<dyn RowMerger>);
 impl std::fmt::Debug for MergerHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a registered merger")
+    }
+}
+
+impl Query {
+    /// What a file or a log block that an instant wrote calls the table's columns.
+    #[must_use]
+    pub fn names_at(&self, instant: &str) -> &FieldNames {
+        self.evolution.as_ref().map_or(FieldNames::same(), |evolution| evolution.names_at(instant))
     }
 }
 

@@ -129,7 +129,7 @@ impl Reading {
             next_insert: merge.as_ref().map(|_| 0),
             projection,
             range: RowRange::of(query),
-            path_values: PathValues::of(&query.path_columns, &split.slice.partition),
+            path_values: PathValues::of(query, &split.slice.partition)?,
             base,
             merge,
             batch_rows: query.options.batch_rows.max(1),
@@ -182,7 +182,7 @@ fn open_base(
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
     let query = &split.query;
     let source = open_planned(place, &base.path, query).map_err(|error| error.at_instant(&base.instant))?;
-    let mut file = base_file::open(source)?;
+    let mut file = base_file::renamed(base_file::open(source)?, query.names_at(&base.instant));
     let range = RowRange::of_base(query, &base.instant);
     if query.options.prune {
         let out_of_range = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;

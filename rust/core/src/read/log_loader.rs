@@ -22,6 +22,8 @@ use crate::log::content::deleted::Deletes;
 use crate::log::content::{avro_data, delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
+use crate::names::FieldNames;
+use crate::schema::{Evolution, in_tables_names};
 use crate::storage::Source;
 
 /// Records whose keys are decoded at a time.
@@ -31,6 +33,8 @@ const KEYS_AT_ONCE: usize = 16 * 1024;
 pub(super) struct LogLoader<'a> {
     pub(super) table: &'a avro::Schema,
     pub(super) types: &'a arrow_schema::Schema,
+    /// What blocks call the table's columns.
+    pub(super) evolution: Option<&'a Evolution>,
     pub(super) keys: &'a KeyColumns,
     /// The columns to fetch of rows that win.
     pub(super) carried: &'a SchemaRef,
@@ -50,7 +54,8 @@ struct Loading<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
     memory: &'m mut SliceMemory,
-    compiled: HashMap<Bytes, Compiled>,
+    /// By the schema as stored and what the block calls the table's columns.
+    compiled: HashMap<(Bytes, FieldNames), Compiled>,
     /// The numbers of the base rows that the records of the block update, from the next record on; none where they go by keys.
     numbers: VecDeque<u64>,
 }
@@ -62,7 +67,7 @@ impl Loading<'_> {
     }
 }
 
-impl LogLoader<'_> {
+impl<'a> LogLoader<'a> {
     /// Reads the keys of some blocks, by their ordinals.
     pub(super) fn load(
         &self,
@@ -119,8 +124,9 @@ impl LogLoader<'_> {
 
     fn compile<'c>(&self, found: &BlockRef, loading: &'c mut Loading<'_>) -> Result<&'c Compiled> {
         let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
-        if !loading.compiled.contains_key(text) {
-            let writer = avro::Schema::parse(schema_text(found)?)?;
+        let of = (text.clone(), self.names(found).clone());
+        if !loading.compiled.contains_key(&of) {
+            let writer = self.writer(found)?;
             let reader =
                 if found.block.is_partial() { &optional_where_missing(self.table, &writer)? } else { self.table };
             let keys = Program::compile(&writer, reader, &self.keys.wants(), Types::Table)?;
@@ -128,9 +134,22 @@ impl LogLoader<'_> {
                 self.carried.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
             let carried = Program::compile(&writer, reader, &carried, Types::Table)?;
             let compiled = Compiled { keys: Arc::new(keys), carried: loading.records.add_program(carried) };
-            loading.compiled.insert(text.clone(), compiled);
+            loading.compiled.insert(of.clone(), compiled);
         }
-        loading.compiled.get(text).ok_or_else(no_schema)
+        loading.compiled.get(&of).ok_or_else(no_schema)
+    }
+
+    /// What a block calls the table's columns.
+    fn names(&self, found: &BlockRef) -> &'a FieldNames {
+        match (self.evolution, found.block.header.instant_time()) {
+            (Some(evolution), Some(instant)) => evolution.names_at(&instant),
+            _ => FieldNames::same(),
+        }
+    }
+
+    /// The schema that a block was written with, in the table's names.
+    fn writer(&self, found: &BlockRef) -> Result<avro::Schema> {
+        in_tables_names(&avro::Schema::parse(schema_text(found)?)?, self.names(found))
     }
 
     fn load_avro(
@@ -158,7 +177,7 @@ impl LogLoader<'_> {
 
     /// Unpacked, an HFile block is an Avro block.
     fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
-        let schema = avro::Schema::parse(schema_text(found)?)?;
+        let schema = self.writer(found)?;
         let content = &found.block.content;
         let wanted = loading.merger.wanted();
         let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key.column(), wanted);
@@ -174,7 +193,7 @@ impl LogLoader<'_> {
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
-        let block = ParquetBlock::new(Arc::clone(file), found, Arc::clone(self.carried));
+        let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.carried));
         let mut read = 0;
         let batches = block.batches(&self.keys.columns(self.types)?)?;
         let block = loading.records.add_parquet(block);
@@ -209,7 +228,7 @@ impl LogLoader<'_> {
     /// Of a block of partial records, which carried columns it does not have.
     fn note_missing(&self, found: &BlockRef, loading: &mut Loading<'_>) -> Result<()> {
         if found.block.is_partial() {
-            let writer = avro::Schema::parse(schema_text(found)?)?;
+            let writer = self.writer(found)?;
             let missing = self.carried.fields().iter().map(|field| writer.field(field.name()).is_none());
             loading.records.add_missing(missing.collect());
         }

@@ -11,6 +11,7 @@ use super::memory::SliceMemory;
 use crate::error::{Error, Result};
 use crate::log::content::parquet_data;
 use crate::log::{Block, BlockRef};
+use crate::names::FieldNames;
 use crate::storage::Source;
 
 /// Rows of a parquet block that are decoded at a time, and are a source of the merger.
@@ -74,18 +75,20 @@ impl BlockPlace {
 pub(super) struct ParquetBlock {
     file: Arc<dyn Source>,
     content: Range<u64>,
+    names: FieldNames,
     carried: SchemaRef,
     decoded: Option<Vec<RecordBatch>>,
 }
 
 impl ParquetBlock {
-    pub(super) fn new(file: Arc<dyn Source>, found: &BlockRef, carried: SchemaRef) -> Self {
-        Self { file, content: found.block.content.clone(), carried, decoded: None }
+    /// `names` is what the block calls the columns.
+    pub(super) fn new(file: Arc<dyn Source>, found: &BlockRef, names: &FieldNames, carried: SchemaRef) -> Self {
+        Self { file, content: found.block.content.clone(), names: names.clone(), carried, decoded: None }
     }
 
     /// Batches of `wanted` columns, cut where those of every other reading of the block are.
     pub(super) fn batches(&self, wanted: &SchemaRef) -> Result<crate::base_file::Batches> {
-        parquet_data::batches(&self.file, &self.content, wanted, PARQUET_ROWS)
+        parquet_data::batches(&self.file, &self.content, wanted, &self.names, PARQUET_ROWS)
     }
 
     /// The carried columns of a batch.

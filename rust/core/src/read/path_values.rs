@@ -1,52 +1,61 @@
-//! Partition values as they stand in the path. An incremental query of Hudi 1.x takes text of partition columns from there and
-//! does not decode it, so that a table with URL-encoded partition paths gives `north%2Feast` where a snapshot gives the row's own
-//! `north/east` (`HoodieIncrementalFileIndex`).
+//! Partition columns whose values are taken from the path:
+//!
+//! | where | columns | value |
+//! |---|---|---|
+//! | files that do not hold them (`hoodie.datasource.write.drop.partition.columns`) | all | decoded, as the column's type |
+//! | an incremental query of Hudi 1.x of encoded paths (`HoodieIncrementalFileIndex`) | of text | as it stands: `north%2Feast` where a snapshot gives the row's own `north/east` |
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray};
-use arrow_schema::{DataType, Schema};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_select::take::take;
 
 use crate::error::{Error, Result};
+use crate::names::partition_path;
+use crate::plan::Query;
 
-/// The path's fragment for a value that is null or empty.
-const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
-
-/// The values of one partition; none null.
+/// The values of one partition.
 #[derive(Debug, Default)]
-pub(super) struct PathValues(Vec<(String, Option<String>)>);
+pub(super) struct PathValues {
+    values: Vec<(String, Option<String>)>,
+    /// Whether they are put into columns of any type, or of text alone.
+    any_type: bool,
+}
 
 impl PathValues {
-    /// Of the partition at a path, where `fields` are the table's partition columns in order. None where the path does not have
-    /// a fragment for each.
-    pub(super) fn of(fields: &[String], partition: &str) -> Self {
-        let fragments: Vec<&str> = partition.split('/').collect();
-        if fragments.len() != fields.len() {
-            return Self::default();
+    /// Of a query, in the partition at a path. [`crate::Kind::Unsupported`] where rows do not hold the values and the path does not
+    /// tell them.
+    pub(super) fn of(query: &Query, partition: &str) -> Result<Self> {
+        let columns = query.path_columns.as_slice();
+        if columns.is_empty() {
+            return Ok(Self::default());
         }
-        let value = |(field, fragment): (&String, &str)| {
-            let value =
-                fragment.strip_prefix(field.as_str()).and_then(|rest| rest.strip_prefix('=')).unwrap_or(fragment);
-            (field.clone(), (value != NULL).then(|| value.to_owned()))
+        let values = match partition_path::values(columns, partition, !query.path_as_it_stands) {
+            Some(values) => columns.iter().cloned().zip(values).collect(),
+            None if query.path_alone => return Err(untold(columns, partition)),
+            None => Vec::new(),
         };
-        Self(fields.iter().zip(fragments).map(value).collect())
+        Ok(Self { values, any_type: query.path_alone })
     }
 
-    /// Rows of that partition with these values in their text columns.
+    /// Rows of that partition with these values in their columns.
     pub(super) fn put_into(&self, rows: RecordBatch) -> Result<RecordBatch> {
         let schema: &Schema = rows.schema_ref();
-        let texts = |name: &str| {
-            schema.fields().find(name).filter(|(_, field)| *field.data_type() == DataType::Utf8).map(|(at, _)| at)
+        let place = |name: &str| {
+            let found = schema.fields().find(name);
+            found.filter(|(_, field)| self.any_type || *field.data_type() == DataType::Utf8).map(|(at, _)| at)
         };
-        let found: Vec<_> = self.0.iter().filter_map(|(name, value)| Some((texts(name)?, value))).collect();
+        let found: Vec<_> =
+            self.values.iter().filter_map(|(name, value)| Some((place(name)?, name, value.as_deref()))).collect();
         if found.is_empty() {
             return Ok(rows);
         }
         let mut columns = rows.columns().to_vec();
-        for (at, value) in found {
+        for (at, name, value) in found {
             let Some(column) = columns.get_mut(at) else { continue };
-            let same: StringArray = std::iter::repeat_n(value.as_deref(), column.len()).collect();
-            *column = Arc::new(same) as ArrayRef;
+            *column = repeated(value, column).map_err(|error| misfit(name, value, column, error))?;
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         RecordBatch::try_new_with_options(rows.schema(), columns, &options)
@@ -54,35 +63,70 @@ impl PathValues {
     }
 }
 
+/// The value in as many rows, and of the type, as the column has.
+fn repeated(value: Option<&str>, column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let text: ArrayRef = Arc::new(StringArray::from(vec![value]));
+    let one = cast_with_options(&text, column.data_type(), &CastOptions { safe: false, ..Default::default() })?;
+    take(&one, &UInt32Array::from(vec![0; column.len()]), None)
+}
+
+fn untold(columns: &[String], partition: &str) -> Error {
+    Error::unsupported(format!(
+        "the partition {partition:?}, whose files do not hold its columns ({}) and whose path does not tell their values",
+        columns.join(", ")
+    ))
+}
+
+fn misfit(name: &str, value: Option<&str>, column: &ArrayRef, error: ArrowError) -> Error {
+    let value = value.unwrap_or("null");
+    let message = format!("the path's value {value:?} is none of column {name:?}, of type {}", column.data_type());
+    Error::invalid_table(message).caused_by(error)
+}
+
 #[cfg(test)]
 mod tests {
-    use arrow_array::Int32Array;
     use arrow_array::cast::AsArray;
+    use arrow_array::types::{Date32Type, Int32Type};
+    use arrow_array::{Date32Array, Int32Array};
 
     use super::*;
 
-    fn put(fields: &[&str], partition: &str) -> Vec<Option<String>> {
-        let fields: Vec<String> = fields.iter().map(|name| (*name).to_owned()).collect();
-        let rows = RecordBatch::try_from_iter_with_nullable([
+    fn rows() -> RecordBatch {
+        RecordBatch::try_from_iter_with_nullable([
             ("area", Arc::new(StringArray::from(vec!["a/b"; 2])) as ArrayRef, true),
             ("day", Arc::new(Int32Array::from(vec![1; 2])) as ArrayRef, true),
+            ("date", Arc::new(Date32Array::from(vec![1; 2])) as ArrayRef, true),
         ])
-        .unwrap();
-        let put = PathValues::of(&fields, partition).put_into(rows.clone()).unwrap();
-        assert_eq!((put.column(1), put.num_rows()), (rows.column(1), 2));
+        .unwrap()
+    }
+
+    fn of(values: &[(&str, Option<&str>)], any_type: bool) -> PathValues {
+        let values = values.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)));
+        PathValues { values: values.collect(), any_type }
+    }
+
+    fn put(values: &[(&str, Option<&str>)]) -> Vec<Option<String>> {
+        let put = of(values, false).put_into(rows()).unwrap();
+        assert_eq!((put.column(1), put.num_rows()), (rows().column(1), 2));
         put.column(0).as_string::<i32>().iter().map(|text| text.map(str::to_owned)).collect()
     }
 
     #[test]
     fn text_is_what_the_path_says() {
         let twice = |text: &str| vec![Some(text.to_owned()); 2];
-        for partition in ["area=a%2Fb/day=1", "a%2Fb/1"] {
-            assert_eq!(put(&["area", "day"], partition), twice("a%2Fb"));
-        }
-        assert_eq!(put(&["area", "day"], "area=__HIVE_DEFAULT_PARTITION__/day=1"), [None, None]);
-        // Not a fragment for each column; another table's column; no partition at all.
-        for (fields, partition) in [(&["area"][..], "a/b"), (&["other"], "x"), (&[], "")] {
-            assert_eq!(put(fields, partition), twice("a/b"), "{partition}");
-        }
+        assert_eq!(put(&[("area", Some("a%2Fb")), ("day", Some("7"))]), twice("a%2Fb"));
+        assert_eq!(put(&[("area", None)]), [None, None]);
+        assert_eq!(put(&[("other", Some("x"))]), twice("a/b"));
+    }
+
+    #[test]
+    fn values_become_those_of_the_columns_type() {
+        let values = [("day", Some("-7")), ("date", Some("2024-02-29")), ("area", None)];
+        let put = of(&values, true).put_into(rows()).unwrap();
+        assert_eq!(put.column(0).null_count(), 2);
+        assert_eq!(put.column(1).as_primitive::<Int32Type>().values(), &[-7, -7]);
+        assert_eq!(put.column(2).as_primitive::<Date32Type>().values(), &[19_782, 19_782]);
+        let error = of(&[("day", Some("x"))], true).put_into(rows()).unwrap_err();
+        assert!(error.to_string().contains("\"day\""), "{error}");
     }
 }

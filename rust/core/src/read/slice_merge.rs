@@ -101,7 +101,8 @@ impl SliceMerge {
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
         let deleted = (deleted_rows == DeletedRows::Delivered)
             .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
-        let loader = LogLoader { table, types, keys: &keys, carried, deleted, report: report.clone() };
+        let evolution = query.evolution.as_ref();
+        let loader = LogLoader { table, types, evolution, keys: &keys, carried, deleted, report: report.clone() };
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
         let budget = memory.keys();
         let (records, by) = match plan {
@@ -109,6 +110,7 @@ impl SliceMerge {
                 let unmerged = Unmerged {
                     table: table.clone(),
                     types: types.clone(),
+                    evolution: query.evolution.clone(),
                     keys: keys.clone(),
                     carried: Arc::clone(carried),
                     deleted: loader.deleted,

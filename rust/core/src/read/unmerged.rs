@@ -14,6 +14,7 @@ use super::report::SharedReport;
 use crate::avro;
 use crate::error::Result;
 use crate::merge::{EveryRow, Fate};
+use crate::schema::Evolution;
 
 /// Bytes of contents that are loaded at a time, if a block is not longer.
 const AT_ONCE: u64 = 8 << 20;
@@ -22,6 +23,7 @@ const AT_ONCE: u64 = 8 << 20;
 pub(super) struct Unmerged {
     pub(super) table: avro::Schema,
     pub(super) types: Schema,
+    pub(super) evolution: Option<Evolution>,
     pub(super) keys: KeyColumns,
     pub(super) carried: SchemaRef,
     pub(super) deleted: Option<DeletedKeys>,
@@ -69,6 +71,7 @@ impl Unmerged {
         let loader = LogLoader {
             table: &self.table,
             types: &self.types,
+            evolution: self.evolution.as_ref(),
             keys: &self.keys,
             carried: &self.carried,
             deleted: self.deleted.clone(),

@@ -2,54 +2,89 @@
 //!
 //! It is that of the newest completed write that stores one, by completion from table version 8 on; clustering may store an
 //! empty one, which is passed over. Else it is the one that the table was created with. Some commits store meta columns with
-//! it and most do not, so they are taken off and put in front anew.
+//! it and most do not, so they are taken off and put in front anew. Where a commit stores ids beside it (schema on read), the
+//! columns are those that have ids.
 
+use super::evolution::LATEST_SCHEMA;
+use super::internal_schema::InternalSchema;
 use crate::avro::{Field, Schema};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::timeline::{Instant, Part, Timeline};
 
-/// Under this key commits keep the schema that schema on read goes by (`InternalSchema`).
-const EVOLVED: &str = "latest_schema";
+/// Operations that write what is there already, in whatever schema (`WriteOperationType.canUpdateSchema`).
+const SERVICES: [&str; 4] = ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX"];
 
-/// The schema as of an instant, or the latest; meta columns first where the table has them. `None` where neither a commit nor
-/// the table's properties hold one: the footer of a data file then does.
+/// A table's schema at an instant.
+#[derive(Debug, Clone)]
+pub struct TableSchema {
+    /// Its columns, meta columns first where the table has them.
+    pub schema: Schema,
+    /// The same with ids, where the table's columns are told by them (schema on read).
+    pub internal: Option<InternalSchema>,
+}
+
+/// The schema as of an instant, or the latest. `None` where neither a commit nor the table's properties hold one: the footer of a
+/// data file then does.
 ///
 /// # Errors
 /// What reading commit metadata may fail with; `InvalidTable` where a stored schema is none.
-pub fn at(timeline: &Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Option<Schema>> {
-    if let Some((instant, text)) = stored(timeline, config, as_of)? {
-        let schema = Schema::parse(&text).and_then(|schema| with_table_columns(&schema, config));
-        return schema.map(Some).map_err(|error| error.at_instant(&instant.requested_time));
-    }
-    let Some(text) = &config.create_schema else { return Ok(None) };
-    with_table_columns(&Schema::parse(text)?, config).map(Some)
+pub fn at(timeline: &Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Option<TableSchema>> {
+    let Some(stored) = newest(timeline, config, as_of)? else {
+        let Some(text) = &config.create_schema else { return Ok(None) };
+        return stated(Some(text), None, config).map(Some);
+    };
+    stated(stored.schema.as_deref(), stored.internal.as_deref(), config)
+        .map(Some)
+        .map_err(|error| error.at_instant(&stored.instant.requested_time))
 }
 
-/// The schema of the newest write that stores one.
-fn stored<'a>(
-    timeline: &'a Timeline,
-    config: &TableConfig,
-    as_of: Option<&str>,
-) -> Result<Option<(&'a Instant, String)>> {
+fn stated(schema: Option<&str>, internal: Option<&str>, config: &TableConfig) -> Result<TableSchema> {
+    let schema = schema.map(Schema::parse).transpose()?;
+    let internal = internal.map(InternalSchema::parse).transpose()?;
+    let schema = match (&internal, schema) {
+        (Some(internal), schema) => internal.as_avro(schema.as_ref())?,
+        (None, Some(schema)) => schema,
+        (None, None) => return Err(Error::invalid_table("a commit without a schema")),
+    };
+    Ok(TableSchema { schema: with_table_columns(&schema, config)?, internal })
+}
+
+/// What a commit stores: one or both.
+struct Stored<'a> {
+    instant: &'a Instant,
+    schema: Option<String>,
+    internal: Option<String>,
+}
+
+/// What the newest write stores. Table services have the types of their time, and not always ids: it is the newest of the
+/// other writes that tells whether columns have them.
+fn newest<'a>(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Option<Stored<'a>>> {
     let in_time = |instant: &&Instant| as_of.is_none_or(|as_of| instant.requested_time.as_str() <= as_of);
     let mut writes: Vec<&Instant> = timeline.completed_writes().filter(in_time).collect();
     if config.layout() == TimelineLayout::V2 {
         writes.sort_by(|one, other| one.completion_time.cmp(&other.completion_time));
     }
+    let mut of_service: Option<Stored<'a>> = None;
     for instant in writes.into_iter().rev() {
-        let metadata = timeline.commit_metadata(instant, Part::Header)?;
-        if metadata.as_ref().is_some_and(|metadata| metadata.extra.get(EVOLVED).is_some_and(|text| !text.is_empty())) {
-            let message = "the table's schema was changed under schema on read (hoodie.schema.on.read.enable), which tells \
-                columns by id; this release tells them by name; an instant before the change can be read";
-            return Err(Error::unsupported(message).at_instant(&instant.requested_time));
+        let Some(metadata) = timeline.commit_metadata(instant, Part::Header)? else { continue };
+        let schema = metadata.schema().map(str::to_owned);
+        let internal = metadata.extra.get(LATEST_SCHEMA).filter(|text| !text.is_empty()).cloned();
+        if schema.is_none() && internal.is_none() {
+            continue;
         }
-        if let Some(text) = metadata.as_ref().and_then(|metadata| metadata.schema()) {
-            return Ok(Some((instant, text.to_owned())));
+        let stored = Stored { instant, schema, internal };
+        if SERVICES.contains(&metadata.operation.as_str()) {
+            of_service = of_service.or(Some(stored));
+        } else if stored.internal.is_some() {
+            return Ok(Some(stored));
+        } else {
+            let newest = of_service.filter(|of_service| of_service.schema.is_some()).unwrap_or(stored);
+            return Ok(Some(Stored { internal: None, ..newest }));
         }
     }
-    Ok(None)
+    Ok(of_service)
 }
 
 /// A schema as the table's rows have it: meta columns in front where the files hold them, partition columns that are only in
@@ -114,7 +149,7 @@ mod tests {
         let files = paths.iter().map(String::as_str).zip(files.iter().map(|(_, bytes)| bytes.as_slice()));
         let place = MemoryPlace::holding(files.chain([(kept.as_str(), b"".as_slice())]));
         let timeline = Timeline::load(&place, &config).unwrap();
-        let schema = at(&timeline, &config, as_of).unwrap()?;
+        let schema = at(&timeline, &config, as_of).unwrap()?.schema;
         Some(schema.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(","))
     }
 

@@ -10,6 +10,7 @@ use arrow_select::concat::concat_batches;
 
 use crate::base_file::{self, BaseFile, Batches};
 use crate::error::{Error, Kind, Result};
+use crate::names::FieldNames;
 use crate::storage::{Section, Source};
 
 /// How many records a block has; of its content only the footer is read.
@@ -17,9 +18,16 @@ pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64>
     Ok(open(file, content)?.map_or(0, |file| file.row_count()))
 }
 
-/// The records in batches of at most `batch_rows`, with the columns and types of `wanted`.
-pub fn batches(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+/// The records in batches of at most `batch_rows`, with the columns and types of `wanted`; `names` is what the block calls them.
+pub fn batches(
+    file: &Arc<dyn Source>,
+    content: &Range<u64>,
+    wanted: &SchemaRef,
+    names: &FieldNames,
+    batch_rows: usize,
+) -> Result<Batches> {
     let Some(file) = open(file, content)? else { return Ok(Box::new(std::iter::empty())) };
+    let file = base_file::renamed(file, names);
     let rows = file.row_count();
     let batches = file.batches(wanted, batch_rows).map_err(of_log)?;
     let mut read = 0_u64;
@@ -40,7 +48,7 @@ pub fn batches(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef,
 
 /// All records as one batch.
 pub fn records(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
-    let all = batches(file, content, wanted, 64 * 1024)?.collect::<Result<Vec<_>>>()?;
+    let all = batches(file, content, wanted, FieldNames::same(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
     concat_batches(wanted, &all).map_err(|error| Error::corrupt("batches of a parquet block").caused_by(error))
 }
 

@@ -1,0 +1,118 @@
+//! What a partition's path says of its columns (`HoodieSparkUtils.parsePartitionColumnValues`).
+//!
+//! | fragments | values |
+//! |---|---|
+//! | as many as columns | one each: behind `column=`, if that stands there; and decoded, if asked for |
+//! | more, of one column | the whole path, as it stands |
+//! | more, hive style | each from `column=` to the next of those, as it stands |
+//! | any other number | not known |
+//!
+//! `__HIVE_DEFAULT_PARTITION__` is null.
+
+/// The fragment for a value that is null or empty.
+pub const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// The values of the columns in the path of a partition, in the order of `columns`; none where they are not known.
+#[must_use]
+pub fn values(columns: &[String], partition: &str, decode: bool) -> Option<Vec<Option<String>>> {
+    let fragments: Vec<&str> = partition.split('/').collect();
+    let texts: Vec<String> = match columns {
+        _ if fragments.len() == columns.len() => {
+            let values = columns.iter().zip(&fragments).map(|(column, fragment)| value_of(column, fragment));
+            values.map(|value| if decode { decoded(value) } else { value.to_owned() }).collect()
+        }
+        [only] => vec![value_of(only, partition).to_owned()],
+        _ => over_slashes(columns, &fragments)?,
+    };
+    Some(texts.into_iter().map(|text| Some(text).filter(|text| text != NULL)).collect())
+}
+
+/// What stands in a fragment, without the name of its column.
+fn value_of<'a>(column: &str, fragment: &'a str) -> &'a str {
+    fragment.strip_prefix(column).and_then(|rest| rest.strip_prefix('=')).unwrap_or(fragment)
+}
+
+/// Values that hold slashes themselves: the next one begins where the next column is named.
+fn over_slashes(columns: &[String], fragments: &[&str]) -> Option<Vec<String>> {
+    let mut values: Vec<String> = Vec::new();
+    for fragment in fragments {
+        let next = columns.get(values.len()).and_then(|column| {
+            let rest = fragment.strip_prefix(column.as_str())?;
+            rest.strip_prefix('=')
+        });
+        match (next, values.last_mut()) {
+            (Some(value), _) => values.push(value.to_owned()),
+            (None, Some(value)) => {
+                value.push('/');
+                value.push_str(fragment);
+            }
+            (None, None) => return None,
+        }
+    }
+    (values.len() == columns.len()).then_some(values)
+}
+
+/// `%XX` as the character of that code, and what is no code as it stands (`PartitioningUtils.unescapePathName`).
+fn decoded(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        plain.push_str(before);
+        let code = after.get(..2).filter(|code| code.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(code) => {
+                plain.push(char::from(code));
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                plain.push('%');
+                rest = after;
+            }
+        }
+    }
+    plain.push_str(rest);
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(columns: &[&str], partition: &str) -> Option<Vec<Option<String>>> {
+        let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+        values(&columns, partition, true)
+    }
+
+    fn known(values: &[&str]) -> Option<Vec<Option<String>>> {
+        Some(values.iter().map(|value| Some((*value).to_owned())).collect())
+    }
+
+    #[test]
+    fn paths_tell_values() {
+        assert_eq!(of(&["city"], "oslo"), known(&["oslo"]));
+        assert_eq!(of(&["city", "day"], "city=os%2Flo/day=7"), known(&["os/lo", "7"]));
+        assert_eq!(of(&["city", "day"], "os%2Flo/7"), known(&["os/lo", "7"]));
+        assert_eq!(of(&["city"], "city=__HIVE_DEFAULT_PARTITION__"), Some(vec![None]));
+        assert_eq!(values(&["a".to_owned()], "a=b%2Fc", false), known(&["b%2Fc"]));
+        assert_eq!(of(&["a"], "b=1"), known(&["b=1"]), "another name is part of the value");
+    }
+
+    #[test]
+    fn values_may_hold_slashes() {
+        assert_eq!(of(&["day"], "2024/01/02"), known(&["2024/01/02"]));
+        assert_eq!(of(&["day"], "day=2024/01%2F/02"), known(&["2024/01%2F/02"]));
+        assert_eq!(of(&["day", "city"], "day=2024/01/city=oslo"), known(&["2024/01", "oslo"]));
+        assert_eq!(of(&["day", "city"], "2024/01/oslo"), None);
+        assert_eq!(of(&["day", "city"], "day=2024"), None);
+        assert_eq!(of(&["day", "city"], ""), None);
+    }
+
+    #[test]
+    fn what_is_no_code_stands() {
+        for (text, plain) in
+            [("50%25 x", "50% x"), ("%", "%"), ("%4", "%4"), ("%zz%41", "%zzA"), ("a%e4", "aä"), ("", "")]
+        {
+            assert_eq!(decoded(text), plain);
+        }
+    }
+}

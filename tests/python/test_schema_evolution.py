@@ -1,0 +1,118 @@
+"""Tables whose schema has changed: each file is read as the query's schema has it."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import mortice
+from evolving import Column, History, Write, expected, histories, write_history
+from oracle.model import KEY, META
+from table_writer import instant
+
+EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "40"))
+quick = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="MERGE_EXAMPLES" not in os.environ,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def rows_by_key(scan, columns):
+    return {row[KEY]: {name: row[name] for name in columns} for row in scan.to_arrow().to_pylist()}
+
+
+@pytest.mark.parametrize("by", ["id", "name"])
+@quick
+@given(data=st.data())
+def test_files_are_read_as_the_last_schema_has_them(by, data):
+    history = data.draw(histories(by))
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_history(Path(folder) / "t", history)
+        names = [column.name for column in history.columns]
+        table = mortice.Table(path)
+        assert [name for name in table.schema.names if name not in META] == names
+        wanted = expected(history)
+        assert rows_by_key(table.snapshot(), names) == wanted
+        # Some columns alone, and rows that a filter on one of them leaves.
+        name = data.draw(st.sampled_from(names))
+        assert rows_by_key(table.snapshot(columns=[KEY, name]), [name]) == {
+            key: {name: row[name]} for key, row in wanted.items()
+        }
+        for test in ("is null", "is not null"):
+            passing = {key for key, row in wanted.items() if (row[name] is None) == (test == "is null")}
+            assert rows_by_key(table.snapshot(filters=[(name, test)]), []).keys() == passing
+
+
+ID, NAME, PRICE = (
+    Column(number, name, kind)
+    for number, name, kind in ((10, "id", "int"), (11, "name", "string"), (12, "price", "int"))
+)
+RENAMED = (ID, Column(11, "full_name", "string"), Column(12, "price", "long"))
+
+
+def renamed_table(folder, version=9, more=()):
+    """Eight rows in a base file, then a rename and a widening, and one row in the log."""
+    rows = {f"k{number}": {10: number, 11: f"n{number}", 12: number} for number in range(8)}
+    late = {"k7": {10: 7, 11: "late", 12: 5_000_000_000}}
+    history = History("id", version, [Write((ID, NAME, PRICE), rows), RENAMED, Write(RENAMED, late), *more])
+    return write_history(folder / "t", history), expected(history)
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_the_schema_and_its_names_are_those_of_the_query(tmp_path, version):
+    path, rows = renamed_table(tmp_path, version)
+    table = mortice.Table(path)
+    assert rows_by_key(table.snapshot(), ["id", "full_name", "price"]) == rows
+    assert table.read_optimized(columns=["full_name"]).to_arrow().to_pylist()[7] == {"full_name": "n7"}
+    before = table.snapshot(as_of=instant(0)).to_arrow()
+    assert before.schema.names[5:] == ["id", "name", "price"]
+    assert before.to_pylist()[0]["name"] == "n0"
+
+
+def test_row_groups_are_left_unread_by_columns_under_new_names(tmp_path):
+    path, _ = renamed_table(tmp_path)
+    scan = mortice.Table(path).read_optimized(columns=["id"], filters=[("full_name", "=", "n2")])
+    assert scan.to_arrow().to_pylist() == [{"id": 2}]
+    assert scan.report()["row_groups_pruned"] == 3
+
+
+def test_another_column_of_the_name_excludes_no_row(tmp_path):
+    anew = (ID, Column(13, "full_name", "string"), Column(12, "price", "long"))
+    path, rows = renamed_table(tmp_path, more=[(ID, RENAMED[2]), anew])
+    assert {row["full_name"] for row in rows.values()} == {None}
+    scan = mortice.Table(path).snapshot(filters=[("full_name", "is null"), ("price", "<", 9)])
+    assert len(rows_by_key(scan, ["id"])) == 7
+
+
+def test_commits_tell_the_schemas_where_the_history_is_lost(tmp_path):
+    """All but what was before the first change: those files are read by name."""
+    again = (ID, Column(11, "whole_name", "string"), RENAMED[2])
+    path, rows = renamed_table(tmp_path, more=[again])
+    for file in Path(path, ".hoodie", ".schema").iterdir():
+        file.unlink()
+    read = rows_by_key(mortice.Table(path).snapshot(), ["id", "whole_name", "price"])
+    assert read["k7"] == rows["k7"]
+    assert read["k0"] == {"id": 0, "whole_name": None, "price": 0}
+
+
+def test_the_history_outlives_commits(tmp_path):
+    path, rows = renamed_table(tmp_path, version=6, more=[Write(RENAMED, {"k1": {10: 1, 11: "x", 12: 1}})])
+    for number in (0, 1):
+        for file in Path(path, ".hoodie").glob(f"{instant(number)}.*"):
+            file.unlink()
+    assert rows_by_key(mortice.Table(path).snapshot(), ["id", "full_name", "price"]) == {**rows}
+
+
+def test_a_torn_history_is_an_error_that_names_it(tmp_path):
+    path, _ = renamed_table(tmp_path)
+    for file in Path(path, ".hoodie", ".schema").glob("*.schemacommit"):
+        file.write_text("{")
+    with pytest.raises(mortice.InvalidTableError) as caught:
+        mortice.Table(path).snapshot()
+    assert ".schema/" in str(caught.value)
