@@ -18,7 +18,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("avro", &["cursor"]),
     ("hfile", &["cursor", "storage"]),
     ("config", &["names", "storage"]),
-    ("base_file", &["avro", "storage", "filter"]),
+    ("base_file", &["storage", "filter", "avro", "hfile"]),
     ("merge", &["names", "filter"]),
     ("log", &["cursor", "names", "storage", "filter", "avro", "hfile", "base_file"]),
     ("timeline", &["names", "config", "storage", "avro"]),
