@@ -29,6 +29,7 @@ class Query:
     type: str
     as_of: str | None
     expected_file: pathlib.Path
+    path: str = ""
 
     @property
     def expected(self):
@@ -40,6 +41,10 @@ class Query:
         kind = "read_optimized" if self.type == "read_optimized" else "snapshot"
         as_of = {} if self.as_of is None else {"as.of.instant": self.as_of}
         return {"hoodie.datasource.query.type": kind, **as_of}
+
+    def table(self, table_of):
+        """The path of the table that is asked: that of the case, or the metadata table in it."""
+        return table_of(self.case) / self.path
 
     def scan(self, table, **asked):
         read = table.read_optimized if self.type == "read_optimized" else table.snapshot
@@ -67,7 +72,8 @@ def queries():
         for query in answers.values():
             if query["type"] in ("snapshot", "read_optimized", "time_travel"):
                 as_of = query["options"].get("as.of.instant")
-                found.append(Query(name, query["id"], query["type"], as_of, DATA / name / query["expected"]))
+                expected, path = DATA / name / query["expected"], query.get("path", "")
+                found.append(Query(name, query["id"], query["type"], as_of, expected, path))
     return found
 
 

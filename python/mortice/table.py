@@ -53,7 +53,8 @@ class Table:
     and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
     say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
     False to find the base rows of log records by key even where the logs say which rows they are (the rows are the
-    same either way).
+    same either way); `use_metadata`, False to list files from storage even where the table has a metadata table that
+    lists them (the files are the same either way; `explain()` of a scan says which it was).
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -72,6 +73,7 @@ class Table:
         spill_compressed: bool = True,
         prune: bool = True,
         record_positions: bool = True,
+        use_metadata: bool = True,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -82,6 +84,7 @@ class Table:
             optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
             prune=checked_truth("prune", prune),
+            use_metadata=checked_truth("use_metadata", use_metadata),
             record_positions=checked_truth("record_positions", record_positions),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),

@@ -42,7 +42,26 @@ const ROOMS: &[(&str, &[&str])] = &[
             "plan",
         ],
     ),
-    ("table", &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "plan", "read"]),
+    (
+        "metadata_table",
+        &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "plan", "read"],
+    ),
+    (
+        "table",
+        &[
+            "names",
+            "config",
+            "storage",
+            "filter",
+            "avro",
+            "timeline",
+            "schema",
+            "file_group",
+            "plan",
+            "read",
+            "metadata_table",
+        ],
+    ),
 ];
 
 /// An import: where it stands, the room (and file) it stands in, and what it names.

@@ -35,7 +35,7 @@ def test_everything_that_is_known():
             "hoodie.memory.spillable.map.path": "/spill",
             "hoodie.common.diskmap.compression.enabled": "false",
             "hoodie.common.spillable.diskmap.type": "ROCKS_DB",
-            "hoodie.metadata.enable": "true",
+            "hoodie.metadata.enable": "false",
             "hoodie.schema.on.read.enable": "true",
         }
     )
@@ -48,6 +48,7 @@ def test_everything_that_is_known():
         "on_corrupt": "raise",
         "optimized_log_scan": False,
         "prune": False,
+        "use_metadata": False,
         "storage_options": {"mmap": False},
         "record_positions": False,
         "memory_limit": 1048576,

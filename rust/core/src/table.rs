@@ -10,6 +10,7 @@ use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLa
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::Filter;
+use crate::metadata_table::{self, Listed, MetadataTable};
 use crate::names::{instant_time, meta_columns};
 use crate::plan::{Deletes, MergerHandle, PartitionFilter, Query, Split, list_where, splits};
 use crate::read::{Stream, newest_schema};
@@ -59,6 +60,7 @@ pub struct Scan {
     kind: &'static str,
     as_of: Option<String>,
     partitions: Partitions,
+    listing: Listing,
 }
 
 /// The slices that a query reads.
@@ -67,6 +69,32 @@ struct Slices {
     slices: Vec<FileSlice>,
     instants: InstantFilter,
     partitions: Partitions,
+    listing: Listing,
+}
+
+/// Where the files of a query were listed.
+#[derive(Debug, Default)]
+enum Listing {
+    /// In storage, which alone has them.
+    #[default]
+    Storage,
+    /// In the metadata table.
+    MetadataTable,
+    /// In storage, since the caller would have it so.
+    MetadataTableOff,
+    /// In storage, since the metadata table could not be used.
+    MetadataTableFailed(Arc<Error>),
+}
+
+impl std::fmt::Display for Listing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Storage => f.write_str("storage"),
+            Self::MetadataTable => f.write_str("metadata table"),
+            Self::MetadataTableOff => f.write_str("storage (the metadata table is switched off)"),
+            Self::MetadataTableFailed(error) => write!(f, "storage (the metadata table cannot be used: {error})"),
+        }
+    }
 }
 
 /// How many partitions a query reads, and how many it need not.
@@ -159,20 +187,47 @@ impl Table {
         let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut found = Slices { instants: self.timeline.instant_filter(latest), ..Slices::default() };
-        let mut unlisted = 0;
+        let (listed, listing) = self.listed(wanted)?;
+        for files in &listed.files {
+            found.slices.extend(choose(&view, files)?);
+        }
+        found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
+        found.listing = listing;
+        Ok(found)
+    }
+
+    /// The files of every wanted partition: from the metadata table, or, where it cannot be used, from storage.
+    fn listed(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
+        let listing = if !self.config.metadata_partitions.iter().any(|partition| partition == metadata_table::FILES) {
+            Listing::Storage
+        } else if !self.options.metadata {
+            Listing::MetadataTableOff
+        } else {
+            let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
+            let listed = MetadataTable::open(&self.uri, &self.storage, &self.timeline, &self.options)
+                .and_then(|metadata| metadata.list(choose.as_ref().map(|choose| choose as _)));
+            match listed {
+                Ok(listed) => return Ok((listed, Listing::MetadataTable)),
+                Err(error) => Listing::MetadataTableFailed(Arc::new(error)),
+            }
+        };
+        Ok((self.listed_from_storage(wanted)?, listing))
+    }
+
+    fn listed_from_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
+        let mut left_out = 0;
         let listed = list_where(self.place.as_ref(), &mut |folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
-            unlisted += usize::from(excluded);
+            left_out += usize::from(excluded);
             !excluded
         })?;
         let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
-        for (files, _) in listed.iter().zip(&kept).filter(|(_, kept)| **kept) {
-            found.slices.extend(choose(&view, files)?);
-            found.partitions.read += 1;
-        }
-        found.partitions.pruned = unlisted + kept.len() - found.partitions.read;
-        Ok(found)
+        let all = listed.len();
+        let files: Vec<PartitionFiles> =
+            listed.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(files, _)| files).collect();
+        left_out += all - files.len();
+        Ok(Listed { files, left_out })
     }
 
     /// What partition paths tell of a filter; none where everything is to be read.
@@ -231,7 +286,8 @@ impl Table {
             columns.push(meta_columns::OPERATION.to_owned());
         }
         let wanted = self.partition_filter(&types, &ask.filter)?;
-        let Slices { slices, instants, partitions } = self.slices(as_of.as_deref(), choose, wanted.as_ref())?;
+        let Slices { slices, instants, partitions, listing } =
+            self.slices(as_of.as_deref(), choose, wanted.as_ref())?;
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
@@ -251,7 +307,7 @@ impl Table {
             options: self.options.clone(),
         });
         let splits = splits(&query, slices, ask.merger.as_ref());
-        Ok(Scan { schema: output, query, splits, kind, as_of, partitions })
+        Ok(Scan { schema: output, query, splits, kind, as_of, partitions, listing })
     }
 }
 
@@ -291,6 +347,7 @@ impl Scan {
             ("as of", self.as_of.clone().unwrap_or_else(|| format!("latest ({})", self.query.instants.latest))),
             ("merge", self.query.merge.mode.name().to_owned()),
             ("partitions", format!("{read} ({pruned} pruned)")),
+            ("listing", self.listing.to_string()),
             ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
             ("columns", columns),
             ("filter", self.query.filter.to_string()),

@@ -87,6 +87,9 @@ pub struct ReadOptions {
     pub spill_compressed: bool,
     /// Whether what a filter excludes is left unread where that is known beforehand; the rows are the same either way.
     pub prune: bool,
+    /// Whether files are listed from the metadata table, where the table has one that lists them; the files are the same either
+    /// way.
+    pub metadata: bool,
 }
 
 impl ReadOptions {
@@ -112,6 +115,7 @@ impl Default for ReadOptions {
             spill_dir: None,
             spill_compressed: true,
             prune: true,
+            metadata: true,
         }
     }
 }

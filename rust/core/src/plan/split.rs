@@ -17,7 +17,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 3;
+const FORM: u32 = 4;
 
 /// What all splits of a query share.
 #[derive(Debug, Clone, Serialize, Deserialize)]

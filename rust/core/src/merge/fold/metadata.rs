@@ -222,3 +222,182 @@ fn sum(older: &ArrayRef, newer: &ArrayRef, merged: &[bool]) -> Result<ArrayRef> 
     });
     Ok(Arc::new(sums.collect::<Int64Array>()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use arrow_array::builder::{BooleanBuilder, Int64Builder, MapBuilder, StringBuilder, StructBuilder};
+    use arrow_array::{Int32Array, StringArray};
+    use arrow_schema::{Field, Fields, Schema};
+
+    use super::*;
+    use crate::error::Kind as ErrorKind;
+
+    type Files<'a> = &'a [(&'a str, i64, bool)];
+
+    /// A record of files for each list.
+    fn file_lists(lists: &[Option<Files<'_>>]) -> RecordBatch {
+        let info = Fields::from(vec![
+            Field::new("size", DataType::Int64, true),
+            Field::new("isDeleted", DataType::Boolean, true),
+        ]);
+        let infos = StructBuilder::new(info, vec![Box::new(Int64Builder::new()), Box::new(BooleanBuilder::new())]);
+        let mut map = MapBuilder::new(None, StringBuilder::new(), infos);
+        for list in lists {
+            for (name, size, deleted) in list.unwrap_or_default() {
+                map.keys().append_value(name);
+                map.values().field_builder::<Int64Builder>(0).unwrap().append_value(*size);
+                map.values().field_builder::<BooleanBuilder>(1).unwrap().append_value(*deleted);
+                map.values().append(true);
+            }
+            map.append(list.is_some()).unwrap();
+        }
+        let types: ArrayRef = Arc::new(Int32Array::from(vec![2; lists.len()]));
+        RecordBatch::try_from_iter_with_nullable([(TYPE, types, true), (FILES, Arc::new(map.finish()), true)]).unwrap()
+    }
+
+    fn lists_of(batch: &RecordBatch) -> Vec<Vec<(String, i64, bool)>> {
+        let map = batch.column_by_name(FILES).unwrap().as_map();
+        let entries = Entries::of(map).unwrap();
+        let entry = |at| (entries.names.value(at).to_owned(), entries.sizes.value(at), entries.deleted.value(at));
+        (0..map.len()).map(|row| entries.of_row(row).map(entry).collect()).collect()
+    }
+
+    fn merged(older: &RecordBatch, newer: &RecordBatch) -> RecordBatch {
+        let (rows, keep) = MetadataMerger.merge(older, newer).unwrap();
+        assert_eq!(keep.true_count(), newer.num_rows());
+        rows
+    }
+
+    #[test]
+    fn file_lists_are_put_together_by_name() {
+        let older = file_lists(&[
+            Some(&[("a", 1, false), ("b", 2, false), ("c", 9, false), ("d", 0, true), ("e", 0, true)]),
+            None,
+            Some(&[("x", 1, false)]),
+        ]);
+        let newer = file_lists(&[
+            Some(&[("e", 0, true), ("f", 6, false), ("c", 3, false), ("d", 4, false), ("b", 0, true), ("g", 0, true)]),
+            Some(&[("y", 1, false)]),
+            None,
+        ]);
+        let lists = lists_of(&merged(&older, &newer));
+        let expected =
+            [("a", 1, false), ("c", 9, false), ("d", 4, false), ("e", 0, true), ("f", 6, false), ("g", 0, true)];
+        assert_eq!(lists[0], expected.map(|(name, size, deleted)| (name.to_owned(), size, deleted)));
+        assert_eq!(lists[1], [("y".to_owned(), 1, false)]);
+        assert_eq!(lists[2], [("x".to_owned(), 1, false)]);
+    }
+
+    /// The order in which logs are merged among themselves first makes no difference.
+    #[test]
+    fn merging_files_is_associative() {
+        let states: [&[(&str, i64, bool)]; 4] = [
+            &[("a", 1, false), ("b", 1, false), ("c", 1, false)],
+            &[("a", 0, true), ("d", 5, false)],
+            &[("b", 7, false), ("d", 6, false), ("a", 0, true)],
+            &[("c", 0, true), ("e", 1, false)],
+        ];
+        let [one, two, three, four] = states.map(|state| file_lists(&[Some(state)]));
+        let left = merged(&merged(&merged(&one, &two), &three), &four);
+        let right = merged(&one, &merged(&two, &merged(&three, &four)));
+        let live = |batch: &RecordBatch| -> BTreeMap<String, i64> {
+            let list = lists_of(batch).remove(0);
+            list.into_iter().filter(|(_, _, deleted)| !deleted).map(|(name, size, _)| (name, size)).collect()
+        };
+        assert_eq!(live(&right), BTreeMap::from([("b".into(), 7), ("d".into(), 6), ("e".into(), 1)]));
+        // Two deletions of one file, one of which the base entry has used up, leave a tombstone behind.
+        assert_eq!(live(&left), live(&right));
+    }
+
+    /// Statistics of one column: bounds as text or numbers, value count, tight bounds, tombstone.
+    struct Stats(Option<(i64, i64)>, Option<(&'static str, &'static str)>, i64, bool, bool);
+
+    fn stats_of(rows: &[Stats]) -> RecordBatch {
+        let bound =
+            |number: fn(&(i64, i64)) -> i64, text: fn(&(&'static str, &'static str)) -> &'static str| -> ArrayRef {
+                let wrap = |values: ArrayRef| -> ArrayRef {
+                    let nulls = values.nulls().cloned();
+                    let fields = Fields::from(vec![Field::new("value", values.data_type().clone(), true)]);
+                    Arc::new(StructArray::new(fields, vec![values], nulls))
+                };
+                let numbers = wrap(Arc::new(rows.iter().map(|row| row.0.as_ref().map(number)).collect::<Int64Array>()));
+                let texts = wrap(Arc::new(rows.iter().map(|row| row.1.as_ref().map(text)).collect::<StringArray>()));
+                let nulls = NullBuffer::from_iter(rows.iter().map(|row| row.0.is_some() || row.1.is_some()));
+                let field = |name, of: &ArrayRef| Field::new(name, of.data_type().clone(), true);
+                let fields = Fields::from(vec![field("member0", &numbers), field("member1", &texts)]);
+                Arc::new(StructArray::new(fields, vec![numbers, texts], Some(nulls)))
+            };
+        let flag = |of: fn(&Stats) -> bool| -> ArrayRef {
+            Arc::new(BooleanArray::from_iter(rows.iter().map(|row| Some(of(row)))))
+        };
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("minValue", bound(|pair| pair.0, |pair| pair.0)),
+            ("maxValue", bound(|pair| pair.1, |pair| pair.1)),
+            ("valueCount", Arc::new(Int64Array::from_iter(rows.iter().map(|row| row.2)))),
+            ("isTightBound", flag(|row| row.3)),
+            ("isDeleted", flag(|row| row.4)),
+        ];
+        let fields: Fields =
+            columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
+        let stats = StructArray::new(fields, columns.into_iter().map(|(_, array)| array).collect(), None);
+        let types: ArrayRef = Arc::new(Int32Array::from(vec![3; rows.len()]));
+        RecordBatch::try_from_iter_with_nullable([(TYPE, types, true), (COLUMN_STATS, Arc::new(stats), true)]).unwrap()
+    }
+
+    #[test]
+    fn bounds_widen_and_counts_add_up_unless_the_newer_says_it_all() {
+        let number = |min, max, count| Stats(Some((min, max)), None, count, false, false);
+        let text = |min, max| Stats(None, Some((min, max)), 1, false, false);
+        let none = || Stats(None, None, 1, false, false);
+        let older = [number(3, 9, 2), text("b", "c"), number(1, 2, 1), none(), number(1, 9, 5), number(1, 9, 5)];
+        let newer = [
+            number(1, 4, 3),
+            text("bb", "d"),
+            none(),
+            number(4, 5, 1),
+            Stats(Some((2, 3)), None, 1, true, false),
+            Stats(None, None, 0, false, true),
+        ];
+        let expected = [
+            number(1, 9, 5),
+            Stats(None, Some(("b", "d")), 2, false, false),
+            number(1, 2, 2),
+            number(4, 5, 2),
+            Stats(Some((2, 3)), None, 1, true, false),
+            Stats(None, None, 0, false, true),
+        ];
+        assert_eq!(merged(&stats_of(&older), &stats_of(&newer)), stats_of(&expected));
+        let after_deleted = merged(&stats_of(&newer[5..]), &stats_of(&older[5..]));
+        assert_eq!(after_deleted, stats_of(&older[5..]));
+    }
+
+    #[test]
+    fn records_that_do_not_belong_together_are_refused() {
+        let of = |kind: Option<i32>| {
+            let types: ArrayRef = Arc::new(Int32Array::from(vec![kind]));
+            let value: ArrayRef = Arc::new(StringArray::from(vec![format!("of {kind:?}")]));
+            RecordBatch::try_from_iter_with_nullable([(TYPE, types, true), ("value", value, true)]).unwrap()
+        };
+        for kind in [4, 5, 7] {
+            assert_eq!(merged(&of(Some(kind)), &of(Some(kind))), of(Some(kind)));
+        }
+        for (older, newer, kind) in [
+            (Some(1), Some(2), ErrorKind::InvalidTable),
+            (None, None, ErrorKind::InvalidTable),
+            (Some(8), Some(8), ErrorKind::Unsupported),
+        ] {
+            assert_eq!(MetadataMerger.merge(&of(older), &of(newer)).unwrap_err().kind(), kind);
+        }
+        let untyped = RecordBatch::new_empty(Arc::new(Schema::empty()));
+        assert_eq!(MetadataMerger.merge(&untyped, &untyped).unwrap_err().kind(), ErrorKind::InvalidTable);
+    }
+
+    #[test]
+    fn bounds_of_two_types_are_no_bounds() {
+        let number = stats_of(&[Stats(Some((1, 2)), None, 1, false, false)]);
+        let text = stats_of(&[Stats(None, Some(("1", "2")), 1, false, false)]);
+        assert_eq!(MetadataMerger.merge(&number, &text).unwrap_err().kind(), ErrorKind::InvalidTable);
+    }
+}

@@ -1,0 +1,15 @@
+//! The metadata table: what a table keeps of itself under `.hoodie/metadata`, itself a merge-on-read table of HFiles
+//! (`HoodieBackedTableMetadata`).
+//!
+//! | file | job |
+//! |---|---|
+//! | `open` | the metadata table of a table, as far as the table's own timeline has it |
+//! | `files` | partitions and their files, from the partition `files` |
+//!
+//! By contract it tells what a listing of storage tells, so that whoever meets something unexpected in it can go there instead.
+
+mod files;
+mod open;
+
+pub use files::{ALL_PARTITIONS, FILES, Listed};
+pub use open::MetadataTable;

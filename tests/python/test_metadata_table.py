@@ -1,0 +1,168 @@
+"""The metadata table: read as a table, and used to list files instead of the storage."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import mortice
+from cases import TABLES, answer, assert_same_answer
+
+V6, V9 = "h015_mdt_hfile", "h11_record_index_move"
+both = pytest.mark.parametrize("name", [V6, V9])
+
+
+def metadata_of(path):
+    return path / ".hoodie" / "metadata"
+
+
+def listing(table, **asked):
+    lines = table.snapshot(**asked).explain().splitlines()
+    return next(line.split(maxsplit=1)[1] for line in lines if line.split()[0] == "listing")
+
+
+def slices(path, *, use_metadata, **asked):
+    return mortice.Table(path, use_metadata=use_metadata).file_slices(**asked)
+
+
+def timeline_folder(path):
+    layout_2 = path / ".hoodie" / "timeline"
+    return layout_2 if layout_2.is_dir() else path / ".hoodie"
+
+
+def newest_completed(path):
+    """The file that completes the newest delta commit."""
+    completed = [file for file in timeline_folder(path).glob("2*.deltacommit") if not file.name.startswith(".")]
+    return max(completed, key=lambda file: file.name)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_both_listings_give_the_same_file_slices(name, table_of):
+    path = table_of(name)
+    instants = [None, *(instant.requested_time for instant in mortice.Table(path).timeline)]
+    for instant in instants:
+        found = []
+        for use_metadata in (True, False):
+            try:
+                found.append(slices(path, use_metadata=use_metadata, as_of=instant))
+            except mortice.MorticeError as error:
+                found.append(str(error))
+        assert found[0] == found[1], instant
+
+
+@both
+def test_a_plan_tells_which_listing_it_is_of(name, table_of):
+    path = table_of(name)
+    assert listing(mortice.Table(path)) == "metadata table"
+    assert listing(mortice.Table(path, use_metadata=False)) == "storage (the metadata table is switched off)"
+    assert listing(mortice.Table(table_of("h11_event_time_deletes"))) == "storage"
+    assert listing(mortice.Table(metadata_of(path))) == "storage"
+
+
+@both
+def test_no_folder_is_listed(name, copy_of):
+    path = copy_of(name)
+    expected = slices(path, use_metadata=True)
+    for marker in path.glob("*/.hoodie_partition_metadata*"):
+        marker.unlink()
+    assert slices(path, use_metadata=True) == expected
+    with pytest.raises(mortice.InvalidTableError, match="hoodie_partition_metadata"):
+        slices(path, use_metadata=False)
+
+
+@both
+def test_partitions_that_a_filter_excludes_are_not_listed(name, table_of):
+    path, partition = table_of(name), "city" if name == V6 else mortice.Table(table_of(name)).partition_fields[0]
+    values = answer(name).column(partition).unique().to_pylist()
+    assert len(values) > 1
+    for value in [*values, "none"]:
+        asked = {"filters": [(partition, "=", value)]}
+        found = slices(path, use_metadata=True, **asked)
+        assert found == slices(path, use_metadata=False, **asked)
+        assert bool(found) == (value != "none")
+        scan = mortice.Table(path).snapshot(**asked)
+        assert f"({len(values) - bool(found)} pruned)" in scan.explain()
+        assert_same_answer(answer(name).filter(pc.equal(answer(name)[partition], value)), scan.to_arrow())
+
+
+def harm_base(path):
+    for file in (metadata_of(path) / "files").glob("*.hfile"):
+        file.write_bytes(file.read_bytes()[:-100])
+
+
+def harm_log(path):
+    for file in (metadata_of(path) / "files").glob(".files*.log.*"):
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
+        file.write_bytes(content)
+
+
+def remove(path):
+    metadata_of(path).rename(path / ".hoodie" / "elsewhere")
+
+
+def lag(path):
+    newest_completed(metadata_of(path)).unlink()
+
+
+@both
+@pytest.mark.parametrize("harm", [harm_base, remove, lag])
+def test_where_it_cannot_be_used_storage_is_listed(name, harm, copy_of):
+    path = copy_of(name)
+    harm(path)
+    assert listing(mortice.Table(path)).startswith("storage (the metadata table cannot be used: ")
+    assert slices(path, use_metadata=True) == slices(path, use_metadata=False)
+    assert_same_answer(answer(name), mortice.Table(path).snapshot().to_arrow())
+
+
+@both
+def test_what_a_failed_writer_left_in_it_does_not_count(name, copy_of):
+    path = copy_of(name)
+    newest_completed(path).unlink()
+    before = [instant.requested_time for instant in mortice.Table(path).timeline if instant.is_completed]
+    table = mortice.Table(path)
+    assert listing(table) == "metadata table"
+    assert table.file_slices() == slices(path, use_metadata=False)
+    rows = mortice.Table(path, use_metadata=False).snapshot().to_arrow()
+    assert rows.num_rows
+    assert_same_answer(rows, table.snapshot().to_arrow())
+    assert max(rows["_hoodie_commit_time"].to_pylist()) <= max(before)
+
+
+@both
+def test_the_metadata_table_is_a_table(name, table_of):
+    path = table_of(name)
+    table = mortice.Table(metadata_of(path))
+    rows = table.snapshot().to_arrow()
+    assert "_hoodie_record_key" not in rows.column_names
+    kept = {row["key"]: row for row in rows.to_pylist()}
+    assert len(kept) == rows.num_rows == table.snapshot(columns=[]).count()
+    disk = {
+        folder.parent.name: {
+            file.name: file.stat().st_size
+            for file in folder.parent.iterdir()
+            if not file.name.startswith(".hoodie") and file.suffix != ".crc"
+        }
+        for folder in path.glob("*/.hoodie_partition_metadata")
+    }
+    live = {
+        key: {file: info["size"] for file, info in row["filesystemMetadata"] if not info["isDeleted"]}
+        for key, row in kept.items()
+        if row["type"] in (1, 2)
+    }
+    assert set(live.pop("__all_partitions__")) == set(disk)
+    assert live == disk
+    assert {key for key, row in kept.items() if row["type"] == 5} == set(answer(name)["_hoodie_record_key"].to_pylist())
+
+
+@both
+def test_records_are_sought_by_key_and_read_by_column(name, table_of):
+    table = mortice.Table(metadata_of(table_of(name)))
+    rows = table.snapshot().to_arrow()
+    keys = rows["key"].to_pylist()[::40] + ["__all_partitions__", "no such key"]
+    expected = rows.filter(pc.is_in(rows["key"], pa.array(keys)))
+    found = table.snapshot(filters=[("key", "in", keys)]).to_arrow()
+    assert_same_answer(expected, found, ordered=False)
+    one = table.snapshot(columns=["ColumnStatsMetadata"], filters=[("key", "in", keys)]).to_arrow()
+    assert_same_answer(expected.select(["ColumnStatsMetadata"]), one)
+    typed = table.snapshot(filters=[("type", "=", 2)]).to_arrow()
+    assert_same_answer(rows.filter(pc.equal(rows["type"], 2)), typed)
