@@ -38,15 +38,16 @@ def newest_completed(path):
 @pytest.mark.parametrize("name", TABLES)
 def test_both_listings_give_the_same_file_slices(name, table_of):
     path = table_of(name)
-    instants = [None, *(instant.requested_time for instant in mortice.Table(path).timeline)]
-    for instant in instants:
-        found = []
-        for use_metadata in (True, False):
-            try:
-                found.append(slices(path, use_metadata=use_metadata, as_of=instant))
-            except mortice.MorticeError as error:
-                found.append(str(error))
-        assert found[0] == found[1], instant
+    for instant in [None, *(instant.requested_time for instant in mortice.Table(path).timeline)]:
+        assert outcome(path, instant, use_metadata=True) == outcome(path, instant, use_metadata=False), instant
+
+
+def outcome(path, instant, *, use_metadata):
+    """The slices, or what is said against them: some instants lie below the cleaner's floor."""
+    try:
+        return slices(path, use_metadata=use_metadata, as_of=instant)
+    except mortice.MorticeError as error:
+        return str(error)
 
 
 @both
@@ -71,7 +72,8 @@ def test_no_folder_is_listed(name, copy_of):
 
 @both
 def test_partitions_that_a_filter_excludes_are_not_listed(name, table_of):
-    path, partition = table_of(name), "city" if name == V6 else mortice.Table(table_of(name)).partition_fields[0]
+    path = table_of(name)
+    [partition] = mortice.Table(path).partition_fields
     values = answer(name).column(partition).unique().to_pylist()
     assert len(values) > 1
     for value in [*values, "none"]:
@@ -90,10 +92,9 @@ def harm_base(path):
 
 
 def harm_log(path):
-    for file in (metadata_of(path) / "files").glob(".files*.log.*"):
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2 :] = bytes(len(content) - len(content) // 2)
-        file.write_bytes(content)
+    logs = [file for file in (metadata_of(path) / "files").glob(".files*.log.*") if file.stat().st_size > 1000]
+    newest = max(logs, key=lambda file: file.stat().st_mtime)
+    newest.write_bytes(newest.read_bytes()[:-200])
 
 
 def remove(path):
@@ -105,7 +106,7 @@ def lag(path):
 
 
 @both
-@pytest.mark.parametrize("harm", [harm_base, remove, lag])
+@pytest.mark.parametrize("harm", [harm_base, harm_log, remove, lag])
 def test_where_it_cannot_be_used_storage_is_listed(name, harm, copy_of):
     path = copy_of(name)
     harm(path)
@@ -118,14 +119,21 @@ def test_where_it_cannot_be_used_storage_is_listed(name, harm, copy_of):
 def test_what_a_failed_writer_left_in_it_does_not_count(name, copy_of):
     path = copy_of(name)
     newest_completed(path).unlink()
-    before = [instant.requested_time for instant in mortice.Table(path).timeline if instant.is_completed]
-    table = mortice.Table(path)
+    table, by_storage = mortice.Table(path), mortice.Table(path, use_metadata=False)
     assert listing(table) == "metadata table"
-    assert table.file_slices() == slices(path, use_metadata=False)
-    rows = mortice.Table(path, use_metadata=False).snapshot().to_arrow()
-    assert rows.num_rows
+    if table.version < 8:
+        # Storage also lists logs none of whose blocks counts.
+        assert files_in(table.file_slices()) < files_in(by_storage.file_slices())
+    else:
+        assert table.file_slices() == by_storage.file_slices()
+    rows = by_storage.snapshot().to_arrow()
     assert_same_answer(rows, table.snapshot().to_arrow())
-    assert max(rows["_hoodie_commit_time"].to_pylist()) <= max(before)
+    completed = {instant.requested_time for instant in table.timeline if instant.is_completed}
+    assert set(rows["_hoodie_commit_time"].to_pylist()) <= completed
+
+
+def files_in(slices_):
+    return {log.path for slice_ in slices_ for log in slice_.log_files}
 
 
 @both
@@ -158,7 +166,7 @@ def test_the_metadata_table_is_a_table(name, table_of):
 def test_records_are_sought_by_key_and_read_by_column(name, table_of):
     table = mortice.Table(metadata_of(table_of(name)))
     rows = table.snapshot().to_arrow()
-    keys = rows["key"].to_pylist()[::40] + ["__all_partitions__", "no such key"]
+    keys = [*rows["key"].to_pylist()[::40], "__all_partitions__", "no such key"]
     expected = rows.filter(pc.is_in(rows["key"], pa.array(keys)))
     found = table.snapshot(filters=[("key", "in", keys)]).to_arrow()
     assert_same_answer(expected, found, ordered=False)

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use crate::avro;
-use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
+use crate::config::{MergeConfig, OnCorrupt, ReadOptions, Semantics, TableConfig};
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::filter::Filter;
@@ -53,7 +53,9 @@ impl MetadataTable {
         let Some(schema) = table_schema::at(&timeline, &config, None)? else {
             return Err(Error::unsupported("a metadata table whose commits hold no schema").in_file(uri));
         };
-        let options = ReadOptions { semantics: Semantics::V1x, prune: true, ..options.clone() };
+        // A corrupt block is passed over by readers of tables. Here it may be a list of files, which storage has, too.
+        let on_corrupt = OnCorrupt::Raise;
+        let options = ReadOptions { semantics: Semantics::V1x, prune: true, on_corrupt, ..options.clone() };
         let pending = pending(table);
         Ok(Self { uri, storage: storage.clone(), place, config, merge, timeline, schema, pending, options })
     }
