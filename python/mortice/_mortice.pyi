@@ -58,6 +58,7 @@ class Table:
         threads: int | None,
         prune: bool,
         use_metadata: bool,
+        use_record_index: bool,
         record_positions: bool,
         memory_limit: int | None,
         spill_dir: str | None,

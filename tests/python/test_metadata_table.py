@@ -174,3 +174,58 @@ def test_records_are_sought_by_key_and_read_by_column(name, table_of):
     assert_same_answer(expected.select(["ColumnStatsMetadata"]), one)
     typed = table.snapshot(filters=[("type", "=", 2)]).to_arrow()
     assert_same_answer(rows.filter(pc.equal(rows["type"], 2)), typed)
+
+
+def told_by_index(scan):
+    return next((line.strip() for line in scan.explain().splitlines() if "record index" in line), None)
+
+
+@both
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_keys_are_looked_up_in_the_record_index(name, count, table_of):
+    path, rows = table_of(name), answer(name)
+    keys = rows["_hoodie_record_key"].to_pylist()
+    for start in range(0, len(keys) - count, 9):
+        some = keys[start : start + count]
+        asked = {"filters": [("_hoodie_record_key", "in", some)]}
+        scan = mortice.Table(path, use_record_index=True).snapshot(**asked)
+        expected = rows.filter(pc.is_in(rows["_hoodie_record_key"], pa.array(some)))
+        assert_same_answer(expected, scan.to_arrow())
+        file_ids = {name.split("_")[0] for name in expected["_hoodie_file_name"].to_pylist()}
+        assert {split.file_id for split in scan.splits()} == file_ids
+        assert told_by_index(scan) == f"record index {count} keys in {len(file_ids)} file groups"
+
+
+@both
+def test_where_the_index_does_not_tell_everything_is_read(name, copy_of):
+    path, rows = copy_of(name), answer(name)
+    key = rows["_hoodie_record_key"][0].as_py()
+    filters = [("_hoodie_record_key", "in", [key, "no such key"])]
+    table, without = mortice.Table(path, use_record_index=True), mortice.Table(path)
+    all_splits = len(without.snapshot().splits())
+
+    def is_whole(scan):
+        return len(scan.splits()) == all_splits
+
+    assert told_by_index(without.snapshot(filters=filters)) is None
+    scan = table.snapshot(filters=filters)
+    assert is_whole(scan)
+    assert told_by_index(scan) == "record index not used: 1 of 2 keys are not in it"
+    one = {"filters": [("_hoodie_record_key", "=", key)]}
+    assert not is_whole(table.snapshot(**one))
+    for other in (table.snapshot(as_of=rows["_hoodie_commit_time"][0].as_py(), **one), table.read_optimized(**one)):
+        assert told_by_index(other) is None
+    assert told_by_index(table.snapshot(emit_deletes=True, **one)) is None
+    assert told_by_index(table.snapshot(merge=False, **one)) is None
+    (metadata_of(path) / "record_index").rename(path / ".hoodie" / "elsewhere")
+    gone = table.snapshot(**one)
+    assert "not used" in told_by_index(gone)
+    assert_same_answer(rows.filter(pc.equal(rows["_hoodie_record_key"], key)), gone.to_arrow())
+
+
+@both
+def test_an_index_that_is_ahead_of_the_table_is_not_used(name, copy_of):
+    path = copy_of(name)
+    newest_completed(path).unlink()
+    scan = mortice.Table(path, use_record_index=True).snapshot(filters=[("_hoodie_record_key", "=", "x")])
+    assert "ahead" in told_by_index(scan)

@@ -9,14 +9,16 @@ use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
-use crate::filter::Filter;
-use crate::metadata_table::{self, Listed, MetadataTable};
+use crate::filter::{Filter, KeyFilter};
+use crate::metadata_table::{Lister, Listing, RECORD_INDEX};
 use crate::names::{instant_time, meta_columns};
-use crate::plan::{Deletes, MergerHandle, PartitionFilter, Query, Split, list_where, splits};
+use crate::plan::{Deletes, MergerHandle, PartitionFilter, Query, Split, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
 use crate::timeline::{InstantFilter, Timeline};
+
+const SNAPSHOT: &str = "snapshot";
 
 /// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
 pub struct Table {
@@ -61,6 +63,8 @@ pub struct Scan {
     as_of: Option<String>,
     partitions: Partitions,
     listing: Listing,
+    /// What the record index told, where it was asked.
+    record_index: Option<String>,
 }
 
 /// The slices that a query reads.
@@ -70,31 +74,6 @@ struct Slices {
     instants: InstantFilter,
     partitions: Partitions,
     listing: Listing,
-}
-
-/// Where the files of a query were listed.
-#[derive(Debug, Default)]
-enum Listing {
-    /// In storage, which alone has them.
-    #[default]
-    Storage,
-    /// In the metadata table.
-    MetadataTable,
-    /// In storage, since the caller would have it so.
-    MetadataTableOff,
-    /// In storage, since the metadata table could not be used.
-    MetadataTableFailed(Arc<Error>),
-}
-
-impl std::fmt::Display for Listing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Storage => f.write_str("storage"),
-            Self::MetadataTable => f.write_str("metadata table"),
-            Self::MetadataTableOff => f.write_str("storage (the metadata table is switched off)"),
-            Self::MetadataTableFailed(error) => write!(f, "storage (the metadata table cannot be used: {error})"),
-        }
-    }
 }
 
 /// How many partitions a query reads, and how many it need not.
@@ -164,7 +143,7 @@ impl Table {
                 "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
             return Err(Error::invalid_argument(message));
         }
-        let scan = self.scan("snapshot", ask, View::slices)?;
+        let scan = self.scan(SNAPSHOT, ask, View::slices)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
         if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
@@ -187,7 +166,7 @@ impl Table {
         let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut found = Slices { instants: self.timeline.instant_filter(latest), ..Slices::default() };
-        let (listed, listing) = self.listed(wanted)?;
+        let (listed, listing) = self.lister().list(wanted)?;
         for files in &listed.files {
             found.slices.extend(choose(&view, files)?);
         }
@@ -196,38 +175,32 @@ impl Table {
         Ok(found)
     }
 
-    /// The files of every wanted partition: from the metadata table, or, where it cannot be used, from storage.
-    fn listed(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
-        let listing = if !self.config.metadata_partitions.iter().any(|partition| partition == metadata_table::FILES) {
-            Listing::Storage
-        } else if !self.options.metadata {
-            Listing::MetadataTableOff
-        } else {
-            let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
-            let listed = MetadataTable::open(&self.uri, &self.storage, &self.timeline, &self.options)
-                .and_then(|metadata| metadata.list(choose.as_ref().map(|choose| choose as _)));
-            match listed {
-                Ok(listed) => return Ok((listed, Listing::MetadataTable)),
-                Err(error) => Listing::MetadataTableFailed(Arc::new(error)),
-            }
-        };
-        Ok((self.listed_from_storage(wanted)?, listing))
+    fn lister(&self) -> Lister<'_> {
+        let Self { uri, storage, place, config, timeline, options, .. } = self;
+        Lister { uri, storage, place: place.as_ref(), config, timeline, options }
     }
 
-    fn listed_from_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
-        let mut left_out = 0;
-        let listed = list_where(self.place.as_ref(), &mut |folder| {
-            let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
-            left_out += usize::from(excluded);
-            !excluded
-        })?;
-        let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
-        let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
-        let all = listed.len();
-        let files: Vec<PartitionFiles> =
-            listed.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(files, _)| files).collect();
-        left_out += all - files.len();
-        Ok(Listed { files, left_out })
+    /// Leaves out slices that hold no row of the keys that a filter names, as far as the record index tells; what it told.
+    fn by_record_index(&self, slices: &mut Vec<FileSlice>, types: &Schema, filter: &Filter) -> Option<String> {
+        let lister = self.lister();
+        if !self.options.record_index || !lister.has(RECORD_INDEX) {
+            return None;
+        }
+        let key_field = self.key_field(types);
+        let columns = [Some(meta_columns::RECORD_KEY), key_field.as_deref()];
+        let of_column = |column: &str| match KeyFilter::of(filter, column) {
+            KeyFilter::Keys(keys) => keys.into_iter().map(String::from_utf8).collect::<Result<_, _>>().ok(),
+            KeyFilter::All | KeyFilter::Prefixes(_) => None,
+        };
+        let keys = columns.into_iter().flatten().find_map(of_column)?;
+        match lister.metadata_table().and_then(|metadata| metadata.slices_of_keys(&keys, slices)) {
+            Ok(Ok(groups)) => {
+                slices.retain(|slice| groups.contains(&slice.file_id));
+                Some(format!("{} keys in {} file groups", keys.len(), groups.len()))
+            }
+            Ok(Err(why)) => Some(format!("not used: {why}")),
+            Err(error) => Some(format!("not used: {error}")),
+        }
     }
 
     /// What partition paths tell of a filter; none where everything is to be read.
@@ -286,8 +259,11 @@ impl Table {
             columns.push(meta_columns::OPERATION.to_owned());
         }
         let wanted = self.partition_filter(&types, &ask.filter)?;
-        let Slices { slices, instants, partitions, listing } =
+        let Slices { mut slices, instants, partitions, listing } =
             self.slices(as_of.as_deref(), choose, wanted.as_ref())?;
+        // The index knows where the merged row of a key lies now.
+        let is_of_now = kind == SNAPSHOT && ask.merge && !ask.emit_deletes && as_of.is_none();
+        let record_index = if is_of_now { self.by_record_index(&mut slices, &types, &ask.filter) } else { None };
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
@@ -307,7 +283,7 @@ impl Table {
             options: self.options.clone(),
         });
         let splits = splits(&query, slices, ask.merger.as_ref());
-        Ok(Scan { schema: output, query, splits, kind, as_of, partitions, listing })
+        Ok(Scan { schema: output, query, splits, kind, as_of, partitions, listing, record_index })
     }
 }
 
@@ -355,6 +331,9 @@ impl Scan {
         for (name, value) in lines {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n  {name:<10} {value}");
+        }
+        if let Some(told) = &self.record_index {
+            let _ = write!(text, "\n  {:<10} {told}", "record index");
         }
         text
     }

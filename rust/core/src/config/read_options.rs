@@ -90,6 +90,9 @@ pub struct ReadOptions {
     /// Whether files are listed from the metadata table, where the table has one that lists them; the files are the same either
     /// way.
     pub metadata: bool,
+    /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the same as long
+    /// as no key is in two partitions.
+    pub record_index: bool,
 }
 
 impl ReadOptions {
@@ -116,6 +119,7 @@ impl Default for ReadOptions {
             spill_compressed: true,
             prune: true,
             metadata: true,
+            record_index: false,
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::filter::{Filter, Literal, Operator, Term};
 pub const FILES: &str = "files";
 /// The key of the record that lists partitions.
 pub const ALL_PARTITIONS: &str = "__all_partitions__";
-const KEY: &str = "key";
+pub(super) const KEY: &str = "key";
 const ENTRIES: &str = "filesystemMetadata";
 /// The root of the table, where it is a partition.
 const ROOT: &str = ".";
@@ -77,7 +77,8 @@ impl MetadataTable {
     }
 }
 
-fn of_keys<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<Filter> {
+/// A filter on records of these keys.
+pub(super) fn of_keys<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<Filter> {
     let literals = keys.into_iter().map(|key| Literal::Text(key.to_owned())).collect();
     Ok(Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]]))
 }

@@ -18,7 +18,7 @@ use crate::plan::{Deletes, Query, files_of, splits};
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema;
 use crate::storage::{self, Place, StorageOptions};
-use crate::timeline::Timeline;
+use crate::timeline::{Action, Timeline};
 
 /// Where it lies, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
@@ -34,6 +34,8 @@ pub struct MetadataTable {
     schema: avro::Schema,
     /// Instants that are pending on the table's timeline.
     pending: BTreeSet<String>,
+    /// The newest instant on the table's timeline, whatever its state.
+    newest_instant: Option<String>,
     options: ReadOptions,
 }
 
@@ -56,8 +58,16 @@ impl MetadataTable {
         // A corrupt block is passed over by readers of tables. Here it may be a list of files, which storage has, too.
         let on_corrupt = OnCorrupt::Raise;
         let options = ReadOptions { semantics: Semantics::V1x, prune: true, on_corrupt, ..options.clone() };
-        let pending = pending(table);
-        Ok(Self { uri, storage: storage.clone(), place, config, merge, timeline, schema, pending, options })
+        let (pending, storage) = (pending(table), storage.clone());
+        let newest_instant = table.instants().iter().map(|instant| instant.requested_time.clone()).max();
+        Ok(Self { uri, storage, place, config, merge, timeline, schema, pending, newest_instant, options })
+    }
+
+    /// Whether it has writes that the table's timeline, as it was read, has not completed: an index then may tell of them.
+    pub(super) fn is_ahead(&self) -> bool {
+        let writes = || self.timeline.completed_writes().filter(|write| write.action == Action::DeltaCommit);
+        let newest = self.newest_instant.as_deref().unwrap_or_default();
+        writes().any(|write| self.pending.contains(&write.requested_time) || write.requested_time.as_str() > newest)
     }
 
     /// The rows of one of its partitions that pass the filter, with these columns.
