@@ -133,7 +133,7 @@ fn pending(timeline: &Timeline) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::timeline::tests::timeline;
+    use crate::timeline::tests::timeline;
 
     #[test]
     fn what_is_pending_of_any_action() {
