@@ -35,6 +35,7 @@ class Query:
     type: str
     asked: dict
     expected_file: pathlib.Path
+    path: str = ""
 
     @property
     def expected(self):
@@ -50,6 +51,10 @@ class Query:
     def ordered(self):
         """Whether Hudi gives the columns in the table's order."""
         return self.type in {"snapshot", "time_travel"}
+
+    def table(self, table_of):
+        """The path of the table that is asked: that of the case, or the metadata table in it."""
+        return table_of(self.case) / self.path
 
     def scan(self, table, **more):
         reads = {"read_optimized": table.read_optimized, "incremental": table.incremental}
@@ -79,7 +84,8 @@ def queries():
             # Before 1.1 Hudi took the begin of an incremental query from version 8 on to be itself inside.
             outdated = query["type"] == "incremental" and NEWEST not in (query.get("readers") or [query.get("reader")])
             if query["type"] in TYPES and not outdated:
-                found.append(Query(name, query["id"], query["type"], asked, DATA / name / query["expected"]))
+                expected, path = DATA / name / query["expected"], query.get("path", "")
+                found.append(Query(name, query["id"], query["type"], asked, expected, path))
     return found
 
 

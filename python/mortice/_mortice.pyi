@@ -57,6 +57,8 @@ class Table:
         optimized_log_scan: bool,
         threads: int | None,
         prune: bool,
+        use_metadata: bool,
+        use_record_index: bool,
         record_positions: bool,
         memory_limit: int | None,
         spill_dir: str | None,

@@ -55,7 +55,11 @@ class Table:
     and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
     say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
     False to find the base rows of log records by key even where the logs say which rows they are (the rows are the
-    same either way).
+    same either way); `use_metadata`, False to list files from storage even where the table has a metadata table that
+    lists them (the files are the same either way; `explain()` of a scan says which it was); `use_record_index`,
+    True to look up the keys that a filter names (`[("_hoodie_record_key", "in", keys)]`) in the table's record index
+    and read only the file groups that hold them. The index cannot tell whether a key is in a second partition as well:
+    it is for tables whose keys are unique.
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -74,6 +78,8 @@ class Table:
         spill_compressed: bool = True,
         prune: bool = True,
         record_positions: bool = True,
+        use_metadata: bool = True,
+        use_record_index: bool = False,
     ) -> None:
         self._native = _mortice.Table(
             checked_uri(uri),
@@ -84,6 +90,8 @@ class Table:
             optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
             prune=checked_truth("prune", prune),
+            use_metadata=checked_truth("use_metadata", use_metadata),
+            use_record_index=checked_truth("use_record_index", use_record_index),
             record_positions=checked_truth("record_positions", record_positions),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),

@@ -14,7 +14,7 @@ each_query = pytest.mark.parametrize("query", queries(), ids=str)
 
 @each_query
 def test_the_rows_are_hudis(query, table_of):
-    scan = query.scan(mortice.Table(table_of(query.case)))
+    scan = query.scan(mortice.Table(query.table(table_of)))
     actual = scan.to_arrow()
     assert_same_answer(query.expected, actual, ordered=query.ordered)
     assert actual.schema.equals(scan.schema)
@@ -23,7 +23,7 @@ def test_the_rows_are_hudis(query, table_of):
 
 @each_query
 def test_splits_pickle_and_add_up_to_the_rows(query, table_of):
-    scan = query.scan(mortice.Table(table_of(query.case)))
+    scan = query.scan(mortice.Table(query.table(table_of)))
     splits = [pickle.loads(pickle.dumps(split)) for split in scan.splits()]
     parts = [split.to_reader().read_all() for split in splits]
     assert_same_answer(query.expected, pa.concat_tables([scan.schema.empty_table(), *parts]), ordered=False)
@@ -33,13 +33,13 @@ def test_splits_pickle_and_add_up_to_the_rows(query, table_of):
 @each_query
 def test_columns_come_in_the_order_asked_for(query, table_of):
     names = query.expected.column_names[:4:-2]
-    actual = query.scan(mortice.Table(table_of(query.case)), columns=names).to_arrow()
+    actual = query.scan(mortice.Table(query.table(table_of)), columns=names).to_arrow()
     assert_same_answer(query.expected.select(names), actual)
 
 
 @each_query
 def test_a_filter_keeps_exactly_the_rows_that_match(query, table_of):
-    table = mortice.Table(table_of(query.case))
+    table = mortice.Table(query.table(table_of))
     for name, keep in filterable(query.expected):
         expected = query.expected.filter(pc.equal(query.expected[name], keep))
         assert_same_answer(expected, query.scan(table, filters=[(name, "=", keep.as_py())]).to_arrow(), ordered=False)

@@ -16,11 +16,14 @@ use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use mortice::config::TableConfig;
 use mortice::file_group::{FileSlice, PartitionFiles, View};
+use mortice::filter::Filter;
+use mortice::metadata_table;
 use mortice::names::{BaseFileName, LogFileName, instant_time};
 use mortice::plan::list_table;
 use mortice::schema::table_schema;
 use mortice::storage::{Place, StorageOptions, open};
 use mortice::timeline::{Instant, Timeline};
+use mortice::{Ask, ReadOptions};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
@@ -92,6 +95,7 @@ fn slices_of_real_tables() {
 
 fn examine(table: &Table, case: &Path, described: &Value) -> Vec<String> {
     let mut faults = instants_that_differ(table, described);
+    faults.extend(listings_that_differ(table));
     match table_schema::at(&table.timeline, &table.config, None) {
         Ok(Some(_)) => {}
         Ok(None) => faults.push("no schema".to_owned()),
@@ -117,6 +121,29 @@ fn examine(table: &Table, case: &Path, described: &Value) -> Vec<String> {
         };
         let id = query["id"].as_str().unwrap_or_default();
         faults.extend(found.into_iter().map(|fault| format!("{id}: {fault}")));
+    }
+    faults
+}
+
+/// Slices by the metadata table's listing against those by the storage's, at every instant.
+fn listings_that_differ(table: &Table) -> Vec<String> {
+    let uri = table.folder.to_str().unwrap();
+    let opened = |metadata| {
+        let options = ReadOptions { metadata, ..ReadOptions::default() };
+        mortice::Table::open(uri, &StorageOptions::new(), options).unwrap()
+    };
+    let (by_metadata, by_storage) = (opened(true), opened(false));
+    let slices = |of: &mortice::Table, as_of: Option<&str>| {
+        of.file_slices(as_of, &Filter::default()).map_err(|error| error.to_string())
+    };
+    let instants = table.timeline.instants().iter().map(|instant| Some(instant.requested_time.as_str()));
+    let differ = |as_of: &Option<&str>| slices(&by_metadata, *as_of) != slices(&by_storage, *as_of);
+    let mut faults: Vec<String> =
+        instants.chain([None]).filter(differ).map(|as_of| format!("listings differ as of {as_of:?}")).collect();
+    let listed = by_metadata.snapshot(&Ask { merge: false, ..Ask::default() }).map(|scan| scan.explain());
+    let has_one = table.config.metadata_partitions.iter().any(|name| name == metadata_table::FILES);
+    if listed.is_ok_and(|plan| plan.contains("listing    metadata table") != has_one) {
+        faults.push("the metadata table was not used".to_owned());
     }
     faults
 }

@@ -18,7 +18,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("avro", &["cursor"]),
     ("hfile", &["cursor", "storage"]),
     ("config", &["names", "storage"]),
-    ("base_file", &["names", "avro", "storage", "filter"]),
+    ("base_file", &["names", "avro", "hfile", "storage", "filter"]),
     ("merge", &["names", "filter"]),
     ("log", &["cursor", "names", "storage", "filter", "avro", "hfile", "base_file"]),
     ("timeline", &["names", "config", "storage", "avro", "base_file", "log"]),
@@ -43,7 +43,26 @@ const ROOMS: &[(&str, &[&str])] = &[
             "plan",
         ],
     ),
-    ("table", &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "plan", "read"]),
+    (
+        "metadata_table",
+        &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "plan", "read"],
+    ),
+    (
+        "table",
+        &[
+            "names",
+            "config",
+            "storage",
+            "filter",
+            "avro",
+            "timeline",
+            "schema",
+            "file_group",
+            "plan",
+            "read",
+            "metadata_table",
+        ],
+    ),
 ];
 
 /// An import: where it stands, the room (and file) it stands in, and what it names.

@@ -22,7 +22,7 @@ def load(spark, path, **options):
 
 @pytest.mark.parametrize("query", queries(), ids=str)
 def test_the_rows_are_hudis(spark, query, table_of):
-    frame = load(spark, table_of(query.case), **query.options)
+    frame = load(spark, query.table(table_of), **query.options)
     assert_same_answer(query.expected, to_arrow(frame), ordered=query.ordered)
 
 

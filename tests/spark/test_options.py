@@ -30,12 +30,13 @@ def test_everything_that_is_known():
             "mortice.threads": "2",
             "mortice.on_corrupt": "raise",
             "mortice.mmap": "FALSE",
+            "mortice.record.index": "true",
             "hoodie.merge.use.record.positions": "false",
             "hoodie.memory.merge.max.size": "1048576",
             "hoodie.memory.spillable.map.path": "/spill",
             "hoodie.common.diskmap.compression.enabled": "false",
             "hoodie.common.spillable.diskmap.type": "ROCKS_DB",
-            "hoodie.metadata.enable": "true",
+            "hoodie.metadata.enable": "false",
             "hoodie.schema.on.read.enable": "true",
         }
     )
@@ -48,6 +49,8 @@ def test_everything_that_is_known():
         "on_corrupt": "raise",
         "optimized_log_scan": False,
         "prune": False,
+        "use_metadata": False,
+        "use_record_index": True,
         "storage_options": {"mmap": False},
         "record_positions": False,
         "memory_limit": 1048576,

@@ -16,7 +16,7 @@ PARTITIONED = "h11_composite_keys_encoded_partitions"
 
 @pytest.mark.parametrize("query", queries(), ids=str)
 def test_the_rows_are_hudis(spark, query, table_of):
-    frame = mortice.spark.read(spark, table_of(query.case), options=query.options)
+    frame = mortice.spark.read(spark, query.table(table_of), options=query.options)
     assert_same_answer(query.expected, to_arrow(frame), ordered=query.ordered)
 
 

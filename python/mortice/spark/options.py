@@ -9,6 +9,8 @@
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
     hoodie.enable.data.skipping     true (default) or false: read also what partition paths and statistics exclude
     hoodie.merge.use.record.positions  true (default) or false: find base rows by key alone
+    hoodie.metadata.enable          true (default) or false: list files from storage, not from the metadata table
+    mortice.record.index            true or false (default): look up the record keys of a filter in the record index
     mortice.semantics               1.x (default)
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
     hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
@@ -68,6 +70,7 @@ MEMORY_LIMIT = "hoodie.memory.merge.max.size"
 SPILL_FOLDER = "hoodie.memory.spillable.map.path"
 SPILL_COMPRESSED = "hoodie.common.diskmap.compression.enabled"
 DATA_SKIPPING = "hoodie.enable.data.skipping"
+METADATA = "hoodie.metadata.enable"
 RECORD_POSITIONS = "hoodie.merge.use.record.positions"
 
 MOST_BATCH_ROWS = 65536
@@ -107,7 +110,6 @@ _REFUSED_PREFIXES = {
 """Options of Hudi that change which rows come back, and why they are not taken."""
 
 _WITHOUT_EFFECT = {
-    "hoodie.metadata.enable",
     "hoodie.file.group.reader.enabled",
     "hoodie.datasource.read.use.new.parquet.file.format",
     "hoodie.datasource.read.file.index.listing.mode",
@@ -314,6 +316,8 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     truths = (
         (LOG_SCAN, "optimized_log_scan"),
         (DATA_SKIPPING, "prune"),
+        (METADATA, "use_metadata"),
+        ("mortice.record.index", "use_record_index"),
         (RECORD_POSITIONS, "record_positions"),
         (SPILL_COMPRESSED, "spill_compressed"),
     )

@@ -12,6 +12,7 @@ pub mod filter;
 pub mod hfile;
 pub mod log;
 pub mod merge;
+pub mod metadata_table;
 pub mod names;
 pub mod plan;
 pub mod read;

@@ -9,16 +9,17 @@ use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig, TimelineLayout};
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
-use crate::filter::Filter;
+use crate::filter::{Filter, KeyFilter};
+use crate::metadata_table::{Lister, Listing, RECORD_INDEX};
 use crate::names::{instant_time, meta_columns};
-use crate::plan::{
-    CommitRange, Deletes, MergerHandle, PartitionFilter, Query, Skip, Split, Written, list_where, splits,
-};
+use crate::plan::{CommitRange, Deletes, MergerHandle, PartitionFilter, Query, Skip, Split, Written, splits};
 use crate::read::{Stream, newest_schema};
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::storage::{self, Place, StorageOptions};
 use crate::timeline::{Holes, InstantFilter, Span, Timeline};
+
+const SNAPSHOT: &str = "snapshot";
 
 /// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
 pub struct Table {
@@ -82,6 +83,9 @@ pub struct Scan {
     as_of: Option<String>,
     between: Option<Span>,
     partitions: Partitions,
+    listing: Listing,
+    /// What the record index told, where it was asked.
+    record_index: Option<String>,
 }
 
 /// The slices that a query reads.
@@ -91,6 +95,7 @@ struct Slices {
     instants: InstantFilter,
     range: Option<CommitRange>,
     partitions: Partitions,
+    listing: Listing,
 }
 
 /// How many partitions a query reads, and how many it need not.
@@ -162,7 +167,7 @@ impl Table {
         }
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
-        let scan = self.scan("snapshot", ask, as_of.clone(), &[], find)?;
+        let scan = self.scan(SNAPSHOT, ask, as_of.clone(), &[], find)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
         if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
@@ -283,20 +288,41 @@ impl Table {
         let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut found = Slices { instants: self.timeline.instant_filter(latest), ..Slices::default() };
-        let mut unlisted = 0;
-        let listed = list_where(self.place.as_ref(), &mut |folder| {
-            let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
-            unlisted += usize::from(excluded);
-            !excluded
-        })?;
-        let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
-        let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
-        for (files, _) in listed.iter().zip(&kept).filter(|(_, kept)| **kept) {
+        let (listed, listing) = self.lister().list(wanted)?;
+        for files in &listed.files {
             found.slices.extend(choose(&view, files)?);
-            found.partitions.read += 1;
         }
-        found.partitions.pruned = unlisted + kept.len() - found.partitions.read;
+        found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
+        found.listing = listing;
         Ok(found)
+    }
+
+    fn lister(&self) -> Lister<'_> {
+        let Self { uri, storage, place, config, timeline, options, .. } = self;
+        Lister { uri, storage, place: place.as_ref(), config, timeline, options }
+    }
+
+    /// Leaves out slices that hold no row of the keys that a filter names, as far as the record index tells; what it told.
+    fn by_record_index(&self, slices: &mut Vec<FileSlice>, types: &Schema, filter: &Filter) -> Option<String> {
+        let lister = self.lister();
+        if !self.options.record_index || !lister.has(RECORD_INDEX) {
+            return None;
+        }
+        let key_field = self.key_field(types);
+        let columns = [Some(meta_columns::RECORD_KEY), key_field.as_deref()];
+        let of_column = |column: &str| match KeyFilter::of(filter, column) {
+            KeyFilter::Keys(keys) => keys.into_iter().map(String::from_utf8).collect::<Result<_, _>>().ok(),
+            KeyFilter::All | KeyFilter::Prefixes(_) => None,
+        };
+        let keys = columns.into_iter().flatten().find_map(of_column)?;
+        match lister.metadata_table().and_then(|metadata| metadata.slices_of_keys(&keys, slices)) {
+            Ok(Ok(groups)) => {
+                slices.retain(|slice| groups.contains(&slice.file_id));
+                Some(format!("{} keys in {} file groups", keys.len(), groups.len()))
+            }
+            Ok(Err(why)) => Some(format!("not used: {why}")),
+            Err(error) => Some(format!("not used: {error}")),
+        }
     }
 
     /// What partition paths tell of a filter; none where everything is to be read.
@@ -363,7 +389,10 @@ impl Table {
             columns.push(meta_columns::OPERATION.to_owned());
         }
         let wanted = self.partition_filter(&types, &ask.filter)?;
-        let Slices { slices, instants, range, partitions } = find(wanted.as_ref())?;
+        let Slices { mut slices, instants, range, partitions, listing } = find(wanted.as_ref())?;
+        // The index knows where the merged row of a key lies now.
+        let is_of_now = kind == SNAPSHOT && ask.merge && !ask.emit_deletes && as_of.is_none();
+        let record_index = if is_of_now { self.by_record_index(&mut slices, &types, &ask.filter) } else { None };
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
@@ -389,7 +418,7 @@ impl Table {
             options: self.options.clone(),
         });
         let splits = splits(&query, slices, ask.merger.as_ref());
-        Ok(Scan { schema: output, query, splits, kind, as_of, between: None, partitions })
+        Ok(Scan { schema: output, query, splits, kind, as_of, between: None, partitions, listing, record_index })
     }
 }
 
@@ -429,6 +458,7 @@ impl Scan {
             self.when(),
             ("merge", self.query.merge.mode.name().to_owned()),
             ("partitions", format!("{read} ({pruned} pruned)")),
+            ("listing", self.listing.to_string()),
             ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
             ("columns", columns),
             ("filter", self.query.filter.to_string()),
@@ -436,6 +466,9 @@ impl Scan {
         for (name, value) in lines {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n  {name:<10} {value}");
+        }
+        if let Some(told) = &self.record_index {
+            let _ = write!(text, "\n  {:<10} {told}", "record index");
         }
         text
     }

@@ -22,11 +22,21 @@ pub struct Form {
     pub sequence: bool,
     /// What the trailer says of the number of entries, beyond the truth.
     pub more_entries: i64,
+    /// The Avro schema of the values, as JSON.
+    pub schema: &'static str,
 }
 
 impl Default for Form {
     fn default() -> Self {
-        Self { gz: false, hbase: false, cells: 4, index_entries: usize::MAX, sequence: true, more_entries: 0 }
+        Self {
+            gz: false,
+            hbase: false,
+            cells: 4,
+            index_entries: usize::MAX,
+            sequence: true,
+            more_entries: 0,
+            schema: "\"bytes\"",
+        }
     }
 }
 
@@ -152,8 +162,8 @@ impl File<'_> {
         self.block(b"IDXROOT2", &[], Vec::new());
         let mut info = Vec::new();
         let version = u32::from(self.form.sequence).to_be_bytes();
-        for (key, value) in
-            [("KEY_VALUE_VERSION", &version[..]), ("MAX_MEMSTORE_TS_KEY", &[0; 8]), ("schema", b"\"bytes\"")]
+        let schema = self.form.schema.as_bytes();
+        for (key, value) in [("KEY_VALUE_VERSION", &version[..]), ("MAX_MEMSTORE_TS_KEY", &[0; 8]), ("schema", schema)]
         {
             let pair = [delimited(1, key.as_bytes()), delimited(2, value)].concat();
             info.extend(delimited(1, &pair));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
 mod allocations;
+mod base_file;
 mod builder;
 mod damage;
 mod properties;

@@ -9,12 +9,16 @@ pub fn hudis_own(class: &str) -> Option<&str> {
 /// The class of a table of 0.x that stores none.
 pub(super) const DEFAULT_0_X: &str = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload";
 
+/// The class of metadata tables.
+pub const METADATA: &str = "HoodieMetadataPayload";
+
 /// The payload classes whose rules are known, beside those that amount to a merge mode.
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "AWSDmsAvroPayload",
     "DefaultHoodieRecordPayload",
     "EmptyHoodieRecordPayload",
     "EventTimeAvroPayload",
+    METADATA,
     "MySqlDebeziumAvroPayload",
     "OverwriteNonDefaultsWithLatestAvroPayload",
     "OverwriteWithLatestAvroPayload",

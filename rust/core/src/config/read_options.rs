@@ -87,6 +87,12 @@ pub struct ReadOptions {
     pub spill_compressed: bool,
     /// Whether what a filter excludes is left unread where that is known beforehand; the rows are the same either way.
     pub prune: bool,
+    /// Whether files are listed from the metadata table, where the table has one that lists them; the files are the same either
+    /// way.
+    pub metadata: bool,
+    /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the same as long
+    /// as no key is in two partitions.
+    pub record_index: bool,
 }
 
 impl ReadOptions {
@@ -112,6 +118,8 @@ impl Default for ReadOptions {
             spill_dir: None,
             spill_compressed: true,
             prune: true,
+            metadata: true,
+            record_index: false,
         }
     }
 }

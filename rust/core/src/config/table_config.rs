@@ -97,7 +97,7 @@ impl TableConfig {
         Ok(config)
     }
 
-    /// As [`TableConfig::load`], but takes any base file format: for metadata tables, whose base files are HFiles.
+    /// As [`TableConfig::load`], but refuses no format and no feature.
     ///
     /// # Errors
     /// As for `load`, without the refusals of formats and features.
@@ -171,9 +171,9 @@ impl TableConfig {
                 "a bootstrapped table (its rows lie in {source}): this release reads tables whose base files hold all columns"
             )));
         }
-        if self.base_file_format != "PARQUET" {
+        if !["PARQUET", "HFILE"].contains(&self.base_file_format.as_str()) {
             return Err(Error::unsupported(format!(
-                "base files in {}: this release reads Parquet base files",
+                "base files in {}: this release reads base files in PARQUET and HFILE",
                 self.base_file_format
             )));
         }
@@ -343,7 +343,7 @@ mod tests {
             ("hoodie.table.format=iceberg", Kind::Unsupported, "iceberg"),
             ("hoodie.bootstrap.base.path=/src", Kind::Unsupported, "bootstrapped"),
             ("hoodie.table.base.file.format=orc", Kind::Unsupported, "ORC"),
-            ("hoodie.table.ro.file.format=HFILE", Kind::Unsupported, "HFILE"),
+            ("hoodie.table.ro.file.format=LANCE", Kind::Unsupported, "LANCE"),
             ("hoodie.table.type=MERGE_ON_WRITE", Kind::InvalidTable, "MERGE_ON_WRITE"),
             ("hoodie.populate.meta.fields=maybe", Kind::InvalidTable, "maybe"),
             ("hoodie.table.cdc.enabled=true\nhoodie.table.cdc.supplemental.logging.mode=x", Kind::Unsupported, "X"),

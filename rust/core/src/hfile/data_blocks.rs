@@ -45,7 +45,7 @@ impl DataBlocks {
     }
 
     /// The data blocks that can hold what is wanted.
-    pub(super) fn that_may_hold(&self, wanted: &Wanted<'_>) -> Result<Vec<BlockPlace>> {
+    pub(super) fn that_may_hold(&self, wanted: &Wanted) -> Result<Vec<BlockPlace>> {
         let (codec, limit) = (self.trailer.codec, self.trailer.load_on_open);
         Descent { fetch: &self.fetch, codec, limit, wanted }.data_blocks(&self.root, self.trailer.levels)
     }

@@ -16,7 +16,7 @@ pub(super) struct Descent<'a> {
     pub(super) codec: Codec,
     /// Where the load-on-open section begins.
     pub(super) limit: u64,
-    pub(super) wanted: &'a Wanted<'a>,
+    pub(super) wanted: &'a Wanted,
 }
 
 impl Descent<'_> {

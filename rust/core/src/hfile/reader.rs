@@ -19,7 +19,7 @@ use crate::storage::Source;
 ///
 /// Offsets of errors are those within the HFile; who has cut it out of a log adds where it begins.
 pub struct HFile {
-    blocks: DataBlocks,
+    blocks: Arc<DataBlocks>,
     info: FileInfo,
 }
 
@@ -39,7 +39,7 @@ impl HFile {
         let bytes = section.slice(within.min(section.len())..);
         let block = Block::parse(&bytes, trailer.file_info, BlockKind::FileInfo, trailer.codec, false)?;
         let info = FileInfo::parse(&block.payload).map_err(|error| block.place(error))?;
-        let blocks = DataBlocks::new(fetch, trailer, &section, info.cells_have_sequence())?;
+        let blocks = Arc::new(DataBlocks::new(fetch, trailer, &section, info.cells_have_sequence())?);
         Ok(Self { blocks, info })
     }
 
@@ -80,8 +80,8 @@ impl HFile {
 
     /// All data blocks, one at a time. After the last one it is an error if the file should have had more cells, or fewer.
     #[must_use]
-    pub fn scan(&self) -> Scan<'_> {
-        Scan::new(&self.blocks)
+    pub fn scan(&self) -> Scan {
+        Scan::new(Arc::clone(&self.blocks))
     }
 
     /// The cells that have these keys. Only data blocks that can hold one are read, one at a time, and only those parts of the index
@@ -89,7 +89,7 @@ impl HFile {
     ///
     /// # Errors
     /// As [`HFile::blocks`] for the index, as [`HFile::read_block`] for each block.
-    pub fn seek<'a>(&'a self, keys: &'a [impl AsRef<[u8]>]) -> Result<Seek<'a>> {
+    pub fn seek(&self, keys: &[impl AsRef<[u8]>]) -> Result<Seek> {
         self.seek_wanted(Wanted::keys(keys.iter().map(AsRef::as_ref)))
     }
 
@@ -97,11 +97,11 @@ impl HFile {
     ///
     /// # Errors
     /// As [`HFile::seek`].
-    pub fn seek_prefixes<'a>(&'a self, prefixes: &'a [impl AsRef<[u8]>]) -> Result<Seek<'a>> {
+    pub fn seek_prefixes(&self, prefixes: &[impl AsRef<[u8]>]) -> Result<Seek> {
         self.seek_wanted(Wanted::prefixes(prefixes.iter().map(AsRef::as_ref)))
     }
 
-    fn seek_wanted<'a>(&'a self, wanted: Wanted<'a>) -> Result<Seek<'a>> {
-        Ok(Seek::new(&self.blocks, self.blocks.that_may_hold(&wanted)?, wanted))
+    fn seek_wanted(&self, wanted: Wanted) -> Result<Seek> {
+        Ok(Seek::new(Arc::clone(&self.blocks), self.blocks.that_may_hold(&wanted)?, wanted))
     }
 }

@@ -1,5 +1,6 @@
 //! All cells of a file, block by block. Rows are never silently missing: keys ascend from block to block, and the count is the trailer's.
 
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use super::cell::{Cell, Cells, Verdict};
@@ -8,8 +9,8 @@ use super::index::{BlockPlace, before_and_after};
 use crate::error::{Error, Result};
 
 /// The data blocks of a file, each read when it is asked for. After an error there is nothing more.
-pub struct Scan<'a> {
-    blocks: &'a DataBlocks,
+pub struct Scan {
+    blocks: Arc<DataBlocks>,
     places: Option<IntoIter<BlockPlace>>,
     /// The last key so far.
     last: Vec<u8>,
@@ -17,8 +18,8 @@ pub struct Scan<'a> {
     done: bool,
 }
 
-impl<'a> Scan<'a> {
-    pub(super) const fn new(blocks: &'a DataBlocks) -> Self {
+impl Scan {
+    pub(super) const fn new(blocks: Arc<DataBlocks>) -> Self {
         Self { blocks, places: None, last: Vec::new(), seen: 0, done: false }
     }
 
@@ -52,7 +53,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-impl Iterator for Scan<'_> {
+impl Iterator for Scan {
     type Item = Result<Cells>;
 
     fn next(&mut self) -> Option<Self::Item> {

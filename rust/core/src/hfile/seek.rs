@@ -1,5 +1,6 @@
 //! The cells of some keys, or of some prefixes, from the blocks that can hold them.
 
+use std::sync::Arc;
 use std::vec::IntoIter;
 
 use super::cell::Cells;
@@ -9,19 +10,19 @@ use super::wanted::{Matcher, Wanted};
 use crate::error::Result;
 
 /// Data blocks with hits, each read when it is asked for; of its cells only the hits. After an error there is nothing more.
-pub struct Seek<'a> {
-    blocks: &'a DataBlocks,
+pub struct Seek {
+    blocks: Arc<DataBlocks>,
     places: IntoIter<BlockPlace>,
-    matcher: Matcher<'a>,
+    matcher: Matcher,
 }
 
-impl<'a> Seek<'a> {
-    pub(super) fn new(blocks: &'a DataBlocks, places: Vec<BlockPlace>, wanted: Wanted<'a>) -> Self {
+impl Seek {
+    pub(super) fn new(blocks: Arc<DataBlocks>, places: Vec<BlockPlace>, wanted: Wanted) -> Self {
         Self { blocks, places: places.into_iter(), matcher: Matcher::new(wanted) }
     }
 }
 
-impl Iterator for Seek<'_> {
+impl Iterator for Seek {
     type Item = Result<Cells>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -4,40 +4,41 @@ use super::cell::Verdict;
 
 /// Keys or prefixes, sorted, each once.
 #[derive(Debug, Clone)]
-pub(super) enum Wanted<'a> {
+pub(super) enum Wanted {
     All,
-    Keys(Vec<&'a [u8]>),
+    Keys(Vec<Vec<u8>>),
     /// None begins with another: that one would add nothing.
-    Prefixes(Vec<&'a [u8]>),
+    Prefixes(Vec<Vec<u8>>),
 }
 
-impl<'a> Wanted<'a> {
+impl Wanted {
     /// Keys in any order.
-    pub(super) fn keys(keys: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut keys: Vec<_> = keys.collect();
+    pub(super) fn keys<'a>(keys: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut keys: Vec<Vec<u8>> = keys.map(<[u8]>::to_vec).collect();
         keys.sort_unstable();
         keys.dedup();
         Self::Keys(keys)
     }
 
     /// Prefixes in any order.
-    pub(super) fn prefixes(prefixes: impl Iterator<Item = &'a [u8]>) -> Self {
-        let mut prefixes: Vec<_> = prefixes.collect();
+    pub(super) fn prefixes<'a>(prefixes: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut prefixes: Vec<Vec<u8>> = prefixes.map(<[u8]>::to_vec).collect();
         prefixes.sort_unstable();
-        prefixes.dedup_by(|later, kept| later.starts_with(kept));
+        prefixes.dedup_by(|later, kept| later.starts_with(kept.as_slice()));
         Self::Prefixes(prefixes)
     }
 
     /// Whether a block can hold a wanted key, all of whose keys are at least `from` and below `to`, if there is such a bound.
     pub(super) fn may_lie_in(&self, from: &[u8], to: Option<&[u8]>) -> bool {
-        let below = |key: &&[u8]| to.is_none_or(|to| *key < to);
+        let below = |key: &Vec<u8>| to.is_none_or(|to| key.as_slice() < to);
         match self {
             Self::All => true,
-            Self::Keys(keys) => keys.get(keys.partition_point(|key| *key < from)).is_some_and(below),
+            Self::Keys(keys) => keys.get(keys.partition_point(|key| key.as_slice() < from)).is_some_and(below),
             Self::Prefixes(prefixes) => {
-                let at = prefixes.partition_point(|prefix| *prefix < from);
+                let at = prefixes.partition_point(|prefix| prefix.as_slice() < from);
                 let begun_before = at.checked_sub(1).and_then(|at| prefixes.get(at));
-                begun_before.is_some_and(|prefix| from.starts_with(prefix)) || prefixes.get(at).is_some_and(below)
+                begun_before.is_some_and(|prefix| from.starts_with(prefix.as_slice()))
+                    || prefixes.get(at).is_some_and(below)
             }
         }
     }
@@ -45,13 +46,13 @@ impl<'a> Wanted<'a> {
 
 /// Goes through wanted keys beside ascending keys of a file.
 #[derive(Debug)]
-pub(super) struct Matcher<'a> {
-    wanted: Wanted<'a>,
+pub(super) struct Matcher {
+    wanted: Wanted,
     next: usize,
 }
 
-impl<'a> Matcher<'a> {
-    pub(super) const fn new(wanted: Wanted<'a>) -> Self {
+impl Matcher {
+    pub(super) const fn new(wanted: Wanted) -> Self {
         Self { wanted, next: 0 }
     }
 
@@ -63,10 +64,10 @@ impl<'a> Matcher<'a> {
             Wanted::Prefixes(list) => (list, true),
         };
         while let Some(wanted) = list.get(self.next) {
-            if if by_prefix { key.starts_with(wanted) } else { key == *wanted } {
+            if if by_prefix { key.starts_with(wanted.as_slice()) } else { key == wanted.as_slice() } {
                 return Verdict::Take;
             }
-            if *wanted > key {
+            if wanted.as_slice() > key {
                 return Verdict::Skip;
             }
             self.next += 1;
@@ -79,15 +80,15 @@ impl<'a> Matcher<'a> {
 mod tests {
     use super::*;
 
-    fn keys<'a>(keys: &[&'a [u8]]) -> Wanted<'a> {
+    fn keys(keys: &[&[u8]]) -> Wanted {
         Wanted::keys(keys.iter().copied())
     }
 
-    fn prefixes<'a>(prefixes: &[&'a [u8]]) -> Wanted<'a> {
+    fn prefixes(prefixes: &[&[u8]]) -> Wanted {
         Wanted::prefixes(prefixes.iter().copied())
     }
 
-    fn judged(wanted: Wanted<'_>, keys: &[&[u8]]) -> Vec<Verdict> {
+    fn judged(wanted: Wanted, keys: &[&[u8]]) -> Vec<Verdict> {
         let mut matcher = Matcher::new(wanted);
         keys.iter().map(|key| matcher.judge(key)).collect()
     }

@@ -10,7 +10,9 @@ use super::log_keys::KeyColumns;
 use crate::avro;
 use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics, payload};
 use crate::error::{Error, Result};
-use crate::merge::fold::{Absence, CustomFold, Fold, FoldRules, Folder, Mode, PayloadFold};
+use crate::merge::fold::{
+    Absence, CustomFold, Fold, FoldRules, Folder, METADATA_TYPE, MetadataMerger, Mode, PayloadFold, RowMerger,
+};
 use crate::merge::{DeletedRows, OverBase, Rules};
 use crate::names::meta_columns;
 use crate::plan::MergerHandle;
@@ -34,6 +36,8 @@ pub(super) enum FoldBy {
     Rules(FoldRules, FieldAbsence),
     /// What a merger of the user's own makes of them.
     Merger(MergerHandle),
+    /// What the metadata table makes of its records.
+    Metadata,
 }
 
 /// When values of a table's fields give way to those of the other record.
@@ -118,6 +122,7 @@ impl MergePlan {
             Some("OverwriteNonDefaultsWithLatestAvroPayload") => {
                 fold(PayloadFold::NonDefaults, FieldAbsence::Default { by_identity: false })
             }
+            Some(payload::METADATA) => Self::Fold(FoldBy::Metadata),
             Some("PartialUpdateAvroPayload") => {
                 let compares = keys.compares_with_avro();
                 fold(PayloadFold::PartialUpdate { compares }, FieldAbsence::Null)
@@ -145,6 +150,7 @@ impl FoldBy {
         match self {
             Self::Rules(..) => keys.fold_columns(),
             Self::Merger(_) => types.fields().iter().map(|field| field.name().clone()).collect(),
+            Self::Metadata => vec![METADATA_TYPE.to_owned()],
         }
     }
 
@@ -152,13 +158,17 @@ impl FoldBy {
     pub(super) fn fold(self, of: &Folding<'_>, missing: HashMap<u32, Arc<[bool]>>) -> Box<dyn Fold> {
         match self {
             Self::Rules(rules, absence) => Box::new(folder(rules, &absence, of, missing)),
-            Self::Merger(merger) => {
-                let place = |name: &String| of.carried.index_of(name).ok();
-                let columns = of.types.fields().iter().filter_map(|field| place(field.name())).collect();
-                Box::new(CustomFold { merger: merger.0, columns, deleted_rows: of.deleted_rows })
-            }
+            Self::Merger(merger) => Box::new(custom(merger.0, of)),
+            Self::Metadata => Box::new(custom(Arc::new(MetadataMerger), of)),
         }
     }
+}
+
+/// A fold by a merger, which is given the carried columns in the table's order.
+fn custom(merger: Arc<dyn RowMerger>, of: &Folding<'_>) -> CustomFold {
+    let place = |name: &String| of.carried.index_of(name).ok();
+    let columns = of.types.fields().iter().filter_map(|field| place(field.name())).collect();
+    CustomFold { merger, columns, deleted_rows: of.deleted_rows }
 }
 
 fn folder(rules: FoldRules, absence: &FieldAbsence, of: &Folding<'_>, missing: HashMap<u32, Arc<[bool]>>) -> Folder {

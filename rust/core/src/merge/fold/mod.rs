@@ -7,16 +7,20 @@
 //! | `rules` | what two records become: one of them, a delete, or one laid over the other |
 //! | `absence` | which values give way to the other record's |
 //! | `folder` | the records of some keys made rows |
-//! | `custom` | the same, by a merger of the user's own |
+//! | `custom` | the same, by a merger of whole rows: the user's own, or the metadata table's |
+//! | `metadata`, `metadata_bounds` | the records of the metadata table |
 
 mod absence;
 mod chains;
 mod custom;
 mod folder;
+mod metadata;
+mod metadata_bounds;
 mod rules;
 
 pub use absence::Absence;
 pub use chains::Chains;
 pub use custom::{CustomFold, RowMerger};
 pub use folder::{Fold, Folded, Folder};
+pub use metadata::{MetadataMerger, TYPE as METADATA_TYPE};
 pub use rules::{FoldRules, Mode, PayloadFold};

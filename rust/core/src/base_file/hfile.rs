@@ -1,0 +1,200 @@
+//! HFile base files: rows sorted by key, each an Avro record in the schema that the file info keeps under `schema`
+//! (`HoodieAvroHFileReaderImplBase`).
+//!
+//! Data blocks stream through, one at a time. A record's field `key` is blank, since the cell's own key says the same: it is put back
+//! where the field is there and empty, as Hudi does. Where a filter names exact keys, only blocks that can hold one are read.
+
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
+use arrow_schema::{DataType, SchemaRef};
+
+use super::conform::conform;
+use super::reader::{BaseFile, Batches};
+use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use crate::error::{Error, Result};
+use crate::filter::BoundFilter;
+use crate::hfile::{Cells, HFile};
+use crate::storage::Source;
+
+/// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), whatever the table's key fields are.
+const KEY_FIELD: &str = "key";
+
+/// An HFile, its trailer, root index and file info read.
+pub(super) struct HFileBase {
+    file: HFile,
+    path: String,
+    schema: Schema,
+    /// The keys to read; all of them where there is none.
+    keys: Option<Vec<String>>,
+}
+
+impl HFileBase {
+    pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
+        let path = source.path().to_owned();
+        let opened = || {
+            let file = HFile::open(source)?;
+            let Some(schema) = file.schema() else {
+                return Err(Error::unsupported("an HFile base file without the schema of its values"));
+            };
+            let schema = Schema::parse(schema)?;
+            Ok((file, schema))
+        };
+        let (file, schema) = opened().map_err(|error: Error| error.in_file(&path))?;
+        Ok(Self { file, path, schema, keys: None })
+    }
+
+    /// Whether the field `key` holds the cells' keys, so that keys wanted of the one are keys of the others. The writer blanks it in
+    /// every record or in none, so the first tells.
+    fn is_sought_by_key(&self) -> Result<bool> {
+        let Some(first) = self.file.scan().next().transpose()? else { return Ok(false) };
+        let program = Program::compile(&self.schema, &self.schema, &[Want::Value(KEY_FIELD.to_owned())], Types::Table)?;
+        let mut decoder = Decoder::new(Arc::new(program));
+        decode(&mut decoder, &first, 0..1)?;
+        let key = decoder.finish()?;
+        Ok(key.column(0).as_string_opt::<i32>().is_some_and(|key| !key.is_null(0) && key.value(0).is_empty()))
+    }
+}
+
+impl BaseFile for HFileBase {
+    fn row_count(&self) -> u64 {
+        self.file.entry_count()
+    }
+
+    fn avro_schema(&self) -> Option<String> {
+        Some(self.schema.json().to_owned())
+    }
+
+    /// Of an HFile, what is left out are blocks without a wanted key. How many those are is not told: it would take reading all of the
+    /// index.
+    fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
+        let keys = wanted.index_of(KEY_FIELD).ok().and_then(|column| filter.exact_texts(column));
+        let sought = || self.is_sought_by_key().map_err(|error| error.in_file(&self.path));
+        if keys.is_some() && self.schema.field(KEY_FIELD).is_some() && sought()? {
+            self.keys = keys;
+        }
+        Ok(0)
+    }
+
+    fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+        let named = |error: Error| error.in_file(&self.path);
+        let there: Vec<&String> = wanted.fields().iter().map(|field| field.name()).collect();
+        let there = there.into_iter().filter(|name| self.schema.field(name).is_some());
+        let wants: Vec<Want> = there.cloned().map(Want::Value).collect();
+        let program = Program::compile(&self.schema, &self.schema, &wants, Types::Table).map_err(named)?;
+        let cells: Box<dyn Iterator<Item = Result<Cells>> + Send> = match &self.keys {
+            Some(keys) => Box::new(self.file.seek(keys).map_err(named)?),
+            None => Box::new(self.file.scan()),
+        };
+        let takes_keys =
+            program.schema().fields().find(KEY_FIELD).is_some_and(|(_, f)| *f.data_type() == DataType::Utf8);
+        Ok(Box::new(Rows {
+            cells: Some(cells),
+            block: None,
+            decoder: Decoder::new(Arc::new(program)),
+            keys: takes_keys.then(StringBuilder::new),
+            wanted: Arc::clone(wanted),
+            batch_rows: batch_rows.max(1),
+            path: self.path,
+        }))
+    }
+}
+
+/// Rows of data blocks, decoded batch by batch.
+struct Rows {
+    /// None after an error, and after the last block.
+    cells: Option<Box<dyn Iterator<Item = Result<Cells>> + Send>>,
+    /// The block at hand, and how many of its cells are done.
+    block: Option<(Cells, usize)>,
+    decoder: Decoder,
+    /// The cells' keys of the rows decoded so far, where the field `key` is wanted.
+    keys: Option<StringBuilder>,
+    wanted: SchemaRef,
+    batch_rows: usize,
+    path: String,
+}
+
+impl Rows {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        while self.decoder.len() < self.batch_rows {
+            if self.block.is_none() {
+                let next = self.cells.as_mut().and_then(Iterator::next).transpose()?;
+                let Some(next) = next else { break };
+                self.block = Some((next, 0));
+            }
+            self.decode_some()?;
+        }
+        if self.decoder.is_empty() {
+            self.cells = None;
+            return Ok(None);
+        }
+        self.finish().map(Some)
+    }
+
+    /// Decodes of the block at hand as many cells as the batch has room for.
+    fn decode_some(&mut self) -> Result<()> {
+        let Some((cells, done)) = &mut self.block else { return Ok(()) };
+        let room = self.batch_rows.saturating_sub(self.decoder.len());
+        let end = cells.cells.len().min(done.saturating_add(room));
+        decode(&mut self.decoder, cells, *done..end)?;
+        if let Some(keys) = &mut self.keys {
+            for cell in cells.cells.get(*done..end).unwrap_or_default() {
+                let key = std::str::from_utf8(cells.key(cell))
+                    .map_err(|error| Error::corrupt("a key in an HFile that is no UTF-8").caused_by(error))?;
+                keys.append_value(key);
+            }
+        }
+        *done = end;
+        if end == cells.cells.len() {
+            self.block = None;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<RecordBatch> {
+        let decoded = self.decoder.finish()?;
+        let keys = self.keys.as_mut().map(StringBuilder::finish);
+        let columns = self.wanted.fields().iter().map(|field| match (decoded.column_by_name(field.name()), &keys) {
+            (Some(column), Some(keys)) if field.name() == KEY_FIELD => {
+                conform(&filled(column, keys), field.data_type(), field.name())
+            }
+            (Some(column), _) => conform(column, field.data_type(), field.name()),
+            (None, _) => Ok(new_null_array(field.data_type(), decoded.num_rows())),
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(decoded.num_rows()));
+        RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns.collect::<Result<_>>()?, &options)
+            .map_err(|error| Error::invalid_table("columns of a base file").caused_by(error))
+    }
+}
+
+impl Iterator for Rows {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.cells.as_ref()?;
+        let step = self.step().map_err(|error| error.in_file(&self.path)).transpose();
+        if matches!(step, Some(Err(_))) {
+            self.cells = None;
+        }
+        step
+    }
+}
+
+/// Decodes the values of some cells of a block. Where in the unpacked block it went wrong says nothing of the file.
+fn decode(decoder: &mut Decoder, cells: &Cells, range: std::ops::Range<usize>) -> Result<()> {
+    let some = cells.cells.get(range).unwrap_or_default();
+    let datums: Vec<Datum> = some
+        .iter()
+        .map(|cell| Datum { at: cell.value.start, len: cell.value.end.saturating_sub(cell.value.start) })
+        .collect();
+    decoder.decode(&cells.payload, &datums).map_err(|error| error.moved_to(0))
+}
+
+/// The field's texts, the cells' keys where they are empty.
+fn filled(field: &ArrayRef, keys: &StringArray) -> ArrayRef {
+    let Some(texts) = field.as_string_opt::<i32>() else { return Arc::clone(field) };
+    let filled = texts.iter().zip(keys).map(|(text, key)| if text == Some("") { key } else { text });
+    Arc::new(filled.collect::<StringArray>())
+}

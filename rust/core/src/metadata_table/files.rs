@@ -1,0 +1,169 @@
+//! Partitions and their files, from the metadata table's partition `files`:
+//!
+//! | key | `filesystemMetadata` |
+//! |---|---|
+//! | `__all_partitions__` | the partitions, by path |
+//! | the path of a partition, `.` for the root | its files, each with its size |
+//!
+//! Entries that are marked deleted are none.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+
+use super::open::MetadataTable;
+use crate::error::{Error, Result};
+use crate::file_group::PartitionFiles;
+use crate::filter::{Filter, Literal, Operator, Term};
+
+/// The partition of the metadata table that lists files.
+pub const FILES: &str = "files";
+/// The key of the record that lists partitions.
+pub const ALL_PARTITIONS: &str = "__all_partitions__";
+pub(super) const KEY: &str = "key";
+const ENTRIES: &str = "filesystemMetadata";
+/// The root of the table, where it is a partition.
+const ROOT: &str = ".";
+
+/// Wanted partitions, listed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Sorted by path.
+    pub files: Vec<PartitionFiles>,
+    /// How many partitions were not wanted.
+    pub left_out: usize,
+}
+
+/// Which of some partitions are wanted.
+type Choose<'a> = &'a dyn Fn(&[&str]) -> Result<Vec<bool>>;
+
+/// Names, each with its size.
+type Names = Vec<(String, u64)>;
+
+impl MetadataTable {
+    /// The table's partitions with their files; where `choose` is given, only those that it wants: then little else is read.
+    ///
+    /// # Errors
+    /// What reading the metadata table may fail with; `InvalidTable` where it has no list of partitions, or a partition no list of
+    /// files.
+    pub fn list(&self, choose: Option<Choose<'_>>) -> Result<Listed> {
+        let Some(choose) = choose else {
+            let mut lists = self.lists(Filter::default())?;
+            let partitions = partitions(&mut lists)?;
+            return listed(partitions, lists, 0);
+        };
+        let partitions = partitions(&mut self.lists(of_keys([ALL_PARTITIONS])?)?)?;
+        let paths: Vec<&str> = partitions.iter().map(|name| path_of(name)).collect();
+        let mut wanted = choose(&paths)?.into_iter();
+        let all = partitions.len();
+        let partitions: Vec<String> = partitions.into_iter().filter(|_| wanted.next().unwrap_or_default()).collect();
+        let left_out = all.saturating_sub(partitions.len());
+        if partitions.is_empty() {
+            return Ok(Listed { files: Vec::new(), left_out });
+        }
+        let lists = self.lists(of_keys(partitions.iter().map(String::as_str))?)?;
+        listed(partitions, lists, left_out)
+    }
+
+    /// Live entries by key.
+    fn lists(&self, filter: Filter) -> Result<HashMap<String, Names>> {
+        let mut lists = HashMap::new();
+        for batch in self.rows(FILES, &[KEY, ENTRIES], filter)? {
+            live_entries(&batch, &mut lists)?;
+        }
+        Ok(lists)
+    }
+}
+
+/// A filter on records of these keys.
+pub(super) fn of_keys<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<Filter> {
+    let literals = keys.into_iter().map(|key| Literal::Text(key.to_owned())).collect();
+    Ok(Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]]))
+}
+
+/// The partitions, as they are named there, sorted by path.
+fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
+    let Some(names) = lists.remove(ALL_PARTITIONS) else {
+        return Err(Error::invalid_table("a metadata table without a list of partitions"));
+    };
+    let mut names: Vec<String> = names.into_iter().map(|(name, _)| name).collect();
+    names.sort_unstable_by(|one, other| path_of(one).cmp(path_of(other)));
+    Ok(names)
+}
+
+fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: usize) -> Result<Listed> {
+    let files = partitions.into_iter().map(|name| {
+        let Some(names) = lists.remove(&name) else {
+            return Err(Error::invalid_table(format!("a metadata table without the files of the partition {name:?}")));
+        };
+        Ok(PartitionFiles::of(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
+    });
+    Ok(Listed { files: files.collect::<Result<_>>()?, left_out })
+}
+
+fn path_of(name: &str) -> &str {
+    if name == ROOT { "" } else { name }
+}
+
+fn live_entries(batch: &RecordBatch, lists: &mut HashMap<String, Names>) -> Result<()> {
+    let misfit = || Error::invalid_table("records of a metadata table that list no files with their sizes");
+    let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
+    let maps = batch.column_by_name(ENTRIES).and_then(|maps| maps.as_map_opt()).ok_or_else(misfit)?;
+    for (row, key) in keys.iter().enumerate() {
+        let (Some(key), true) = (key, maps.is_valid(row)) else { return Err(misfit()) };
+        let entries = maps.value(row);
+        let [names, infos] = entries.columns() else { return Err(misfit()) };
+        let (names, infos) = names.as_string_opt::<i32>().zip(infos.as_struct_opt()).ok_or_else(misfit)?;
+        let sizes = infos.column_by_name("size").and_then(|sizes| sizes.as_primitive_opt::<Int64Type>());
+        let deleted = infos.column_by_name("isDeleted").and_then(|deleted| deleted.as_boolean_opt());
+        let (sizes, deleted) = sizes.zip(deleted).ok_or_else(misfit)?;
+        let mut live = Names::new();
+        for ((name, size), deleted) in names.iter().zip(sizes).zip(deleted) {
+            let (Some(name), Some(size), Some(deleted)) = (name, size, deleted) else { return Err(misfit()) };
+            if !deleted {
+                live.push((name.to_owned(), u64::try_from(size).map_err(|_| misfit())?));
+            }
+        }
+        if lists.insert(key.to_owned(), live).is_some() {
+            return Err(Error::invalid_table(format!("two records of the key {key:?} in a metadata table")));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lists(of: &[(&str, &[(&str, u64)])]) -> HashMap<String, Names> {
+        let names = |names: &[(&str, u64)]| names.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
+        of.iter().map(|(key, entries)| ((*key).to_owned(), names(entries))).collect()
+    }
+
+    const BASE: &str = "f-0_0-1-2_20240101000000000.parquet";
+
+    #[test]
+    fn partitions_have_their_files_by_path() {
+        let mut lists = lists(&[
+            (ALL_PARTITIONS, &[("b", 0), (".", 0), ("a/1", 0)]),
+            ("a/1", &[(BASE, 7), ("_SUCCESS", 0)]),
+            ("b", &[]),
+            (".", &[]),
+        ]);
+        let partitions = partitions(&mut lists).unwrap();
+        assert_eq!(partitions, [".", "a/1", "b"]);
+        let found = listed(partitions, lists, 3).unwrap();
+        let paths: Vec<&str> = found.files.iter().map(|files| files.partition.as_str()).collect();
+        assert_eq!((paths, found.left_out), (vec!["", "a/1", "b"], 3));
+        assert_eq!((found.files[1].base_files[0].len, found.files[1].log_files.len()), (7, 0));
+    }
+
+    #[test]
+    fn what_is_missing_is_not_taken_for_empty() {
+        assert!(partitions(&mut lists(&[("a", &[])])).is_err());
+        let error = listed(vec!["a".into()], lists(&[("b", &[])]), 0).unwrap_err();
+        assert!(error.to_string().contains("\"a\""), "{error}");
+    }
+}

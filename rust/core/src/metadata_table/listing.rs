@@ -1,0 +1,107 @@
+//! Which listing a plan goes by: the metadata table's, where it is there and sound, or the storage's.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::files::{FILES, Listed};
+use super::open::MetadataTable;
+use crate::config::{ReadOptions, TableConfig};
+use crate::error::{Error, Result};
+use crate::file_group::PartitionFiles;
+use crate::plan::{PartitionFilter, list_where};
+use crate::storage::{Place, StorageOptions};
+use crate::timeline::Timeline;
+
+/// Where the files of a query were listed.
+#[derive(Debug, Default)]
+pub enum Listing {
+    /// In storage, which alone has them.
+    #[default]
+    Storage,
+    /// In the metadata table.
+    MetadataTable,
+    /// In storage, since the caller would have it so.
+    MetadataTableOff,
+    /// In storage, since the metadata table could not be used.
+    MetadataTableFailed(Arc<Error>),
+}
+
+impl fmt::Display for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Storage => f.write_str("storage"),
+            Self::MetadataTable => f.write_str("metadata table"),
+            Self::MetadataTableOff => f.write_str("storage (the metadata table is switched off)"),
+            Self::MetadataTableFailed(error) => write!(f, "storage (the metadata table cannot be used: {error})"),
+        }
+    }
+}
+
+/// A table whose files are to be listed.
+pub struct Lister<'a> {
+    /// The table.
+    pub uri: &'a str,
+    /// How to reach it.
+    pub storage: &'a StorageOptions,
+    /// The same, open.
+    pub place: &'a dyn Place,
+    /// What it says of itself.
+    pub config: &'a TableConfig,
+    /// Its timeline.
+    pub timeline: &'a Timeline,
+    /// How it is read.
+    pub options: &'a ReadOptions,
+}
+
+impl Lister<'_> {
+    /// Whether the table has this partition of a metadata table, complete.
+    #[must_use]
+    pub fn has(&self, partition: &str) -> bool {
+        self.config.metadata_partitions.iter().any(|one| one == partition)
+    }
+
+    /// Its metadata table.
+    ///
+    /// # Errors
+    /// As for [`MetadataTable::open`].
+    pub fn metadata_table(&self) -> Result<MetadataTable> {
+        MetadataTable::open(self.uri, self.storage, self.timeline, self.options)
+    }
+
+    /// The files of every wanted partition, and where they were listed.
+    ///
+    /// # Errors
+    /// What listing storage may fail with, where it comes to that.
+    pub fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
+        let listing = if !self.has(FILES) {
+            Listing::Storage
+        } else if !self.options.metadata {
+            Listing::MetadataTableOff
+        } else {
+            let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
+            let listed =
+                self.metadata_table().and_then(|metadata| metadata.list(choose.as_ref().map(|choose| choose as _)));
+            match listed {
+                Ok(listed) => return Ok((listed, Listing::MetadataTable)),
+                Err(error) => Listing::MetadataTableFailed(Arc::new(error)),
+            }
+        };
+        Ok((self.list_storage(wanted)?, listing))
+    }
+
+    fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
+        let mut left_out = 0;
+        let listed = list_where(self.place, &mut |folder| {
+            let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
+            left_out += usize::from(excluded);
+            !excluded
+        })?;
+        let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
+        let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
+        let all = listed.len();
+        let files: Vec<PartitionFiles> =
+            listed.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(files, _)| files).collect();
+        left_out += all - files.len();
+        Ok(Listed { files, left_out })
+    }
+}

@@ -1,0 +1,21 @@
+//! The metadata table: what a table keeps of itself under `.hoodie/metadata`, itself a merge-on-read table of HFiles
+//! (`HoodieBackedTableMetadata`).
+//!
+//! | file | job |
+//! |---|---|
+//! | `open` | the metadata table of a table, as far as the table's own timeline has it |
+//! | `files` | partitions and their files, from the partition `files` |
+//! | `listing` | which listing a plan goes by: that one, or the storage's |
+//! | `record_index` | the file groups of given keys, from the partition `record_index` |
+//!
+//! By contract it tells what a listing of storage tells, so that whoever meets something unexpected in it can go there instead.
+
+mod files;
+mod listing;
+mod open;
+mod record_index;
+
+pub use files::{ALL_PARTITIONS, FILES, Listed};
+pub use listing::{Lister, Listing};
+pub use open::MetadataTable;
+pub use record_index::RECORD_INDEX;

@@ -1,0 +1,126 @@
+//! Where records of given keys lie, from the metadata table's partition `record_index` (`HoodieRecordIndexInfo`):
+//!
+//! | `fileIdEncoding` | the file group |
+//! |---|---|
+//! | 0 | the UUID of `fileIdHighBits` and `fileIdLowBits`, then `-` and `fileIndex` unless that is -1 |
+//! | 1 | `fileId` |
+//!
+//! A key that is not in the index may still be in the table: writers that find records in another way (by bucket, say) do not always
+//! keep the index up. So nothing is concluded from a key that is missing. Nor does the index know of a second record of a key in
+//! another partition, which writers without a global index may leave.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{Array, RecordBatch, StructArray};
+
+use super::files::{KEY, of_keys};
+use super::open::MetadataTable;
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+
+/// The partition of the metadata table that holds the index.
+pub const RECORD_INDEX: &str = "record_index";
+const LOCATION: &str = "recordIndexMetadata";
+/// The file index of an id that has none.
+const NO_INDEX: i32 = -1;
+
+impl MetadataTable {
+    /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not tell.
+    ///
+    /// # Errors
+    /// What reading the metadata table may fail with.
+    pub fn slices_of_keys(
+        &self,
+        keys: &BTreeSet<String>,
+        slices: &[FileSlice],
+    ) -> Result<std::result::Result<BTreeSet<String>, String>> {
+        if self.is_ahead() {
+            return Ok(Err("the index is ahead of the table's timeline".to_owned()));
+        }
+        let mut found: BTreeMap<String, String> = BTreeMap::new();
+        for batch in self.rows(RECORD_INDEX, &[KEY, LOCATION], of_keys(keys.iter().map(String::as_str))?)? {
+            locations(&batch, &mut found)?;
+        }
+        let known: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
+        let missing = keys.iter().filter(|key| !found.contains_key(*key)).count();
+        if missing > 0 {
+            return Ok(Err(format!("{missing} of {} keys are not in it", keys.len())));
+        }
+        if let Some((key, gone)) = found.iter().find(|(_, group)| !known.contains(group.as_str())) {
+            return Ok(Err(format!("the key {key:?} lies in {gone}, which the query does not read")));
+        }
+        Ok(Ok(found.into_values().collect()))
+    }
+}
+
+fn locations(batch: &RecordBatch, found: &mut BTreeMap<String, String>) -> Result<()> {
+    let misfit = || Error::invalid_table("records of a record index that name no file group");
+    let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
+    let places = batch.column_by_name(LOCATION).and_then(|places| places.as_struct_opt()).ok_or_else(misfit)?;
+    for (row, key) in keys.iter().enumerate() {
+        let group = if places.is_valid(row) { file_id(places, row) } else { None };
+        let (Some(key), Some(group)) = (key, group) else { return Err(misfit()) };
+        if found.insert(key.to_owned(), group).is_some() {
+            return Err(Error::unsupported("a record index with a key in several partitions"));
+        }
+    }
+    Ok(())
+}
+
+fn file_id(places: &StructArray, row: usize) -> Option<String> {
+    let long = |name| {
+        let column = places.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
+        column.is_valid(row).then(|| column.value(row).cast_unsigned())
+    };
+    let int = |name| {
+        let column = places.column_by_name(name)?.as_primitive_opt::<Int32Type>()?;
+        column.is_valid(row).then(|| column.value(row))
+    };
+    // Up to 0.13 there was one encoding.
+    match int("fileIdEncoding").unwrap_or_default() {
+        0 => {
+            let uuid = uuid(long("fileIdHighBits")?, long("fileIdLowBits")?);
+            let index = int("fileIndex")?;
+            Some(if index == NO_INDEX { uuid } else { format!("{uuid}-{index}") })
+        }
+        1 => {
+            let id = places.column_by_name("fileId")?.as_string_opt::<i32>()?;
+            id.is_valid(row).then(|| id.value(row).to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// A UUID as Java writes it.
+fn uuid(high: u64, low: u64) -> String {
+    let bits = u128::from(high) << 64 | u128::from(low);
+    let text = format!("{bits:032x}");
+    let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+    [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int32Array, Int64Array, StringArray};
+
+    use super::*;
+
+    #[test]
+    fn file_groups_by_either_encoding() {
+        let columns: Vec<(&str, ArrayRef)> = vec![
+            ("fileIdHighBits", Arc::new(Int64Array::from(vec![8_232_158_006_793_752_292, 0, 0, 0]))),
+            ("fileIdLowBits", Arc::new(Int64Array::from(vec![-4_694_895_475_049_297_374, 1, 0, 0]))),
+            ("fileIndex", Arc::new(Int32Array::from(vec![2, -1, 0, 0]))),
+            ("fileId", Arc::new(StringArray::from(vec!["", "", "any-name", "?"]))),
+            ("fileIdEncoding", Arc::new(Int32Array::from(vec![0, 0, 1, 2]))),
+        ];
+        let places = StructArray::from(RecordBatch::try_from_iter(columns).unwrap());
+        let ids: Vec<Option<String>> = (0..4).map(|row| file_id(&places, row)).collect();
+        let expected = ["723e8017-61d4-4ee4-bed8-6170a8190a22-2", "00000000-0000-0000-0000-000000000001", "any-name"];
+        assert_eq!(ids, [Some(expected[0].into()), Some(expected[1].into()), Some(expected[2].into()), None]);
+    }
+}
