@@ -1,0 +1,186 @@
+//! Queries of what a range of commits wrote, planned from what the commits say: no folder is listed.
+
+use super::Table;
+use super::ask::{Ask, Between};
+use super::scan::Scan;
+use super::slices::Slices;
+use crate::config::Semantics;
+use crate::error::{Error, Kind, Result};
+use crate::file_group::{FileSlice, View};
+use crate::plan::{PartitionFilter, Skip, Written};
+use crate::timeline::Span;
+
+impl Table {
+    /// The rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits are left
+    /// out, and what is left is merged. Of `ask`, `as_of` and `merge` say nothing here. Bounds are completion times from table
+    /// version 8 on, requested times before.
+    ///
+    /// # Errors
+    /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
+    /// for a range with one.
+    pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        if !self.config.populate_meta_fields {
+            let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not tell what commit wrote them";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        }
+        let span = Span::of_query(&between.begin, between.end.as_deref())?;
+        let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
+        let skip = if between.changelog { Skip { compaction: true, clustering: true } } else { between.skip };
+        let written = Written::of(&self.timeline, &span, skip)?;
+        let mut ask = ask.clone();
+        (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
+        let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
+        // Hudi 1.x gives partition values as they stand in the path; where that is encoded, or tells them alone, it makes a difference.
+        let from_path = (self.config.url_encode_partitions || self.config.drop_partition_columns)
+            && self.options.semantics == Semantics::V1x;
+        let path_columns = if from_path { self.config.partition_fields.as_slice() } else { &[] };
+        let find = |wanted: Option<&_>| self.slices_in(&written, &span, between, wanted.filter(|_| !from_path));
+        let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
+        let merging = ask.merge && ask.merger.is_none();
+        if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
+            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+        }
+        scan.between = Some(span);
+        Ok(scan)
+    }
+
+    /// The slices of the files that commits have written in wanted partitions.
+    fn slices_in(
+        &self,
+        written: &Written,
+        span: &Span,
+        between: &Between,
+        wanted: Option<&PartitionFilter>,
+    ) -> Result<Slices> {
+        // What was replaced later was a change all the same.
+        let replaced = if between.changelog { Vec::new() } else { written.replaced.clone() };
+        let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
+        let listed = written.files();
+        let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
+        let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
+        let mut found = Slices::default();
+        for (files, _) in listed.iter().zip(&kept).filter(|(_, kept)| **kept) {
+            let some = if between.changelog { view.all_slices_in_range(files)? } else { view.slices_in_range(files)? };
+            found.slices.extend(some);
+            found.partitions.read += 1;
+        }
+        found.partitions.pruned = kept.len() - found.partitions.read;
+        self.measure(&mut found.slices)?;
+        let is_cleaned = between.fall_back_to_full_scan && self.is_cleaned(&found.slices)?;
+        if is_cleaned {
+            found = self.slices(None, View::slices, wanted)?;
+        }
+        found.instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
+        found.range = Some(if between.changelog {
+            written.range_of_changes(!is_cleaned)
+        } else {
+            written.range(self.config.layout(), span)
+        });
+        Ok(found)
+    }
+
+    /// Asks the storage for the lengths of files that commits do not tell. A file that has gone is told when it is read.
+    fn measure(&self, slices: &mut [FileSlice]) -> Result<()> {
+        for slice in slices {
+            let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
+            let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
+            for (path, len) in bases.chain(logs).filter(|(_, len)| **len == 0) {
+                match self.place.open(path) {
+                    Ok(source) => *len = source.len(),
+                    Err(error) if error.kind() == Kind::NotFound => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any file of the slices has gone.
+    fn is_cleaned(&self, slices: &[FileSlice]) -> Result<bool> {
+        let bases = slices.iter().filter_map(|slice| slice.base_file.as_ref()).map(|base| &base.path);
+        for path in bases.chain(slices.iter().flat_map(|slice| &slice.log_files).map(|log| &log.path)) {
+            match self.place.open(path) {
+                Err(error) if error.kind() == Kind::NotFound => return Ok(true),
+                opened => drop(opened?),
+            }
+        }
+        Ok(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::{ReadOptions, Semantics, TableConfig};
+    use crate::storage::{Entry, Place, Source, StorageOptions};
+    use crate::timeline::Timeline;
+    use crate::timeline::memory_place::MemoryPlace;
+
+    /// Counts what is asked of a place.
+    struct Counting {
+        place: Arc<dyn Place>,
+        listed: AtomicUsize,
+        opened: AtomicUsize,
+    }
+
+    impl Place for Counting {
+        fn root(&self) -> &str {
+            self.place.root()
+        }
+
+        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+            self.listed.fetch_add(1, Ordering::Relaxed);
+            self.place.list(folder)
+        }
+
+        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+            self.opened.fetch_add(1, Ordering::Relaxed);
+            self.place.open(path)
+        }
+    }
+
+    const SCHEMA: &str = r#"{\"type\":\"record\",\"name\":\"t\",\"fields\":[]}"#;
+
+    /// Requests of an incremental query's plan, and its splits, in a table where each of `commits` wrote to one partition of
+    /// its own, and `others` are not touched.
+    fn planned(commits: usize, others: usize) -> (usize, usize, usize) {
+        let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
+        let mut files = vec![(".hoodie/hoodie.properties".to_owned(), properties.to_owned())];
+        for at in 0..commits + others {
+            let (name, instant) = (format!("p{at}/f_0-1-2_{at:03}.parquet"), format!(".hoodie/{at:03}.deltacommit"));
+            let commit = format!(
+                r#"{{"partitionToWriteStats":{{"p{at}":[{{"path":"{name}","fileSizeInBytes":1}}]}},"extraMetadata":{{"schema":"{SCHEMA}"}}}}"#
+            );
+            files.extend([(name, "x".to_owned()), (format!("p{at}/.hoodie_partition_metadata"), String::new())]);
+            files.push((instant, commit));
+        }
+        let place = MemoryPlace::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
+        let place: Arc<dyn Place> = counting.clone();
+        let config = TableConfig::load(&*place).unwrap();
+        let merge = config.merge_by(Semantics::V1x).unwrap();
+        let timeline = Timeline::load(&place, &config).unwrap();
+        let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
+        let table = Table { uri, storage, place, config, merge, timeline, options };
+        counting.listed.store(0, Ordering::Relaxed);
+        counting.opened.store(0, Ordering::Relaxed);
+        // Instants are zero-padded; the last `commits` of them are asked for.
+        let between = Between { begin: format!("{:03}", others - 1), ..Between::default() };
+        let scan = table.incremental(&Ask::default(), &between).unwrap();
+        let requests = (counting.listed.load(Ordering::Relaxed), counting.opened.load(Ordering::Relaxed));
+        (requests.0, requests.1, scan.splits().len())
+    }
+
+    #[test]
+    fn planning_a_range_depends_on_its_commits_alone() {
+        let (listed, opened, splits) = planned(2, 3);
+        assert_eq!((listed, splits), (0, 2));
+        assert_eq!(planned(2, 300), (listed, opened, splits));
+        let (_, more, _) = planned(4, 300);
+        assert_eq!(more, opened + 2);
+    }
+}

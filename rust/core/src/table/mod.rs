@@ -1,0 +1,24 @@
+//! Table: the one door. What users ask of a table, planned.
+//!
+//! | file | job |
+//! |---|---|
+//! | `table` | opens a table; snapshot and read-optimized queries |
+//! | `incremental` | queries of what a range of commits wrote |
+//! | `ask` | what queries ask for |
+//! | `slices` | the file slices of a query, cut down by filters |
+//! | `query` | schema, columns and slices of one query put together |
+//! | `columns` | the columns of an answer |
+//! | `scan` | a planned query |
+
+mod ask;
+mod columns;
+mod incremental;
+mod query;
+mod scan;
+mod slices;
+#[expect(clippy::module_inception, reason = "the room's main thing bears its name")]
+mod table;
+
+pub use ask::{Ask, Between};
+pub use scan::Scan;
+pub use table::Table;

@@ -1,0 +1,88 @@
+//! A planned query.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use super::slices::Partitions;
+use crate::metadata_table::Listing;
+use crate::plan::{Query, Split};
+use crate::read::Stream;
+use crate::timeline::Span;
+
+/// A planned query: its splits are fixed.
+pub struct Scan {
+    pub(super) schema: SchemaRef,
+    pub(super) query: Arc<Query>,
+    pub(super) splits: Vec<Split>,
+    pub(super) kind: &'static str,
+    pub(super) as_of: Option<String>,
+    pub(super) between: Option<Span>,
+    pub(super) partitions: Partitions,
+    pub(super) listing: Listing,
+    /// What the record index told, where it was asked.
+    pub(super) record_index: Option<String>,
+}
+
+impl Scan {
+    /// The schema of every batch.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// The parts that can be read apart.
+    #[must_use]
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// Reads all splits.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Stream::new(self.schema(), self.splits.clone(), self.query.options.threads.unwrap_or(cores))
+    }
+
+    /// What will be read, and how it is merged, for a person.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        let mut text = format!("{} of {}", self.kind, self.query.uri);
+        let (mut base, mut logs, mut bytes) = (0_usize, 0_usize, 0_u64);
+        for split in &self.splits {
+            base += usize::from(split.slice.base_file.is_some());
+            logs += split.slice.log_files.len();
+            bytes = bytes.saturating_add(split.bytes());
+        }
+        let Partitions { read, pruned } = self.partitions;
+        let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
+        let lines = [
+            self.when(),
+            ("merge", self.query.merge.mode.name().to_owned()),
+            ("partitions", format!("{read} ({pruned} pruned)")),
+            ("listing", self.listing.to_string()),
+            ("splits", format!("{} ({base} base files, {logs} log files, {bytes} bytes)", self.splits.len())),
+            ("columns", columns),
+            ("filter", self.query.filter.to_string()),
+        ];
+        for (name, value) in lines {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "\n  {name:<10} {value}");
+        }
+        if let Some(told) = &self.record_index {
+            let _ = write!(text, "\n  {:<10} {told}", "record index");
+        }
+        text
+    }
+
+    /// The instants that rows are of.
+    fn when(&self) -> (&'static str, String) {
+        let Some(span) = &self.between else {
+            let latest = || format!("latest ({})", self.query.instants.latest);
+            return ("as of", self.as_of.clone().unwrap_or_else(latest));
+        };
+        let begin = span.begin.as_deref().unwrap_or("nothing");
+        ("after", format!("{begin}, up to {}", span.end.as_deref().unwrap_or("the latest commit")))
+    }
+}

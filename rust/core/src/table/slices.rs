@@ -1,0 +1,98 @@
+//! The file slices of a query: those of a view over listed partitions, cut down by what a filter tells of partitions and keys.
+
+use arrow_schema::{DataType, Schema};
+
+use super::Table;
+use crate::error::Result;
+use crate::file_group::{FileSlice, PartitionFiles, View};
+use crate::filter::{Filter, KeyFilter};
+use crate::metadata_table::{Lister, Listing, RECORD_INDEX};
+use crate::names::meta_columns;
+use crate::plan::{CommitRange, PartitionFilter};
+use crate::timeline::InstantFilter;
+
+pub(super) const SNAPSHOT: &str = "snapshot";
+
+/// The slices that a query reads.
+#[derive(Default)]
+pub(super) struct Slices {
+    pub(super) slices: Vec<FileSlice>,
+    pub(super) instants: InstantFilter,
+    pub(super) range: Option<CommitRange>,
+    pub(super) partitions: Partitions,
+    pub(super) listing: Listing,
+}
+
+/// How many partitions a query reads, and how many it need not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Partitions {
+    pub(super) read: usize,
+    pub(super) pruned: usize,
+}
+
+impl Table {
+    /// The slices that a view chooses of every wanted partition, and which instants count in it.
+    pub(super) fn slices<'t>(
+        &'t self,
+        as_of: Option<&str>,
+        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+        wanted: Option<&PartitionFilter>,
+    ) -> Result<Slices> {
+        let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
+        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
+        let mut found = Slices { instants: self.timeline.instant_filter(latest), ..Slices::default() };
+        let (listed, listing) = self.lister().list(wanted)?;
+        for files in &listed.files {
+            found.slices.extend(choose(&view, files)?);
+        }
+        found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
+        found.listing = listing;
+        Ok(found)
+    }
+
+    pub(super) fn lister(&self) -> Lister<'_> {
+        let Self { uri, storage, place, config, timeline, options, .. } = self;
+        Lister { uri, storage, place: place.as_ref(), config, timeline, options }
+    }
+
+    /// Leaves out slices that hold no row of the keys that a filter names, as far as the record index tells; what it told.
+    pub(super) fn by_record_index(
+        &self,
+        slices: &mut Vec<FileSlice>,
+        types: &Schema,
+        filter: &Filter,
+    ) -> Option<String> {
+        let lister = self.lister();
+        if !self.options.record_index || !lister.has(RECORD_INDEX) {
+            return None;
+        }
+        let key_field = self.key_field(types);
+        let columns = [Some(meta_columns::RECORD_KEY), key_field.as_deref()];
+        let of_column = |column: &str| match KeyFilter::of(filter, column) {
+            KeyFilter::Keys(keys) => keys.into_iter().map(String::from_utf8).collect::<Result<_, _>>().ok(),
+            KeyFilter::All | KeyFilter::Prefixes(_) => None,
+        };
+        let keys = columns.into_iter().flatten().find_map(of_column)?;
+        match lister.metadata_table().and_then(|metadata| metadata.slices_of_keys(&keys, slices)) {
+            Ok(Ok(groups)) => {
+                slices.retain(|slice| groups.contains(&slice.file_id));
+                Some(format!("{} keys in {} file groups", keys.len(), groups.len()))
+            }
+            Ok(Err(why)) => Some(format!("not used: {why}")),
+            Err(error) => Some(format!("not used: {error}")),
+        }
+    }
+
+    /// What partition paths tell of a filter; none where everything is to be read.
+    pub(super) fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
+        let found = PartitionFilter::of(&self.config, types, filter)?;
+        Ok(Some(found).filter(|_| self.options.prune && !filter.is_empty()))
+    }
+
+    /// The column that stored keys are made of, of a type whose values and their texts tell each other.
+    pub(super) fn key_field(&self, types: &Schema) -> Option<String> {
+        let (_, field) = types.fields().find(self.config.key_field()?)?;
+        let is_exact = matches!(field.data_type(), DataType::Utf8 | DataType::Int32 | DataType::Int64);
+        is_exact.then(|| field.name().clone())
+    }
+}

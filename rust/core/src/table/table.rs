@@ -1,0 +1,105 @@
+//! The one door: a table, its queries, and their streams.
+
+use std::sync::Arc;
+
+use arrow_schema::SchemaRef;
+
+use super::ask::Ask;
+use super::scan::Scan;
+use super::slices::SNAPSHOT;
+use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
+use crate::error::{Error, Result};
+use crate::file_group::{FileSlice, View};
+use crate::filter::Filter;
+use crate::names::instant_time;
+use crate::storage::{self, Place, StorageOptions};
+use crate::timeline::Timeline;
+
+/// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
+pub struct Table {
+    pub(super) uri: String,
+    pub(super) storage: StorageOptions,
+    pub(super) place: Arc<dyn Place>,
+    pub(super) config: TableConfig,
+    pub(super) merge: MergeConfig,
+    pub(super) timeline: Timeline,
+    pub(super) options: ReadOptions,
+}
+
+impl Table {
+    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
+    /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
+    pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        let place = storage::open(uri, storage)?;
+        let config = TableConfig::load(place.as_ref())?;
+        let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
+        let timeline = Timeline::load(&place, &config)?;
+        Ok(Self { uri: uri.to_owned(), storage: storage.clone(), place, config, merge, timeline, options })
+    }
+
+    /// As it was given.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.uri
+    }
+
+    /// What `hoodie.properties` says.
+    #[must_use]
+    pub fn config(&self) -> &TableConfig {
+        &self.config
+    }
+
+    /// How records of one key are merged.
+    #[must_use]
+    pub fn merge(&self) -> &MergeConfig {
+        &self.merge
+    }
+
+    /// The timeline as it was when the table was opened.
+    #[must_use]
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// The schema of the newest commit, meta columns first.
+    pub fn schema(&self) -> Result<SchemaRef> {
+        let (_, types) = self.schema_at(None)?;
+        Ok(types)
+    }
+
+    /// The file slices that a snapshot reads, without those of partitions that hold no row of the filter.
+    pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
+        let as_of = as_of.map(instant_time::of_query).transpose()?;
+        let wanted = if filter.is_empty() {
+            None
+        } else {
+            let (_, types) = self.schema_at(as_of.as_deref())?;
+            self.partition_filter(&types, filter)?
+        };
+        Ok(self.slices(as_of.as_deref(), View::slices, wanted.as_ref())?.slices)
+    }
+
+    /// The rows as of an instant, base files and logs merged.
+    pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
+        if ask.emit_deletes && !ask.merge {
+            let message =
+                "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
+            return Err(Error::invalid_argument(message));
+        }
+        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
+        let scan = self.scan(SNAPSHOT, ask, as_of.clone(), &[], find)?;
+        let merging = ask.merge || self.options.semantics == Semantics::V0x;
+        if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
+            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+        }
+        Ok(scan)
+    }
+
+    /// The rows of base files alone: what compactions have merged, and no log.
+    pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
+        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::base_files, wanted);
+        self.scan("read_optimized", ask, as_of.clone(), &[], find)
+    }
+}
