@@ -8,14 +8,16 @@
 //! | `timeline` | what is completed, visible, first and last |
 //! | `metadata_files` | reads of instants' files: commit metadata, plans, replaced file groups |
 //! | `commit_metadata`, `service_plans`, `avro_value` | what stands in those files |
-//! | `archived_v1` | archived writes, layout 1 |
-//! | `history_v2` | archived writes and their completion times, layout 2 |
+//! | `archived_v1` | the archive of layout 1 |
+//! | `history_v2` | the archive of layout 2 |
+//! | `archived` | archived instants and what any instant's files hold, in either layout |
 //! | `span` | the stretch of time that an incremental query asks for |
 //! | `holes` | writes under way in such a stretch that later ones have overtaken |
 //! | `writes_in_span` | the writes of such a stretch, active and archived |
 //! | `time_travel` | which instants may still be asked for |
 //! | `instant_filter` | which log blocks count |
 
+mod archived;
 mod archived_v1;
 mod avro_value;
 mod commit_metadata;

@@ -50,12 +50,8 @@ impl Timeline {
 
     fn visit_archived(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
         let Some(folder) = &self.archive_folder else { return Ok(()) };
-        // While instants are being archived they stand in both.
         let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
-            if self.writes_at(&instant.requested_time).next().is_some() {
-                return Ok(());
-            }
-            visit(instant, metadata)
+            if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
         };
         match self.layout {
             TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, span, &mut unless_active),
