@@ -17,6 +17,10 @@ impl Scan {
         ArrowSchema(self.0.schema())
     }
 
+    fn without_columns(&self) -> Self {
+        Self(self.0.without_columns())
+    }
+
     fn splits(&self) -> Vec<Split> {
         self.0.splits().iter().cloned().map(Split).collect()
     }

@@ -29,12 +29,15 @@ pub struct ReplacedFileGroup {
 }
 
 impl Timeline {
-    /// What a completed write tells of itself; `None` where its file is empty. One that was archived since the timeline was
-    /// listed is looked up in the archive.
+    /// What a completed write tells of itself; `None` where its file is empty. One that is archived, or was since the timeline
+    /// was listed, is looked up in the archive.
     ///
     /// # Errors
     /// `FileCleaned` where the file is gone; `InvalidTable` or `CorruptLog` where it cannot be read.
     pub fn commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
+        if instant.file_name.is_empty() {
+            return self.archived_commit_metadata(instant, part);
+        }
         match self.read(instant, &instant.file_name, |bytes| CommitMetadata::parse(bytes, part)) {
             Err(gone) if gone.kind() == Kind::FileCleaned => match self.archived_commit_metadata(instant, part)? {
                 Some(metadata) => Ok(Some(metadata)),

@@ -26,21 +26,32 @@ impl Timeline {
         if self.may_reach_archive(span) {
             self.visit_archived(span, visit)?;
         }
-        for write in self.completed_writes().filter(|write| span.contains(self.time_of(write))) {
+        self.visit_active_writes_in(span, visit)
+    }
+
+    /// The same, of the active timeline alone.
+    ///
+    /// # Errors
+    /// As for [`Timeline::visit_writes_in`].
+    pub fn visit_active_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+        for write in self.completed_writes().filter(|write| span.contains(self.bound_of(write))) {
             visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
         }
         Ok(())
     }
 
-    /// What bounds of spans are compared with.
-    fn time_of<'i>(&self, write: &'i Instant) -> &'i str {
+    /// What bounds of spans are compared with: the requested time in layout 1, the completion time in layout 2.
+    #[must_use]
+    pub fn bound_of<'i>(&self, write: &'i Instant) -> &'i str {
         match self.layout {
             TimelineLayout::V1 => &write.requested_time,
             TimelineLayout::V2 => write.completion_time.as_deref().unwrap_or(&write.requested_time),
         }
     }
 
-    fn may_reach_archive(&self, span: &Span) -> bool {
+    /// Whether a write of the span may have been archived.
+    #[must_use]
+    pub fn may_reach_archive(&self, span: &Span) -> bool {
         let (Some(begin), Some(start)) = (span.begin.as_deref(), self.start()) else { return true };
         match self.layout {
             TimelineLayout::V1 => begin < start,
