@@ -24,16 +24,8 @@ impl Timeline {
     /// What `visit` fails with; what reading commit metadata and the archive may fail with.
     pub fn visit_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
         if self.may_reach_archive(span) {
-            self.visit_archived(span, visit)?;
+            self.visit_archived_writes_in(span, visit)?;
         }
-        self.visit_active_writes_in(span, visit)
-    }
-
-    /// The same, of the active timeline alone.
-    ///
-    /// # Errors
-    /// As for [`Timeline::visit_writes_in`].
-    pub fn visit_active_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
         for write in self.completed_writes().filter(|write| span.contains(self.bound_of(write))) {
             visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
         }
@@ -59,7 +51,11 @@ impl Timeline {
         }
     }
 
-    fn visit_archived(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    /// Visits the archived writes of a span once, not in order.
+    ///
+    /// # Errors
+    /// What `visit` fails with; what reading the archive may fail with.
+    pub fn visit_archived_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
         let Some(folder) = &self.archive_folder else { return Ok(()) };
         let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
             if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
