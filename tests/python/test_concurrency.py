@@ -1,4 +1,4 @@
-"""Readers beside a writer and a cleaner: an answer is the state at some one commit, or an error that says what has gone."""
+"""Readers beside a writer and a cleaner: an answer is the state at one commit, or an error that says what is gone."""
 
 import os
 import subprocess
@@ -33,7 +33,7 @@ def test_a_reader_beside_a_writer_sees_whole_commits(tmp_path, live):
     """The writer, in a process of its own, commits, compacts, cleans and archives."""
     path, steps = tmp_path / "other", 40
     command = [sys.executable, str(TESTS / "live_table.py"), str(path), str(live.version), str(steps)]
-    seen, gone = [], 0
+    seen, gone = [], []
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(TESTS)}, stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"0\n"
         while writer.poll() is None:
@@ -43,12 +43,13 @@ def test_a_reader_beside_a_writer_sees_whole_commits(tmp_path, live):
                 seen.append(state(scan))
             except mortice.FileCleanedError as error:
                 # The plan has come too late: the next one is made anew.
-                assert error.instant and error.path
-                gone += 1
+                gone.append(error)
         assert writer.returncode == 0
     seen.append(state(mortice.Table(path).snapshot()))
     assert seen == sorted(seen), "time went backwards"
-    assert len(set(seen)) > 3 and gone < len(seen)
+    assert len(set(seen)) > 3
+    assert len(gone) < len(seen)
+    assert all(error.instant and error.path for error in gone)
 
 
 def test_what_is_completed_after_the_table_was_opened_is_not_seen(live):
@@ -96,7 +97,8 @@ def test_a_table_whose_files_were_cleaned_since_it_was_opened_says_so(live, happ
     for ask in (table.snapshot, table.read_optimized, table.file_slices):
         with pytest.raises(mortice.FileCleanedError, match="open it again") as raised:
             ask()
-        assert raised.value.instant and raised.value.path
+        assert raised.value.instant
+        assert raised.value.path
     with pytest.raises(mortice.FileCleanedError, match="plan the query again") as raised:
         planned.to_arrow()
     assert raised.value.instant in planned.explain() or raised.value.instant in raised.value.path
@@ -183,14 +185,11 @@ def test_following_beside_a_cleaner_loses_nothing_that_is_there(live):
     for step in range(15):
         before = live.commits
         live.work(step)
-        got = 0
-        while got < live.commits - before:
-            try:
-                _, scan = next(follower)
-                assert scan.count() > 0
-            except mortice.FileCleanedError as error:
-                assert error.path
-            got += 1
+        scans = [next(follower)[1] for _ in range(live.commits - before)]
+        # Only a step that cleans can be ahead of who follows.
+        if step % 5 != 4:
+            assert all(scan.count() > 0 for scan in scans)
     began = time.monotonic()
     follower.close()
-    assert list(follower) == [] and time.monotonic() - began < 5
+    assert list(follower) == []
+    assert time.monotonic() - began < 5

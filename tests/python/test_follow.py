@@ -46,7 +46,9 @@ def test_each_scan_is_the_increment_of_its_commit(live):
         live.work(step)
     table, begin = mortice.Table(live.folder), "000"
     for instant, scan in table.follow("earliest", None, columns=["id", COMMIT_TIME], filters=[("value", ">", 1)]):
-        expected = table.incremental(begin, instant, columns=["id", COMMIT_TIME], filters=[("value", ">", 1)]).to_arrow()
+        expected = table.incremental(
+            begin, instant, columns=["id", COMMIT_TIME], filters=[("value", ">", 1)]
+        ).to_arrow()
         assert scan.to_arrow().sort_by("id").equals(expected.sort_by("id"))
         assert scan.count() == expected.num_rows
         assert scan.schema.names == ["id", COMMIT_TIME]
@@ -135,57 +137,76 @@ def test_commits_that_were_archived_between_two_looks_come_too(live):
     assert got == positions
 
 
-@settings(max_examples=25, deadline=None)
-@given(data=st.data(), version=st.sampled_from([6, 9]))
-def test_what_was_followed_is_what_was_committed(tmp_path_factory, data, version):
+class Reader:
     """A writer does one thing after the other, and a reader looks in between, stops and goes on."""
-    live = LiveTable(tmp_path_factory.mktemp("live") / "table", version)
-    pending, planned, expected, got = [], [], [], []
-    follower = follow(live, poll_seconds=0.001)
 
-    def read():
-        nonlocal follower
-        if data.draw(st.booleans()):
-            follower = follow(live, follower.position or "earliest", 0.001)
+    def __init__(self, live):
+        self.live, self.pending, self.planned = live, [], []
+        self.expected, self.got = [], []
+        self.follower = follow(live, poll_seconds=0.001)
+
+    def commit(self, _):
+        self._complete(self.live.begin())
+
+    def begin(self, _):
+        if len(self.pending) < 2:
+            self.pending.append(self.live.begin())
+
+    def end(self, number):
+        if self.pending:
+            self._complete(self.pending.pop(number % len(self.pending)))
+
+    def plan(self, _):
+        if not self.planned and not self.pending:
+            self.planned.append(self.live.plan_compaction())
+
+    def compact(self, _):
+        if self.planned:
+            self.live.compact(self.planned.pop())
+
+    def archive(self, _):
+        self.live.archive(keep=2)
+
+    def read(self, number):
+        if number % 2:
+            self.follower = follow(self.live, self.follower.position or "earliest", 0.001)
         # What is behind a commit under way is held back below version 8.
-        held = [begun[1] for begun in pending] if version < 8 else []
-        while len(got) < len([one for one in expected if not held or one[0] < min(held)]):
-            instant, scan = next(follower)
-            got.append((instant, Counter(scan.to_arrow()[COMMIT_TIME].to_pylist())))
+        held = min((begun[1] for begun in self.pending), default="9") if self.live.version < 8 else "9"
+        while len(self.got) < sum(instant < held for instant, _ in self.expected):
+            instant, scan = next(self.follower)
+            self.got.append((instant, Counter(scan.to_arrow()[COMMIT_TIME].to_pylist())))
 
-    def complete(begun):
-        expected.append((live.end(begun), Counter({begun[1]: begun[0]})))
+    def _complete(self, begun):
+        self.expected.append((self.live.end(begun), Counter({begun[1]: begun[0]})))
 
-    for _ in range(data.draw(st.integers(1, 14))):
-        action = data.draw(st.sampled_from(["commit", "begin", "end", "plan", "compact", "archive", "read"]))
-        if action == "commit":
-            complete(live.begin())
-        elif action == "begin" and len(pending) < 2:
-            pending.append(live.begin())
-        elif action == "end" and pending:
-            complete(pending.pop(data.draw(st.integers(0, len(pending) - 1))))
-        elif action == "plan" and not planned and not pending:
-            planned.append(live.plan_compaction())
-        elif action == "compact" and planned:
-            live.compact(planned.pop())
-        elif action == "archive":
-            live.archive(keep=2)
-        elif action == "read":
-            read()
-    while pending:
-        complete(pending.pop())
-    read()
-    assert got == sorted(expected)
-    assert [(instant, sum(rows.values())) for instant, rows in got] == [
-        (instant, scan.count()) for instant, scan in follow(live)
-    ]
+
+STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "read"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), max_size=14), version=st.sampled_from([6, 9])
+)
+def test_what_was_followed_is_what_was_committed(tmp_path_factory, steps, version):
+    live = LiveTable(tmp_path_factory.mktemp("live") / "table", version)
+    reader = Reader(live)
+    for step, number in steps:
+        getattr(reader, step)(number)
+    while reader.pending:
+        reader.end(0)
+    reader.read(0)
+    assert reader.got == sorted(reader.expected)
+    again = [(instant, scan.count()) for instant, scan in follow(live)]
+    assert again == [(instant, sum(rows.values())) for instant, rows in reader.got]
 
 
 def test_a_file_that_is_being_written_is_waited_for(live):
     live.commit()
     begun = live.begin()
     position = live.end(begun)
-    (completed,) = [path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and begun[1] in path.name]
+    (completed,) = [
+        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and begun[1] in path.name
+    ]
     whole = completed.read_bytes()
     for half in (b"", whole[:40]):
         completed.write_bytes(half)
@@ -229,7 +250,13 @@ for _ in mortice.Table({str(live.folder)!r}).follow("latest", 60): pass
 def test_a_follower_sees_what_another_process_commits(live):
     table = mortice.Table(live.folder)
     steps = 12
-    command = [sys.executable, str(TESTS / "live_table.py"), str(live.folder.parent / "other"), str(live.version), str(steps)]
+    command = [
+        sys.executable,
+        str(TESTS / "live_table.py"),
+        str(live.folder.parent / "other"),
+        str(live.version),
+        str(steps),
+    ]
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(TESTS)}, stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"0\n"
         table = mortice.Table(live.folder.parent / "other")
@@ -245,7 +272,8 @@ def test_a_follower_sees_what_another_process_commits(live):
                 break
         writer.communicate(timeout=60)
     read = [one for one in seen if isinstance(one, tuple)]
-    assert read and all(value == count for value, count in read)
+    assert read
+    assert all(value == count for value, count in read)
     assert len(set(read)) == len(read)
     assert list(table.follow(instant, None)) == []
 

@@ -134,8 +134,7 @@ def test_archived_instants_can_be_asked_for_where_nothing_was_cleaned(live):
 
 @pytest.mark.parametrize("name", ["v6_savepoint", "v9_savepoint", "v6_beyond", "v9_beyond"])
 def test_hudis_own_savepoint(name, tmp_path):
-    """A table of Hudi's, cleaned and archived, and what Hudi gave for its snapshot right before the savepoint was made. Hudi
-    itself refuses to go back there."""
+    """Tables of Hudi's, cleaned and archived, and its snapshots at the time. Hudi itself refuses to go back there."""
     place = TIMELINES / name
     table = mortice.Table(unpack(place, tmp_path))
     (savepoint,) = [one.requested_time for one in table.timeline if one.action == "savepoint"]
@@ -144,7 +143,8 @@ def test_hudis_own_savepoint(name, tmp_path):
     for as_of, expected in answers.items():
         found = table.snapshot(as_of=as_of, columns=names).to_arrow().to_pylist()
         assert sorted([one[name] for name in names] for one in found) == expected, as_of
-    assert savepoint in answers and len(answers) > 1
+    assert savepoint in answers
+    assert len(answers) > 1
     others = [one.requested_time for one in table.timeline if one.requested_time < savepoint]
     assert others
     for as_of in others:

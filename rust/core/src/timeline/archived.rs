@@ -121,3 +121,45 @@ fn json(bytes: &[u8]) -> Result<Option<Json>> {
     let parsed = serde_json::from_slice(bytes);
     parsed.map(Some).map_err(|error| Error::invalid_table("metadata that is neither JSON nor Avro").caused_by(error))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::config::TableConfig;
+    use crate::storage::Place;
+    use crate::timeline::memory_place::MemoryPlace;
+
+    fn table(files: &[(&str, &str)]) -> Timeline {
+        let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
+        let files = files.iter().copied().chain([(".hoodie/hoodie.properties", properties)]);
+        let place: Arc<dyn Place> = MemoryPlace::holding(files.map(|(path, text)| (path, text.as_bytes())));
+        let config = TableConfig::load(&*place).unwrap();
+        Timeline::load(&place, &config).unwrap()
+    }
+
+    #[test]
+    fn metadata_and_plans_of_active_instants_are_read_from_their_files() {
+        let timeline = table(&[
+            (".hoodie/1.deltacommit", r#"{"operationType":"UPSERT"}"#),
+            (".hoodie/2.compaction.requested", ""),
+            (".hoodie/3.inflight", r#"{"a":[1,null]}"#),
+            (".hoodie/4.commit", "torn"),
+        ]);
+        let [delta, compaction, inflight, torn] = timeline.instants() else { panic!() };
+        assert_eq!(timeline.metadata(delta).unwrap().unwrap().to_string(), r#"{"operationType":"UPSERT"}"#);
+        assert_eq!(timeline.metadata(compaction).unwrap(), None);
+        assert_eq!(timeline.plan(compaction).unwrap(), None);
+        assert_eq!(timeline.metadata(inflight).unwrap().unwrap().to_string(), r#"{"a":[1,null]}"#);
+        let error = timeline.metadata(torn).unwrap_err();
+        assert_eq!(error.place().instant.as_deref(), Some("4"));
+        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with(".hoodie/4.commit")));
+    }
+
+    #[test]
+    fn no_archive_is_an_empty_one() {
+        let timeline = table(&[(".hoodie/1.deltacommit", "")]);
+        assert!(timeline.archived().unwrap().is_empty());
+    }
+}

@@ -154,13 +154,11 @@ fn visit_metadata(
     })
 }
 
+/// Takes a row's number and its bytes.
+type VisitBytes<'v> = dyn FnMut(usize, Option<&[u8]>) -> Result<()> + 'v;
+
 /// Visits a column of bytes, row by row.
-fn visit_bytes(
-    place: &dyn Place,
-    path: &str,
-    column: (&str, DataType),
-    visit: &mut dyn FnMut(usize, Option<&[u8]>) -> Result<()>,
-) -> Result<()> {
+fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &mut VisitBytes<'_>) -> Result<()> {
     let mut row = 0;
     for batch in batches(place, path, &[column])? {
         let batch = batch?;

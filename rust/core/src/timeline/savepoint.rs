@@ -70,3 +70,18 @@ impl Timeline {
         Ok(kept)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::timeline::timeline::tests::timeline;
+
+    #[test]
+    fn only_completed_savepoints_count() {
+        let timeline = timeline(&["1.commit", "1.savepoint", "2.commit", "2.savepoint.inflight"]);
+        let savepoints: Vec<String> = timeline.savepoints().map(ToString::to_string).collect();
+        assert_eq!(savepoints, ["1.savepoint"]);
+        // An empty file keeps nothing.
+        let savepoint = timeline.savepoints().next().unwrap();
+        assert!(timeline.files_of_savepoint(savepoint, true).unwrap().is_empty());
+    }
+}

@@ -76,3 +76,48 @@ impl Timeline {
         Err(Error::new(Kind::FileCleaned, message).at_instant(&known.requested_time))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::timeline::tests::timeline;
+
+    fn told(before: &[&str], now: &[&str]) -> std::result::Result<usize, (Kind, Option<String>)> {
+        let taken = timeline(before).taken_since(&timeline(now));
+        taken.map(|taken| taken.0.len()).map_err(|error| (error.kind(), error.place().instant.clone()))
+    }
+
+    #[test]
+    fn new_cleans_are_looked_at_and_known_ones_not() {
+        let known = ["1_2.commit", "3_4.clean", "5_6.deltacommit"];
+        assert_eq!(told(&known, &known), Ok(0));
+        assert_eq!(told(&known, &["1_2.commit", "3_4.clean", "5_6.deltacommit", "7_8.deltacommit"]), Ok(0));
+        // The plan of the new one is not there.
+        let now = ["1_2.commit", "3_4.clean", "5_6.deltacommit", "7_8.clean"];
+        assert_eq!(told(&known, &now), Err((Kind::FileCleaned, Some("7".into()))));
+        // One that was pending may have been done meanwhile.
+        let pending = ["1_2.commit", "7.clean.inflight"];
+        assert_eq!(told(&pending, &["1_2.commit", "7_8.clean"]), Err((Kind::FileCleaned, Some("7".into()))));
+    }
+
+    #[test]
+    fn what_was_completed_must_stay_so() {
+        let known = ["1_2.commit", "3_4.deltacommit", "5.deltacommit.inflight", "3_9.savepoint"];
+        assert_eq!(told(&known, &["1_2.commit", "3_4.deltacommit"]), Ok(0));
+        assert_eq!(told(&known, &["1_2.commit", "3.deltacommit.inflight"]), Err((Kind::FileCleaned, Some("3".into()))));
+        assert_eq!(told(&known, &["1_2.commit"]), Err((Kind::FileCleaned, Some("3".into()))));
+        // Archived, but for the newest.
+        assert_eq!(told(&known, &["3_4.deltacommit", "6_7.deltacommit"]), Ok(0));
+    }
+
+    #[test]
+    fn too_much_may_have_happened() {
+        let far = ["8_9.deltacommit", "10_11.clean"];
+        assert_eq!(told(&["1_2.commit", "3_4.deltacommit"], &far), Err((Kind::FileCleaned, Some("3".into()))));
+        assert_eq!(
+            told(&["1_2.clean", "3_4.deltacommit"], &["3_4.deltacommit"]),
+            Err((Kind::FileCleaned, Some("1".into())))
+        );
+        assert_eq!(told(&[], &far), Err((Kind::FileCleaned, Some("10".into()))));
+    }
+}
