@@ -18,7 +18,7 @@ mod split;
 
 pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, list_where, partitions};
-pub use part::{Part, divided};
+pub use part::Part;
 pub use partition_filter::PartitionFilter;
-pub use snapshot::splits;
+pub use snapshot::{divided, splits};
 pub use split::{CommitRange, Deletes, MergerHandle, Query, Split};

@@ -7,8 +7,6 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::split::Split;
-
 /// One of the parts of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
@@ -36,19 +34,6 @@ impl Part {
         bound(self.index)..bound(self.index.saturating_add(1))
     }
 }
-
-/// The splits, those divided whose files have more bytes than `most`. How many row groups a base file has is not known here: a slice
-/// may turn out to be of fewer parts, and those beyond give no rows.
-#[must_use]
-pub fn divided(splits: &[Split], most: u64) -> Vec<Split> {
-    let most = most.max(1);
-    let parts = |split: &Split| u32::try_from(split.bytes().div_ceil(most)).unwrap_or(u32::MAX).clamp(1, MOST_PARTS);
-    let of = |split: &Split, index, of| Split { part: (of > 1).then_some(Part { index, of }), ..split.clone() };
-    splits.iter().flat_map(|split| (0..parts(split)).map(move |index| of(split, index, parts(split)))).collect()
-}
-
-/// Each part reads the keys of the whole slice.
-const MOST_PARTS: u32 = 1024;
 
 #[cfg(test)]
 mod tests {
