@@ -23,7 +23,7 @@ if fetch_hudi.jar() is None:
     pytest.skip("no jar of Hudi: make hudi-jar fetches it with Maven", allow_module_level=True)
 
 TESTS = Path(__file__).parent.parent
-COMMITS = 8
+COMMITS = 6
 
 
 def state(scan):
