@@ -15,9 +15,10 @@ use super::row_range::RowRange;
 use super::slice_merge::{SliceMerge, Sources};
 use crate::avro::{self, Types};
 use crate::base_file::{self, Batches};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
+use crate::file_group::BaseFile;
 use crate::filter::BoundFilter;
-use crate::plan::Split;
+use crate::plan::{Query, Split};
 use crate::storage::{self, Place};
 
 /// Reads a split, batch by batch. After an error there is nothing more.
@@ -181,8 +182,8 @@ fn open_base(
 ) -> Result<Batches> {
     let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
     let query = &split.query;
-    let source = open_planned(place, &base.path, query).map_err(|error| error.at_instant(&base.instant))?;
-    let mut file = base_file::renamed(base_file::open(source)?, query.names_at(&base.instant));
+    let file = open_file(base, place, query).map_err(|error| error.at_instant(&base.instant))?;
+    let mut file = base_file::renamed(file, query.names_at(&base.instant));
     let range = RowRange::of_base(query, &base.instant);
     if query.options.prune {
         let out_of_range = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;
@@ -192,4 +193,21 @@ fn open_base(
     }
     let batches = file.batches(wanted, query.options.batch_rows.max(1))?;
     Ok(Box::new(batches.map(move |batch| range.keep(batch?))))
+}
+
+/// A base file; a skeleton with what it is the skeleton of.
+fn open_file(base: &BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn base_file::BaseFile>> {
+    let file = base_file::open(open_planned(place, &base.path, query)?)?;
+    let Some(source) = &base.source else { return Ok(file) };
+    let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
+    let opened = storage::open(folder, &query.storage)?.open(name).map_err(|error| match error.kind() {
+        Kind::NotFound => Error::new(
+            Kind::NotFound,
+            "a file that this table was bootstrapped from has gone; its rows are nowhere else. If the source was moved, write its new place to hoodie.bootstrap.base.path in hoodie.properties",
+        )
+        .in_file(&source.path),
+        _ => error,
+    })?;
+    let stitched = base_file::stitched(file, base_file::open_source(opened)?, &source.path_values);
+    stitched.map_err(|error| error.in_file(&source.path))
 }

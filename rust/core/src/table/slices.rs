@@ -3,6 +3,7 @@
 use arrow_schema::{DataType, Schema};
 
 use super::Table;
+use crate::bootstrap;
 use crate::error::Result;
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
@@ -45,9 +46,15 @@ impl Table {
         for files in &listed.files {
             found.slices.extend(choose(&view, files)?);
         }
+        self.attach_sources(&mut found.slices)?;
         found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
         Ok(found)
+    }
+
+    /// Tells slices that a bootstrap has left without rows where those lie.
+    pub(super) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
+        bootstrap::attach(self.place.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn lister(&self) -> Lister<'_> {
