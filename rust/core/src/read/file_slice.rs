@@ -202,7 +202,7 @@ fn open_file(base: &BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dy
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
     let opened = storage::open(folder, &query.storage)?.open(name).map_err(|error| match error.kind() {
         Kind::NotFound => Error::new(
-            Kind::NotFound,
+            Kind::FileCleaned,
             "a file that this table was bootstrapped from has gone; its rows are nowhere else. If the source was moved, write its new place to hoodie.bootstrap.base.path in hoodie.properties",
         )
         .in_file(&source.path),
