@@ -1,4 +1,4 @@
-"""Bootstrapped tables: rows whose columns lie in two files, beside what `test_answers.py` asks of them as of every table."""
+"""Bootstrapped tables: rows whose columns lie in two files. `test_answers.py` asks of them what it asks of every table."""
 
 import shutil
 
@@ -15,7 +15,7 @@ ALL = [MOR, COW, ORC, FLAT]
 
 
 def skeletons(path):
-    return sorted(path.rglob(f"*_{BOOTSTRAP}.*[!c]"))
+    return [file for file in path.rglob(f"*_{BOOTSTRAP}.parquet") if not file.name.startswith(".")]
 
 
 def source_of(path):
@@ -141,7 +141,7 @@ def test_an_index_that_is_lost_torn_or_of_another_class_is_told(table_of, copy_o
 def test_a_table_that_needs_its_source_no_more_reads_without_it(table_of, copy_of):
     table, source = moved(table_of, copy_of, MOR)
     compacted = mortice.Table(table).file_slices()
-    needed = [slice for slice in compacted if slice.base_file.path.endswith(f"_{BOOTSTRAP}.parquet")]
+    needed = [group for group in compacted if group.base_file.path.endswith(f"_{BOOTSTRAP}.parquet")]
     assert not needed, case(MOR)["steps"]
     for file in source.rglob("*.parquet"):
         file.unlink()

@@ -22,6 +22,11 @@ META = [f"_hoodie_{name}" for name in ("commit_time", "commit_seqno", "record_ke
 CODECS = ["uncompressed", "zlib", "snappy", "lz4", "zstd"]
 
 
+def moment(*parts):
+    year, *rest = parts
+    return dt.datetime(year, *(rest or (1, 1)), tzinfo=dt.timezone.utc)
+
+
 def values(kind, rows, seed):
     """Values of a type, nulls and extremes among them, in runs as well as at random."""
     draw = random.Random(seed)
@@ -35,8 +40,14 @@ def values(kind, rows, seed):
         "double": [1e300, -0.0, float("-inf"), float("nan"), 5e-324],
         "string": ["", "é", "x" * 300, "\N{GRINNING FACE}"],
         "binary": [b"", b"\x00\xff", b"y" * 200],
-        "decimal128(38, 10)": [decimal.Decimal(10**38 - 1).scaleb(-10), decimal.Decimal(-1).scaleb(-10)],
+        "decimal128(38, 10)": [decimal.Decimal("9" * 28 + "." + "9" * 10), decimal.Decimal("-0.0000000001")],
         "decimal128(12, 3)": [decimal.Decimal("-1.5"), decimal.Decimal("999999999.999")],
+        "timestamp[us, tz=UTC]": [
+            moment(1),
+            moment(1969, 6, 1, 0, 0, 0, 250_000),
+            moment(2015),
+            moment(2262, 1, 1, 1, 1, 1, 7),
+        ],
         "date32[day]": [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1969, 12, 31)],
     }
     held, found = extremes[str(kind)], []
@@ -57,19 +68,12 @@ def values(kind, rows, seed):
 KINDS = {
     "b": pa.bool_(), "i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64(), "f": pa.float32(),
     "d": pa.float64(), "s": pa.string(), "y": pa.binary(), "wide": pa.decimal128(38, 10),
-    "narrow": pa.decimal128(12, 3), "day": pa.date32(),
+    "narrow": pa.decimal128(12, 3), "day": pa.date32(), "at": pa.timestamp("us", "UTC"),
 }  # fmt: skip
 
 
-def column(kind, held):
-    if not pa.types.is_decimal(kind):
-        return pa.array(held, kind)
-    # Taken one by one: of several, pyarrow wants the first to have the most digits.
-    return pa.concat_arrays([pa.array([value], kind) for value in held])
-
-
 def written(rows, seed):
-    flat = {name: column(kind, values(kind, rows, seed + at)) for at, (name, kind) in enumerate(KINDS.items())}
+    flat = {name: pa.array(values(kind, rows, seed + at), kind) for at, (name, kind) in enumerate(KINDS.items())}
     draw = random.Random(seed)
     items = [None if draw.random() < 0.1 else [draw.choice([1, -5, None])] * draw.randrange(4) for _ in range(rows)]
     pairs = [None if draw.random() < 0.1 else [(f"k{at}", at)] * draw.randrange(3) for at in range(rows)]
@@ -89,6 +93,7 @@ AVRO = {
     "wide": {"type": "bytes", "logicalType": "decimal", "precision": 38, "scale": 10},
     "narrow": {"type": "bytes", "logicalType": "decimal", "precision": 12, "scale": 3},
     "day": {"type": "int", "logicalType": "date"},
+    "at": {"type": "long", "logicalType": "timestamp-micros"},
     "list": {"type": "array", "items": ["null", "long"]},
     "map": {"type": "map", "values": ["null", "long"]},
     "struct": {"type": "record", "name": "s", "fields": [
