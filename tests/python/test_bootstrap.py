@@ -1,4 +1,4 @@
-"""Bootstrapped tables: rows whose columns lie in two files. `test_answers.py` asks of them what it asks of every table."""
+"""Bootstrapped tables: rows whose columns lie in two files. `test_answers.py` asks of them what it asks of all."""
 
 import shutil
 

@@ -79,7 +79,7 @@ def test_instants_that_were_renamed_in_place(version, copy_of):
 
 
 def test_leftovers_of_old_writers_do_not_count(copy_of):
-    """Markers, auxiliary copies, an empty commit file, commits under way, what an upgrade puts beside the properties."""
+    """Markers, copies, an empty commit file, commits under way, what an upgrade leaves beside the properties."""
     name = "h009_upsert_delete"
     path = taken_back(copy_of(name), 1)
     hidden = path / ".hoodie"

@@ -111,6 +111,15 @@ impl BaseFile for OrcBase {
         self.file.schema().fields().find(name).is_some()
     }
 
+    fn row_groups(&self) -> Vec<u64> {
+        self.file.stripe_rows()
+    }
+
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
+        let stripes = row_ranges::of_stretches(&self.row_groups());
+        self.kept = Some(row_ranges::common(&self.kept_rows(), stripes.get(kept).unwrap_or_default()));
+    }
+
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         if filter.is_empty() {
             return Ok(0);

@@ -49,12 +49,6 @@ impl ParquetFile {
         Ok(Self { bytes, metadata, row_groups: None, rows: None })
     }
 
-    /// The rows of each row group.
-    fn group_rows(&self) -> Vec<u64> {
-        let groups = self.metadata.metadata().row_groups().iter();
-        groups.map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).collect()
-    }
-
     /// The file's metadata with its columns read as the wanted types want them.
     fn hinted(&self, wanted: &Schema) -> Result<ArrowReaderMetadata> {
         let fields = self.metadata.schema().fields().iter().map(|field| match wanted.fields().find(field.name()) {
@@ -77,7 +71,7 @@ impl ParquetFile {
     /// The rows to read among those of the row groups to read.
     fn selection(&self) -> Option<RowSelection> {
         let rows = self.rows.as_ref()?;
-        let groups = (0..).zip(row_ranges::of_stretches(&self.group_rows()));
+        let groups = (0..).zip(row_ranges::of_stretches(&self.row_groups()));
         let kept = groups.filter(|(at, _)| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at)));
         let mut selectors = Vec::new();
         let len = |from: u64, to: u64| usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
@@ -105,6 +99,14 @@ impl BaseFile for ParquetFile {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
+    fn row_groups(&self) -> Vec<u64> {
+        self.metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).collect()
+    }
+
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
+        self.row_groups = Some(kept.collect());
+    }
+
     fn avro_schema(&self) -> Option<String> {
         let pairs = self.metadata.metadata().file_metadata().key_value_metadata()?;
         pairs.iter().find(|pair| pair.key == AVRO_SCHEMA).and_then(|pair| pair.value.clone())
@@ -119,7 +121,7 @@ impl BaseFile for ParquetFile {
             return Ok(0);
         }
         let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
-        let rows = self.group_rows();
+        let rows = self.row_groups();
         let may_pass = filter.may_pass(&rows, |column| {
             let field = wanted.fields().get(column)?;
             // Statistics that make no sense are as good as none.
@@ -134,14 +136,14 @@ impl BaseFile for ParquetFile {
     }
 
     fn kept_rows(&self) -> Vec<Range<u64>> {
-        let groups = row_ranges::of_stretches(&self.group_rows());
+        let groups = row_ranges::of_stretches(&self.row_groups());
         let kept = |at: &usize| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at));
         let kept: Vec<Range<u64>> = (0..).zip(groups).filter(|(at, _)| kept(at)).map(|(_, group)| group).collect();
         row_ranges::common(&kept, &row_ranges::whole(self.row_count()))
     }
 
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
-        let groups = row_ranges::of_stretches(&self.group_rows());
+        let groups = row_ranges::of_stretches(&self.row_groups());
         let with_rows = |group: &Range<u64>| rows.iter().any(|rows| row_ranges::meet(rows, group));
         self.row_groups = Some((0..).zip(&groups).filter(|(_, group)| with_rows(group)).map(|(at, _)| at).collect());
         self.rows = Some(rows);

@@ -22,6 +22,14 @@ pub trait BaseFile: Send {
     /// Whether the file has a column of its own under that name.
     fn has_column(&self, name: &str) -> bool;
 
+    /// Rows in each of the parts that can be read apart, in the file's order.
+    fn row_groups(&self) -> Vec<u64> {
+        vec![self.row_count()]
+    }
+
+    /// Reads only some of [`BaseFile::row_groups`]: by their numbers, all of which are there. A file that has one reads it.
+    fn keep_row_groups(&mut self, _: Range<usize>) {}
+
     /// Leaves out the row groups that hold no row that passes `filter`, which is bound to `wanted`; how many those are. Among
     /// the rows that stay some may fail it. Asked again, it leaves out more.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64>;

@@ -52,6 +52,14 @@ impl BaseFile for Renamed {
         self.file.keep_rows(rows)
     }
 
+    fn row_groups(&self) -> Vec<u64> {
+        self.file.row_groups()
+    }
+
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
+        self.file.keep_row_groups(kept);
+    }
+
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         // The filter goes by places in `wanted`, which stay.
         let wanted = self.in_file(wanted);

@@ -96,6 +96,14 @@ impl BaseFile for Stitched {
         }
     }
 
+    fn row_groups(&self) -> Vec<u64> {
+        self.source.row_groups()
+    }
+
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
+        self.source.keep_row_groups(kept);
+    }
+
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         // To each file the columns of the other are missing, which it would take for nulls.
         let from: Vec<From> = wanted.fields().iter().map(|field| self.from(field.name())).collect();

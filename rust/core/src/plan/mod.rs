@@ -4,18 +4,21 @@
 //! |---|---|
 //! | `incremental` | what the commits of a span have written |
 //! | `listing` | the partitions of a table and their files, from storage |
+//! | `part` | parts of a file slice that is too large for one task |
 //! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
 
 mod incremental;
 mod listing;
+mod part;
 mod partition_filter;
 mod snapshot;
 mod split;
 
 pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, list_where, partitions};
+pub use part::Part;
 pub use partition_filter::PartitionFilter;
-pub use snapshot::splits;
+pub use snapshot::{divided, splits};
 pub use split::{CommitRange, Deletes, MergerHandle, Query, Split};
