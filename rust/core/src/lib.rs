@@ -4,6 +4,7 @@
 
 pub mod avro;
 pub mod base_file;
+pub mod bootstrap;
 pub mod config;
 pub mod cursor;
 pub mod error;
@@ -14,7 +15,9 @@ pub mod log;
 pub mod merge;
 pub mod metadata_table;
 pub mod names;
+pub mod orc;
 pub mod plan;
+pub mod protobuf;
 pub mod read;
 pub mod schema;
 pub mod spill;

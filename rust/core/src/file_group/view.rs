@@ -18,11 +18,13 @@ use crate::timeline::{Part, Timeline};
 /// An instant for a file group, by partition and file id.
 pub(super) type ByGroup = HashMap<String, HashMap<String, String>>;
 
+/// Extensions of base files that are read.
+const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
+
 /// What a table looks like at an instant.
 pub struct View<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
-    base_extension: String,
     query_instant: Option<String>,
     kept: Option<Vec<PartitionFiles>>,
     pub(super) pending_compactions: ByGroup,
@@ -72,7 +74,6 @@ impl<'a> View<'a> {
         Self {
             timeline,
             layout: config.layout(),
-            base_extension: config.base_file_extension(),
             query_instant,
             kept: None,
             pending_compactions,
@@ -191,15 +192,12 @@ impl<'a> View<'a> {
             return Ok(None);
         };
         let path = files.path(&base.name.name);
-        if base.name.extension != self.base_extension {
-            return Err(Error::unsupported(format!(
-                "a base file in {}: this release reads {} base files of this table",
-                base.name.extension, self.base_extension
-            ))
-            .in_file(path)
-            .at_instant(base.name.instant));
+        // A table's format may have changed, and a table may be told to have several.
+        if !FORMATS.contains(&base.name.extension.as_str()) {
+            let message = format!("a base file in {}: this release reads {}", base.name.extension, FORMATS.join(", "));
+            return Err(Error::unsupported(message).in_file(path).at_instant(base.name.instant));
         }
-        Ok(Some(BaseFile { path, name: base.name.name, len: base.len, instant: base.name.instant }))
+        Ok(Some(BaseFile { path, name: base.name.name, len: base.len, instant: base.name.instant, source: None }))
     }
 
     /// Of several files that attempts of one task have written, keeps the one that was committed.
@@ -415,8 +413,9 @@ pub(super) mod tests {
     #[test]
     fn base_files_of_another_format_are_refused_by_name() {
         let table = Table::new("6", &["10.commit"]);
-        let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.orc"])).unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_10.orc")));
+        let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.lance"])).unwrap_err();
+        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_10.lance")));
+        assert_eq!(table.chosen(None, None, &["f_0-1-2_10.orc"]), ["10: f_0-1-2_10.orc"]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 7;
+const FORM: u32 = 8;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +71,8 @@ pub struct Query {
     pub path_as_it_stands: bool,
     /// Whether they are in the path alone; else rows hold them, too, and only text is taken from there.
     pub path_alone: bool,
+    /// Whether what the path says goes before what rows hold, whatever its type (bootstrapped tables).
+    pub path_first: bool,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.

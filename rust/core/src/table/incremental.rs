@@ -76,6 +76,7 @@ impl Table {
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
         self.measure(&mut found.slices)?;
+        self.attach_sources(&mut found.slices)?;
         let is_cleaned = between.fall_back_to_full_scan && self.is_cleaned(&found.slices)?;
         if is_cleaned {
             found = self.slices(None, View::slices, wanted)?;

@@ -3,6 +3,7 @@
 use arrow_schema::{DataType, Schema};
 
 use super::Table;
+use crate::bootstrap;
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
@@ -51,6 +52,7 @@ impl Table {
             found.slices.extend(choose(&view, files)?);
         }
         self.check_there(&found.slices, &taken)?;
+        self.attach_sources(&mut found.slices)?;
         found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
         Ok(found)
@@ -72,7 +74,8 @@ impl Table {
             found.partitions.read += 1;
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
-        self.measure(&mut found.slices)
+        self.measure(&mut found.slices)?;
+        self.attach_sources(&mut found.slices)
     }
 
     /// The files that have been taken from the table since its timeline was listed; they are put back into the listing, so that
@@ -109,6 +112,11 @@ impl Table {
             }
         }
         Ok(())
+    }
+
+    /// Tells slices that a bootstrap has left without rows where those lie.
+    pub(super) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
+        bootstrap::attach(self.place.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn lister(&self) -> Lister<'_> {

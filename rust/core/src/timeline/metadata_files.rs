@@ -6,6 +6,7 @@ use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
 use super::timeline::Timeline;
+use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
 
 /// A compaction or log compaction that is planned and not completed.
@@ -65,10 +66,25 @@ impl Timeline {
 
     fn plans(&self, action: Action) -> Result<Vec<PendingCompaction>> {
         let plan = |instant: &Instant| {
-            let operations = self.read(instant, &requested_file(instant), service_plans::compaction)?;
+            let operations = self.compaction_plan(instant)?;
             Ok(PendingCompaction { instant: instant.requested_time.clone(), operations })
         };
         self.pending(action).map(plan).collect()
+    }
+
+    /// The plan of a pending compaction. Below table version 6 a copy lies in `.aux`; before 0.5.1, when a plan went inflight by
+    /// renaming its file, the copy is what is left.
+    fn compaction_plan(&self, instant: &Instant) -> Result<Vec<CompactionOperation>> {
+        let name = requested_file(instant);
+        let plan = self.read(instant, &name, service_plans::compaction);
+        let is_lost = match &plan {
+            Ok(operations) => operations.is_empty(),
+            Err(error) => error.kind() == Kind::NotFound,
+        };
+        if !is_lost || self.layout != TimelineLayout::V1 {
+            return plan;
+        }
+        self.read(instant, &format!(".aux/{name}"), service_plans::compaction).or(plan)
     }
 
     /// Pending clustering. In layout 1 it is a replace commit, and only its plan tells it from an overwrite.
