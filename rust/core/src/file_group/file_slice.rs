@@ -46,11 +46,16 @@ pub struct LogFile {
 }
 
 impl FileSlice {
+    /// The paths of all its files, relative to the table, and their bytes.
+    pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
+        let base = self.base_file.iter().map(|file| (file.path.as_str(), file.len));
+        base.chain(self.log_files.iter().map(|file| (file.path.as_str(), file.len)))
+    }
+
     /// Bytes of all its files.
     #[must_use]
     pub fn total_len(&self) -> u64 {
-        let base = self.base_file.as_ref().map_or(0, |file| file.len);
-        self.log_files.iter().fold(base, |sum, file| sum.saturating_add(file.len))
+        self.files().fold(0, |sum, (_, len)| sum.saturating_add(len))
     }
 }
 

@@ -2,18 +2,24 @@
 //!
 //! | file | job |
 //! |---|---|
+//! | `change` | where the changes of a file group are found, and what they look like |
+//! | `changes` | what the commits of a span changed |
 //! | `incremental` | what the commits of a span have written |
 //! | `listing` | the partitions of a table and their files, from storage |
 //! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
 
+mod change;
+mod changes;
 mod incremental;
 mod listing;
 mod partition_filter;
 mod snapshot;
 mod split;
 
+pub use change::{AFTER, BEFORE, COMMIT, Change, ChangeSource, OPERATION, change_schema};
+pub use changes::{Changed, How, WrittenFile, changes_in};
 pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, list_where, partitions};
 pub use partition_filter::PartitionFilter;

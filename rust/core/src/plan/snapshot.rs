@@ -11,6 +11,6 @@ pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&Merger
     slices
         .into_iter()
         .filter(|slice| slice.base_file.is_some() || !slice.log_files.is_empty())
-        .map(|slice| Split { query: Arc::clone(query), slice, merger: merger.cloned() })
+        .map(|slice| Split { query: Arc::clone(query), slice, change: None, merger: merger.cloned() })
         .collect()
 }

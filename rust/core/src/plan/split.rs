@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::change::{Change, change_schema};
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 6;
+const FORM: u32 = 7;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,6 +97,8 @@ pub struct Split {
     pub query: Arc<Query>,
     /// With what.
     pub slice: FileSlice,
+    /// What a commit changed, where changes are asked for; the query's columns and filter are then theirs.
+    pub change: Option<Change>,
     /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
     #[serde(skip)]
     pub merger: Option<MergerHandle>,
@@ -122,7 +125,10 @@ impl Query {
 impl Split {
     /// The schema of the batches it gives.
     pub fn schema(&self) -> Result<SchemaRef> {
-        let types = avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?;
+        let types = match &self.change {
+            Some(_) => change_schema(),
+            None => avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?,
+        };
         let columns = self.query.columns.iter().map(|name| types.index_of(name)).collect::<Result<Vec<_>, _>>();
         let projected = columns.and_then(|columns| types.project(&columns));
         let schema = projected.map_err(|error| Error::invalid_argument("a split's columns").caused_by(error))?;
@@ -148,9 +154,17 @@ impl Split {
         Ok(split)
     }
 
-    /// Bytes of the slice's files.
+    /// The files that it reads, by their paths relative to the table.
+    #[must_use]
+    pub fn files(&self) -> Vec<&str> {
+        let of_change = self.change.iter().flat_map(Change::files);
+        self.slice.files().chain(of_change).map(|(path, _)| path).collect()
+    }
+
+    /// Bytes of those.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.slice.total_len()
+        let of_change = self.change.iter().flat_map(Change::files);
+        of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len))
     }
 }

@@ -1,4 +1,4 @@
-//! One split, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
+//! One file slice, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
 //!
 //! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
 //! not grow with the base file.
@@ -20,8 +20,8 @@ use crate::filter::BoundFilter;
 use crate::plan::Split;
 use crate::storage::{self, Place};
 
-/// Reads a split, batch by batch. After an error there is nothing more.
-pub struct SplitReader {
+/// Reads the slice of a split, batch by batch. After an error there is nothing more.
+pub(super) struct SliceReader {
     split: Split,
     schema: SchemaRef,
     report: SharedReport,
@@ -47,23 +47,21 @@ struct Reading {
     report: SharedReport,
 }
 
-impl SplitReader {
+impl SliceReader {
     /// Plans the read of a split; no file is opened yet.
-    pub fn new(split: Split, report: SharedReport) -> Result<Self> {
+    pub(super) fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
         Ok(Self { split, schema, report, memory_limit, state: State::Planned })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
-    #[must_use]
-    pub fn within(self, memory_limit: u64) -> Self {
+    pub(super) fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
     }
 
     /// The schema of every batch.
-    #[must_use]
-    pub fn schema(&self) -> SchemaRef {
+    pub(super) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
@@ -72,15 +70,11 @@ impl SplitReader {
             self.state = State::Reading(Box::new(Reading::open(&self.split, self.memory_limit, &self.report)?));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
-        let batch = reading.next_batch()?;
-        if let Some(batch) = &batch {
-            self.report.edit().rows += batch.num_rows() as u64;
-        }
-        Ok(batch)
+        reading.next_batch()
     }
 }
 
-impl Iterator for SplitReader {
+impl Iterator for SliceReader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -111,6 +105,7 @@ impl Reading {
                 base: &base,
                 merger: split.merger.as_ref(),
                 memory_limit,
+                deletes_win: false,
                 base_instant: split.slice.base_file.as_ref().map(|base| base.instant.as_str()),
                 report,
             };

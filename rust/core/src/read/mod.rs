@@ -21,7 +21,13 @@
 //! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `unmerged` | log rows as they stand, streamed |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
-//! | `file_slice` | one split, read |
+//! | `file_slice` | the slice of a split, read |
+//! | `image_text` | rows as JSON, the images of changed rows |
+//! | `change_batch` | changes as rows |
+//! | `log_changes` | what logs change in the rows of a slice |
+//! | `change_logs` | what change logs tell |
+//! | `changes` | what a commit changed, read |
+//! | `split_reader` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
 //! | `ahead` | how far they may be ahead of the consumer |
@@ -29,11 +35,16 @@
 
 mod ahead;
 mod base_filter;
+mod change_batch;
+mod change_logs;
+mod changes;
 mod deleted_rows;
 mod field_path;
 mod file_schema;
 mod file_slice;
+mod image_text;
 mod log_blocks;
+mod log_changes;
 mod log_keys;
 mod log_loader;
 mod log_records;
@@ -50,9 +61,10 @@ mod row_numbers;
 mod row_range;
 mod settled;
 mod slice_merge;
+mod split_reader;
 mod unmerged;
 
 pub use file_schema::newest_schema;
-pub use file_slice::SplitReader;
 pub use pool::Stream;
 pub use report::{Corrupt, Report, SharedReport};
+pub use split_reader::SplitReader;
