@@ -27,6 +27,8 @@ pub(super) struct ChangeReader {
     memory_limit: u64,
     report: SharedReport,
     state: State,
+    /// Changes that were found, and are still to be delivered.
+    found: Option<RecordBatch>,
 }
 
 enum State {
@@ -50,7 +52,7 @@ impl ChangeReader {
         let rows = Query { columns, filter: Filter::default(), ..Query::clone(&query) };
         let memory_limit = query.options.memory_limit;
         let rows = Split { query: Arc::new(rows), ..split };
-        Ok(Self { rows, change, projection, memory_limit, report, state: State::Planned })
+        Ok(Self { rows, change, projection, memory_limit, report, state: State::Planned, found: None })
     }
 
     pub(super) fn within(self, memory_limit: u64) -> Self {
@@ -115,14 +117,25 @@ impl ChangeReader {
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
-        while let Some(changes) = self.changes()? {
-            let batch = self.projection.deliver(&changes.into_batch(&self.change.instant)?)?;
-            if batch.num_rows() > 0 {
-                return Ok(Some(batch));
+        let most = self.rows.query.options.batch_rows.max(1);
+        loop {
+            if let Some(found) = self.found.take() {
+                let rows = found.num_rows().min(most);
+                self.found = (rows < found.num_rows()).then(|| found.slice(rows, found.num_rows() - rows));
+                return Ok(Some(found.slice(0, rows)));
             }
+            let Some(changes) = self.changes()? else { return Ok(None) };
+            let batch = carried(&changes.into_batch(&self.change.instant)?, &self.projection)?;
+            self.found = Some(self.projection.deliver(&batch)?).filter(|batch| batch.num_rows() > 0);
         }
-        Ok(None)
     }
+}
+
+/// The columns that are carried, in their order.
+fn carried(batch: &RecordBatch, projection: &Projection) -> Result<RecordBatch> {
+    let columns = projection.carried.fields().iter().map(|field| batch.schema().index_of(field.name()));
+    let carried = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| batch.project(&columns));
+    carried.map_err(|error| Error::invalid_argument("columns of changes").caused_by(error))
 }
 
 impl Iterator for ChangeReader {
