@@ -212,6 +212,17 @@ mod tests {
     }
 
     #[test]
+    fn a_delete_that_is_a_change_deletes_however_late_it_is() {
+        for (history, expected) in [
+            (vec![("k", Some(5), DELETE)], Fate::Delete(RowRef { source: 0, at: 0 })),
+            (vec![("k", Some(5), None)], Fate::Keep),
+            (vec![("k", Some(5), DELETE), ("k", Some(6), None)], Fate::Keep),
+        ] {
+            assert_eq!(fate(&mut merger(EVENT, &history).deleting(), "k", 10), expected, "{history:?}");
+        }
+    }
+
+    #[test]
     fn commit_time_takes_the_last() {
         let history = [("k", Some(20), None), ("k", Some(15), None)];
         assert_eq!(fate(&mut merger(Rules::CommitTime, &history), "k", 99), replaced_by(1));

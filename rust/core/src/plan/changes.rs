@@ -112,13 +112,11 @@ fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Chan
             let Some(file_id) = stat.file_id.clone() else { continue };
             match how(stat, &operation)? {
                 Some(How::Logged { logs, base_file, logs_before }) => {
-                    match logged.entry(file_id).or_insert_with(no_logs) {
-                        How::Logged { logs: all, base_file: known, logs_before: all_before } => {
-                            all.extend(logs);
-                            all_before.extend(logs_before);
-                            *known = base_file.or_else(|| known.take());
-                        }
-                        _ => {}
+                    let known = logged.entry(file_id).or_insert_with(no_logs);
+                    if let How::Logged { logs: all, base_file: below, logs_before: all_before } = known {
+                        all.extend(logs);
+                        all_before.extend(logs_before);
+                        *below = base_file.or_else(|| below.take());
                     }
                 }
                 Some(how) => changes.push(change(&partition, file_id, how)),

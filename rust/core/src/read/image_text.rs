@@ -359,3 +359,107 @@ fn widened(bytes: &[u8], width: usize) -> Vec<u8> {
 fn misfit(name: &str) -> Error {
     Error::invalid_table(format!("an image of a row cannot be written: {name} is not what the schema says"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::types::Int32Type;
+    use arrow_array::{ArrayRef, Int32Array, Int64Array, TimestampMicrosecondArray};
+    use arrow_schema::{Field as ArrowField, Fields};
+
+    use super::*;
+
+    fn texts(ty: &str, values: ArrayRef) -> [Vec<String>; 2] {
+        let text = format!(r#"{{"type":"record","name":"r","fields":[{{"name":"f","type":{ty}}}]}}"#);
+        let schema = avro::Schema::parse(&text).unwrap();
+        let rows = RecordBatch::try_from_iter_with_nullable([("f", values, true)]).unwrap();
+        [Form::Row, Form::Record].map(|form| {
+            let texts = form.of_batch(&schema, &rows).unwrap();
+            let value = |text: &str| text.strip_prefix("{\"f\":").unwrap().strip_suffix('}').unwrap().to_owned();
+            texts.iter().map(|text| value(text.unwrap())).collect()
+        })
+    }
+
+    /// The values of a column of one type, in both forms.
+    fn check(ty: &str, values: ArrayRef, row: &[&str], record: &[&str]) {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(texts(ty, values), [owned(row), owned(record)], "{ty}");
+    }
+
+    fn both(ty: &str, values: ArrayRef, texts: &[&str]) {
+        check(ty, values, texts, texts);
+    }
+
+    #[test]
+    fn numbers_are_javas() {
+        let texts = ["0.1", "1.0E10", "\"NaN\"", "\"-Infinity\"", "-0.0"];
+        both(r#""double""#, Arc::new(Float64Array::from(vec![0.1, 1e10, f64::NAN, f64::NEG_INFINITY, -0.0])), &texts);
+        both(r#""float""#, Arc::new(Float32Array::from(vec![0.1, 1e10, f32::NAN, f32::NEG_INFINITY, -0.0])), &texts);
+        both(r#""long""#, Arc::new(Int64Array::from(vec![i64::MIN, 7])), &["-9223372036854775808", "7"]);
+        both(r#""boolean""#, Arc::new(BooleanArray::from(vec![true, false])), &["true", "false"]);
+    }
+
+    #[test]
+    fn bytes_and_decimals_are_told_apart_by_form() {
+        let bytes = BinaryArray::from(vec![&[0_u8, 255, 34][..], b""]);
+        check(r#""bytes""#, Arc::new(bytes), &["\"AP8i\"", "\"\""], &["\"\\u0000\u{ff}\\\"\"", "\"\""]);
+        let fixed = BinaryArray::from(vec![&[0_u8, 255][..]]);
+        check(r#"{"type":"fixed","name":"x","size":2}"#, Arc::new(fixed), &["\"AP8=\""], &["[0,-1]"]);
+        let decimals = || Arc::new(Decimal128Array::from(vec![-1_500, 0]).with_precision_and_scale(9, 2).unwrap());
+        let decimal = r#""logicalType":"decimal","precision":9,"scale":2"#;
+        let of_fixed = format!(r#"{{"type":"fixed","name":"x","size":4,{decimal}}}"#);
+        check(&of_fixed, decimals(), &["-15.00", "0.00"], &["[-1,-1,-6,36]", "[0,0,0,0]"]);
+        let of_bytes = format!(r#"{{"type":"bytes",{decimal}}}"#);
+        check(&of_bytes, decimals(), &["-15.00", "0.00"], &["\"\u{fa}$\"", "\"\\u0000\""]);
+    }
+
+    #[test]
+    fn a_record_keeps_the_schemas_unit() {
+        let moments = || Arc::new(TimestampMicrosecondArray::from(vec![-1_000, 2_500]).with_timezone("UTC"));
+        check(r#"{"type":"long","logicalType":"timestamp-millis"}"#, moments(), &["-1000", "2500"], &["-1", "2"]);
+        both(r#"{"type":"long","logicalType":"timestamp-micros"}"#, moments(), &["-1000", "2500"]);
+    }
+
+    fn pair(names: [&str; 2], numbers: Vec<Option<i32>>, words: Vec<Option<&str>>) -> StructArray {
+        let [number, word] = names;
+        let fields = Fields::from(vec![
+            ArrowField::new(number, DataType::Int32, true),
+            ArrowField::new(word, DataType::Utf8, true),
+        ]);
+        StructArray::new(fields, vec![Arc::new(Int32Array::from(numbers)), Arc::new(StringArray::from(words))], None)
+    }
+
+    #[test]
+    fn a_row_leaves_out_nulls_but_in_lists() {
+        let record = r#"{"type":"record","name":"s","fields":[{"name":"a","type":["null","int"]},{"name":"b","type":["null","string"]}]}"#;
+        let structs = pair(["a", "b"], vec![Some(1), None, None], vec![None, Some("x\u{1}\n"), None]);
+        let row = [r#"{"a":1}"#, r#"{"b":"x\u0001\n"}"#, "{}"];
+        check(
+            record,
+            Arc::new(structs),
+            &row,
+            &[r#"{"a":1,"b":null}"#, r#"{"a":null,"b":"x\u0001\n"}"#, r#"{"a":null,"b":null}"#],
+        );
+        let lists = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![None, Some(2)]), Some(vec![])]);
+        both(r#"{"type":"array","items":["null","int"]}"#, Arc::new(lists), &["[null,2]", "[]"]);
+    }
+
+    #[test]
+    fn a_union_is_a_struct_in_a_row_and_its_value_in_a_record() {
+        let union = pair(["member0", "member1"], vec![Some(1), None], vec![None, Some("x")]);
+        let row = [r#"{"member0":1}"#, r#"{"member1":"x"}"#];
+        check(r#"["int","string"]"#, Arc::new(union), &row, &["1", "\"x\""]);
+    }
+
+    #[test]
+    fn a_column_that_is_not_of_its_type_is_refused() {
+        let text = r#"{"type":"record","name":"r","fields":[{"name":"f","type":"int"}]}"#;
+        let schema = avro::Schema::parse(text).unwrap();
+        let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(2)])]));
+        for name in ["f", "g"] {
+            let rows = RecordBatch::try_from_iter_with_nullable([(name, Arc::clone(&lists), true)]).unwrap();
+            assert_eq!(Form::Row.of_batch(&schema, &rows).unwrap_err().kind(), Kind::InvalidTable);
+        }
+    }
+}
