@@ -48,7 +48,11 @@ class Query:
         """The options of Hudi's own Spark source."""
         kind = {"time_travel": "snapshot", "cdc": "incremental"}.get(self.type, self.type)
         form = {"hoodie.datasource.query.incremental.format": "cdc"} if self.type == "cdc" else {}
-        return {"hoodie.datasource.query.type": kind, **form, **{OPTIONS[name]: value for name, value in self.asked.items()}}
+        return {
+            "hoodie.datasource.query.type": kind,
+            **form,
+            **{OPTIONS[name]: value for name, value in self.asked.items()},
+        }
 
     @property
     def ordered(self):
@@ -86,7 +90,9 @@ def queries():
             asked = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
             # Before 1.1 Hudi took the begin of an incremental query from version 8 on to be itself inside.
             # Its images are in another form.
-            outdated = query["type"] in {"incremental", "cdc"} and NEWEST not in (query.get("readers") or [query.get("reader")])
+            outdated = query["type"] in {"incremental", "cdc"} and NEWEST not in (
+                query.get("readers") or [query.get("reader")]
+            )
             if query["type"] in TYPES and not outdated and "quirk" not in query:
                 expected, path = DATA / name / query["expected"], query.get("path", "")
                 found.append(Query(name, query["id"], query["type"], asked, expected, path))
@@ -149,7 +155,10 @@ def rows(table):
     if not table.column_names:
         return Counter({(): table.num_rows})
     cells = [
-        [image(cell) if name in IMAGES else canonical(table.schema.field(name).type, cell) for cell in table.column(name).to_pylist()]
+        [
+            image(cell) if name in IMAGES else canonical(table.schema.field(name).type, cell)
+            for cell in table.column(name).to_pylist()
+        ]
         for name in table.column_names
     ]
     return Counter(zip(*cells, strict=True))

@@ -15,6 +15,7 @@
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
     hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
     hoodie.common.diskmap.compression.enabled  true (default) or false: whether it is compressed there
+    mortice.split.bytes             bytes of files that a task reads (default 128 MiB): a larger slice is several tasks
     mortice.merger                  package.module:function, for a table that merges by a class of its owner's
     mortice.batch.rows              rows in a batch, at most (default and most 65536)
     mortice.threads                 threads of one Spark task (default 1)
@@ -52,6 +53,7 @@ from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported, register_merger
 from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
 from mortice.scan import Scan
+from mortice.spark.tasks import DEFAULT_SPLIT_BYTES
 from mortice.table import Table
 
 QUERY_TYPE = "hoodie.datasource.query.type"
@@ -65,6 +67,7 @@ HOLES = "hoodie.read.timeline.holes.resolution.policy"
 EMIT_DELETES = "mortice.emit_deletes"
 SEMANTICS = "mortice.semantics"
 MERGER = "mortice.merger"
+SPLIT_BYTES = "mortice.split.bytes"
 LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
 MEMORY_LIMIT = "hoodie.memory.merge.max.size"
 SPILL_FOLDER = "hoodie.memory.spillable.map.path"
@@ -165,6 +168,7 @@ class Query:
     merger: Merge | None = None
     emit_deletes: bool = False
     incremental: Incremental | None = None
+    split_bytes: int = DEFAULT_SPLIT_BYTES
     table_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -209,6 +213,7 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         emit_deletes=_truth(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
         incremental=_incremental(kind, rest),
         merger=_merger(rest.pop(MERGER, None)),
+        split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
         table_arguments=_table_arguments(rest),
     )
     _check_kind(query)
@@ -293,8 +298,10 @@ def _check_kind(query: Query) -> None:
             f"an incremental query takes no {AS_OF}, and no {MERGE_TYPE}=skip_merge: "
             f"{END} says how far it goes, and mortice.changelog=true leaves records unmerged"
         )
-    if query.incremental and query.incremental.changes and (
-        query.emit_deletes or query.incremental.arguments.get("changelog")
+    if (
+        query.incremental
+        and query.incremental.changes
+        and (query.emit_deletes or query.incremental.arguments.get("changelog"))
     ):
         raise InvalidArgumentError(
             f"{INCREMENTAL_FORMAT}=cdc with {EMIT_DELETES} or mortice.changelog: changes tell of deletes by themselves"

@@ -38,6 +38,7 @@ impl Split {
         dict.set_item("file_id", &slice.file_id)?;
         dict.set_item("base_instant", &slice.base_instant)?;
         dict.set_item("bytes", self.0.bytes())?;
+        dict.set_item("part", self.0.part.map(|part| (part.index, part.of)))?;
         dict.set_item("files", self.0.files())?;
         Ok(dict)
     }

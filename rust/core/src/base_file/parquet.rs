@@ -5,6 +5,7 @@
 //! reader it came from is not used again.
 
 use std::io::Read;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -71,6 +72,14 @@ impl BaseFile for ParquetFile {
         u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
+    fn row_groups(&self) -> Vec<u64> {
+        self.metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).collect()
+    }
+
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
+        self.row_groups = Some(kept.collect());
+    }
+
     fn avro_schema(&self) -> Option<String> {
         let pairs = self.metadata.metadata().file_metadata().key_value_metadata()?;
         pairs.iter().find(|pair| pair.key == AVRO_SCHEMA).and_then(|pair| pair.value.clone())
@@ -81,8 +90,7 @@ impl BaseFile for ParquetFile {
             return Ok(0);
         }
         let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
-        let rows: Vec<u64> =
-            metadata.row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).collect();
+        let rows = self.row_groups();
         let may_pass = filter.may_pass(&rows, |column| {
             let field = wanted.fields().get(column)?;
             // Statistics that make no sense are as good as none.

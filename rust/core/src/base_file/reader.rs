@@ -1,5 +1,7 @@
 //! An open base file.
 
+use std::ops::Range;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
@@ -16,6 +18,14 @@ pub trait BaseFile: Send {
 
     /// The Avro schema that the writer left in the file, as JSON.
     fn avro_schema(&self) -> Option<String>;
+
+    /// Rows in each of the parts that can be read apart, in the file's order.
+    fn row_groups(&self) -> Vec<u64> {
+        vec![self.row_count()]
+    }
+
+    /// Reads only some of [`BaseFile::row_groups`]: by their numbers, all of which are there. A file that has one reads it.
+    fn keep_row_groups(&mut self, _: Range<usize>) {}
 
     /// Leaves out the row groups that hold no row that passes `filter`, which is bound to `wanted`; how many those are. Among
     /// the rows that stay some may fail it. Asked again, it leaves out more.

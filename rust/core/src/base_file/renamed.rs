@@ -1,6 +1,7 @@
 //! A base file whose columns have had other names than the table's are now: read under the file's names, delivered under the
 //! table's, nested fields too.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -36,6 +37,14 @@ impl BaseFile for Renamed {
 
     fn avro_schema(&self) -> Option<String> {
         self.file.avro_schema()
+    }
+
+    fn row_groups(&self) -> Vec<u64> {
+        self.file.row_groups()
+    }
+
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
+        self.file.keep_row_groups(kept);
     }
 
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {

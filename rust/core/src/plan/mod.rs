@@ -6,6 +6,7 @@
 //! | `changes` | what the commits of a span changed |
 //! | `incremental` | what the commits of a span have written |
 //! | `listing` | the partitions of a table and their files, from storage |
+//! | `part` | parts of a file slice that is too large for one task |
 //! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
@@ -14,6 +15,7 @@ mod change;
 mod changes;
 mod incremental;
 mod listing;
+mod part;
 mod partition_filter;
 mod snapshot;
 mod split;
@@ -22,6 +24,7 @@ pub use change::{AFTER, BEFORE, COMMIT, Change, ChangeSource, OPERATION, change_
 pub use changes::{Changed, How, WrittenFile, changes_in};
 pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, list_where, partitions};
+pub use part::Part;
 pub use partition_filter::PartitionFilter;
-pub use snapshot::splits;
+pub use snapshot::{divided, splits};
 pub use split::{CommitRange, Deletes, MergerHandle, Query, Split};

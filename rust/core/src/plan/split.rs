@@ -7,7 +7,8 @@ use arrow_schema::SchemaRef;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::change::{Change, change_schema};
+use super::change::{Change, ChangeSource, change_schema};
+use super::part::Part;
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
@@ -21,7 +22,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 7;
+const FORM: u32 = 8;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +91,7 @@ pub enum Deletes {
     InAddedColumn,
 }
 
-/// One file slice of a query.
+/// One file slice of a query, or a part of one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Split {
     /// What to do.
@@ -99,6 +100,8 @@ pub struct Split {
     pub slice: FileSlice,
     /// What a commit changed, where changes are asked for; the query's columns and filter are then theirs.
     pub change: Option<Change>,
+    /// Which part of it; none is all of it.
+    pub part: Option<Part>,
     /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
     #[serde(skip)]
     pub merger: Option<MergerHandle>,
@@ -154,6 +157,13 @@ impl Split {
         Ok(split)
     }
 
+    /// Whether it may be read in parts: changes that logs tell are found together.
+    #[must_use]
+    pub fn can_be_divided(&self) -> bool {
+        let source = self.change.as_ref().map(|change| &change.source);
+        matches!(source, None | Some(ChangeSource::Inserted | ChangeSource::Deleted))
+    }
+
     /// The files that it reads, by their paths relative to the table.
     #[must_use]
     pub fn files(&self) -> Vec<&str> {
@@ -161,10 +171,11 @@ impl Split {
         self.slice.files().chain(of_change).map(|(path, _)| path).collect()
     }
 
-    /// Bytes of those.
+    /// Bytes of those; of a part, its share of them.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let of_change = self.change.iter().flat_map(Change::files);
-        of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len))
+        let bytes = of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len));
+        bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }
 }

@@ -16,10 +16,12 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
+use super::base_segments::{BaseSegments, Segment};
 use super::change_batch::{Changes, Operation};
 use super::file_slice::SliceReader;
 use super::image_text::Form;
 use super::log_blocks::scan;
+use super::merge_base::MergeBase;
 use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
@@ -62,8 +64,13 @@ impl LogChanges {
         if blocks.blocks.is_empty() {
             return Ok(None);
         }
-        let before = without_commit(split, instant);
-        let base = |wanted: &SchemaRef| rows_before(&before, wanted, memory_limit / 2, report);
+        let before = RowsBefore {
+            split: without_commit(split, instant),
+            segments: BaseSegments::default(),
+            memory_limit: memory_limit / 2,
+            report: report.clone(),
+        };
+        let base: Arc<dyn MergeBase> = Arc::new(before);
         let (projection, merge) = SliceMerge::load(Sources {
             query,
             table: &table,
@@ -73,10 +80,9 @@ impl LogChanges {
             merger: split.merger.as_ref(),
             memory_limit: memory_limit / 2,
             deletes_win: true,
-            base_instant: None,
             report,
         })?;
-        let before = base(&projection.base)?;
+        let before = base.rows(Segment::Own, &projection.base)?;
         let path_values = PathValues::of(query, &split.slice.partition)?;
         let batch_rows = query.options.batch_rows.max(1);
         Ok(Some(Self { table, form, projection, path_values, before, merge, next_insert: Some(0), batch_rows }))
@@ -141,7 +147,7 @@ fn of_commit(split: &Split, logs: &[LogFile], instant: &str) -> Split {
         query.range = Some(CommitRange { rows: blocks.clone(), blocks, own_base_rows: false });
     }
     let slice = FileSlice { base_file: None, log_files: logs.to_vec(), ..split.slice.clone() };
-    Split { query: Arc::new(query), slice, change: None, merger: None }
+    Split { query: Arc::new(query), slice, part: None, change: None, merger: None }
 }
 
 /// The rows before: those of the slice, without blocks of the commit and of later ones.
@@ -154,12 +160,31 @@ fn without_commit(split: &Split, instant: &str) -> Split {
     Split { query: Arc::new(query), ..split.clone() }
 }
 
-fn rows_before(split: &Split, wanted: &SchemaRef, memory_limit: u64, report: &SharedReport) -> Result<Batches> {
-    if split.slice.base_file.is_none() && split.slice.log_files.is_empty() {
-        return Ok(Box::new(std::iter::empty()));
+/// The rows of the slice as it was before.
+struct RowsBefore {
+    split: Split,
+    segments: BaseSegments,
+    memory_limit: u64,
+    report: SharedReport,
+}
+
+impl MergeBase for RowsBefore {
+    fn segments(&self) -> &BaseSegments {
+        &self.segments
     }
-    let columns = wanted.fields().iter().map(|field| field.name().clone()).collect();
-    let query = Arc::new(Query { columns, ..Query::clone(&split.query) });
-    let split = Split { query, ..split.clone() };
-    Ok(Box::new(SliceReader::new(split, report.clone())?.within(memory_limit)))
+
+    fn instant(&self) -> Option<&str> {
+        None
+    }
+
+    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+        let slice = &self.split.slice;
+        if segment != Segment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let columns = wanted.fields().iter().map(|field| field.name().clone()).collect();
+        let query = Arc::new(Query { columns, ..Query::clone(&self.split.query) });
+        let split = Split { query, ..self.split.clone() };
+        Ok(Box::new(SliceReader::new(split, self.report.clone())?.within(self.memory_limit)))
+    }
 }

@@ -18,8 +18,11 @@
 //! | `merge_plan` | how the records of a key are merged |
 //! | `memory` | what a merge may keep in memory, and what it sets aside |
 //! | `settled` | what becomes of keys that do not fit in memory, in passes |
+//! | `base_segments` | base rows that a part of a slice gives, or looks at |
 //! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `unmerged` | log rows as they stand, streamed |
+//! | `merge_base` | the rows that logs are merged with |
+//! | `split_base` | the base file of a split |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | the slice of a split, read |
 //! | `image_text` | rows as JSON, the images of changed rows |
@@ -35,6 +38,7 @@
 
 mod ahead;
 mod base_filter;
+mod base_segments;
 mod change_batch;
 mod change_logs;
 mod changes;
@@ -50,6 +54,7 @@ mod log_loader;
 mod log_records;
 mod log_source;
 mod memory;
+mod merge_base;
 mod merge_plan;
 mod ordering_field;
 mod path_values;
@@ -61,6 +66,7 @@ mod row_numbers;
 mod row_range;
 mod settled;
 mod slice_merge;
+mod split_base;
 mod split_reader;
 mod unmerged;
 

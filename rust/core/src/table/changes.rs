@@ -73,7 +73,7 @@ impl Table {
                     Arc::new(Query { instants, ..Query::clone(query) })
                 }
             };
-            splits.push(Split { query, slice, change: Some(change), merger: ask.merger.clone() });
+            splits.push(Split { query, slice, part: None, change: Some(change), merger: ask.merger.clone() });
         }
         splits
     }

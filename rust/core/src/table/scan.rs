@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 
 use super::slices::Partitions;
 use crate::metadata_table::Listing;
-use crate::plan::{Query, Split};
+use crate::plan::{Query, Split, divided};
 use crate::read::Stream;
 use crate::timeline::Span;
 
@@ -36,6 +36,12 @@ impl Scan {
     #[must_use]
     pub fn splits(&self) -> &[Split] {
         &self.splits
+    }
+
+    /// The same, slices of more than so many bytes in several parts.
+    #[must_use]
+    pub fn splits_within(&self, most: u64) -> Vec<Split> {
+        divided(&self.splits, most)
     }
 
     /// Reads all splits.
