@@ -117,6 +117,16 @@ class Table:
         changelog: bool,
         emit_deletes: bool,
     ) -> Scan: ...
+    def changes(
+        self,
+        columns: Sequence[str] | None,
+        filters: _Filters,
+        begin: str,
+        end: str | None,
+        merger: object | None,
+        *,
+        holes: str,
+    ) -> Scan: ...
 
 @final
 class Follower:

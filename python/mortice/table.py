@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.errors import InvalidArgumentError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower
@@ -269,11 +269,45 @@ class Table:
             merger,
         )
 
-    def changes(self, *_args: object, **_options: object) -> NoReturn:
-        """Not in this release: the change log of a table that keeps one."""
-        raise UnsupportedError(
-            "changes() (change data capture) is not in this release; "
-            "compare two snapshot(as_of=…), or read the log files with LogFile"
+    def changes(
+        self,
+        begin: InstantLike,
+        end: InstantLike = None,
+        columns: Sequence[str] | None = None,
+        filters: Filters = None,
+        *,
+        holes: str = DEFAULT_HOLES,
+    ) -> Scan:
+        """What commits after `begin`, up to and with `end` (None: the latest), changed, of a table that keeps changes.
+
+            table.changes("20240101120000000").to_arrow()
+            table.changes("earliest", filters=[("op", "=", "d")]).to_pandas()
+
+        A row for each change: `op` (`i`, `u` or `d`), `ts_ms` (the requested time of the commit), and the row
+        `before` and `after`, as compact JSON in the table's field order. Bounds and `holes` are those of `incremental`;
+        `columns` and `filters` are of these four. Where the table keeps keys alone, or a commit only wrote a log,
+        images come from the file slices before and after the commit, as Hudi finds them. A row that two commits of the
+        range changed comes twice. Compaction and clustering change nothing; of file groups that an overwrite or a
+        deleted partition replaced, every row is deleted.
+
+        In JSON, as in Hudi's, dates are days and timestamps microseconds since 1970, bytes are base64, and what is null
+        is left out; decimals are numbers, where Hudi only says whether they are zero. An image that comes from the
+        table's own change log has no meta columns, has null as `null`, and bytes and decimals as Avro writes them; one
+        that the log has a place for, and not the image, is the text `null`.
+
+        Raises `InvalidArgumentError`, `UnsupportedError` for a table without `hoodie.table.cdc.enabled` and for commits
+        that rewrote rows before that was set, `FileCleanedError`, here or on reading, where files have gone.
+        """
+        names, terms = checked_columns(columns), normal_form(filters)
+        after, until = self._instant(begin, "begin"), self._instant(end, "end")
+        if after is None:
+            raise InvalidArgumentError('begin is an instant, or "earliest", not None')
+        policy, merger = checked_name("holes", holes), merging_of(self.custom_merge)
+        return Scan(
+            self._native.changes(names, terms, after, until, merger, holes=policy),
+            lambda: self._native.changes([], terms, after, until, merger, holes=policy),
+            self._title(f"changes after {after} up to {until or 'the latest'}", None, terms),
+            merger,
         )
 
     def follow(  # noqa: PLR0917

@@ -223,6 +223,26 @@ impl Table {
         })
         .map(Scan)
     }
+
+    #[pyo3(signature = (columns, filters, begin, end, merger, *, holes))]
+    #[allow(clippy::too_many_arguments)]
+    fn changes(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filters: FilterArgument<'_>,
+        begin: String,
+        end: Option<String>,
+        merger: Option<Py<PyAny>>,
+        holes: &str,
+    ) -> PyResult<Scan> {
+        let ask = Ask { columns, filter: filter(py, filters)?, merger: handle(merger), ..Ask::default() };
+        released(py, || {
+            let between = Between { begin, end, holes: Holes::parse(holes)?, ..Between::default() };
+            self.0.changes(&ask, &between)
+        })
+        .map(Scan)
+    }
 }
 
 fn told(one: &CoreInstant) -> Instant {

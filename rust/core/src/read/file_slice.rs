@@ -1,4 +1,4 @@
-//! One split, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
+//! One file slice, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
 //!
 //! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
 //! not grow with the base file.
@@ -10,6 +10,7 @@ use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
 use super::log_blocks::scan;
+use super::merge_base::MergeBase;
 use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
@@ -22,8 +23,8 @@ use crate::error::Result;
 use crate::plan::Split;
 use crate::storage;
 
-/// Reads a split, batch by batch. After an error there is nothing more.
-pub struct SplitReader {
+/// Reads the slice of a split, batch by batch. After an error there is nothing more.
+pub(super) struct SliceReader {
     split: Split,
     schema: SchemaRef,
     report: SharedReport,
@@ -49,23 +50,21 @@ struct Reading {
     report: SharedReport,
 }
 
-impl SplitReader {
+impl SliceReader {
     /// Plans the read of a split; no file is opened yet.
-    pub fn new(split: Split, report: SharedReport) -> Result<Self> {
+    pub(super) fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
         Ok(Self { split, schema, report, memory_limit, state: State::Planned })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
-    #[must_use]
-    pub fn within(self, memory_limit: u64) -> Self {
+    pub(super) fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
     }
 
     /// The schema of every batch.
-    #[must_use]
-    pub fn schema(&self) -> SchemaRef {
+    pub(super) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
@@ -75,15 +74,11 @@ impl SplitReader {
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
-        let batch = reading.next_batch()?;
-        if let Some(batch) = &batch {
-            self.report.edit().rows += batch.num_rows() as u64;
-        }
-        Ok(batch)
+        reading.next_batch()
     }
 }
 
-impl Iterator for SplitReader {
+impl Iterator for SliceReader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -108,14 +103,16 @@ impl Reading {
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
+            let merged_with: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
             let sources = Sources {
                 query,
                 table: &table,
                 types: &types,
                 blocks,
-                base: &base,
+                base: &merged_with,
                 merger: split.merger.as_ref(),
                 memory_limit,
+                deletes_win: false,
                 report,
             };
             let (projection, merge) = SliceMerge::load(sources)?;

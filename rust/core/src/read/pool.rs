@@ -13,8 +13,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::ahead::Ahead;
-use super::file_slice::SplitReader;
 use super::report::{Report, SharedReport};
+use super::split_reader::SplitReader;
 use crate::error::{Error, Kind, Result};
 use crate::plan::Split;
 
