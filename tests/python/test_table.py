@@ -113,9 +113,8 @@ def test_a_table_is_as_it_was_when_it_was_opened(copy_of):
     ("refused", "instead"),
     [
         (lambda table: table.changes("000"), "LogFile"),
-        (lambda table: table.follow("000", poll_seconds=1), "timeline"),
     ],
-    ids=["changes", "follow"],
+    ids=["changes"],
 )
 def test_what_is_missing_says_what_to_use_instead(table, refused, instead):
     with pytest.raises(mortice.UnsupportedError, match=instead):

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use super::file_slice::{BaseFile, Draft, FileSlice, LogFile, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::{by_completion, by_name};
-use crate::config::{TableConfig, TimelineLayout};
+use crate::config::{TableConfig, TableType, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::timeline::{Part, Timeline};
 
@@ -26,6 +26,7 @@ pub struct View<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
     query_instant: Option<String>,
+    kept: Option<Vec<PartitionFiles>>,
     pub(super) pending_compactions: ByGroup,
     replaced: ByGroup,
     /// Paths that commits wrote, by requested time: read only where retried tasks left several base files.
@@ -39,15 +40,28 @@ impl<'a> View<'a> {
     /// What [`Timeline::check_as_of`] says of the instant; what reading plans and replace commits may fail with;
     /// `InvalidTable` where two compactions of one file group are pending.
     pub fn of(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Self> {
-        if let Some(as_of) = as_of {
-            timeline.check_as_of(as_of)?;
-        }
+        let savepoint = as_of.map_or(Ok(None), |as_of| timeline.check_as_of(as_of))?;
         let query_instant = as_of.or(timeline.latest_visible()).map(str::to_owned);
         let replaced = match &query_instant {
             Some(instant) => replaced(timeline, instant)?,
             None => ByGroup::new(),
         };
-        Ok(Self::new(timeline, config, query_instant, pending_compactions(timeline)?, replaced))
+        let mut view = Self::new(timeline, config, query_instant, pending_compactions(timeline)?, replaced);
+        if let Some(savepoint) = savepoint {
+            let files = timeline.files_of_savepoint(savepoint, config.table_type == TableType::MergeOnRead)?;
+            let listed = |(partition, names): (&String, &Vec<String>)| {
+                PartitionFiles::of(partition, names.iter().map(|name| (name.as_str(), 0)))
+            };
+            view.kept = Some(files.iter().map(listed).collect());
+        }
+        Ok(view)
+    }
+
+    /// The files that a savepoint keeps of an instant below what the cleaner keeps, in place of those that are listed. Their
+    /// lengths are not known: they are 0.
+    #[must_use]
+    pub fn kept(&self) -> Option<&[PartitionFiles]> {
+        self.kept.as_deref()
     }
 
     pub(super) fn new(
@@ -61,6 +75,7 @@ impl<'a> View<'a> {
             timeline,
             layout: config.layout(),
             query_instant,
+            kept: None,
             pending_compactions,
             replaced,
             written: Mutex::default(),
