@@ -1,7 +1,7 @@
 //! Which listing a plan goes by: the metadata table's, where it is there and sound, or the storage's.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::files::{FILES, Listed};
 use super::open::MetadataTable;
@@ -51,6 +51,8 @@ pub struct Lister<'a> {
     pub timeline: &'a Timeline,
     /// How it is read.
     pub options: &'a ReadOptions,
+    /// Its metadata table, opened once.
+    pub metadata: &'a OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
 }
 
 impl Lister<'_> {
@@ -60,12 +62,13 @@ impl Lister<'_> {
         self.config.metadata_partitions.iter().any(|one| one == partition)
     }
 
-    /// Its metadata table.
+    /// Its metadata table; opened when it is first asked for.
     ///
     /// # Errors
     /// As for [`MetadataTable::open`].
-    pub fn metadata_table(&self) -> Result<MetadataTable> {
-        MetadataTable::open(self.uri, self.storage, self.timeline, self.options)
+    pub fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
+        let open = || MetadataTable::open(self.uri, self.storage, self.timeline, self.options).map_err(Arc::new);
+        self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
     /// The files of every wanted partition, and where they were listed.
@@ -79,11 +82,10 @@ impl Lister<'_> {
             Listing::MetadataTableOff
         } else {
             let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
-            let listed =
-                self.metadata_table().and_then(|metadata| metadata.list(choose.as_ref().map(|choose| choose as _)));
-            match listed {
+            let list = |metadata: &MetadataTable| metadata.list(choose.as_ref().map(|choose| choose as _));
+            match self.metadata_table().and_then(|metadata| list(metadata).map_err(Arc::new)) {
                 Ok(listed) => return Ok((listed, Listing::MetadataTable)),
-                Err(error) => Listing::MetadataTableFailed(Arc::new(error)),
+                Err(error) => Listing::MetadataTableFailed(error),
             }
         };
         Ok((self.list_storage(wanted)?, listing))

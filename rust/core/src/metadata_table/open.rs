@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
+use super::shard;
 use crate::avro;
 use crate::config::{MergeConfig, OnCorrupt, ReadOptions, Semantics, TableConfig};
 use crate::error::{Error, Result};
 use crate::file_group::View;
-use crate::filter::Filter;
+use crate::filter::{Filter, Literal, Operator, Term};
 use crate::plan::{Deletes, Query, files_of, splits};
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
@@ -22,6 +23,8 @@ use crate::timeline::{Action, Timeline};
 
 /// Where it lies, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
+/// The column that records are found by.
+pub(super) const KEY: &str = "key";
 
 /// A metadata table, its timeline read.
 pub struct MetadataTable {
@@ -70,16 +73,43 @@ impl MetadataTable {
         writes().any(|write| self.pending.contains(&write.requested_time) || write.requested_time.as_str() > newest)
     }
 
-    /// The rows of one of its partitions that pass the filter, with these columns.
+    /// Its records' schema.
+    pub(super) fn schema(&self) -> &avro::Schema {
+        &self.schema
+    }
+
+    /// The rows of one of its partitions, with these columns.
     ///
     /// # Errors
     /// What planning and reading a snapshot may fail with.
-    pub fn rows(&self, partition: &str, columns: &[&str], filter: Filter) -> Result<Vec<RecordBatch>> {
+    pub fn rows(&self, partition: &str, columns: &[&str]) -> Result<Vec<RecordBatch>> {
+        self.read(partition, columns, None)
+    }
+
+    /// The same, those of some keys alone.
+    ///
+    /// # Errors
+    /// As for [`MetadataTable::rows`].
+    pub fn rows_of_keys(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
+        self.read(partition, columns, Some(keys))
+    }
+
+    fn read(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>> {
         let view = View::of(&self.timeline, &self.config, None)?;
         let Some(latest) = view.query_instant() else { return Ok(Vec::new()) };
+        let filter = match keys {
+            Some(keys) => {
+                let literals = keys.iter().cloned().map(Literal::Text).collect();
+                Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]])
+            }
+            None => Filter::default(),
+        };
         let mut instants = self.timeline.instant_filter(latest);
         instants.inflight.extend(self.pending.iter().cloned());
-        let slices = view.slices(&files_of(self.place.as_ref(), partition)?)?;
+        let mut slices = view.slices(&files_of(self.place.as_ref(), partition)?)?;
+        if let Some(keys) = keys {
+            slices = shard::of_keys(slices, keys);
+        }
         let query = Arc::new(Query {
             uri: self.uri.clone(),
             storage: self.storage.clone(),

@@ -15,8 +15,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch, StructArray};
 
-use super::files::{KEY, of_keys};
-use super::open::MetadataTable;
+use super::open::{KEY, MetadataTable};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 
@@ -40,7 +39,7 @@ impl MetadataTable {
             return Ok(Err("the index is ahead of the table's timeline".to_owned()));
         }
         let mut found: BTreeMap<String, String> = BTreeMap::new();
-        for batch in self.rows(RECORD_INDEX, &[KEY, LOCATION], of_keys(keys.iter().map(String::as_str))?)? {
+        for batch in self.rows_of_keys(RECORD_INDEX, &[KEY, LOCATION], keys)? {
             locations(&batch, &mut found)?;
         }
         let known: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
