@@ -1,6 +1,7 @@
 //! Which listing a plan goes by: the metadata table's, where it is there and sound, or the storage's.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::files::{FILES, Listed};
@@ -92,12 +93,13 @@ impl Lister<'_> {
     }
 
     fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
-        let mut left_out = 0;
-        let listed = list_where(self.place, &mut |folder| {
+        let left_out = AtomicUsize::new(0);
+        let listed = list_where(self.place, &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
-            left_out += usize::from(excluded);
+            left_out.fetch_add(usize::from(excluded), Ordering::Relaxed);
             !excluded
         })?;
+        let mut left_out = left_out.into_inner();
         let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
         let all = listed.len();

@@ -15,10 +15,10 @@ use crate::config::{MergeConfig, OnCorrupt, ReadOptions, Semantics, TableConfig}
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::filter::{Filter, Literal, Operator, Term};
-use crate::plan::{Deletes, Query, files_of, splits};
+use crate::plan::{Deletes, Query, Split, files_of, splits};
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
-use crate::storage::{self, Place, StorageOptions};
+use crate::storage::{self, Place, StorageOptions, parallel};
 use crate::timeline::{Action, Timeline};
 
 /// Where it lies, relative to the table.
@@ -133,13 +133,11 @@ impl MetadataTable {
             filter,
             options: self.options.clone(),
         });
-        let mut rows = Vec::new();
-        for split in splits(&query, slices, None) {
-            for batch in SplitReader::new(split, SharedReport::default())? {
-                rows.push(batch?);
-            }
-        }
-        Ok(rows)
+        let splits = splits(&query, slices, None);
+        let threads = self.options.threads.unwrap_or_else(|| self.place.requests_at_once());
+        let read =
+            |split: &Split| SplitReader::new(split.clone(), SharedReport::default())?.collect::<Result<Vec<_>>>();
+        Ok(parallel::map(&splits, threads, read)?.into_iter().flatten().collect())
     }
 }
 

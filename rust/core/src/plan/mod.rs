@@ -5,12 +5,16 @@
 //! | `incremental` | what the commits of a span have written |
 //! | `listing` | the partitions of a table and their files, from storage |
 //! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
+//! | `path_value` | what a part of a path says of its column |
+//! | `path_time` | times in paths |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
 
 mod incremental;
 mod listing;
 mod partition_filter;
+mod path_time;
+mod path_value;
 mod snapshot;
 mod split;
 

@@ -5,6 +5,7 @@
 //! | `source` | the trait of an open file: its length, bytes of a range |
 //! | `listing` | what a folder holds |
 //! | `place` | the trait of a place that files lie in, rooted at a table |
+//! | `parallel` | requests side by side |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `section` | a stretch of a file, as a file of its own |
 //! | `memory` | a file whose bytes are in memory already |
@@ -21,6 +22,7 @@ mod local_create;
 mod memory;
 mod mmap;
 mod open;
+pub mod parallel;
 mod place;
 mod prefix;
 mod section;
