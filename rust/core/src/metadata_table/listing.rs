@@ -45,7 +45,7 @@ pub struct Lister<'a> {
     /// How to reach it.
     pub storage: &'a StorageOptions,
     /// The same, open.
-    pub place: &'a dyn Place,
+    pub place: &'a Arc<dyn Place>,
     /// What it says of itself.
     pub config: &'a TableConfig,
     /// Its timeline.
@@ -68,7 +68,8 @@ impl Lister<'_> {
     /// # Errors
     /// As for [`MetadataTable::open`].
     pub fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
-        let open = || MetadataTable::open(self.uri, self.storage, self.timeline, self.options).map_err(Arc::new);
+        let open =
+            || MetadataTable::open((self.uri, self.place), self.storage, self.timeline, self.options).map_err(Arc::new);
         self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
@@ -94,7 +95,7 @@ impl Lister<'_> {
 
     fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
         let left_out = AtomicUsize::new(0);
-        let listed = list_where(self.place, &|folder| {
+        let listed = list_where(self.place.as_ref(), &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
             left_out.fetch_add(usize::from(excluded), Ordering::Relaxed);
             !excluded

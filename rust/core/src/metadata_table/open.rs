@@ -18,7 +18,7 @@ use crate::filter::{Filter, Literal, Operator, Term};
 use crate::plan::{Deletes, Query, Split, files_of, splits};
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
-use crate::storage::{self, Place, StorageOptions, parallel};
+use crate::storage::{Below, Place, StorageOptions, parallel};
 use crate::timeline::{Action, Timeline};
 
 /// Where it lies, relative to the table.
@@ -43,13 +43,18 @@ pub struct MetadataTable {
 }
 
 impl MetadataTable {
-    /// That of the table at `uri`, as of the table's timeline.
+    /// That of the table at `uri`, whose place is `place`, as of the table's timeline.
     ///
     /// # Errors
     /// What opening a table may fail with; `InvalidTable` where it lags behind the table's newest write.
-    pub fn open(uri: &str, storage: &StorageOptions, table: &Timeline, options: &ReadOptions) -> Result<Self> {
+    pub fn open(
+        (uri, place): (&str, &Arc<dyn Place>),
+        storage: &StorageOptions,
+        table: &Timeline,
+        options: &ReadOptions,
+    ) -> Result<Self> {
         let uri = format!("{}/{FOLDER}", uri.trim_end_matches('/'));
-        let place = storage::open(&uri, storage)?;
+        let place: Arc<dyn Place> = Arc::new(Below::new(Arc::clone(place), FOLDER));
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(Semantics::V1x).map_err(|error| error.in_file(&uri))?;
         merge.check_supported().map_err(|error| error.in_file(&uri))?;
@@ -135,8 +140,10 @@ impl MetadataTable {
         });
         let splits = splits(&query, slices, None);
         let threads = self.options.threads.unwrap_or_else(|| self.place.requests_at_once());
-        let read =
-            |split: &Split| SplitReader::new(split.clone(), SharedReport::default())?.collect::<Result<Vec<_>>>();
+        let read = |split: &Split| {
+            let reader = SplitReader::new(split.clone(), SharedReport::default())?;
+            reader.in_place(Arc::clone(&self.place)).collect::<Result<Vec<_>>>()
+        };
         Ok(parallel::map(&splits, threads, read)?.into_iter().flatten().collect())
     }
 }

@@ -5,7 +5,7 @@
 //! | `_hoodie_partition_path` | the path |
 //! | a partition column: text, number, truth value or date | its part of the path, where that is the value |
 //! | a partition column of text or dates | its part of the path, where `-` was made `/` |
-//! | a partition column of whole numbers that count a time | the time that its part of the path names, formatted |
+//! | a partition column of whole numbers that count a time, which Hudi gives as text | the time that its part of the path names |
 //! | any other | nothing |
 //!
 //! What is made of a value is in `KeyGenUtils.getPartitionPath`: `/` stands between the parts, which may be `column=value`
@@ -19,7 +19,7 @@
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, StringArray, UInt64Array};
-use arrow_schema::{DataType, Schema};
+use arrow_schema::{DataType, Field, Schema};
 
 use super::path_time;
 use super::path_value::{PathValue, bounds_of};
@@ -72,6 +72,9 @@ impl PartitionFilter {
                 let part = parts.iter().position(|part| part.field == *field.name());
                 match part.and_then(|at| Some((at, &parts.get(at)?.says))) {
                     _ if field.name() == meta_columns::PARTITION_PATH => ToldBy::Path,
+                    Some((at, says @ PartitionPart::Time(_))) if is_told(says, field.data_type()) => {
+                        ToldBy::Part(at, DataType::Int64)
+                    }
                     Some((at, says)) if is_told(says, field.data_type()) => ToldBy::Part(at, field.data_type().clone()),
                     _ => ToldBy::Nothing,
                 }
@@ -97,8 +100,18 @@ impl PartitionFilter {
             PartitionPart::SlashedDate | PartitionPart::Unknown => false,
         };
         let depth = parts.iter().all(is_deep_as_told).then(|| parts.iter().map(|part| part.folders).sum());
+        let is_counted = |name: &str| matches!(of_column(name), Some(ToldBy::Part(at, _)) if matches!(says(at), Some(PartitionPart::Time(_))));
+        let told = |term: &Term| match is_counted(term.column()) {
+            true => counted(term),
+            false => usable(term).then(|| term.clone()),
+        };
+        let compared = types.fields().iter().map(|field| match is_counted(field.name()) {
+            true => Field::new(field.name(), DataType::Int64, true),
+            false => field.as_ref().clone(),
+        });
+        let compared = Schema::new(compared.collect::<Vec<_>>());
         Ok(Self {
-            filter: BoundFilter::bind(&narrowed(filter, usable), types)?,
+            filter: BoundFilter::bind(&narrowed(filter, told), &compared)?,
             depth: depth.filter(|_| !parts.is_empty()),
             told_by,
             parts,
@@ -190,7 +203,7 @@ fn is_told(says: &PartitionPart, kind: &DataType) -> bool {
         PartitionPart::Unknown => false,
         PartitionPart::Value => matches!(kind, Utf8 | Int32 | Int64 | Boolean | Date32 | Float32 | Float64),
         PartitionPart::SlashedDate => matches!(kind, Utf8 | Date32),
-        PartitionPart::Time(_) => matches!(kind, Int32 | Int64),
+        PartitionPart::Time(_) => matches!(kind, Int32 | Int64 | Utf8),
     }
 }
 
@@ -203,10 +216,26 @@ fn keeps_its_folders(literal: &Literal) -> bool {
     matches!(literal, Literal::Text(text) if !text.split(['-', '/']).any(str::is_empty))
 }
 
-/// A weaker filter, of the usable terms.
-fn narrowed(filter: &Filter, usable: impl Fn(&Term) -> bool) -> Filter {
-    let lists = filter.lists().iter().map(|list| list.iter().filter(|term| usable(term)).cloned().collect());
-    Filter::any_of(lists.collect())
+/// A term on the texts of numbers, or on numbers, as one on numbers. Texts have another order; whether they are null, a time does not
+/// tell.
+fn counted(term: &Term) -> Option<Term> {
+    let number = |literal: &Literal| match literal {
+        Literal::Int(value) => i64::try_from(*value).ok().map(|value| Literal::Int(value.into())),
+        Literal::Text(text) => {
+            text.parse::<i64>().ok().filter(|value| value.to_string() == *text).map(|value| Literal::Int(value.into()))
+        }
+        _ => None,
+    };
+    let is_text = term.literals().iter().any(|literal| matches!(literal, Literal::Text(_)));
+    let is_equal = matches!(term.operator(), Operator::Eq | Operator::In);
+    let is_told = is_equal || !is_text && !matches!(term.operator(), Operator::IsNull | Operator::IsNotNull);
+    let literals = term.literals().iter().map(number).collect::<Option<Vec<_>>>().filter(|_| is_told)?;
+    Term::new(term.column(), term.operator(), literals).ok()
+}
+
+/// A weaker filter, of the terms that are told.
+fn narrowed(filter: &Filter, told: impl Fn(&Term) -> Option<Term>) -> Filter {
+    Filter::any_of(filter.lists().iter().map(|list| list.iter().filter_map(&told).collect()).collect())
 }
 
 /// `%XX` as the character of that code (`PartitionPathEncodeUtils.unescapePathName`); none where it is no code.
@@ -317,7 +346,6 @@ mod tests {
             "hoodie.table.keygenerator.type=TIMESTAMP",
             "hoodie.table.keygenerator.class=org.acme.SimpleKeyGenerator",
             "",
-            "hoodie.table.keygenerator.type=SIMPLE\nhoodie.datasource.write.slash.separated.date.partitioning=true",
         ] {
             let config = config("city", lines);
             assert_eq!(kept(&filter(&config, "city", "=", &text("oslo")), &["lima", "oslo"]), ["lima", "oslo"]);
@@ -356,7 +384,8 @@ mod tests {
         let texts = |operator, text: &str| {
             kept(&filter(&config("city", SLASHED), "city", operator, &[Literal::Text(text.into())]), &paths)
         };
-        assert_eq!([texts("=", "2024-01-01"), texts("=", "2024/01/01")], [["2024/01/01"], ["2024/01/01"]]);
+        assert_eq!(texts("=", "2024-01-01"), ["2024/01/01", NULL_PARTITION]);
+        assert_eq!(texts("=", "2024/01/01"), &paths[1..]);
         assert_eq!(texts("<", "2024-01-01"), paths, "2023--12-31 lies in 2023/12/31");
         assert_eq!(texts("=", "2024-01-01-"), paths);
         let excludes =
@@ -375,6 +404,15 @@ mod tests {
         assert_eq!(of("=", &[Literal::Int(1_704_067_199)]), [&["2023/12/31"], odd].concat());
         assert_eq!(of(">=", &[Literal::Int(1_704_067_200)]), [&["2024/01/01"], odd].concat());
         assert_eq!(of("is null", &[]), paths, "which would lie in 1970/01/01");
+        let texts =
+            [("sec", DataType::Utf8), ("city", DataType::Utf8)].map(|(name, kind)| Field::new(name, kind, true));
+        let as_text = |operator: &str, literal: &str| {
+            let term = Term::new("sec", Operator::parse(operator).unwrap(), text(literal).to_vec()).unwrap();
+            let filter = Filter::any_of(vec![vec![term]]);
+            kept(&PartitionFilter::of(&config, &Schema::new(texts.to_vec()), &filter).unwrap(), &paths)
+        };
+        assert_eq!(as_text("=", "1704067199"), [&["2023/12/31"], odd].concat());
+        assert_eq!([as_text("<", "1704067199"), as_text("=", "01704067199")], [paths, paths]);
         let excluding = filter(&config, "sec", "=", &[Literal::Int(1_704_067_200)]);
         assert!(excluding.excludes_folder("2023/12/31") && !excluding.excludes_folder("2024/01/01"));
         assert!(!excluding.excludes_folder("2023") && !excluding.excludes_folder("2023/12"));

@@ -3,6 +3,8 @@
 //! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
 //! not grow with the base file.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
@@ -26,6 +28,8 @@ pub struct SplitReader {
     schema: SchemaRef,
     report: SharedReport,
     memory_limit: u64,
+    /// The table, where it is open already.
+    place: Option<Arc<dyn Place>>,
     state: State,
 }
 
@@ -52,13 +56,19 @@ impl SplitReader {
     pub fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
-        Ok(Self { split, schema, report, memory_limit, state: State::Planned })
+        Ok(Self { split, schema, report, memory_limit, place: None, state: State::Planned })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
     #[must_use]
     pub fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
+    }
+
+    /// Reads from a table that is open already.
+    #[must_use]
+    pub fn in_place(self, place: Arc<dyn Place>) -> Self {
+        Self { place: Some(place), ..self }
     }
 
     /// The schema of every batch.
@@ -69,7 +79,9 @@ impl SplitReader {
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            self.state = State::Reading(Box::new(Reading::open(&self.split, self.memory_limit, &self.report)?));
+            let query = &self.split.query;
+            let place = self.place.take().map_or_else(|| storage::open(&query.uri, &query.storage), Ok)?;
+            self.state = State::Reading(Box::new(Reading::open(&self.split, &place, self.memory_limit, &self.report)?));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
         let batch = reading.next_batch()?;
@@ -93,9 +105,8 @@ impl Iterator for SplitReader {
 }
 
 impl Reading {
-    fn open(split: &Split, memory_limit: u64, report: &SharedReport) -> Result<Self> {
+    fn open(split: &Split, place: &Arc<dyn Place>, memory_limit: u64, report: &SharedReport) -> Result<Self> {
         let query = &split.query;
-        let place = storage::open(&query.uri, &query.storage)?;
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
         let blocks = scan(split, place.as_ref(), report)?;

@@ -56,7 +56,7 @@ impl Table {
 
     pub(super) fn lister(&self) -> Lister<'_> {
         let Self { uri, storage, place, config, timeline, options, metadata, .. } = self;
-        Lister { uri, storage, place: place.as_ref(), config, timeline, options, metadata }
+        Lister { uri, storage, place, config, timeline, options, metadata }
     }
 
     /// Leaves out slices that hold no row of the keys that a filter names, as far as the record index tells; what it told.
