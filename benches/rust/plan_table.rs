@@ -31,7 +31,8 @@ fn plan(c: &mut Criterion) {
         ("metadata table, 1 ms a request", true, Duration::from_millis(1)),
         ("storage, 1 ms a request", false, Duration::from_millis(1)),
     ] {
-        let place = Synthetic { latency, ..Synthetic::new(PARTITIONS, GROUPS, with_metadata) };
+        let mut place = Synthetic::new(PARTITIONS, GROUPS, with_metadata);
+        place.latency = latency;
         let place = Arc::new(place);
         let splits = || place.table().snapshot(&Ask::default()).unwrap().splits().len();
         assert_eq!(splits(), PARTITIONS * GROUPS);
