@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.errors import InvalidArgumentError
 from mortice.mergers import Merging
+from mortice.options import checked_count
 from mortice.split import Split, reader
 
 if TYPE_CHECKING:
@@ -48,13 +49,14 @@ class Scan:
         return pa.schema(self._native.schema())
 
     def splits(self, max_split_bytes: int | None = None) -> list[Split]:
-        """One split for each file slice."""
+        """One split for each file slice; or several, where its files have more than `max_split_bytes` bytes.
+
+        The splits of a slice give its rows once between them: base rows by row groups, and inserts from the logs by
+        their keys. Each reads the keys of the whole slice.
+        """
         if max_split_bytes is not None:
-            raise UnsupportedError(
-                "max_split_bytes (several splits for one file slice) is not in this release; "
-                "leave it out for one split a slice"
-            )
-        return [Split(split, self._merger) for split in self._native.splits()]
+            max_split_bytes = checked_count("max_split_bytes", max_split_bytes)
+        return [Split(split, self._merger) for split in self._native.splits(max_split_bytes)]
 
     def explain(self) -> str:
         """How the query will be read, as text."""
@@ -81,10 +83,10 @@ class Scan:
         return polars.DataFrame(self.to_arrow())
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
-        """The rows as a Spark frame, one task for each split."""
+        """The rows as a Spark frame. A large file slice is several tasks, many small ones are one."""
         from mortice.spark.data_frame import data_frame
 
-        return data_frame(spark, self.schema, self.splits())
+        return data_frame(spark, self)
 
     def count(self) -> int:
         """How many rows there are. Reads only what is needed to tell."""

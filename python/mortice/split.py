@@ -1,4 +1,4 @@
-"""The parts of a planned query. Each is one file slice and complete in itself.
+"""The parts of a planned query. Each is one file slice, or a part of one, and complete in itself.
 
 A split pickles, and reads anywhere: another process, a Spark executor.
 """
@@ -51,7 +51,7 @@ def reader(stream: _mortice.Stream) -> pa.RecordBatchReader:
 
 
 class Split:
-    """One file slice of a query. Pickles; see `to_reader`."""
+    """One file slice of a query, or a part of one. Pickles; see `to_reader`."""
 
     __slots__ = ("_merger", "_native")
 
@@ -92,7 +92,7 @@ class Split:
 
     @property
     def size(self) -> int:
-        """Bytes of its base and log files: a measure of the work."""
+        """Bytes of its base and log files, of a part its share: a measure of the work."""
         return int(self._native.describe()["bytes"])
 
     def stream(self, start_row: int = 0) -> _mortice.Stream:
@@ -109,4 +109,6 @@ class Split:
         return self.stream().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
-        return f"Split(partition={self.partition!r}, file_id={self.file_id!r}, {self.size} bytes)"
+        number, of = self._native.describe()["part"] or (0, 1)
+        part = f", part {number + 1} of {of}" if of > 1 else ""
+        return f"Split(partition={self.partition!r}, file_id={self.file_id!r}{part}, {self.size} bytes)"

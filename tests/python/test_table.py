@@ -114,9 +114,8 @@ def test_a_table_is_as_it_was_when_it_was_opened(copy_of):
     [
         (lambda table: table.changes("000"), "LogFile"),
         (lambda table: table.follow("000", poll_seconds=1), "timeline"),
-        (lambda table: table.snapshot().splits(max_split_bytes=1), "leave it out"),
     ],
-    ids=["changes", "follow", "max_split_bytes"],
+    ids=["changes", "follow"],
 )
 def test_what_is_missing_says_what_to_use_instead(table, refused, instead):
     with pytest.raises(mortice.UnsupportedError, match=instead):

@@ -8,7 +8,7 @@ import mortice
 import mortice.spark
 from cases import answer, assert_same_answer, queries
 from frames import to_arrow
-from mortice.spark.data_frame import largest_first
+from mortice.spark.tasks import tasks_of
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"
@@ -20,19 +20,22 @@ def test_the_rows_are_hudis(spark, query, table_of):
     assert_same_answer(query.expected, to_arrow(frame), ordered=query.ordered)
 
 
-def test_one_task_for_each_split(spark, table_of):
-    frame = mortice.spark.read(spark, table_of(PARTITIONED))
-    splits = mortice.Table(table_of(PARTITIONED)).snapshot().splits()
+@pytest.mark.parametrize(
+    ("options", "tasks"), [({}, 3), ({"mortice.split.bytes": 10_000_000}, 5), ({"mortice.split.bytes": 200_000}, 30)]
+)
+def test_small_slices_share_a_task_and_large_ones_have_several(spark, table_of, options, tasks):
+    assert len(mortice.Table(table_of(PARTITIONED)).snapshot().splits()) == 10
+    frame = mortice.spark.read(spark, table_of(PARTITIONED), options=options)
     counts = frame.rdd.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect()
-    assert len(counts) == len(splits) > 2
+    assert len(counts) == tasks
     assert sum(counts) == answer(PARTITIONED).num_rows
 
 
-def test_the_largest_split_comes_first(table_of):
-    splits = mortice.Table(table_of(PARTITIONED)).snapshot().splits()
-    sizes = [split.size for split in largest_first(splits)]
+def test_the_largest_task_comes_first(table_of):
+    tasks = tasks_of(mortice.Table(table_of(PARTITIONED)).snapshot(), split_bytes=9_000_000)
+    sizes = [sum(split.size for split in task) for task in tasks]
     assert sizes == sorted(sizes, reverse=True)
-    assert len(set(sizes)) > 1
+    assert len(tasks) > 1
 
 
 def test_columns_and_filters(spark, table_of):

@@ -1,4 +1,4 @@
-"""What runs on the executors: descriptors of splits become Arrow batches, exactly of Spark's types.
+"""What runs on the executors: splits, as bytes, become Arrow batches, exactly of Spark's types.
 
 Both doors into Spark use it. One generator, one split at a time, nothing held back: the write to the JVM blocks, which
 is all the back-pressure there need be. No thread outlives a split, since Spark forks its workers.
@@ -7,7 +7,7 @@ is all the back-pressure there need be. No thread outlives a split, since Spark 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +15,18 @@ import pyarrow as pa
 from mortice.errors import InvalidArgumentError
 from mortice.split import Split, record_batches
 
-DESCRIPTOR = "split"
-"""The one column of the descriptor rows."""
+DESCRIPTORS = "splits"
+"""The one column of the rows that `mapInArrow` is fed: each holds the splits of one task."""
 MOST_BATCH_BYTES = 16 * 1024 * 1024
 """Spark's JVM allocates every batch whole, off its heap."""
 
 logger = logging.getLogger("mortice.spark")
+
+
+def task_batches(descriptors: Iterable[bytes], target: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The rows of the splits of a task, one split after the other, in batches of the schema `target`."""
+    for descriptor in descriptors:
+        yield from split_batches(descriptor, target)
 
 
 def split_batches(descriptor: bytes, target: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -72,25 +78,25 @@ def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
 
 
 class ReadDescriptors:
-    """For `mapInArrow` over rows of descriptors."""
+    """For `mapInArrow` over rows of splits."""
 
     def __init__(self, target: pa.Schema) -> None:
         self.target = target
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for descriptor in batch.column(0).to_pylist():
-                yield from split_batches(descriptor, self.target)
+            for descriptors in batch.column(0).to_pylist():
+                yield from task_batches(descriptors, self.target)
 
 
 class ReadNumbered:
-    """For `mapInArrow` over a range of numbers: Spark Connect has no RDD, so the descriptors travel along."""
+    """For `mapInArrow` over a range of numbers: Spark Connect has no RDD, so the splits of all tasks travel along."""
 
-    def __init__(self, descriptors: list[bytes], target: pa.Schema) -> None:
-        self.descriptors = descriptors
+    def __init__(self, tasks: list[list[bytes]], target: pa.Schema) -> None:
+        self.tasks = tasks
         self.target = target
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from split_batches(self.descriptors[number], self.target)
+                yield from task_batches(self.tasks[number], self.target)

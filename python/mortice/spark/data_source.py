@@ -15,10 +15,10 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError
-from mortice.spark.arrow_udf import split_batches
-from mortice.spark.data_frame import largest_first
+from mortice.spark.arrow_udf import task_batches
 from mortice.spark.options import Query, read_query
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema, with_nullability
+from mortice.spark.tasks import tasks_of
 from mortice.table import Table
 
 
@@ -31,7 +31,8 @@ class MorticeDataSource(DataSource):
         spark.read.format("mortice").schema("rider string, fare double").load("/lake/trips")
 
     The options stand in `mortice.spark.options`. A schema given by the user is a projection: its columns must be the
-    table's by name and type. Each file slice is a partition.
+    table's by name and type. A large file slice is several
+    partitions, many small ones are one.
     """
 
     @classmethod
@@ -55,7 +56,8 @@ class MorticeDataSource(DataSource):
         # Made here and not on an executor: the partitions of one DataFrame come from one look at the table.
         scan = self._query.scan(self._table, columns)
         target = with_nullability(spark_arrow_schema(scan.schema), schema)
-        return SplitReader(target, [split.to_bytes() for split in largest_first(scan.splits())])
+        tasks = tasks_of(scan, self._query.split_bytes)
+        return SplitReader(target, [tuple(split.to_bytes() for split in task) for task in tasks])
 
     @cached_property
     def _query(self) -> Query:
@@ -71,27 +73,27 @@ class MorticeDataSource(DataSource):
 
 
 class SplitPartition(InputPartition):
-    """One split."""
+    """The splits of one task."""
 
-    def __init__(self, descriptor: bytes) -> None:
-        super().__init__(descriptor)
+    def __init__(self, descriptors: tuple[bytes, ...]) -> None:
+        super().__init__(descriptors)
 
 
 class SplitReader(DataSourceReader):
-    """Reads splits. It travels to every task; the descriptors do not travel with it: they are the partitions' own."""
+    """Reads splits. It travels to every task; the tasks do not travel with it: they are the partitions' own."""
 
-    def __init__(self, target: pa.Schema, descriptors: list[bytes]) -> None:
+    def __init__(self, target: pa.Schema, tasks: list[tuple[bytes, ...]]) -> None:
         self._target = target
-        self._descriptors = descriptors
+        self._tasks = tasks
 
     def partitions(self) -> list[InputPartition]:
-        """One for each split, the largest first."""
-        return [SplitPartition(descriptor) for descriptor in self._descriptors]
+        """One for each task, the largest first."""
+        return [SplitPartition(descriptors) for descriptors in self._tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one split. Spark makes an empty partition of its own where there are none."""
+        """The rows of one task. Spark makes an empty partition of its own where there are none."""
         if partition.value is not None:
-            yield from split_batches(partition.value, self._target)
+            yield from task_batches(partition.value, self._target)
 
     def __getstate__(self) -> dict[str, object]:
-        return {"_target": self._target, "_descriptors": []}
+        return {"_target": self._target, "_tasks": []}

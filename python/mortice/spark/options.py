@@ -17,6 +17,7 @@
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
     hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
     hoodie.common.diskmap.compression.enabled  true (default) or false: whether it is compressed there
+    mortice.split.bytes             bytes of files that a task reads (default 128 MiB): a larger slice is several tasks
     mortice.merger                  package.module:function, for a table that merges by a class of its owner's
     mortice.batch.rows              rows in a batch, at most (default and most 65536)
     mortice.threads                 threads of one Spark task (default 1)
@@ -54,6 +55,7 @@ from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported, register_merger
 from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
 from mortice.scan import Scan
+from mortice.spark.tasks import DEFAULT_SPLIT_BYTES
 from mortice.table import Table
 
 QUERY_TYPE = "hoodie.datasource.query.type"
@@ -67,6 +69,7 @@ HOLES = "hoodie.read.timeline.holes.resolution.policy"
 EMIT_DELETES = "mortice.emit_deletes"
 SEMANTICS = "mortice.semantics"
 MERGER = "mortice.merger"
+SPLIT_BYTES = "mortice.split.bytes"
 LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
 MEMORY_LIMIT = "hoodie.memory.merge.max.size"
 SPILL_FOLDER = "hoodie.memory.spillable.map.path"
@@ -162,6 +165,7 @@ class Query:
     merger: Merge | None = None
     emit_deletes: bool = False
     incremental: Incremental | None = None
+    split_bytes: int = DEFAULT_SPLIT_BYTES
     table_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -206,6 +210,7 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         emit_deletes=_truth(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
         incremental=_incremental(kind, rest),
         merger=_merger(rest.pop(MERGER, None)),
+        split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
         table_arguments=_table_arguments(rest),
     )
     _check_kind(query)

@@ -1,4 +1,4 @@
-"""The quick door into Spark: the driver plans a query, and `mapInArrow` over its splits reads it, one task a split."""
+"""The quick door into Spark: the driver plans a query, and `mapInArrow` over its splits reads it, some to a task."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read(  # noqa: PLR0917
     semantics: str = _Default("1.x"),
     options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """The rows of a Hudi table as a DataFrame, one Spark task for each file slice.
+    """The rows of a Hudi table as a DataFrame.
 
     `columns` and `filters` are as for `mortice.Table.snapshot`; naming the columns is the surest way to a quick query.
     `query_type` is `"snapshot"`, `"read_optimized"` or `"incremental"`, which needs `begin` and may have `end` (see
@@ -57,4 +57,4 @@ def read(  # noqa: PLR0917
     settings = lowered(options) | {name: value for name, value in given.items() if value is not None}
     query = read_query(settings, checked_uri(uri))
     scan = query.scan(query.table(), query.columns)
-    return data_frame(spark, scan.schema, scan.splits())
+    return data_frame(spark, scan, query.split_bytes)

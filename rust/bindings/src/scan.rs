@@ -17,8 +17,17 @@ impl Scan {
         ArrowSchema(self.0.schema())
     }
 
-    fn splits(&self) -> Vec<Split> {
-        self.0.splits().iter().cloned().map(Split).collect()
+    fn without_columns(&self) -> Self {
+        Self(self.0.without_columns())
+    }
+
+    #[pyo3(signature = (max_split_bytes=None))]
+    fn splits(&self, max_split_bytes: Option<u64>) -> Vec<Split> {
+        let splits = match max_split_bytes {
+            Some(most) => self.0.splits_within(most),
+            None => self.0.splits().to_vec(),
+        };
+        splits.into_iter().map(Split).collect()
     }
 
     fn explain(&self) -> String {

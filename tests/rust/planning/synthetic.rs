@@ -83,7 +83,7 @@ impl Synthetic {
     /// The table in it.
     pub fn table(self: &Arc<Self>) -> Table {
         let place: Arc<dyn Place> = Arc::clone(self) as _;
-        Table::open_in(place, "memory:t", &StorageOptions::new(), ReadOptions::default()).unwrap()
+        Table::at(place, "memory:t", &StorageOptions::new(), ReadOptions::default()).unwrap()
     }
 
     /// Requests since the last time: listings, files opened.

@@ -32,6 +32,20 @@ pub struct BaseFile {
     pub len: u64,
     /// The instant that wrote it.
     pub instant: String,
+    /// Where its rows lie, if it is a skeleton: all but the meta columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<BootstrapSource>,
+}
+
+/// The file that a metadata-only bootstrap made a skeleton of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BootstrapSource {
+    /// Path or URI; not relative to the table.
+    pub path: String,
+    /// Bytes, when it was indexed.
+    pub len: u64,
+    /// The partition columns, with what the path says of them: the source file need not have them.
+    pub path_values: Vec<(String, Option<String>)>,
 }
 
 /// A log file.
@@ -49,7 +63,8 @@ impl FileSlice {
     /// Bytes of all its files.
     #[must_use]
     pub fn total_len(&self) -> u64 {
-        let base = self.base_file.as_ref().map_or(0, |file| file.len);
+        let source = |file: &BaseFile| file.source.as_ref().map_or(0, |source| source.len);
+        let base = self.base_file.as_ref().map_or(0, |file| file.len.saturating_add(source(file)));
         self.log_files.iter().fold(base, |sum, file| sum.saturating_add(file.len))
     }
 }

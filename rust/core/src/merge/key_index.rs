@@ -315,6 +315,16 @@ impl KeyIndex {
         met
     }
 
+    /// Marks as used up what is not of a share of all keys: others see to it.
+    pub(super) fn leave_to_others(&mut self, share: KeyPart) {
+        for entry in &mut self.entries {
+            if !share.holds(entry.hash) && !entry.is(TAKEN) {
+                entry.key_len_and_state |= TAKEN;
+                self.taken += 1;
+            }
+        }
+    }
+
     /// Marks an entry as used up by a base row; whether it was not.
     fn take(&mut self, index: u32) -> bool {
         match self.entries.get_mut(index as usize) {

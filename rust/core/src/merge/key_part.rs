@@ -11,6 +11,16 @@ impl KeyPart {
     /// Every key.
     pub const ALL: Self = Self { first: 0, last: u32::MAX };
 
+    /// One of `of` parts of about the same size.
+    #[must_use]
+    #[allow(clippy::cast_possible_truncation)]
+    pub const fn share(index: u32, of: u32) -> Self {
+        let of = if of == 0 { 1 } else { of as u64 };
+        let index = if index as u64 >= of { of - 1 } else { index as u64 };
+        // Both quotients lie below 2^32.
+        Self { first: ((index << 32) / of) as u32, last: ((((index + 1) << 32) / of) - 1) as u32 }
+    }
+
     pub(super) const fn holds(self, hash: u32) -> bool {
         self.first <= hash && hash <= self.last
     }
@@ -35,6 +45,16 @@ impl KeyPart {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_cover_every_hash_once() {
+        assert_eq!(KeyPart::share(0, 1), KeyPart::ALL);
+        for of in [2, 3, 7, 1000] {
+            let shares: Vec<_> = (0..of).map(|index| KeyPart::share(index, of)).collect();
+            assert_eq!((shares[0].first, shares[shares.len() - 1].last), (0, u32::MAX));
+            assert!(shares.windows(2).all(|pair| pair[0].last + 1 == pair[1].first && pair[0].first <= pair[0].last));
+        }
+    }
 
     #[test]
     fn parts_follow_each_other_to_the_end() {

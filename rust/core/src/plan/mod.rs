@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `incremental` | what the commits of a span have written |
 //! | `listing` | the partitions of a table and their files, from storage |
+//! | `part` | parts of a file slice that is too large for one task |
 //! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
 //! | `path_value` | what a part of a path says of its column |
 //! | `path_time` | times in paths |
@@ -12,6 +13,7 @@
 
 mod incremental;
 mod listing;
+mod part;
 mod partition_filter;
 mod path_time;
 mod path_value;
@@ -20,6 +22,7 @@ mod split;
 
 pub use incremental::{Skip, Written};
 pub use listing::{files_of, list_table, list_where, partitions};
+pub use part::Part;
 pub use partition_filter::PartitionFilter;
-pub use snapshot::splits;
+pub use snapshot::{divided, splits};
 pub use split::{CommitRange, Deletes, MergerHandle, Query, Split};

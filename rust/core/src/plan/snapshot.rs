@@ -1,9 +1,13 @@
-//! A query's plan: one split for each file slice that it needs.
+//! A query's plan: one split for each file slice that it needs, or several for a large one.
 
 use std::sync::Arc;
 
+use super::part::Part;
 use super::split::{MergerHandle, Query, Split};
 use crate::file_group::FileSlice;
+
+/// The most parts of a slice: each reads the keys of the whole slice.
+const MOST_PARTS: u32 = 1024;
 
 /// The splits of a query, in the slices' order. A slice without any file is none.
 #[must_use]
@@ -11,6 +15,16 @@ pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&Merger
     slices
         .into_iter()
         .filter(|slice| slice.base_file.is_some() || !slice.log_files.is_empty())
-        .map(|slice| Split { query: Arc::clone(query), slice, merger: merger.cloned() })
+        .map(|slice| Split { query: Arc::clone(query), slice, part: None, merger: merger.cloned() })
         .collect()
+}
+
+/// The splits, those divided whose files have more bytes than `most`. How many row groups a base file has is not known here: a slice
+/// may turn out to be of fewer parts, and those beyond give no rows.
+#[must_use]
+pub fn divided(splits: &[Split], most: u64) -> Vec<Split> {
+    let most = most.max(1);
+    let parts = |split: &Split| u32::try_from(split.bytes().div_ceil(most)).unwrap_or(u32::MAX).clamp(1, MOST_PARTS);
+    let of = |split: &Split, index, of| Split { part: (of > 1).then_some(Part { index, of }), ..split.clone() };
+    splits.iter().flat_map(|split| (0..parts(split)).map(move |index| of(split, index, parts(split)))).collect()
 }

@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::part::Part;
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
@@ -20,7 +21,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 7;
+const FORM: u32 = 9;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +71,8 @@ pub struct Query {
     pub path_as_it_stands: bool,
     /// Whether they are in the path alone; else rows hold them, too, and only text is taken from there.
     pub path_alone: bool,
+    /// Whether what the path says goes before what rows hold, whatever its type (bootstrapped tables).
+    pub path_first: bool,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.
@@ -89,13 +92,15 @@ pub enum Deletes {
     InAddedColumn,
 }
 
-/// One file slice of a query.
+/// One file slice of a query, or a part of one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Split {
     /// What to do.
     pub query: Arc<Query>,
     /// With what.
     pub slice: FileSlice,
+    /// Which part of it; none is all of it.
+    pub part: Option<Part>,
     /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
     #[serde(skip)]
     pub merger: Option<MergerHandle>,
@@ -148,9 +153,9 @@ impl Split {
         Ok(split)
     }
 
-    /// Bytes of the slice's files.
+    /// Bytes of the slice's files; of a part, its share of them.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.slice.total_len()
+        self.slice.total_len() / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }
 }

@@ -9,16 +9,16 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
-use super::log_blocks::{open_planned, scan};
+use super::log_blocks::scan;
 use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
 use super::row_range::RowRange;
 use super::slice_merge::{SliceMerge, Sources};
+use super::split_base::SplitBase;
 use crate::avro::{self, Types};
-use crate::base_file::{self, Batches};
+use crate::base_file::Batches;
 use crate::error::Result;
-use crate::filter::BoundFilter;
 use crate::plan::Split;
 use crate::storage::{self, Place};
 
@@ -81,7 +81,8 @@ impl SplitReader {
         if let State::Planned = self.state {
             let query = &self.split.query;
             let place = self.place.take().map_or_else(|| storage::open(&query.uri, &query.storage), Ok)?;
-            self.state = State::Reading(Box::new(Reading::open(&self.split, &place, self.memory_limit, &self.report)?));
+            let reading = Reading::open(&self.split, &place, self.memory_limit, &self.report)?;
+            self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
         let batch = reading.next_batch()?;
@@ -105,15 +106,17 @@ impl Iterator for SplitReader {
 }
 
 impl Reading {
-    fn open(split: &Split, place: &Arc<dyn Place>, memory_limit: u64, report: &SharedReport) -> Result<Self> {
+    /// None where the split is a part that has no rows to give.
+    fn open(split: &Split, place: &Arc<dyn Place>, memory_limit: u64, report: &SharedReport) -> Result<Option<Self>> {
         let query = &split.query;
+        let Some(base) = SplitBase::of(split, place)? else { return Ok(None) };
+        let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
         let blocks = scan(split, place.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
-            let base = |wanted: &SchemaRef| open_base(split, place.as_ref(), wanted, None);
             let sources = Sources {
                 query,
                 table: &table,
@@ -122,30 +125,28 @@ impl Reading {
                 base: &base,
                 merger: split.merger.as_ref(),
                 memory_limit,
-                base_instant: split.slice.base_file.as_ref().map(|base| base.instant.as_str()),
                 report,
             };
             let (projection, merge) = SliceMerge::load(sources)?;
             (projection, Some(merge))
         };
         let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns);
-        let mut pruned = 0;
-        let base = open_base(split, place.as_ref(), &projection.base, Some((&filter, &mut pruned)))?;
+        let (rows, pruned) = base.own_rows(&projection.base, &filter)?;
         let mut told = report.edit();
         told.files += u64::from(split.slice.base_file.is_some());
         told.row_groups_pruned += pruned;
         drop(told);
-        Ok(Self {
-            path: split.slice.base_file.as_ref().map(|base| place.full_path(&base.path)),
+        Ok(Some(Self {
+            path: base.path(),
             next_insert: merge.as_ref().map(|_| 0),
             projection,
             range: RowRange::of(query),
             path_values: PathValues::of(query, &split.slice.partition)?,
-            base,
+            base: rows,
             merge,
             batch_rows: query.options.batch_rows.max(1),
             report: report.clone(),
-        })
+        }))
     }
 
     /// The next batch that has rows.
@@ -181,26 +182,4 @@ impl Reading {
             None => Ok(carried),
         }
     }
-}
-
-/// The base file's rows that count. Row groups without rows that pass the filter are left out, and counted.
-fn open_base(
-    split: &Split,
-    place: &dyn Place,
-    wanted: &SchemaRef,
-    filter: Option<(&BoundFilter, &mut u64)>,
-) -> Result<Batches> {
-    let Some(base) = &split.slice.base_file else { return Ok(Box::new(std::iter::empty())) };
-    let query = &split.query;
-    let source = open_planned(place, &base.path, query).map_err(|error| error.at_instant(&base.instant))?;
-    let mut file = base_file::renamed(base_file::open(source)?, query.names_at(&base.instant));
-    let range = RowRange::of_base(query, &base.instant);
-    if query.options.prune {
-        let out_of_range = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;
-        if let Some((filter, pruned)) = filter {
-            *pruned = out_of_range.saturating_add(file.prune(wanted, filter)?);
-        }
-    }
-    let batches = file.batches(wanted, query.options.batch_rows.max(1))?;
-    Ok(Box::new(batches.map(move |batch| range.keep(batch?))))
 }

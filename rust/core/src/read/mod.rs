@@ -18,8 +18,10 @@
 //! | `merge_plan` | how the records of a key are merged |
 //! | `memory` | what a merge may keep in memory, and what it sets aside |
 //! | `settled` | what becomes of keys that do not fit in memory, in passes |
+//! | `base_segments` | base rows that a part of a slice gives, or looks at |
 //! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `unmerged` | log rows as they stand, streamed |
+//! | `split_base` | the base file of a split |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
@@ -29,6 +31,7 @@
 
 mod ahead;
 mod base_filter;
+mod base_segments;
 mod deleted_rows;
 mod field_path;
 mod file_schema;
@@ -50,6 +53,7 @@ mod row_numbers;
 mod row_range;
 mod settled;
 mod slice_merge;
+mod split_base;
 mod unmerged;
 
 pub use file_schema::newest_schema;

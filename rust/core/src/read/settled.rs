@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
 
+use super::base_segments::{BaseSegments, Segment};
 use super::log_keys::KeyColumns;
 use super::memory::SliceMemory;
 use crate::base_file::Batches;
@@ -36,6 +37,12 @@ pub(super) trait Pass: LogSink {
         notes: &mut Histories,
     );
 
+    /// Base rows that others read: what they meet is used up.
+    fn pass_over(&mut self, rows: &BaseRows);
+
+    /// Keys that no base row has met, and that are not of a share of all keys, are others'.
+    fn leave_to_others(&mut self, share: KeyPart);
+
     /// Notes what the log has for keys that no base row has met, from entry `from` on; the entry to go on from.
     fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize>;
 }
@@ -57,6 +64,14 @@ impl Pass for Merger {
         (first..).zip(fates).for_each(|(row, fate)| notes.add_fate(row, fate));
     }
 
+    fn pass_over(&mut self, rows: &BaseRows) {
+        Self::pass_over(self, rows);
+    }
+
+    fn leave_to_others(&mut self, share: KeyPart) {
+        Self::leave_to_others(self, share);
+    }
+
     fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize> {
         let (fates, next) = self.inserts(from, NOTES);
         (0..).zip(fates).for_each(|(number, fate)| notes.add_fate(number, fate));
@@ -72,6 +87,14 @@ impl Pass for Chains {
     fn note_base(&mut self, rows: &BaseRows, _: usize, _: &OrderingColumn, first: u64, notes: &mut Histories) {
         let met = self.meet_base(rows);
         self.note(met.into_iter().map(|(row, entry)| (first + row as u64, entry)), notes);
+    }
+
+    fn pass_over(&mut self, rows: &BaseRows) {
+        Self::pass_over(self, rows);
+    }
+
+    fn leave_to_others(&mut self, share: KeyPart) {
+        Self::leave_to_others(self, share);
     }
 
     fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize> {
@@ -91,25 +114,39 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// Notes what becomes of the keys of a pass. `base` are the base file's keys and ordering values.
+    /// Notes what becomes of the keys of a pass. `base` are the base file's keys and ordering values. Rows are noted by their
+    /// numbers among the part's own.
     pub(super) fn add(
         &mut self,
         pass: &mut dyn Pass,
         keys: &KeyColumns,
-        base: Batches,
+        base: &dyn Fn(Segment) -> Result<Batches>,
+        segments: &BaseSegments,
         memory: &SliceMemory,
     ) -> Result<()> {
-        let mut first = 0;
         let mut run = RunWriter::new(memory);
-        for batch in base {
-            let batch = batch?;
-            let rows = batch.num_rows();
-            let (keys, ordering) = (keys.key.base_rows(&batch, first)?, keys.base_ordering(&batch)?);
-            pass.note_base(&keys, rows, &ordering, first, &mut run.notes);
-            first += rows as u64;
-            run.write_some()?;
+        for segment in [Segment::Before, Segment::Own, Segment::After] {
+            if !segments.has(segment) {
+                continue;
+            }
+            let mut number = segments.row_numbers(segment).start;
+            let mut first = 0;
+            for batch in base(segment)? {
+                let batch = batch?;
+                let rows = batch.num_rows();
+                let met = keys.key.base_rows(&batch, number)?;
+                if segment == Segment::Own {
+                    pass.note_base(&met, rows, &keys.base_ordering(&batch)?, first, &mut run.notes);
+                    run.write_some()?;
+                } else {
+                    pass.pass_over(&met);
+                }
+                number += rows as u64;
+                first += rows as u64;
+            }
         }
         self.base.extend(run.finish()?);
+        pass.leave_to_others(segments.share());
         let mut run = RunWriter::new(memory);
         let mut from = Some(0);
         while let Some(at) = from {

@@ -6,6 +6,7 @@ use arrow_array::{RecordBatch, UInt64Array};
 use arrow_schema::{Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 
+use super::base_segments::Segment;
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_keys::KeyColumns;
@@ -19,6 +20,7 @@ use super::report::SharedReport;
 use super::row_numbers;
 use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
+use super::split_base::SplitBase;
 use super::unmerged::Unmerged;
 use crate::avro;
 use crate::base_file::Batches;
@@ -26,7 +28,9 @@ use crate::config::Semantics;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::merge::fold::{Chains, Fold};
-use crate::merge::{DeletedRows, EveryRow, Fate, Fetched, Histories, KeyPart, Merger, RowRef, Winners, weave};
+use crate::merge::{
+    BaseRows, DeletedRows, EveryRow, Fate, Fetched, Histories, KeyPart, Merger, RowRef, Winners, weave,
+};
 use crate::plan::{Deletes, MergerHandle, Query};
 
 /// A slice whose logs are loaded.
@@ -36,12 +40,17 @@ pub(super) struct SliceMerge {
     memory: SliceMemory,
     by: By,
     /// Whether base rows and log rows meet; or else stand side by side.
+    /// The base file; and the columns that say which keys it has.
+    base: Arc<SplitBase>,
+    looked_at: SchemaRef,
     over_base: bool,
     deleted_rows: DeletedRows,
     /// Whether all columns of a merged row are those of some record.
     keeps_columns: bool,
     /// The number of the next base row.
     next_row: u64,
+    /// Whether all base rows have gone by.
+    is_at_inserts: bool,
 }
 
 /// How it is merged.
@@ -59,13 +68,10 @@ pub(super) struct Sources<'a> {
     pub(super) table: &'a avro::Schema,
     pub(super) types: &'a Schema,
     pub(super) blocks: LogBlocks,
-    /// Reads columns of the base file, as often as it takes.
-    pub(super) base: &'a dyn Fn(&SchemaRef) -> Result<Batches>,
+    pub(super) base: &'a Arc<SplitBase>,
     /// A merger of the user's own, for tables that ask for one.
     pub(super) merger: Option<&'a MergerHandle>,
     pub(super) memory_limit: u64,
-    /// The instant that wrote the base file.
-    pub(super) base_instant: Option<&'a str>,
     pub(super) report: &'a SharedReport,
 }
 
@@ -75,7 +81,7 @@ impl Sources<'_> {
         self.query.over_base
             && self.query.range.is_none()
             && self.query.options.record_positions
-            && row_numbers::are_known(&self.blocks, self.base_instant)
+            && row_numbers::are_known(&self.blocks, self.base.instant())
     }
 }
 
@@ -115,9 +121,9 @@ impl SliceMerge {
                     carried: Arc::clone(carried),
                     deleted: loader.deleted,
                     report: report.clone(),
+                    left: from.base.segments().range(from.blocks.blocks.len()),
                     blocks: from.blocks,
                     with_deletes: query.changelog,
-                    next_block: 0,
                     rows: EveryRow::default(),
                     next_row: None,
                 };
@@ -142,10 +148,23 @@ impl SliceMerge {
                 }
             }
         };
-        Ok((
-            projection,
-            Self { keys, records, memory, by, over_base: query.over_base, deleted_rows, keeps_columns, next_row: 0 },
-        ))
+        let looked_at = select(types, &keys.key.columns(), &RowRange::columns(query))?;
+        let next_row = from.base.segments().row_numbers(Segment::Own).start;
+        let mut merge = Self {
+            keys,
+            records,
+            memory,
+            by,
+            base: Arc::clone(from.base),
+            looked_at,
+            over_base: query.over_base,
+            deleted_rows,
+            keeps_columns,
+            next_row,
+            is_at_inserts: false,
+        };
+        merge.look_at(Segment::Before)?;
+        Ok((projection, merge))
     }
 
     /// Whether some base row may still meet a log record.
@@ -222,8 +241,48 @@ impl SliceMerge {
         }
     }
 
+    /// Lets base rows of a segment go by that another part gives: the log records of their keys are not for this one.
+    fn look_at(&mut self, segment: Segment) -> Result<()> {
+        let is_settled = matches!(self.by, By::Settled(..));
+        if is_settled || !self.meets_base() || !self.base.segments().has(segment) {
+            return Ok(());
+        }
+        let mut pass_over = |rows: &BaseRows| match &mut self.by {
+            By::Choosing(merger) => merger.pass_over(rows),
+            By::Folding(chains, _) => chains.pass_over(rows),
+            // Of these no row is met here.
+            By::KeepingAll(_) | By::Settled(..) => {}
+        };
+        if self.keys.key == RecordKey::Number {
+            pass_over(&BaseRows::Numbers(self.base.segments().row_numbers(segment)));
+            return Ok(());
+        }
+        for batch in self.base.rows(segment, &self.looked_at)? {
+            pass_over(&self.keys.key.base_rows(&batch?, 0)?);
+        }
+        Ok(())
+    }
+
+    /// Before the first insert: what other parts meet or insert is left to them.
+    fn leave_to_others(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_at_inserts, true) {
+            return Ok(());
+        }
+        self.look_at(Segment::After)?;
+        let share = self.base.segments().share();
+        match &mut self.by {
+            _ if share == KeyPart::ALL => {}
+            By::Choosing(merger) => merger.leave_to_others(share),
+            By::Folding(chains, _) => chains.leave_to_others(share),
+            // Divided where they were settled, or by blocks.
+            By::KeepingAll(_) | By::Settled(..) => {}
+        }
+        Ok(())
+    }
+
     /// Rows of keys that no base row had: at most `limit`, from entry `from` on, and the entry to go on from.
     pub(super) fn inserts(&mut self, from: usize, limit: usize) -> Result<(Option<RecordBatch>, Option<usize>)> {
+        self.leave_to_others()?;
         let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
         let mut histories = Histories::default();
         let (fates, folder, next) = match &mut self.by {
@@ -298,11 +357,14 @@ fn loaded<P: Pass>(
     if pass.part() == KeyPart::ALL {
         return Ok((records, Loaded::Whole(pass)));
     }
-    let base_columns = select(from.types, &loader.keys.of_base(), &RowRange::columns(from.query))?;
+    let columns = select(from.types, &loader.keys.of_base(), &RowRange::columns(from.query))?;
+    let base = |segment| match from.query.over_base {
+        true => from.base.rows(segment, &columns),
+        false => Ok(Box::new(std::iter::empty()) as Batches),
+    };
     let mut settled = Settled::default();
     loop {
-        let base = if from.query.over_base { (from.base)(&base_columns)? } else { Box::new(std::iter::empty()) };
-        settled.add(&mut pass, loader.keys, base, memory)?;
+        settled.add(&mut pass, loader.keys, &base, from.base.segments(), memory)?;
         let Some(next) = pass.part().next() else { return Ok((records, Loaded::Settled(Box::new(settled)))) };
         from.report.edit().passes += 1;
         // What was read of one part goes before that of the next comes.

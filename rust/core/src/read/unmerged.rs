@@ -31,8 +31,8 @@ pub(super) struct Unmerged {
     pub(super) blocks: LogBlocks,
     /// Whether deletes are told from rows, as in a change log.
     pub(super) with_deletes: bool,
-    /// The next block to load.
-    pub(super) next_block: usize,
+    /// Which of them are still to be loaded.
+    pub(super) left: Range<usize>,
     /// The rows of the blocks that are loaded, and the next of them.
     pub(super) rows: EveryRow,
     pub(super) next_row: Option<usize>,
@@ -59,7 +59,7 @@ impl Unmerged {
             if some.is_empty() {
                 return Ok(None);
             }
-            self.next_block = some.end;
+            self.left.start = some.end;
             *records = self.load(some, memory)?;
             self.next_row = Some(0);
         }
@@ -83,7 +83,7 @@ impl Unmerged {
     /// The blocks that are loaded next: at least one, while there is one.
     fn some_blocks(&self) -> Range<usize> {
         let mut bytes = 0_u64;
-        let lens = self.blocks.blocks.iter().skip(self.next_block).map(|found| {
+        let lens = self.blocks.blocks.iter().skip(self.left.start).take(self.left.len()).map(|found| {
             let content = &found.block.content;
             content.end.saturating_sub(content.start)
         });
@@ -92,6 +92,6 @@ impl Unmerged {
             bytes = bytes.saturating_add(*len).max(1);
             takes
         });
-        self.next_block..self.next_block + some.count()
+        self.left.start..self.left.start + some.count()
     }
 }

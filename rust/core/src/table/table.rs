@@ -33,14 +33,14 @@ impl Table {
     /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
     /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        Self::open_in(storage::open(uri, storage)?, uri, storage, options)
+        Self::at(storage::open(uri, storage)?, uri, storage, options)
     }
 
     /// The same, planned in a place that is open already; splits are read at `uri`.
     ///
     /// # Errors
     /// As for [`Table::open`].
-    pub fn open_in(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+    pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;

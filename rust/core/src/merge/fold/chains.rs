@@ -68,6 +68,16 @@ impl Chains {
         self.index.meet(rows)
     }
 
+    /// Base rows that others read: what they meet is used up.
+    pub fn pass_over(&mut self, rows: &BaseRows) {
+        self.index.meet(rows);
+    }
+
+    /// Of the keys that no base row has met, those that are not of a share of all keys are others'.
+    pub fn leave_to_others(&mut self, share: KeyPart) {
+        self.index.leave_to_others(share);
+    }
+
     /// Entries that no base row has met, in order of their keys' first appearance: at most `limit`, from entry `from` on, and
     /// the entry to go on from (none at the end).
     #[must_use]

@@ -1,0 +1,53 @@
+"""Splits dealt out to Spark tasks: a large slice is several tasks, many small ones are one.
+
+As Spark does it with files of its own (`FilePartition.maxSplitBytes`): a task reads up to `mortice.split.bytes`, less
+where that would leave cores without work, and to open a split counts like 4 MiB of reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mortice.split import Split
+
+if TYPE_CHECKING:
+    from mortice.scan import Scan
+
+__all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "tasks_of"]
+
+DEFAULT_SPLIT_BYTES = 128 * 1024 * 1024
+"""Bytes of files that one task reads, as for files of Spark's own."""
+MANY_CORES = 200
+"""The cores there are to be kept busy, where nobody says how many there are."""
+_OPENING = 4 * 1024 * 1024
+
+
+def tasks_of(scan: Scan, split_bytes: int = DEFAULT_SPLIT_BYTES, cores: int = MANY_CORES) -> list[tuple[Split, ...]]:
+    """The splits of each task. The largest task is the first, so that it does not end alone."""
+    splits = scan.splits(max_split_bytes=split_bytes)
+    most = min(split_bytes, max(_OPENING, sum(map(_cost, splits)) // cores))
+    return sorted(_packed(splits, most), key=_size, reverse=True)
+
+
+def _packed(splits: Iterable[Split], most: int) -> Iterable[tuple[Split, ...]]:
+    task: list[Split] = []
+    room = 0
+    for split in sorted(splits, key=lambda split: split.size, reverse=True):
+        if task and _cost(split) > room:
+            yield tuple(task)
+            task = []
+        if not task:
+            room = most
+        task.append(split)
+        room -= _cost(split)
+    if task:
+        yield tuple(task)
+
+
+def _cost(split: Split) -> int:
+    return split.size + _OPENING
+
+
+def _size(task: Sequence[Split]) -> int:
+    return sum(split.size for split in task)
