@@ -59,10 +59,12 @@ class Table:
     say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
     False to find the base rows of log records by key even where the logs say which rows they are (the rows are the
     same either way); `use_metadata`, False to list files from storage even where the table has a metadata table that
-    lists them (the files are the same either way; `explain()` of a scan says which it was); `use_record_index`,
-    True to look up the keys that a filter names (`[("_hoodie_record_key", "in", keys)]`) in the table's record index
-    and read only the file groups that hold them. The index cannot tell whether a key is in a second partition as well:
-    it is for tables whose keys are unique.
+    lists them (the files are the same either way; `explain()` of a scan says which it was); `use_column_stats`, False
+    to open also the file slices in which, by the metadata table's column statistics, no row of a filter is (the rows
+    are the same either way; `explain()` says how many were left out); `use_record_index`, True to look up the keys
+    that a filter names (`[("_hoodie_record_key", "in", keys)]`) in the table's record index and read only the file
+    groups that hold them. The index cannot tell whether a key is in a second partition as well: it is for tables whose
+    keys are unique.
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -82,6 +84,7 @@ class Table:
         prune: bool = True,
         record_positions: bool = True,
         use_metadata: bool = True,
+        use_column_stats: bool = True,
         use_record_index: bool = False,
     ) -> None:
         self._native = _mortice.Table(
@@ -94,6 +97,7 @@ class Table:
             threads=checked_optional_count("threads", threads),
             prune=checked_truth("prune", prune),
             use_metadata=checked_truth("use_metadata", use_metadata),
+            use_column_stats=checked_truth("use_column_stats", use_column_stats),
             use_record_index=checked_truth("use_record_index", use_record_index),
             record_positions=checked_truth("record_positions", record_positions),
             memory_limit=checked_optional_count("memory_limit", memory_limit),

@@ -10,6 +10,8 @@
     hoodie.enable.data.skipping     true (default) or false: read also what partition paths and statistics exclude
     hoodie.merge.use.record.positions  true (default) or false: find base rows by key alone
     hoodie.metadata.enable          true (default) or false: list files from storage, not from the metadata table
+    mortice.column.stats            true (default) or false: leave file slices unopened by the metadata table's column
+                                    statistics; hoodie.enable.data.skipping=false governs these, too
     mortice.record.index            true or false (default): look up the record keys of a filter in the record index
     mortice.semantics               1.x (default)
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
@@ -333,6 +335,7 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
         (LOG_SCAN, "optimized_log_scan"),
         (DATA_SKIPPING, "prune"),
         (METADATA, "use_metadata"),
+        ("mortice.column.stats", "use_column_stats"),
         ("mortice.record.index", "use_record_index"),
         (RECORD_POSITIONS, "record_positions"),
         (SPILL_COMPRESSED, "spill_compressed"),

@@ -25,7 +25,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_column_stats, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -38,6 +38,7 @@ impl Table {
         threads: Option<usize>,
         prune: bool,
         use_metadata: bool,
+        use_column_stats: bool,
         use_record_index: bool,
         record_positions: bool,
         memory_limit: Option<u64>,
@@ -56,6 +57,7 @@ impl Table {
                 threads,
                 prune,
                 metadata: use_metadata,
+                column_stats: use_column_stats,
                 record_index: use_record_index,
                 record_positions,
                 memory_limit,

@@ -8,6 +8,8 @@
 //! | `listing` | the partitions of a table and their files, from storage |
 //! | `part` | parts of a file slice that is too large for one task |
 //! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
+//! | `path_value` | what a part of a path says of its column |
+//! | `path_time` | times in paths |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
 
@@ -17,6 +19,8 @@ mod incremental;
 mod listing;
 mod part;
 mod partition_filter;
+mod path_time;
+mod path_value;
 mod snapshot;
 mod split;
 

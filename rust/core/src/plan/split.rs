@@ -22,7 +22,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 8;
+const FORM: u32 = 9;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

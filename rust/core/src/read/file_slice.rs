@@ -21,7 +21,7 @@ use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::plan::Split;
-use crate::storage;
+use crate::storage::{self, Place};
 
 /// Reads the slice of a split, batch by batch. After an error there is nothing more.
 pub(super) struct SliceReader {
@@ -29,6 +29,8 @@ pub(super) struct SliceReader {
     schema: SchemaRef,
     report: SharedReport,
     memory_limit: u64,
+    /// The table, where it is open already.
+    place: Option<Arc<dyn Place>>,
     state: State,
 }
 
@@ -55,12 +57,18 @@ impl SliceReader {
     pub(super) fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
-        Ok(Self { split, schema, report, memory_limit, state: State::Planned })
+        Ok(Self { split, schema, report, memory_limit, place: None, state: State::Planned })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
     pub(super) fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
+    }
+
+    /// Reads from a table that is open already.
+    #[must_use]
+    pub fn in_place(self, place: Arc<dyn Place>) -> Self {
+        Self { place: Some(place), ..self }
     }
 
     /// The schema of every batch.
@@ -70,7 +78,9 @@ impl SliceReader {
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            let reading = Reading::open(&self.split, self.memory_limit, &self.report)?;
+            let query = &self.split.query;
+            let place = self.place.take().map_or_else(|| storage::open(&query.uri, &query.storage), Ok)?;
+            let reading = Reading::open(&self.split, &place, self.memory_limit, &self.report)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
@@ -92,10 +102,9 @@ impl Iterator for SliceReader {
 
 impl Reading {
     /// None where the split is a part that has no rows to give.
-    fn open(split: &Split, memory_limit: u64, report: &SharedReport) -> Result<Option<Self>> {
+    fn open(split: &Split, place: &Arc<dyn Place>, memory_limit: u64, report: &SharedReport) -> Result<Option<Self>> {
         let query = &split.query;
-        let place = storage::open(&query.uri, &query.storage)?;
-        let Some(base) = SplitBase::of(split, &place)? else { return Ok(None) };
+        let Some(base) = SplitBase::of(split, place)? else { return Ok(None) };
         let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;

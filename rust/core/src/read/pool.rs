@@ -55,6 +55,13 @@ impl Stream {
         Ok(stream)
     }
 
+    /// Notes how many file slices the plan left out.
+    #[must_use]
+    pub fn after_pruning(self, slices: usize) -> Self {
+        self.report.edit().slices_pruned += slices as u64;
+        self
+    }
+
     /// The schema of every batch.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {

@@ -183,7 +183,8 @@ mod tests {
         let merge = config.merge_by(Semantics::V1x).unwrap();
         let timeline = Timeline::load(&place, &config).unwrap();
         let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
-        let table = Table { uri, storage, place, config, merge, timeline, options };
+        let metadata = std::sync::OnceLock::new();
+        let table = Table { uri, storage, place, config, merge, timeline, options, metadata };
         counting.listed.store(0, Ordering::Relaxed);
         counting.opened.store(0, Ordering::Relaxed);
         // Instants are zero-padded; the last `commits` of them are asked for.
