@@ -10,7 +10,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-QUERY_TYPES = ("snapshot", "read_optimized", "time_travel", "incremental", "snapshot_skip_merge")
+QUERY_TYPES = ("snapshot", "read_optimized", "time_travel", "incremental", "cdc", "snapshot_skip_merge")
 SEMANTICS = ("1.x", "0.x")
 CASES = pathlib.Path(__file__).with_name("corpus_cases.txt")
 

@@ -59,6 +59,7 @@ class Table:
         threads: int | None,
         prune: bool,
         use_metadata: bool,
+        use_column_stats: bool,
         use_record_index: bool,
         record_positions: bool,
         memory_limit: int | None,
@@ -117,6 +118,16 @@ class Table:
         changelog: bool,
         emit_deletes: bool,
     ) -> Scan: ...
+    def changes(
+        self,
+        columns: Sequence[str] | None,
+        filters: _Filters,
+        begin: str,
+        end: str | None,
+        merger: object | None,
+        *,
+        holes: str,
+    ) -> Scan: ...
 
 @final
 class Follower:
@@ -168,7 +179,7 @@ class Stream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def report(self) -> dict[str, Any]:
         """What has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
-        `uncommitted` (blocks), `records_read`, `records_won`, `row_groups_pruned`, `base_rows`, `rows`."""
+        `uncommitted` (blocks), `records_read`, `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`."""
     def close(self) -> None: ...
 
 @final

@@ -6,12 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.errors import InvalidArgumentError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower
@@ -59,10 +59,12 @@ class Table:
     say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
     False to find the base rows of log records by key even where the logs say which rows they are (the rows are the
     same either way); `use_metadata`, False to list files from storage even where the table has a metadata table that
-    lists them (the files are the same either way; `explain()` of a scan says which it was); `use_record_index`,
-    True to look up the keys that a filter names (`[("_hoodie_record_key", "in", keys)]`) in the table's record index
-    and read only the file groups that hold them. The index cannot tell whether a key is in a second partition as well:
-    it is for tables whose keys are unique.
+    lists them (the files are the same either way; `explain()` of a scan says which it was); `use_column_stats`, False
+    to open also the file slices in which, by the metadata table's column statistics, no row of a filter is (the rows
+    are the same either way; `explain()` says how many were left out); `use_record_index`, True to look up the keys
+    that a filter names (`[("_hoodie_record_key", "in", keys)]`) in the table's record index and read only the file
+    groups that hold them. The index cannot tell whether a key is in a second partition as well: it is for tables whose
+    keys are unique.
 
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
@@ -82,6 +84,7 @@ class Table:
         prune: bool = True,
         record_positions: bool = True,
         use_metadata: bool = True,
+        use_column_stats: bool = True,
         use_record_index: bool = False,
     ) -> None:
         self._native = _mortice.Table(
@@ -94,6 +97,7 @@ class Table:
             threads=checked_optional_count("threads", threads),
             prune=checked_truth("prune", prune),
             use_metadata=checked_truth("use_metadata", use_metadata),
+            use_column_stats=checked_truth("use_column_stats", use_column_stats),
             use_record_index=checked_truth("use_record_index", use_record_index),
             record_positions=checked_truth("record_positions", record_positions),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
@@ -269,11 +273,45 @@ class Table:
             merger,
         )
 
-    def changes(self, *_args: object, **_options: object) -> NoReturn:
-        """Not in this release: the change log of a table that keeps one."""
-        raise UnsupportedError(
-            "changes() (change data capture) is not in this release; "
-            "compare two snapshot(as_of=…), or read the log files with LogFile"
+    def changes(
+        self,
+        begin: InstantLike,
+        end: InstantLike = None,
+        columns: Sequence[str] | None = None,
+        filters: Filters = None,
+        *,
+        holes: str = DEFAULT_HOLES,
+    ) -> Scan:
+        """What commits after `begin`, up to and with `end` (None: the latest), changed, of a table that keeps changes.
+
+            table.changes("20240101120000000").to_arrow()
+            table.changes("earliest", filters=[("op", "=", "d")]).to_pandas()
+
+        A row for each change: `op` (`i`, `u` or `d`), `ts_ms` (the requested time of the commit), and the row
+        `before` and `after`, as compact JSON in the table's field order. Bounds and `holes` are those of `incremental`;
+        `columns` and `filters` are of these four. Where the table keeps keys alone, or a commit only wrote a log,
+        images come from the file slices before and after the commit, as Hudi finds them. A row that two commits of the
+        range changed comes twice. Compaction and clustering change nothing; of file groups that an overwrite or a
+        deleted partition replaced, every row is deleted.
+
+        In JSON, as in Hudi's, dates are days and timestamps microseconds since 1970, bytes are base64, and what is null
+        is left out; decimals are numbers, where Hudi only says whether they are zero. An image that comes from the
+        table's own change log has no meta columns, has null as `null`, and bytes and decimals as Avro writes them; one
+        that the log has a place for, and not the image, is the text `null`.
+
+        Raises `InvalidArgumentError`, `UnsupportedError` for a table without `hoodie.table.cdc.enabled` and for commits
+        that rewrote rows before that was set, `FileCleanedError`, here or on reading, where files have gone.
+        """
+        names, terms = checked_columns(columns), normal_form(filters)
+        after, until = self._instant(begin, "begin"), self._instant(end, "end")
+        if after is None:
+            raise InvalidArgumentError('begin is an instant, or "earliest", not None')
+        policy, merger = checked_name("holes", holes), merging_of(self.custom_merge)
+        return Scan(
+            self._native.changes(names, terms, after, until, merger, holes=policy),
+            lambda: self._native.changes([], terms, after, until, merger, holes=policy),
+            self._title(f"changes after {after} up to {until or 'the latest'}", None, terms),
+            merger,
         )
 
     def follow(  # noqa: PLR0917

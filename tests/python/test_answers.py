@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from cases import assert_same_answer, queries
+from cases import IMAGES, assert_same_answer, queries
 
 each_query = pytest.mark.parametrize("query", queries(), ids=str)
 
@@ -49,9 +49,9 @@ def test_a_filter_keeps_exactly_the_rows_that_match(query, table_of):
 
 
 def filterable(table):
-    """Columns of simple types, each with a value that some row has."""
+    """Columns of simple types, each with a value that some row has; not images, whose text has no one form."""
     simple = (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean)
     for field in table.schema:
         column = table[field.name].drop_null()
-        if any(is_simple(field.type) for is_simple in simple) and len(column):
+        if field.name not in IMAGES and any(is_simple(field.type) for is_simple in simple) and len(column):
             yield field.name, column[len(column) // 2]

@@ -30,6 +30,7 @@ def test_everything_that_is_known():
             "mortice.threads": "2",
             "mortice.on_corrupt": "raise",
             "mortice.mmap": "FALSE",
+            "mortice.column.stats": "false",
             "mortice.record.index": "true",
             "hoodie.merge.use.record.positions": "false",
             "hoodie.memory.merge.max.size": "1048576",
@@ -50,6 +51,7 @@ def test_everything_that_is_known():
         "optimized_log_scan": False,
         "prune": False,
         "use_metadata": False,
+        "use_column_stats": False,
         "use_record_index": True,
         "storage_options": {"mmap": False},
         "record_positions": False,
@@ -64,6 +66,7 @@ INCREMENTAL = {
     "hoodie.datasource.query.type": "incremental",
     "hoodie.datasource.read.begin.instanttime": "000",
 }
+CHANGES = INCREMENTAL | {"hoodie.datasource.query.incremental.format": "cdc"}
 
 
 def test_everything_that_is_known_of_incremental_queries():
@@ -155,6 +158,8 @@ def test_one_path_in_a_list():
         INCREMENTAL | {"hoodie.datasource.merge.type": "skip_merge"},
         INCREMENTAL | {"hoodie.datasource.query.incremental.format": "newest"},
         INCREMENTAL | {"hoodie.datasource.read.incr.skip_compact": "perhaps"},
+        CHANGES | {"mortice.changelog": "true"},
+        CHANGES | {"mortice.emit_deletes": "true"},
         {"path": "t", "hoodie.datasource.merge.type": "combine"},
     ],
     ids=str,
@@ -167,7 +172,6 @@ def test_wrong_options_are_refused(wrong):
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("hoodie.datasource.query.incremental.format", "cdc"),
         ("hoodie.datasource.read.incr.path.glob", "*"),
         ("hoodie.datasource.read.incr.filters", "fare > 3"),
         ("hoodie.datasource.read.incr.something.new", "true"),

@@ -10,6 +10,8 @@
     hoodie.enable.data.skipping     true (default) or false: read also what partition paths and statistics exclude
     hoodie.merge.use.record.positions  true (default) or false: find base rows by key alone
     hoodie.metadata.enable          true (default) or false: list files from storage, not from the metadata table
+    mortice.column.stats            true (default) or false: leave file slices unopened by the metadata table's column
+                                    statistics; hoodie.enable.data.skipping=false governs these, too
     mortice.record.index            true or false (default): look up the record keys of a filter in the record index
     mortice.semantics               1.x (default)
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
@@ -26,7 +28,7 @@ of an incremental query (see `mortice.Table.incremental`)
 
     hoodie.datasource.read.begin.instanttime  after this instant, or earliest; must be given
     hoodie.datasource.read.end.instanttime    up to this one (default the latest)
-    hoodie.datasource.query.incremental.format  latest_state (default)
+    hoodie.datasource.query.incremental.format  latest_state (default) or cdc: changes (see `mortice.Table.changes`)
     mortice.changelog               true or false (default): every log record by itself, deletes too
     hoodie.read.timeline.holes.resolution.policy  FAIL (default) or BLOCK, below table version 8
     hoodie.datasource.read.incr.skip_compact, ...skip_cluster  true or false (default)
@@ -136,6 +138,8 @@ class Incremental:
     table_version: int | None = None
     """Whose bounds: 6, requested times; 8, completion times; None, the table's."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    changes: bool = False
+    """Whether changes are asked for, and not the latest state."""
 
     def scan(self, table: Table, columns: Sequence[str] | None, filters: Filters, *, emit_deletes: bool) -> Scan:
         """The query on `table`, with these columns."""
@@ -145,6 +149,9 @@ class Incremental:
                 f"{INCREMENTAL_VERSION}={self.table_version} on a table of version {table.version}, "
                 f"whose incremental queries are those of version {own}; leave it out"
             )
+        if self.changes:
+            holes = {name: value for name, value in self.arguments.items() if name == "holes"}
+            return table.changes(self.begin, self.end, columns=columns, filters=filters, **holes)
         return table.incremental(
             self.begin, self.end, columns=columns, filters=filters, emit_deletes=emit_deletes, **self.arguments
         )
@@ -270,23 +277,21 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
     arguments: dict[str, Any] = {
         argument: _truth(name, rest.pop(name)) for name, argument in _INCREMENTAL_TRUTHS.items() if name in rest
     }
-    if form == "cdc":
-        raise UnsupportedError(
-            f"{INCREMENTAL_FORMAT}=cdc is not in this release; mortice.changelog=true gives every log record by itself"
-        )
     if kind != "incremental":
         if begin is not None or end is not None or arguments.get("changelog"):
             raise InvalidArgumentError(
                 f"{BEGIN}, {END} and mortice.changelog belong to {QUERY_TYPE}=incremental; the query type is {kind}"
             )
         return None
-    if form != "latest_state":
-        raise InvalidArgumentError(f"{INCREMENTAL_FORMAT} is latest_state, not {form!r}")
+    if form not in ("latest_state", "cdc"):
+        raise InvalidArgumentError(f"{INCREMENTAL_FORMAT} is latest_state or cdc, not {form!r}")
     if begin is None:
         raise InvalidArgumentError(f'an incremental query needs {BEGIN}: an instant, or "earliest"')
     if holes is not None:
         arguments["holes"] = str(holes).strip()
-    return Incremental(begin, end, None if version is None else _whole(INCREMENTAL_VERSION, version), arguments)
+    return Incremental(
+        begin, end, None if version is None else _whole(INCREMENTAL_VERSION, version), arguments, changes=form == "cdc"
+    )
 
 
 def _check_kind(query: Query) -> None:
@@ -294,6 +299,14 @@ def _check_kind(query: Query) -> None:
         raise InvalidArgumentError(
             f"an incremental query takes no {AS_OF}, and no {MERGE_TYPE}=skip_merge: "
             f"{END} says how far it goes, and mortice.changelog=true leaves records unmerged"
+        )
+    if (
+        query.incremental
+        and query.incremental.changes
+        and (query.emit_deletes or query.incremental.arguments.get("changelog"))
+    ):
+        raise InvalidArgumentError(
+            f"{INCREMENTAL_FORMAT}=cdc with {EMIT_DELETES} or mortice.changelog: changes tell of deletes by themselves"
         )
     if query.read_optimized and query.emit_deletes:
         raise InvalidArgumentError(f"{EMIT_DELETES} on a read-optimized query, which reads no log and knows no deletes")
@@ -322,6 +335,7 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
         (LOG_SCAN, "optimized_log_scan"),
         (DATA_SKIPPING, "prune"),
         (METADATA, "use_metadata"),
+        ("mortice.column.stats", "use_column_stats"),
         ("mortice.record.index", "use_record_index"),
         (RECORD_POSITIONS, "record_positions"),
         (SPILL_COMPRESSED, "spill_compressed"),

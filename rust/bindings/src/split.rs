@@ -39,8 +39,7 @@ impl Split {
         dict.set_item("base_instant", &slice.base_instant)?;
         dict.set_item("bytes", self.0.bytes())?;
         dict.set_item("part", self.0.part.map(|part| (part.index, part.of)))?;
-        let files = slice.base_file.iter().map(|base| &base.path).chain(slice.log_files.iter().map(|log| &log.path));
-        dict.set_item("files", files.collect::<Vec<_>>())?;
+        dict.set_item("files", self.0.files())?;
         Ok(dict)
     }
 

@@ -88,6 +88,7 @@ impl Stream {
             ("records_read", report.records_read),
             ("records_won", report.records_won),
             ("passes", report.passes),
+            ("slices_pruned", report.slices_pruned),
             ("row_groups_pruned", report.row_groups_pruned),
             ("base_rows", report.base_rows),
             ("rows", report.rows),

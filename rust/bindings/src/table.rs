@@ -25,7 +25,7 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
+    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_column_stats, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -38,6 +38,7 @@ impl Table {
         threads: Option<usize>,
         prune: bool,
         use_metadata: bool,
+        use_column_stats: bool,
         use_record_index: bool,
         record_positions: bool,
         memory_limit: Option<u64>,
@@ -56,6 +57,7 @@ impl Table {
                 threads,
                 prune,
                 metadata: use_metadata,
+                column_stats: use_column_stats,
                 record_index: use_record_index,
                 record_positions,
                 memory_limit,
@@ -220,6 +222,26 @@ impl Table {
             let holes = Holes::parse(holes)?;
             let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
             self.0.incremental(&ask, &between)
+        })
+        .map(Scan)
+    }
+
+    #[pyo3(signature = (columns, filters, begin, end, merger, *, holes))]
+    #[allow(clippy::too_many_arguments)]
+    fn changes(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filters: FilterArgument<'_>,
+        begin: String,
+        end: Option<String>,
+        merger: Option<Py<PyAny>>,
+        holes: &str,
+    ) -> PyResult<Scan> {
+        let ask = Ask { columns, filter: filter(py, filters)?, merger: handle(merger), ..Ask::default() };
+        released(py, || {
+            let between = Between { begin, end, holes: Holes::parse(holes)?, ..Between::default() };
+            self.0.changes(&ask, &between)
         })
         .map(Scan)
     }

@@ -16,6 +16,21 @@ pub fn float_to_double(value: f32) -> f64 {
     java_text::float_to_double(value)
 }
 
+/// A float as `Float.toString` writes it.
+pub fn write_float(value: f32, out: &mut String) {
+    out.push_str(java_text::float(value).as_str());
+}
+
+/// A double as `Double.toString` writes it.
+pub fn write_double(value: f64, out: &mut String) {
+    out.push_str(java_text::double(value).as_str());
+}
+
+/// A decimal's digits, plain.
+pub fn write_decimal(unscaled: i128, scale: u32, out: &mut String) {
+    out.push_str(java_text::decimal(unscaled, scale).as_str());
+}
+
 /// Numbers and dates as `toString` writes them. [`crate::Kind::Unsupported`] for other types.
 pub fn java_text_of(array: &ArrayRef) -> Result<ArrayRef> {
     let texts: StringArray = match array.data_type() {

@@ -31,7 +31,9 @@ mod schema;
 mod skip;
 mod types;
 
-pub use array_text::{dates_of_texts, decimals_of, float_to_double, java_text_of};
+pub use array_text::{
+    dates_of_texts, decimals_of, float_to_double, java_text_of, write_decimal, write_double, write_float,
+};
 pub use arrow_types::{Types, arrow_schema};
 pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;

@@ -1,20 +1,16 @@
-//! Key generators: how record keys and partition paths were made of columns (`KeyGeneratorType`, `BaseKeyGenerator`).
-//!
-//! | | record key | partition path |
-//! |---|---|---|
-//! | simple, complex | the fields' values as text | likewise |
-//! | non-partitioned, global delete | likewise | none |
-//! | timestamp-based, custom | likewise | values may be formatted anew |
-//! | of a user, of Spark SQL, unknown | anything | anything |
+//! Key generators (`KeyGeneratorType`, `BaseKeyGenerator`), and how record keys were made of columns: of one column they are its
+//! values' texts, of several `column:text` and so on. What a generator of a user, of Spark SQL or of an unknown name makes of columns
+//! may be anything.
 
 use super::TableConfig;
 
 /// Hudi's own key generators, by what can be told of columns from what they made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum KeyGenerator {
+pub(super) enum KeyGenerator {
     Plain,
     NonPartitioned,
-    Formatting,
+    Timestamp,
+    Custom,
     Unknown,
 }
 
@@ -31,14 +27,15 @@ impl KeyGenerator {
             "NON_PARTITION" | "GLOBAL_DELETE" | "NonpartitionedKeyGenerator" | "GlobalDeleteKeyGenerator" => {
                 Self::NonPartitioned
             }
-            "TIMESTAMP" | "CUSTOM" | "TimestampBasedKeyGenerator" | "CustomKeyGenerator" => Self::Formatting,
+            "TIMESTAMP" | "TimestampBasedKeyGenerator" => Self::Timestamp,
+            "CUSTOM" | "CustomKeyGenerator" => Self::Custom,
             _ => Self::Unknown,
         }
     }
 }
 
 impl TableConfig {
-    fn generator(&self) -> KeyGenerator {
+    pub(super) fn generator(&self) -> KeyGenerator {
         self.key_generator.as_deref().map_or(KeyGenerator::Unknown, KeyGenerator::of)
     }
 
@@ -50,13 +47,6 @@ impl TableConfig {
             [only] if self.populate_meta_fields && self.generator() != KeyGenerator::Unknown => Some(only),
             _ => None,
         }
-    }
-
-    /// Whether partition paths are made of the values of the partition columns as they are.
-    #[must_use]
-    pub fn has_plain_partition_paths(&self) -> bool {
-        let declared = self.properties.get("hoodie.table.partition.fields").unwrap_or_default();
-        self.generator() == KeyGenerator::Plain && !self.slash_separated_dates && !declared.contains(':')
     }
 }
 
@@ -72,23 +62,22 @@ mod tests {
 
     #[test]
     fn what_generators_say_of_columns() {
-        for (generator, is_known, is_plain) in [
-            ("type=SIMPLE", true, true),
-            ("type=COMPLEX_AVRO", true, true),
-            ("class=org.apache.hudi.keygen.ComplexAvroKeyGenerator", true, true),
-            ("class=com.uber.hoodie.SimpleKeyGenerator", true, true),
-            ("type=NON_PARTITION", true, false),
-            ("class=org.apache.hudi.keygen.GlobalAvroDeleteKeyGenerator", true, false),
-            ("type=TIMESTAMP", true, false),
-            ("class=org.apache.hudi.keygen.CustomKeyGenerator", true, false),
-            ("class=org.acme.SimpleKeyGenerator", false, false),
-            ("type=SPARK_SQL", false, false),
-            ("type=USER_PROVIDED", false, false),
+        for (generator, is_known) in [
+            ("type=SIMPLE", true),
+            ("type=COMPLEX_AVRO", true),
+            ("class=org.apache.hudi.keygen.ComplexAvroKeyGenerator", true),
+            ("class=com.uber.hoodie.SimpleKeyGenerator", true),
+            ("type=NON_PARTITION", true),
+            ("class=org.apache.hudi.keygen.GlobalAvroDeleteKeyGenerator", true),
+            ("type=TIMESTAMP", true),
+            ("class=org.apache.hudi.keygen.CustomKeyGenerator", true),
+            ("class=org.acme.SimpleKeyGenerator", false),
+            ("type=SPARK_SQL", false),
+            ("type=USER_PROVIDED", false),
         ] {
             let config = of(&format!("hoodie.table.keygenerator.{generator}\nhoodie.table.recordkey.fields=id"));
-            assert_eq!((config.key_field().is_some(), config.has_plain_partition_paths()), (is_known, is_plain));
+            assert_eq!(config.key_field().is_some(), is_known);
         }
-        assert!(!of("hoodie.table.recordkey.fields=id").has_plain_partition_paths());
     }
 
     #[test]
@@ -98,7 +87,5 @@ mod tests {
         assert_eq!(with("").key_field(), Some("id"));
         assert_eq!(with("hoodie.populate.meta.fields=false").key_field(), None);
         assert_eq!(of("hoodie.table.keygenerator.type=COMPLEX\nhoodie.table.recordkey.fields=a,b").key_field(), None);
-        assert!(!with("hoodie.table.partition.fields=day:TIMESTAMP").has_plain_partition_paths());
-        assert!(!with("hoodie.datasource.write.slash.separated.date.partitioning=true").has_plain_partition_paths());
     }
 }

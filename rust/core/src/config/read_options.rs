@@ -90,6 +90,9 @@ pub struct ReadOptions {
     /// Whether files are listed from the metadata table, where the table has one that lists them; the files are the same either
     /// way.
     pub metadata: bool,
+    /// Whether file slices are left unopened where the metadata table's column statistics say that no wanted row is in them; the rows
+    /// are the same either way.
+    pub column_stats: bool,
     /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the same as long
     /// as no key is in two partitions.
     pub record_index: bool,
@@ -119,6 +122,7 @@ impl Default for ReadOptions {
             spill_compressed: true,
             prune: true,
             metadata: true,
+            column_stats: true,
             record_index: false,
         }
     }

@@ -60,12 +60,18 @@ pub struct LogFile {
 }
 
 impl FileSlice {
+    /// The paths of all its files, relative to the table, and their bytes.
+    pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
+        let base = self.base_file.iter().map(|file| (file.path.as_str(), file.len));
+        base.chain(self.log_files.iter().map(|file| (file.path.as_str(), file.len)))
+    }
+
     /// Bytes of all its files.
     #[must_use]
     pub fn total_len(&self) -> u64 {
         let source = |file: &BaseFile| file.source.as_ref().map_or(0, |source| source.len);
-        let base = self.base_file.as_ref().map_or(0, |file| file.len.saturating_add(source(file)));
-        self.log_files.iter().fold(base, |sum, file| sum.saturating_add(file.len))
+        let source = self.base_file.as_ref().map_or(0, source);
+        self.files().fold(source, |sum, (_, len)| sum.saturating_add(len))
     }
 }
 

@@ -64,6 +64,15 @@ impl<'a> View<'a> {
         self.kept.as_deref()
     }
 
+    /// The view of what file groups were up to an instant, replaced ones among them, and whether or not the cleaner has passed it:
+    /// who asks knows which files there must be.
+    ///
+    /// # Errors
+    /// What reading the plans of pending compactions may fail with.
+    pub fn of_file_groups(timeline: &'a Timeline, config: &TableConfig, until: &str) -> Result<Self> {
+        Ok(Self::new(timeline, config, Some(until.to_owned()), pending_compactions(timeline)?, ByGroup::new()))
+    }
+
     pub(super) fn new(
         timeline: &'a Timeline,
         config: &TableConfig,

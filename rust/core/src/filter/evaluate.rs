@@ -4,6 +4,7 @@
 //! bytes compare by unsigned bytes.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -51,6 +52,12 @@ impl BoundFilter {
         };
         let any: Vec<_> = self.any.iter().map(of).collect();
         if any.iter().any(Vec::is_empty) { Self { any: Vec::new() } } else { Self { any } }
+    }
+
+    /// The columns that are looked at, by their ordinals.
+    #[must_use]
+    pub fn columns(&self) -> BTreeSet<usize> {
+        self.any.iter().flatten().map(|term| term.column).collect()
     }
 
     /// Whether every row passes.

@@ -7,11 +7,13 @@
 //! | `key_filter` | the record keys that are wanted of a log |
 //! | `evaluate` | the filter bound to a schema, and the rows of a batch that pass |
 //! | `prune` | the filter asked of bounds: which stretches of rows can hold one that passes |
+//! | `merged` | the same, of files whose rows are merged |
 
 mod evaluate;
 mod expr;
 mod key_filter;
 mod literal;
+mod merged;
 mod prune;
 
 pub use evaluate::BoundFilter;

@@ -61,12 +61,13 @@ impl BoundFilter {
     }
 }
 
-fn and(all: &mut [bool], term: &[bool]) {
+pub(super) fn and(all: &mut [bool], term: &[bool]) {
     all.iter_mut().zip(term).for_each(|(all, term)| *all &= term);
 }
 
 impl BoundTerm {
-    fn may_pass(&self, rows: &[u64], bounds: &Bounds) -> Result<Vec<bool>> {
+    /// Which of the stretches can hold a value that passes.
+    pub(super) fn may_pass(&self, rows: &[u64], bounds: &Bounds) -> Result<Vec<bool>> {
         let nulls = |at: usize| (at < bounds.nulls.len() && bounds.nulls.is_valid(at)).then(|| bounds.nulls.value(at));
         let stretches = rows.iter().enumerate();
         match self.operator {

@@ -31,19 +31,27 @@ pub struct Merger {
     rules: Rules,
     index: KeyIndex,
     wanted: KeyFilter,
+    deletes_win: bool,
 }
 
 impl Merger {
     /// An empty merge by the rules of a table.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self { rules, index: KeyIndex::default(), wanted: KeyFilter::All }
+        Self { rules, index: KeyIndex::default(), wanted: KeyFilter::All, deletes_win: false }
     }
 
     /// Passes over data records of keys that are not wanted. Deletes are never filtered, as in Hudi.
     #[must_use]
     pub fn only(mut self, wanted: KeyFilter) -> Self {
         self.wanted = wanted;
+        self
+    }
+
+    /// Deletes whatever base row a delete meets, however late it is: as a change, a delete is one (`CDCFileGroupIterator`).
+    #[must_use]
+    pub const fn deleting(mut self) -> Self {
+        self.deletes_win = true;
         self
     }
 
@@ -77,7 +85,9 @@ impl Merger {
         let mut fates: Option<Vec<Fate>> = None;
         for (row, index) in self.index.meet(rows) {
             let Some(log) = self.index.stored(index) else { continue };
-            let fate = match (self.rules.wins_over_base(log.side, ordering.value(row)), log.side.deleted) {
+            let deletes = self.deletes_win && log.side.deleted != Deleted::No;
+            let wins = deletes || self.rules.wins_over_base(log.side, ordering.value(row));
+            let fate = match (wins, log.side.deleted) {
                 (false, _) => Fate::Keep,
                 (true, Deleted::No) => Fate::Replace(log.row),
                 (true, _) => Fate::Delete(log.row),
@@ -208,6 +218,17 @@ mod tests {
             (vec![("k", None, DELETE), ("k", Some(99), DELETE), ("k", Some(5), None)], 1, replaced_by(2)),
         ] {
             assert_eq!(fate(&mut merger(EVENT, &history), "k", base), expected, "{history:?}");
+        }
+    }
+
+    #[test]
+    fn a_delete_that_is_a_change_deletes_however_late_it_is() {
+        for (history, expected) in [
+            (vec![("k", Some(5), DELETE)], Fate::Delete(RowRef { source: 0, at: 0 })),
+            (vec![("k", Some(5), None)], Fate::Keep),
+            (vec![("k", Some(5), DELETE), ("k", Some(6), None)], Fate::Keep),
+        ] {
+            assert_eq!(fate(&mut merger(EVENT, &history).deleting(), "k", 10), expected, "{history:?}");
         }
     }
 

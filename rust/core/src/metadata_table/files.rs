@@ -7,22 +7,20 @@
 //!
 //! Entries that are marked deleted are none.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, RecordBatch};
 
-use super::open::MetadataTable;
+use super::open::{KEY, MetadataTable};
 use crate::error::{Error, Result};
 use crate::file_group::PartitionFiles;
-use crate::filter::{Filter, Literal, Operator, Term};
 
 /// The partition of the metadata table that lists files.
 pub const FILES: &str = "files";
 /// The key of the record that lists partitions.
 pub const ALL_PARTITIONS: &str = "__all_partitions__";
-pub(super) const KEY: &str = "key";
 const ENTRIES: &str = "filesystemMetadata";
 /// The root of the table, where it is a partition.
 const ROOT: &str = ".";
@@ -50,11 +48,11 @@ impl MetadataTable {
     /// files.
     pub fn list(&self, choose: Option<Choose<'_>>) -> Result<Listed> {
         let Some(choose) = choose else {
-            let mut lists = self.lists(Filter::default())?;
+            let mut lists = self.lists(None)?;
             let partitions = partitions(&mut lists)?;
             return listed(partitions, lists, 0);
         };
-        let partitions = partitions(&mut self.lists(of_keys([ALL_PARTITIONS])?)?)?;
+        let partitions = partitions(&mut self.lists(Some(&BTreeSet::from([ALL_PARTITIONS.to_owned()])))?)?;
         let paths: Vec<&str> = partitions.iter().map(|name| path_of(name)).collect();
         let mut wanted = choose(&paths)?.into_iter();
         let all = partitions.len();
@@ -63,24 +61,20 @@ impl MetadataTable {
         if partitions.is_empty() {
             return Ok(Listed { files: Vec::new(), left_out });
         }
-        let lists = self.lists(of_keys(partitions.iter().map(String::as_str))?)?;
+        let lists = self.lists(Some(&partitions.iter().cloned().collect()))?;
         listed(partitions, lists, left_out)
     }
 
-    /// Live entries by key.
-    fn lists(&self, filter: Filter) -> Result<HashMap<String, Names>> {
+    /// Live entries by key; where keys are given, those of theirs alone.
+    fn lists(&self, keys: Option<&BTreeSet<String>>) -> Result<HashMap<String, Names>> {
         let mut lists = HashMap::new();
-        for batch in self.rows(FILES, &[KEY, ENTRIES], filter)? {
+        let columns = [KEY, ENTRIES];
+        let rows = keys.map_or_else(|| self.rows(FILES, &columns), |keys| self.rows_of_keys(FILES, &columns, keys))?;
+        for batch in rows {
             live_entries(&batch, &mut lists)?;
         }
         Ok(lists)
     }
-}
-
-/// A filter on records of these keys.
-pub(super) fn of_keys<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<Filter> {
-    let literals = keys.into_iter().map(|key| Literal::Text(key.to_owned())).collect();
-    Ok(Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]]))
 }
 
 /// The partitions, as they are named there, sorted by path.

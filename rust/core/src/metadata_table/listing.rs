@@ -1,7 +1,8 @@
 //! Which listing a plan goes by: the metadata table's, where it is there and sound, or the storage's.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::files::{FILES, Listed};
 use super::open::MetadataTable;
@@ -44,13 +45,15 @@ pub struct Lister<'a> {
     /// How to reach it.
     pub storage: &'a StorageOptions,
     /// The same, open.
-    pub place: &'a dyn Place,
+    pub place: &'a Arc<dyn Place>,
     /// What it says of itself.
     pub config: &'a TableConfig,
     /// Its timeline.
     pub timeline: &'a Timeline,
     /// How it is read.
     pub options: &'a ReadOptions,
+    /// Its metadata table, opened once.
+    pub metadata: &'a OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
 }
 
 impl Lister<'_> {
@@ -60,12 +63,14 @@ impl Lister<'_> {
         self.config.metadata_partitions.iter().any(|one| one == partition)
     }
 
-    /// Its metadata table.
+    /// Its metadata table; opened when it is first asked for.
     ///
     /// # Errors
     /// As for [`MetadataTable::open`].
-    pub fn metadata_table(&self) -> Result<MetadataTable> {
-        MetadataTable::open(self.uri, self.storage, self.timeline, self.options)
+    pub fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
+        let open =
+            || MetadataTable::open((self.uri, self.place), self.storage, self.timeline, self.options).map_err(Arc::new);
+        self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
     /// The files of every wanted partition, and where they were listed.
@@ -79,23 +84,23 @@ impl Lister<'_> {
             Listing::MetadataTableOff
         } else {
             let choose = wanted.map(|wanted| |paths: &[&str]| wanted.may_match(paths));
-            let listed =
-                self.metadata_table().and_then(|metadata| metadata.list(choose.as_ref().map(|choose| choose as _)));
-            match listed {
+            let list = |metadata: &MetadataTable| metadata.list(choose.as_ref().map(|choose| choose as _));
+            match self.metadata_table().and_then(|metadata| list(metadata).map_err(Arc::new)) {
                 Ok(listed) => return Ok((listed, Listing::MetadataTable)),
-                Err(error) => Listing::MetadataTableFailed(Arc::new(error)),
+                Err(error) => Listing::MetadataTableFailed(error),
             }
         };
         Ok((self.list_storage(wanted)?, listing))
     }
 
     fn list_storage(&self, wanted: Option<&PartitionFilter>) -> Result<Listed> {
-        let mut left_out = 0;
-        let listed = list_where(self.place, &mut |folder| {
+        let left_out = AtomicUsize::new(0);
+        let listed = list_where(self.place.as_ref(), &|folder| {
             let excluded = wanted.is_some_and(|wanted| wanted.excludes_folder(folder));
-            left_out += usize::from(excluded);
+            left_out.fetch_add(usize::from(excluded), Ordering::Relaxed);
             !excluded
         })?;
+        let mut left_out = left_out.into_inner();
         let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
         let all = listed.len();

@@ -9,19 +9,22 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
+use super::shard;
 use crate::avro;
 use crate::config::{MergeConfig, OnCorrupt, ReadOptions, Semantics, TableConfig};
 use crate::error::{Error, Result};
 use crate::file_group::View;
-use crate::filter::Filter;
-use crate::plan::{Deletes, Query, files_of, splits};
+use crate::filter::{Filter, Literal, Operator, Term};
+use crate::plan::{Deletes, Query, Split, files_of, splits};
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
-use crate::storage::{self, Place, StorageOptions};
+use crate::storage::{Below, Place, StorageOptions, parallel};
 use crate::timeline::{Action, Timeline};
 
 /// Where it lies, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
+/// The column that records are found by.
+pub(super) const KEY: &str = "key";
 
 /// A metadata table, its timeline read.
 pub struct MetadataTable {
@@ -40,13 +43,18 @@ pub struct MetadataTable {
 }
 
 impl MetadataTable {
-    /// That of the table at `uri`, as of the table's timeline.
+    /// That of the table at `uri`, whose place is `place`, as of the table's timeline.
     ///
     /// # Errors
     /// What opening a table may fail with; `InvalidTable` where it lags behind the table's newest write.
-    pub fn open(uri: &str, storage: &StorageOptions, table: &Timeline, options: &ReadOptions) -> Result<Self> {
+    pub fn open(
+        (uri, place): (&str, &Arc<dyn Place>),
+        storage: &StorageOptions,
+        table: &Timeline,
+        options: &ReadOptions,
+    ) -> Result<Self> {
         let uri = format!("{}/{FOLDER}", uri.trim_end_matches('/'));
-        let place = storage::open(&uri, storage)?;
+        let place: Arc<dyn Place> = Arc::new(Below::new(Arc::clone(place), FOLDER));
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(Semantics::V1x).map_err(|error| error.in_file(&uri))?;
         merge.check_supported().map_err(|error| error.in_file(&uri))?;
@@ -70,16 +78,43 @@ impl MetadataTable {
         writes().any(|write| self.pending.contains(&write.requested_time) || write.requested_time.as_str() > newest)
     }
 
-    /// The rows of one of its partitions that pass the filter, with these columns.
+    /// Its records' schema.
+    pub(super) fn schema(&self) -> &avro::Schema {
+        &self.schema
+    }
+
+    /// The rows of one of its partitions, with these columns.
     ///
     /// # Errors
     /// What planning and reading a snapshot may fail with.
-    pub fn rows(&self, partition: &str, columns: &[&str], filter: Filter) -> Result<Vec<RecordBatch>> {
+    pub fn rows(&self, partition: &str, columns: &[&str]) -> Result<Vec<RecordBatch>> {
+        self.read(partition, columns, None)
+    }
+
+    /// The same, those of some keys alone.
+    ///
+    /// # Errors
+    /// As for [`MetadataTable::rows`].
+    pub fn rows_of_keys(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
+        self.read(partition, columns, Some(keys))
+    }
+
+    fn read(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>> {
         let view = View::of(&self.timeline, &self.config, None)?;
         let Some(latest) = view.query_instant() else { return Ok(Vec::new()) };
+        let filter = match keys {
+            Some(keys) => {
+                let literals = keys.iter().cloned().map(Literal::Text).collect();
+                Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]])
+            }
+            None => Filter::default(),
+        };
         let mut instants = self.timeline.instant_filter(latest);
         instants.inflight.extend(self.pending.iter().cloned());
-        let slices = view.slices(&files_of(self.place.as_ref(), partition)?)?;
+        let mut slices = view.slices(&files_of(self.place.as_ref(), partition)?)?;
+        if let Some(keys) = keys {
+            slices = shard::of_keys(slices, keys);
+        }
         let query = Arc::new(Query {
             uri: self.uri.clone(),
             storage: self.storage.clone(),
@@ -104,13 +139,13 @@ impl MetadataTable {
             filter,
             options: self.options.clone(),
         });
-        let mut rows = Vec::new();
-        for split in splits(&query, slices, None) {
-            for batch in SplitReader::new(split, SharedReport::default())? {
-                rows.push(batch?);
-            }
-        }
-        Ok(rows)
+        let splits = splits(&query, slices, None);
+        let threads = self.options.threads.unwrap_or_else(|| self.place.requests_at_once());
+        let read = |split: &Split| {
+            let reader = SplitReader::new(split.clone(), SharedReport::default())?;
+            reader.in_place(Arc::clone(&self.place)).collect::<Result<Vec<_>>>()
+        };
+        Ok(parallel::map(&splits, threads, read)?.into_iter().flatten().collect())
     }
 }
 

@@ -15,14 +15,15 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch, StructArray};
 
-use super::files::{KEY, of_keys};
-use super::open::MetadataTable;
+use super::open::{KEY, MetadataTable};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 
 /// The partition of the metadata table that holds the index.
 pub const RECORD_INDEX: &str = "record_index";
 const LOCATION: &str = "recordIndexMetadata";
+/// File groups by key: several where the index is one of each partition (Hudi 1.1 and later).
+type Found = BTreeMap<String, BTreeSet<String>>;
 /// The file index of an id that has none.
 const NO_INDEX: i32 = -1;
 
@@ -39,8 +40,8 @@ impl MetadataTable {
         if self.is_ahead() {
             return Ok(Err("the index is ahead of the table's timeline".to_owned()));
         }
-        let mut found: BTreeMap<String, String> = BTreeMap::new();
-        for batch in self.rows(RECORD_INDEX, &[KEY, LOCATION], of_keys(keys.iter().map(String::as_str))?)? {
+        let mut found = Found::new();
+        for batch in self.rows_of_keys(RECORD_INDEX, &[KEY, LOCATION], keys)? {
             locations(&batch, &mut found)?;
         }
         let known: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
@@ -48,23 +49,22 @@ impl MetadataTable {
         if missing > 0 {
             return Ok(Err(format!("{missing} of {} keys are not in it", keys.len())));
         }
-        if let Some((key, gone)) = found.iter().find(|(_, group)| !known.contains(group.as_str())) {
+        let mut places = found.iter().flat_map(|(key, groups)| groups.iter().map(move |group| (key, group)));
+        if let Some((key, gone)) = places.find(|(_, group)| !known.contains(group.as_str())) {
             return Ok(Err(format!("the key {key:?} lies in {gone}, which the query does not read")));
         }
-        Ok(Ok(found.into_values().collect()))
+        Ok(Ok(found.into_values().flatten().collect()))
     }
 }
 
-fn locations(batch: &RecordBatch, found: &mut BTreeMap<String, String>) -> Result<()> {
+fn locations(batch: &RecordBatch, found: &mut Found) -> Result<()> {
     let misfit = || Error::invalid_table("records of a record index that name no file group");
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let places = batch.column_by_name(LOCATION).and_then(|places| places.as_struct_opt()).ok_or_else(misfit)?;
     for (row, key) in keys.iter().enumerate() {
         let group = if places.is_valid(row) { file_id(places, row) } else { None };
         let (Some(key), Some(group)) = (key, group) else { return Err(misfit()) };
-        if found.insert(key.to_owned(), group).is_some() {
-            return Err(Error::unsupported("a record index with a key in several partitions"));
-        }
+        found.entry(key.to_owned()).or_default().insert(group);
     }
     Ok(())
 }

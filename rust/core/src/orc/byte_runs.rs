@@ -110,7 +110,7 @@ mod tests {
     fn bits_from_the_highest_down() {
         let mut bits = BitRuns::new(stream(&[0xff, 0x80, 0x00, 0xa0]));
         assert_eq!(bits.read(3).unwrap().iter().collect::<Vec<_>>(), [true, false, false]);
-        assert_eq!(bits.read(5 + 24).unwrap().count_set_bits(), 2);
+        assert_eq!(bits.read(5 + 24).unwrap().count_set_bits(), 3 * 2);
         assert!(bits.read(1).is_err());
     }
 }

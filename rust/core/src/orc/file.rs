@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Field, Schema, SchemaRef};
 
-use super::column::Column;
+use super::column::{self, Column};
 use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
 use super::tail::Tail;
@@ -138,7 +138,7 @@ impl OrcRows {
         let open = || -> Result<Vec<Column>> {
             let opened = Stripe::open(&self.source, self.tail.compression, place)?;
             let columns = self.columns.iter().filter_map(|at| self.tail.root.children.get(*at));
-            columns.map(|(_, kind)| Column::open(&opened, kind)).collect()
+            columns.map(|(_, kind)| column::open(&opened, kind)).collect()
         };
         let columns = open().map_err(|error| error.at_offset(place.offset))?;
         self.open = Some(OpenStripe { columns, left: place.rows });

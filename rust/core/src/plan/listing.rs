@@ -3,9 +3,11 @@
 //! A folder that holds `.hoodie_partition_metadata` (or the same with a base file's extension) is a partition, and is not
 //! descended into; the table's root is one where the table is not partitioned. `.hoodie` is no data.
 
+use std::sync::{Mutex, PoisonError};
+
 use crate::error::{Error, Result};
 use crate::file_group::PartitionFiles;
-use crate::storage::{Entry, FileStatus, Place};
+use crate::storage::{Entry, FileStatus, Place, parallel};
 
 const MARKER: &str = ".hoodie_partition_metadata";
 const TABLE_FOLDER: &str = ".hoodie";
@@ -15,34 +17,35 @@ const TABLE_FOLDER: &str = ".hoodie";
 /// # Errors
 /// `InvalidTable` where a folder holds data files and no marker; `Io` where a folder cannot be listed.
 pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
-    list_where(place, &mut |_| true)
+    list_where(place, &|_| true)
 }
 
-/// The same, without the folders that are not wanted and whatever is below them.
+/// The same, without the folders that are not wanted and whatever is below them. Folders are listed side by side: partitions may be
+/// many, and storage far away.
 ///
 /// # Errors
 /// As for [`list_table`].
-pub fn list_where(place: &dyn Place, wanted: &mut dyn FnMut(&str) -> bool) -> Result<Vec<PartitionFiles>> {
-    let mut partitions = Vec::new();
-    let mut folders = vec![String::new()];
-    while let Some(folder) = folders.pop() {
+pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<PartitionFiles>> {
+    let partitions = Mutex::new(Vec::new());
+    parallel::work_through(vec![String::new()], place.requests_at_once(), |folder: &String| {
         // A folder can go between two listings: a clean drops empty partitions.
-        let Some(entries) = place.list(&folder)? else { continue };
+        let Some(entries) = place.list(folder)? else { return Ok(Vec::new()) };
         let (files, below) = split(entries);
-        let listed = data_files(&folder, &files);
+        let listed = data_files(folder, &files);
         if files.iter().any(is_marker) {
-            partitions.push(listed);
-            continue;
+            partitions.lock().unwrap_or_else(PoisonError::into_inner).push(listed);
+            return Ok(Vec::new());
         }
         if let Some(stray) = first_name(&listed) {
             let message = format!(
                 "{stray} lies in a folder without {MARKER}, which Hudi takes for no partition; the table was copied without its hidden files, or the file is not the table's"
             );
-            return Err(Error::invalid_table(message).in_file(place.full_path(&folder)));
+            return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
         }
-        let below = below.into_iter().map(|name| joined(&folder, &name)).filter(|path| path != TABLE_FOLDER);
-        folders.extend(below.filter(|path| wanted(path)));
-    }
+        let below = below.into_iter().map(|name| joined(folder, &name)).filter(|path| path != TABLE_FOLDER);
+        Ok(below.filter(|path| wanted(path)).collect())
+    })?;
+    let mut partitions = partitions.into_inner().unwrap_or_else(PoisonError::into_inner);
     partitions.sort_by(|one, other| one.partition.cmp(&other.partition));
     Ok(partitions)
 }
@@ -94,6 +97,9 @@ fn joined(folder: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
     use super::*;
     use crate::timeline::memory_place::MemoryPlace;
 
@@ -136,5 +142,56 @@ mod tests {
         let error = list_table(&*place(&[".hoodie/x", &format!("p=1/{BASE}")])).unwrap_err();
         assert_eq!(error.kind(), crate::Kind::InvalidTable);
         assert!(error.to_string().contains("p=1") && error.to_string().contains(MARKER), "{error}");
+    }
+
+    /// Where each listing takes its time; counts them, and how many there are at once.
+    struct Slow {
+        place: std::sync::Arc<dyn Place>,
+        listed: AtomicUsize,
+        busy: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    impl Place for Slow {
+        fn root(&self) -> &str {
+            self.place.root()
+        }
+
+        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+            self.listed.fetch_add(1, Ordering::SeqCst);
+            self.most.fetch_max(self.busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(2));
+            self.busy.fetch_sub(1, Ordering::SeqCst);
+            self.place.list(folder)
+        }
+
+        fn open(&self, path: &str) -> Result<std::sync::Arc<dyn crate::storage::Source>> {
+            self.place.open(path)
+        }
+
+        fn requests_at_once(&self) -> usize {
+            16
+        }
+    }
+
+    #[test]
+    fn many_partitions_are_listed_side_by_side() {
+        let paths: Vec<String> = (0..300)
+            .flat_map(|at| {
+                let folder = format!("year={}/day={at:03}", at % 3);
+                [format!("{folder}/{BASE}"), format!("{folder}/.hoodie_partition_metadata")]
+            })
+            .chain([".hoodie/x".to_owned()])
+            .collect();
+        let (zero, paths) = (AtomicUsize::default, paths.iter().map(String::as_str).collect::<Vec<_>>());
+        let slow = Slow { place: place(&paths), listed: zero(), busy: zero(), most: zero() };
+        let found = list_table(&slow).unwrap();
+        assert_eq!(found.len(), 300);
+        assert!(found.is_sorted_by(|one, other| one.partition < other.partition));
+        assert_eq!(slow.listed.load(Ordering::SeqCst), 1 + 3 + 300);
+        let most = slow.most.load(Ordering::SeqCst);
+        assert!((2..=16).contains(&most), "{most} at once");
+        let some = list_where(&slow, &|folder| folder.starts_with("year=1")).unwrap();
+        assert!(some.len() == 100 && some.iter().all(|files| files.partition.starts_with("year=1/")));
     }
 }

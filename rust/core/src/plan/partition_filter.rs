@@ -3,29 +3,30 @@
 //! | column | told by |
 //! |---|---|
 //! | `_hoodie_partition_path` | the path |
-//! | a partition column: text, whole number or truth value | its part of the path, where the path is made of plain values |
+//! | a partition column: text, number, truth value or date | its part of the path, where that is the value |
+//! | a partition column of text or dates | its part of the path, where `-` was made `/` |
+//! | a partition column of whole numbers that count a time, which Hudi gives as text | the time that its part of the path names |
 //! | any other | nothing |
 //!
 //! What is made of a value is in `KeyGenUtils.getPartitionPath`: `/` stands between the parts, which may be `column=value`
 //! (hive style) and may be escaped. A null or empty value is `__HIVE_DEFAULT_PARTITION__`, up to table version 4 `default`. A part
 //! that reads otherwise than the table's settings say, or another number of parts than of columns (a value that holds a `/`), says
-//! nothing: the partition is kept.
+//! nothing: the partition is kept. A null that becomes a time is 1970-01-01, like 0.
 //!
 //! As Hudi's own file index does, this takes the value of a partition column to be that of the path. It is not where a global
 //! index was told to leave records in the partition that they were first written to.
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, StringArray, UInt64Array};
-use arrow_schema::{DataType, Schema};
+use arrow_array::{ArrayRef, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
 
-use crate::config::TableConfig;
+use super::path_time;
+use super::path_value::{PathValue, bounds_of};
+use crate::config::{PartitionPart, TableConfig};
 use crate::error::Result;
-use crate::filter::{BoundFilter, Bounds, Filter, Literal, Term};
+use crate::filter::{BoundFilter, Bounds, Filter, Literal, Operator, Term};
 use crate::names::meta_columns;
-use crate::names::partition_path::NULL as NULL_PARTITION;
-
-const OLD_NULL_PARTITION: &str = "default";
 
 /// A filter, as far as partition paths answer it.
 #[derive(Debug)]
@@ -33,11 +34,20 @@ pub struct PartitionFilter {
     filter: BoundFilter,
     /// What tells of each column of the schema.
     told_by: Vec<ToldBy>,
-    fields: Vec<String>,
+    parts: Vec<Part>,
     hive_style: bool,
     url_encoded: bool,
-    /// Whether a folder as deep as there are partition columns is always a partition.
-    fixed_depth: bool,
+    /// How many folders deep a partition always is; none where that differs.
+    depth: Option<usize>,
+}
+
+/// The part of paths that is of one partition column.
+#[derive(Debug)]
+struct Part {
+    field: String,
+    says: PartitionPart,
+    /// Folders that it takes.
+    folders: usize,
 }
 
 /// What tells of a column.
@@ -49,45 +59,62 @@ enum ToldBy {
     Part(usize, DataType),
 }
 
-/// What a part of a path says of its column.
-#[derive(Debug, Clone, PartialEq)]
-enum Value {
-    Unknown,
-    /// This text; or null or empty.
-    NullOr(String),
-    Text(String),
-}
-
 impl PartitionFilter {
     /// Of a table with these columns. [`crate::Kind::InvalidArgument`] for a filter that is none on them.
     pub fn of(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
-        let plain = config.has_plain_partition_paths();
-        let ordinal = |name: &str| config.partition_fields.iter().position(|field| field == name).filter(|_| plain);
+        let url_encoded = config.url_encode_partitions;
+        let parts = parts_of(config);
         let told_by: Vec<ToldBy> = types
             .fields()
             .iter()
-            .map(|field| match (ordinal(field.name()), field.data_type()) {
-                _ if field.name() == meta_columns::PARTITION_PATH => ToldBy::Path,
-                (Some(part), kind) if is_plain(kind) => ToldBy::Part(part, kind.clone()),
-                _ => ToldBy::Nothing,
+            .map(|field| {
+                let part = parts.iter().position(|part| part.field == *field.name());
+                match part.and_then(|at| Some((at, &parts.get(at)?.says))) {
+                    _ if field.name() == meta_columns::PARTITION_PATH => ToldBy::Path,
+                    Some((at, says @ PartitionPart::Time(_))) if is_told(says, field.data_type()) => {
+                        ToldBy::Part(at, DataType::Int64)
+                    }
+                    Some((at, says)) if is_told(says, field.data_type()) => ToldBy::Part(at, field.data_type().clone()),
+                    _ => ToldBy::Nothing,
+                }
             })
             .collect();
         let of_column = |name: &str| types.fields().find(name).and_then(|(column, _)| told_by.get(column));
-        let holds_no_slash =
-            |name: &String| matches!(of_column(name), Some(ToldBy::Part(_, kind)) if *kind != DataType::Utf8);
-        let url_encoded = config.url_encode_partitions;
+        let says = |at: &usize| parts.get(*at).map(|part| &part.says);
         let usable = |term: &Term| match of_column(term.column()) {
             Some(ToldBy::Path) => true,
+            Some(ToldBy::Part(at, DataType::Utf8)) if says(at) == Some(&PartitionPart::SlashedDate) => {
+                matches!(term.operator(), Operator::Eq | Operator::In) && term.literals().iter().all(keeps_its_folders)
+            }
             // A slash at the end of a value is lost in the path.
             Some(ToldBy::Part(..)) => url_encoded || !term.literals().iter().any(has_slash),
             _ => false,
         };
+        let is_deep_as_told = |part: &Part| match &part.says {
+            PartitionPart::Value => {
+                let is_text = |told: &ToldBy| matches!(told, ToldBy::Part(_, DataType::Utf8) | ToldBy::Nothing);
+                url_encoded || !of_column(&part.field).is_none_or(is_text)
+            }
+            PartitionPart::Time(_) => true,
+            PartitionPart::SlashedDate | PartitionPart::Unknown => false,
+        };
+        let depth = parts.iter().all(is_deep_as_told).then(|| parts.iter().map(|part| part.folders).sum());
+        let is_counted = |name: &str| matches!(of_column(name), Some(ToldBy::Part(at, _)) if matches!(says(at), Some(PartitionPart::Time(_))));
+        let told = |term: &Term| match is_counted(term.column()) {
+            true => counted(term),
+            false => usable(term).then(|| term.clone()),
+        };
+        let compared = types.fields().iter().map(|field| match is_counted(field.name()) {
+            true => Field::new(field.name(), DataType::Int64, true),
+            false => field.as_ref().clone(),
+        });
+        let compared = Schema::new(compared.collect::<Vec<_>>());
         Ok(Self {
-            filter: BoundFilter::bind(&narrowed(filter, usable), types)?,
-            fixed_depth: plain && (url_encoded || config.partition_fields.iter().all(holds_no_slash)),
+            filter: BoundFilter::bind(&narrowed(filter, told), &compared)?,
+            depth: depth.filter(|_| !parts.is_empty()),
             told_by,
-            fields: config.partition_fields.clone(),
+            parts,
             hive_style: config.hive_style_partitioning,
             url_encoded,
         })
@@ -101,9 +128,7 @@ impl PartitionFilter {
     /// Whether a folder need not be listed: it is a partition, if any, and none that can hold a row that is wanted.
     #[must_use]
     pub fn excludes_folder(&self, folder: &str) -> bool {
-        self.fixed_depth
-            && folder.split('/').count() == self.fields.len()
-            && self.may_match(&[folder]).is_ok_and(|may| !may.contains(&true))
+        self.depth == Some(folder.split('/').count()) && self.may_match(&[folder]).is_ok_and(|may| !may.contains(&true))
     }
 
     fn bounds(&self, told_by: &ToldBy, partitions: &[&str]) -> Option<Bounds> {
@@ -116,89 +141,101 @@ impl PartitionFilter {
                 Some(Bounds { least: Arc::clone(&paths), greatest: paths, nulls })
             }
             ToldBy::Part(part, kind) => {
-                let values: Vec<Value> = partitions.iter().map(|path| self.value(path, *part)).collect();
-                Some(if *kind == DataType::Utf8 { of_texts(&values) } else { of_scalars(&values, kind) })
+                let values: Vec<PathValue> = partitions.iter().map(|path| self.value(path, *part)).collect();
+                Some(bounds_of(values, kind))
             }
         }
     }
 
-    fn value(&self, path: &str, part: usize) -> Value {
-        let parts: Vec<&str> = path.split('/').collect();
-        let (Some(text), Some(field)) = (parts.get(part), self.fields.get(part)) else { return Value::Unknown };
-        if parts.len() != self.fields.len() || text.is_empty() {
-            return Value::Unknown;
+    fn value(&self, path: &str, part: usize) -> PathValue {
+        self.text(path, part)
+            .zip(self.parts.get(part))
+            .map_or(PathValue::Unknown, |(text, part)| PathValue::of(text, &part.says))
+    }
+
+    /// The text of a part, without its name and its escapes.
+    fn text(&self, path: &str, part: usize) -> Option<String> {
+        let folders: Vec<&str> = path.split('/').collect();
+        let is_slashed = |part: &Part| part.says == PartitionPart::SlashedDate;
+        let all = self.parts.iter().map(|part| part.folders).sum::<usize>();
+        let whole = self.parts.len() == 1 && self.parts.iter().all(is_slashed);
+        if !whole && folders.len() != all {
+            return None;
         }
+        let Part { field, folders: depth, .. } = self.parts.get(part)?;
+        let before: usize = self.parts.iter().take(part).map(|part| part.folders).sum();
+        let some = if whole { folders.as_slice() } else { folders.get(before..before.checked_add(*depth)?)? };
+        let text = some.join("/");
         let after_name = text.strip_prefix(field.as_str()).and_then(|rest| rest.strip_prefix('='));
         let text = match (self.hive_style, after_name) {
             (true, Some(value)) => value,
-            (false, None) => text,
-            _ => return Value::Unknown,
+            (false, None) => text.as_str(),
+            _ => return None,
         };
-        let text = match self.url_encoded {
+        match self.url_encoded {
+            _ if text.is_empty() => None,
             true => unescaped(text),
             // Old tables may be escaped without saying so.
             false => Some(text.to_owned()).filter(|text| !text.contains('%')),
-        };
-        match text {
-            None => Value::Unknown,
-            Some(text) if text == NULL_PARTITION || text == OLD_NULL_PARTITION => Value::NullOr(text),
-            Some(text) => Value::Text(text),
         }
     }
 }
 
+fn parts_of(config: &TableConfig) -> Vec<Part> {
+    let alone = config.partition_fields.len() == 1;
+    let part = |(field, says): (&String, PartitionPart)| {
+        // Beside others, a date's slashes could be anyone's; escaped, the order of the two matters.
+        let is_clear = alone && !config.url_encode_partitions;
+        let says = if says == PartitionPart::SlashedDate && !is_clear { PartitionPart::Unknown } else { says };
+        let folders = match &says {
+            PartitionPart::Time(format) => path_time::folders(format, config.url_encode_partitions),
+            _ => 1,
+        };
+        Part { field: field.clone(), says, folders }
+    };
+    config.partition_fields.iter().zip(config.partition_parts()).map(part).collect()
+}
+
 /// The types whose values and their texts in a path tell each other.
-fn is_plain(kind: &DataType) -> bool {
-    matches!(kind, DataType::Utf8 | DataType::Int32 | DataType::Int64 | DataType::Boolean)
+fn is_told(says: &PartitionPart, kind: &DataType) -> bool {
+    use DataType::{Boolean, Date32, Float32, Float64, Int32, Int64, Utf8};
+    match says {
+        PartitionPart::Unknown => false,
+        PartitionPart::Value => matches!(kind, Utf8 | Int32 | Int64 | Boolean | Date32 | Float32 | Float64),
+        PartitionPart::SlashedDate => matches!(kind, Utf8 | Date32),
+        PartitionPart::Time(_) => matches!(kind, Int32 | Int64 | Utf8),
+    }
 }
 
 fn has_slash(literal: &Literal) -> bool {
     matches!(literal, Literal::Text(text) if text.contains('/'))
 }
 
-/// A weaker filter, of the usable terms.
-fn narrowed(filter: &Filter, usable: impl Fn(&Term) -> bool) -> Filter {
-    let lists = filter.lists().iter().map(|list| list.iter().filter(|term| usable(term)).cloned().collect());
-    Filter::any_of(lists.collect())
+/// Whether a text with slashes for its dashes is a path that stays as it is.
+fn keeps_its_folders(literal: &Literal) -> bool {
+    matches!(literal, Literal::Text(text) if !text.split(['-', '/']).any(str::is_empty))
 }
 
-fn of_texts(values: &[Value]) -> Bounds {
-    let least: StringArray = values
-        .iter()
-        .map(|value| match value {
-            Value::Unknown => None,
-            Value::NullOr(_) => Some(""),
-            Value::Text(text) => Some(text.as_str()),
-        })
-        .collect();
-    let greatest: StringArray = values
-        .iter()
-        .map(|value| match value {
-            Value::Unknown => None,
-            Value::NullOr(text) | Value::Text(text) => Some(text.as_str()),
-        })
-        .collect();
-    let nulls = values.iter().map(|value| matches!(value, Value::Text(_)).then_some(0)).collect();
-    Bounds { least: Arc::new(least), greatest: Arc::new(greatest), nulls }
-}
-
-/// Numbers and truth values: as Java writes them, and no otherwise.
-fn of_scalars(values: &[Value], kind: &DataType) -> Bounds {
-    fn parsed<T: std::str::FromStr + ToString>(value: &Value) -> Option<T> {
-        let Value::Text(text) = value else { return None };
-        text.parse().ok().filter(|parsed: &T| parsed.to_string() == *text)
-    }
-    let scalars: ArrayRef = match kind {
-        DataType::Int32 => Arc::new(values.iter().map(parsed).collect::<Int32Array>()),
-        DataType::Int64 => Arc::new(values.iter().map(parsed).collect::<Int64Array>()),
-        _ => Arc::new(values.iter().map(parsed).collect::<BooleanArray>()),
+/// A term on the texts of numbers, or on numbers, as one on numbers. Texts have another order; whether they are null, a time does not
+/// tell.
+fn counted(term: &Term) -> Option<Term> {
+    let number = |literal: &Literal| match literal {
+        Literal::Int(value) => i64::try_from(*value).ok().map(|value| Literal::Int(value.into())),
+        Literal::Text(text) => {
+            text.parse::<i64>().ok().filter(|value| value.to_string() == *text).map(|value| Literal::Int(value.into()))
+        }
+        _ => None,
     };
-    let nulls = values.iter().enumerate().map(|(at, value)| match value {
-        // Nothing else is without a text.
-        Value::NullOr(text) if text == NULL_PARTITION => Some(1),
-        _ => scalars.is_valid(at).then_some(0),
-    });
-    Bounds { nulls: nulls.collect(), least: Arc::clone(&scalars), greatest: scalars }
+    let is_text = term.literals().iter().any(|literal| matches!(literal, Literal::Text(_)));
+    let is_equal = matches!(term.operator(), Operator::Eq | Operator::In);
+    let is_told = is_equal || !is_text && !matches!(term.operator(), Operator::IsNull | Operator::IsNotNull);
+    let literals = term.literals().iter().map(number).collect::<Option<Vec<_>>>().filter(|_| is_told)?;
+    Term::new(term.column(), term.operator(), literals).ok()
+}
+
+/// A weaker filter, of the terms that are told.
+fn narrowed(filter: &Filter, told: impl Fn(&Term) -> Option<Term>) -> Filter {
+    Filter::any_of(filter.lists().iter().map(|list| list.iter().filter_map(&told).collect()).collect())
 }
 
 /// `%XX` as the character of that code (`PartitionPathEncodeUtils.unescapePathName`); none where it is no code.
@@ -220,7 +257,7 @@ mod tests {
 
     use super::*;
     use crate::config::Properties;
-    use crate::filter::Operator;
+    use crate::names::partition_path::NULL as NULL_PARTITION;
 
     fn config(fields: &str, lines: &str) -> TableConfig {
         let text =
@@ -235,6 +272,8 @@ mod tests {
             ("city", DataType::Utf8),
             ("n", DataType::Int32),
             ("at", time),
+            ("day", DataType::Date32),
+            ("sec", DataType::Int64),
         ];
         Schema::new(columns.map(|(name, kind)| Field::new(name, kind, true)).to_vec())
     }
@@ -307,7 +346,6 @@ mod tests {
             "hoodie.table.keygenerator.type=TIMESTAMP",
             "hoodie.table.keygenerator.class=org.acme.SimpleKeyGenerator",
             "",
-            "hoodie.table.keygenerator.type=SIMPLE\nhoodie.datasource.write.slash.separated.date.partitioning=true",
         ] {
             let config = config("city", lines);
             assert_eq!(kept(&filter(&config, "city", "=", &text("oslo")), &["lima", "oslo"]), ["lima", "oslo"]);
@@ -331,5 +369,64 @@ mod tests {
     fn unknown_columns_are_refused() {
         let term = Term::new("town", Operator::IsNull, vec![]).unwrap();
         assert!(PartitionFilter::of(&config("city", SIMPLE), &schema(), &Filter::any_of(vec![vec![term]])).is_err());
+    }
+
+    const SLASHED: &str = "hoodie.table.keygenerator.type=SIMPLE\nhoodie.table.partition_extractor_class=org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor";
+
+    #[test]
+    fn dates_with_slashes() {
+        let paths = ["2023/12/31", "2024/01/01", "2024/01/01 x", NULL_PARTITION];
+        let dates = |operator, text: &str| {
+            kept(&filter(&config("day", SLASHED), "day", operator, &[Literal::Text(text.into())]), &paths)
+        };
+        assert_eq!(dates("=", "2024-01-01"), paths[1..3]);
+        assert_eq!(dates("<", "2024-01-01"), ["2023/12/31", "2024/01/01 x"]);
+        let texts = |operator, text: &str| {
+            kept(&filter(&config("city", SLASHED), "city", operator, &[Literal::Text(text.into())]), &paths)
+        };
+        assert_eq!(texts("=", "2024-01-01"), ["2024/01/01", NULL_PARTITION]);
+        assert_eq!(texts("=", "2024/01/01"), &paths[1..]);
+        assert_eq!(texts("<", "2024-01-01"), paths, "2023--12-31 lies in 2023/12/31");
+        assert_eq!(texts("=", "2024-01-01-"), paths);
+        let excludes =
+            |folder| filter(&config("day", SLASHED), "day", "=", &text("2024-01-01")).excludes_folder(folder);
+        assert!(!excludes("2023") && !excludes("2023/12/31"));
+    }
+
+    const TIMED: &str = "hoodie.table.keygenerator.type=TIMESTAMP\nhoodie.keygen.timebased.timestamp.type=UNIX_TIMESTAMP\nhoodie.keygen.timebased.output.dateformat=yyyy/MM/dd";
+
+    #[test]
+    fn times_that_numbers_count_to() {
+        let config = config("sec", TIMED);
+        let paths = ["1970/01/01", "2023/12/31", "2024/01/01", "2024/01", "2024/13/01"];
+        let of = |operator, literals: &[Literal]| kept(&filter(&config, "sec", operator, literals), &paths);
+        let odd = &paths[3..];
+        assert_eq!(of("=", &[Literal::Int(1_704_067_199)]), [&["2023/12/31"], odd].concat());
+        assert_eq!(of(">=", &[Literal::Int(1_704_067_200)]), [&["2024/01/01"], odd].concat());
+        assert_eq!(of("is null", &[]), paths, "which would lie in 1970/01/01");
+        let texts =
+            [("sec", DataType::Utf8), ("city", DataType::Utf8)].map(|(name, kind)| Field::new(name, kind, true));
+        let as_text = |operator: &str, literal: &str| {
+            let term = Term::new("sec", Operator::parse(operator).unwrap(), text(literal).to_vec()).unwrap();
+            let filter = Filter::any_of(vec![vec![term]]);
+            kept(&PartitionFilter::of(&config, &Schema::new(texts.to_vec()), &filter).unwrap(), &paths)
+        };
+        assert_eq!(as_text("=", "1704067199"), [&["2023/12/31"], odd].concat());
+        assert_eq!([as_text("<", "1704067199"), as_text("=", "01704067199")], [paths, paths]);
+        let excluding = filter(&config, "sec", "=", &[Literal::Int(1_704_067_200)]);
+        assert!(excluding.excludes_folder("2023/12/31") && !excluding.excludes_folder("2024/01/01"));
+        assert!(!excluding.excludes_folder("2023") && !excluding.excludes_folder("2023/12"));
+    }
+
+    #[test]
+    fn custom_parts_and_dates() {
+        let custom = "hoodie.table.keygenerator.type=CUSTOM\nhoodie.datasource.write.hive_style_partitioning=true";
+        let timed = TIMED.split_once('\n').unwrap().1;
+        let config = config("day:SIMPLE,sec:TIMESTAMP", &format!("{custom}\n{timed}"));
+        let paths =
+            ["day=2023-12-31/sec=2024/01/01", "day=2024-01-01/sec=2023/12/31", "day=1/sec=2024/01/01", "day=x/sec=y"];
+        let of = |column, operator, literals: &[Literal]| kept(&filter(&config, column, operator, literals), &paths);
+        assert_eq!(of("day", "<", &text("2024-01-01")), [paths[0], paths[2], paths[3]]);
+        assert_eq!(of("sec", "<", &[Literal::Int(1_704_067_200)]), [paths[1], paths[3]]);
     }
 }

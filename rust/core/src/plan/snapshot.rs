@@ -15,7 +15,7 @@ pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&Merger
     slices
         .into_iter()
         .filter(|slice| slice.base_file.is_some() || !slice.log_files.is_empty())
-        .map(|slice| Split { query: Arc::clone(query), slice, part: None, merger: merger.cloned() })
+        .map(|slice| Split { query: Arc::clone(query), slice, part: None, change: None, merger: merger.cloned() })
         .collect()
 }
 
@@ -23,8 +23,11 @@ pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&Merger
 /// may turn out to be of fewer parts, and those beyond give no rows.
 #[must_use]
 pub fn divided(splits: &[Split], most: u64) -> Vec<Split> {
-    let most = most.max(1);
-    let parts = |split: &Split| u32::try_from(split.bytes().div_ceil(most)).unwrap_or(u32::MAX).clamp(1, MOST_PARTS);
+    let most_bytes = most.max(1);
+    let parts = |split: &Split| {
+        let most = if split.can_be_divided() { MOST_PARTS } else { 1 };
+        u32::try_from(split.bytes().div_ceil(most_bytes)).unwrap_or(u32::MAX).clamp(1, most)
+    };
     let of = |split: &Split, index, of| Split { part: (of > 1).then_some(Part { index, of }), ..split.clone() };
     splits.iter().flat_map(|split| (0..parts(split)).map(move |index| of(split, index, parts(split)))).collect()
 }

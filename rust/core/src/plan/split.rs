@@ -7,6 +7,7 @@ use arrow_schema::SchemaRef;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::change::{Change, ChangeSource, change_schema};
 use super::part::Part;
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions};
@@ -21,7 +22,7 @@ use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
 
 /// Changes when a split of one release could not be read by another.
-const FORM: u32 = 8;
+const FORM: u32 = 9;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,6 +100,8 @@ pub struct Split {
     pub query: Arc<Query>,
     /// With what.
     pub slice: FileSlice,
+    /// What a commit changed, where changes are asked for; the query's columns and filter are then theirs.
+    pub change: Option<Change>,
     /// Which part of it; none is all of it.
     pub part: Option<Part>,
     /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
@@ -127,7 +130,10 @@ impl Query {
 impl Split {
     /// The schema of the batches it gives.
     pub fn schema(&self) -> Result<SchemaRef> {
-        let types = avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?;
+        let types = match &self.change {
+            Some(_) => change_schema(),
+            None => avro::arrow_schema(&avro::Schema::parse(&self.query.schema)?, Types::Table)?,
+        };
         let columns = self.query.columns.iter().map(|name| types.index_of(name)).collect::<Result<Vec<_>, _>>();
         let projected = columns.and_then(|columns| types.project(&columns));
         let schema = projected.map_err(|error| Error::invalid_argument("a split's columns").caused_by(error))?;
@@ -153,9 +159,25 @@ impl Split {
         Ok(split)
     }
 
-    /// Bytes of the slice's files; of a part, its share of them.
+    /// Whether it may be read in parts: changes that logs tell are found together.
+    #[must_use]
+    pub fn can_be_divided(&self) -> bool {
+        let source = self.change.as_ref().map(|change| &change.source);
+        matches!(source, None | Some(ChangeSource::Inserted | ChangeSource::Deleted))
+    }
+
+    /// The files that it reads, by their paths relative to the table.
+    #[must_use]
+    pub fn files(&self) -> Vec<&str> {
+        let of_change = self.change.iter().flat_map(Change::files);
+        self.slice.files().chain(of_change).map(|(path, _)| path).collect()
+    }
+
+    /// Bytes of those; of a part, its share of them.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.slice.total_len() / self.part.map_or(1, |part| u64::from(part.of).max(1))
+        let of_change = self.change.iter().flat_map(Change::files);
+        let bytes = of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len));
+        bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }
 }

@@ -1,4 +1,4 @@
-//! One split, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
+//! One file slice, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
 //!
 //! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
 //! not grow with the base file.
@@ -10,6 +10,7 @@ use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
 use super::log_blocks::scan;
+use super::merge_base::MergeBase;
 use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
@@ -20,14 +21,16 @@ use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::plan::Split;
-use crate::storage;
+use crate::storage::{self, Place};
 
-/// Reads a split, batch by batch. After an error there is nothing more.
-pub struct SplitReader {
+/// Reads the slice of a split, batch by batch. After an error there is nothing more.
+pub(super) struct SliceReader {
     split: Split,
     schema: SchemaRef,
     report: SharedReport,
     memory_limit: u64,
+    /// The table, where it is open already.
+    place: Option<Arc<dyn Place>>,
     state: State,
 }
 
@@ -49,41 +52,43 @@ struct Reading {
     report: SharedReport,
 }
 
-impl SplitReader {
+impl SliceReader {
     /// Plans the read of a split; no file is opened yet.
-    pub fn new(split: Split, report: SharedReport) -> Result<Self> {
+    pub(super) fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
-        Ok(Self { split, schema, report, memory_limit, state: State::Planned })
+        Ok(Self { split, schema, report, memory_limit, place: None, state: State::Planned })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
-    #[must_use]
-    pub fn within(self, memory_limit: u64) -> Self {
+    pub(super) fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
     }
 
-    /// The schema of every batch.
+    /// Reads from a table that is open already.
     #[must_use]
-    pub fn schema(&self) -> SchemaRef {
+    pub fn in_place(self, place: Arc<dyn Place>) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// The schema of every batch.
+    pub(super) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            let reading = Reading::open(&self.split, self.memory_limit, &self.report)?;
+            let query = &self.split.query;
+            let place = self.place.take().map_or_else(|| storage::open(&query.uri, &query.storage), Ok)?;
+            let reading = Reading::open(&self.split, &place, self.memory_limit, &self.report)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
-        let batch = reading.next_batch()?;
-        if let Some(batch) = &batch {
-            self.report.edit().rows += batch.num_rows() as u64;
-        }
-        Ok(batch)
+        reading.next_batch()
     }
 }
 
-impl Iterator for SplitReader {
+impl Iterator for SliceReader {
     type Item = Result<RecordBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -97,10 +102,9 @@ impl Iterator for SplitReader {
 
 impl Reading {
     /// None where the split is a part that has no rows to give.
-    fn open(split: &Split, memory_limit: u64, report: &SharedReport) -> Result<Option<Self>> {
+    fn open(split: &Split, place: &Arc<dyn Place>, memory_limit: u64, report: &SharedReport) -> Result<Option<Self>> {
         let query = &split.query;
-        let place = storage::open(&query.uri, &query.storage)?;
-        let Some(base) = SplitBase::of(split, &place)? else { return Ok(None) };
+        let Some(base) = SplitBase::of(split, place)? else { return Ok(None) };
         let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
@@ -108,14 +112,16 @@ impl Reading {
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
         } else {
+            let merged_with: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
             let sources = Sources {
                 query,
                 table: &table,
                 types: &types,
                 blocks,
-                base: &base,
+                base: &merged_with,
                 merger: split.merger.as_ref(),
                 memory_limit,
+                deletes_win: false,
                 report,
             };
             let (projection, merge) = SliceMerge::load(sources)?;

@@ -53,7 +53,7 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     Ok(LogBlocks { files, blocks: valid.finish() })
 }
 
-fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
+pub(super) fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
     open_planned(place, &log.path, query).map_err(|error| match LogFileName::parse(&log.name) {
         Some(name) => error.at_instant(name.instant),
         None => error,
@@ -75,7 +75,7 @@ pub(super) fn open_planned(place: &dyn Place, path: &str, query: &Query) -> Resu
     })
 }
 
-fn note(block: &crate::log::Block, path: &str, on_corrupt: OnCorrupt, report: &SharedReport) -> Result<()> {
+pub(super) fn note(block: &crate::log::Block, path: &str, on_corrupt: OnCorrupt, report: &SharedReport) -> Result<()> {
     let mut told = report.edit();
     *told.blocks.entry(block.type_name().into_owned()).or_default() += 1;
     let BlockKind::Corrupt(damage) = &block.kind else { return Ok(()) };

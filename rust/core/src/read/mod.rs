@@ -21,9 +21,16 @@
 //! | `base_segments` | base rows that a part of a slice gives, or looks at |
 //! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `unmerged` | log rows as they stand, streamed |
+//! | `merge_base` | the rows that logs are merged with |
 //! | `split_base` | the base file of a split |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
-//! | `file_slice` | one split, read |
+//! | `file_slice` | the slice of a split, read |
+//! | `image_text` | rows as JSON, the images of changed rows |
+//! | `change_batch` | changes as rows |
+//! | `log_changes` | what logs change in the rows of a slice |
+//! | `change_logs` | what change logs tell |
+//! | `changes` | what a commit changed, read |
+//! | `split_reader` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
 //! | `ahead` | how far they may be ahead of the consumer |
@@ -32,16 +39,22 @@
 mod ahead;
 mod base_filter;
 mod base_segments;
+mod change_batch;
+mod change_logs;
+mod changes;
 mod deleted_rows;
 mod field_path;
 mod file_schema;
 mod file_slice;
+mod image_text;
 mod log_blocks;
+mod log_changes;
 mod log_keys;
 mod log_loader;
 mod log_records;
 mod log_source;
 mod memory;
+mod merge_base;
 mod merge_plan;
 mod ordering_field;
 mod path_values;
@@ -54,9 +67,10 @@ mod row_range;
 mod settled;
 mod slice_merge;
 mod split_base;
+mod split_reader;
 mod unmerged;
 
 pub use file_schema::newest_schema;
-pub use file_slice::SplitReader;
 pub use pool::Stream;
 pub use report::{Corrupt, Report, SharedReport};
+pub use split_reader::SplitReader;

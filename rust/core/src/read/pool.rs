@@ -13,8 +13,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::ahead::Ahead;
-use super::file_slice::SplitReader;
 use super::report::{Report, SharedReport};
+use super::split_reader::SplitReader;
 use crate::error::{Error, Kind, Result};
 use crate::plan::Split;
 
@@ -53,6 +53,13 @@ impl Stream {
         let mut stream = Self::new(schema, vec![split], 1);
         stream.skip = start_row;
         Ok(stream)
+    }
+
+    /// Notes how many file slices the plan left out.
+    #[must_use]
+    pub fn after_pruning(self, slices: usize) -> Self {
+        self.report.edit().slices_pruned += slices as u64;
+        self
     }
 
     /// The schema of every batch.

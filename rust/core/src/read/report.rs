@@ -33,6 +33,8 @@ pub struct Report {
     pub records_won: u64,
     /// Passes over the logs that slices took beyond the first, because their keys did not fit in memory.
     pub passes: u64,
+    /// File slices left out of the plan: column statistics or the record index say that no wanted row is in them.
+    pub slices_pruned: u64,
     /// Row groups of base files left out: their statistics say that no wanted row is in them.
     pub row_groups_pruned: u64,
     /// Base rows read.

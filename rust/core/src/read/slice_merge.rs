@@ -13,6 +13,7 @@ use super::log_keys::KeyColumns;
 use super::log_loader::LogLoader;
 use super::log_records::{Fetching, LogRecords};
 use super::memory::SliceMemory;
+use super::merge_base::MergeBase;
 use super::merge_plan::{FoldBy, Folding, MergePlan};
 use super::projection::{Projection, select};
 use super::record_key::RecordKey;
@@ -20,7 +21,6 @@ use super::report::SharedReport;
 use super::row_numbers;
 use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
-use super::split_base::SplitBase;
 use super::unmerged::Unmerged;
 use crate::avro;
 use crate::base_file::Batches;
@@ -39,10 +39,10 @@ pub(super) struct SliceMerge {
     records: LogRecords,
     memory: SliceMemory,
     by: By,
-    /// Whether base rows and log rows meet; or else stand side by side.
-    /// The base file; and the columns that say which keys it has.
-    base: Arc<SplitBase>,
+    /// The rows that are merged with; and the columns that say which keys they have.
+    base: Arc<dyn MergeBase>,
     looked_at: SchemaRef,
+    /// Whether base rows and log rows meet; or else stand side by side.
     over_base: bool,
     deleted_rows: DeletedRows,
     /// Whether all columns of a merged row are those of some record.
@@ -68,10 +68,12 @@ pub(super) struct Sources<'a> {
     pub(super) table: &'a avro::Schema,
     pub(super) types: &'a Schema,
     pub(super) blocks: LogBlocks,
-    pub(super) base: &'a Arc<SplitBase>,
+    pub(super) base: &'a Arc<dyn MergeBase>,
     /// A merger of the user's own, for tables that ask for one.
     pub(super) merger: Option<&'a MergerHandle>,
     pub(super) memory_limit: u64,
+    /// Whether a delete in the logs deletes whatever row it meets, however late it is.
+    pub(super) deletes_win: bool,
     pub(super) report: &'a SharedReport,
 }
 
@@ -131,7 +133,10 @@ impl SliceMerge {
                 (records, By::KeepingAll(Box::new(unmerged)))
             }
             MergePlan::Choose(rules) => {
-                let merger = |part| Merger::new(rules).only(wanted.clone()).within(part, budget);
+                let merger = |part| {
+                    let merger = Merger::new(rules).only(wanted.clone()).within(part, budget);
+                    if from.deletes_win { merger.deleting() } else { merger }
+                };
                 match loaded(&merger, &loader, &from, &mut memory)? {
                     (records, Loaded::Whole(merger)) => (records, By::Choosing(merger)),
                     (records, Loaded::Settled(settled)) => (records, By::Settled(settled, None)),
@@ -196,45 +201,79 @@ impl SliceMerge {
         carried: RecordBatch,
         projection: &Projection,
     ) -> Result<RecordBatch> {
+        let Some(Fates { fates, made }) = self.fates(base, &carried, projection)? else { return Ok(carried) };
+        self.woven(Some(&carried), &fates, made)
+    }
+
+    /// What the logs make of a batch of rows; `carried` are those of its columns that are carried on.
+    pub(super) fn changes_of(
+        &mut self,
+        rows: &RecordBatch,
+        carried: &RecordBatch,
+        projection: &Projection,
+    ) -> Result<RowChanges> {
+        let Some(Fates { fates, made }) = self.fates(rows, carried, projection)? else {
+            return Ok(RowChanges::default());
+        };
+        let changed = (0_u64..).zip(&fates).filter(|(_, fate)| **fate != Fate::Keep);
+        let rows: Vec<u64> = changed.map(|(row, _)| row).collect();
+        let fates: Vec<Fate> = fates.into_iter().filter(|fate| *fate != Fate::Keep).collect();
+        let deleted = fates.iter().map(|fate| matches!(fate, Fate::Delete(_))).collect();
+        let after = self.woven(None, &fates, made)?;
+        Ok(RowChanges { before: Some(take_rows(carried, &rows)?), deleted, after: Some(after) })
+    }
+
+    fn woven(
+        &mut self,
+        carried: Option<&RecordBatch>,
+        fates: &[Fate],
+        made: Option<RecordBatch>,
+    ) -> Result<RecordBatch> {
+        match made {
+            Some(made) => weave(carried, fates, &mut Made(made), self.deleted_rows),
+            None => {
+                let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
+                weave(carried, fates, &mut winners, self.deleted_rows)
+            }
+        }
+    }
+
+    /// What becomes of a batch of base rows; none where all of them stay.
+    fn fates(&mut self, base: &RecordBatch, carried: &RecordBatch, projection: &Projection) -> Result<Option<Fates>> {
         if !self.over_base {
-            return Ok(carried);
+            return Ok(None);
         }
         let first = self.next_row;
         self.next_row = first.saturating_add(base.num_rows() as u64);
         let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let chosen = |fates| Fates { fates, made: None };
         match &mut self.by {
-            By::KeepingAll(_) => Ok(carried),
+            By::KeepingAll(_) => Ok(None),
             By::Choosing(merger) => {
                 if !merger.has_open_keys() {
-                    return Ok(carried);
+                    return Ok(None);
                 }
                 let (rows, ordering) = (self.keys.key.base_rows(base, first)?, self.keys.base_ordering(base)?);
-                match merger.merge_base(&rows, base.num_rows(), &ordering) {
-                    Some(fates) => weave(Some(&carried), &fates, &mut winners, self.deleted_rows),
-                    None => Ok(carried),
-                }
+                Ok(merger.merge_base(&rows, base.num_rows(), &ordering).map(chosen))
             }
             By::Folding(chains, folder) => {
                 if !chains.has_open_keys() {
-                    return Ok(carried);
+                    return Ok(None);
                 }
                 let mut histories = Histories::default();
                 let met = chains.meet_base(&self.keys.key.base_rows(base, first)?);
                 chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
-                let base = Base { rows: base, first: 0, carried, projection, keys: &self.keys };
-                base.folded(folder.as_ref(), &histories, &mut winners, self.deleted_rows)
+                let base = Base { rows: base, first: 0, count: carried.num_rows(), projection, keys: &self.keys };
+                base.folded(folder.as_ref(), &histories, &mut winners)
             }
             By::Settled(settled, folder) => {
                 let (first, histories) = settled.of_base(base.num_rows())?;
                 match folder {
-                    _ if histories.is_empty() => Ok(carried),
-                    None => {
-                        let fates = fates(&histories, first, carried.num_rows());
-                        weave(Some(&carried), &fates, &mut winners, self.deleted_rows)
-                    }
+                    _ if histories.is_empty() => Ok(None),
+                    None => Ok(Some(chosen(fates(&histories, first, carried.num_rows())))),
                     Some(folder) => {
-                        let base = Base { rows: base, first, carried, projection, keys: &self.keys };
-                        base.folded(folder.as_ref(), &histories, &mut winners, self.deleted_rows)
+                        let base = Base { rows: base, first, count: carried.num_rows(), projection, keys: &self.keys };
+                        base.folded(folder.as_ref(), &histories, &mut winners)
                     }
                 }
             }
@@ -374,39 +413,51 @@ fn loaded<P: Pass>(
     }
 }
 
+/// What the logs make of a batch of rows.
+#[derive(Default)]
+pub(super) struct RowChanges {
+    /// The rows that do not stay as they are; none where all do.
+    pub(super) before: Option<RecordBatch>,
+    /// Of each of those, whether it is deleted.
+    pub(super) deleted: Vec<bool>,
+    /// What the others become, in their order.
+    pub(super) after: Option<RecordBatch>,
+}
+
+/// What becomes of base rows.
+struct Fates {
+    fates: Vec<Fate>,
+    /// The rows that take their places, where they were made and are not those of log records.
+    made: Option<RecordBatch>,
+}
+
 /// A batch of base rows.
 struct Base<'a> {
     rows: &'a RecordBatch,
     /// The number of the first row.
     first: u64,
-    carried: RecordBatch,
+    count: usize,
     projection: &'a Projection,
     keys: &'a KeyColumns,
 }
 
 impl Base<'_> {
-    /// The rows folded with the log records that are noted under their numbers.
-    fn folded(
-        self,
-        folder: &dyn Fold,
-        histories: &Histories,
-        winners: &mut dyn Winners,
-        deleted_rows: DeletedRows,
-    ) -> Result<RecordBatch> {
+    /// What becomes of the rows, folded with the log records that are noted under their numbers.
+    fn folded(self, folder: &dyn Fold, histories: &Histories, winners: &mut dyn Winners) -> Result<Option<Fates>> {
         if histories.is_empty() {
-            return Ok(self.carried);
+            return Ok(None);
         }
         let rows: Vec<u64> = histories.numbers().map(|number| number.saturating_sub(self.first)).collect();
         let met = take_rows(self.rows, &rows)?;
         let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
         let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
-        let mut fates = vec![Fate::Keep; self.carried.num_rows()];
+        let mut fates = vec![Fate::Keep; self.count];
         for (row, fate) in rows.into_iter().zip(folded.fates) {
             if let Some(slot) = usize::try_from(row).ok().and_then(|row| fates.get_mut(row)) {
                 *slot = fate;
             }
         }
-        weave(Some(&self.carried), &fates, &mut Made(folded.rows), deleted_rows)
+        Ok(Some(Fates { fates, made: Some(folded.rows) }))
     }
 }
 

@@ -6,6 +6,7 @@ use arrow_schema::SchemaRef;
 
 use super::base_segments::{BaseSegments, Segment};
 use super::log_blocks::open_planned;
+use super::merge_base::MergeBase;
 use super::row_range::RowRange;
 use crate::base_file::{self, BaseFile, Batches};
 use crate::error::{Error, Kind, Result};
@@ -28,24 +29,9 @@ impl SplitBase {
         Ok(segments.map(|segments| Self { split: split.clone(), place: Arc::clone(place), segments }))
     }
 
-    /// Which rows are the split's.
-    pub(super) const fn segments(&self) -> &BaseSegments {
-        &self.segments
-    }
-
-    /// The instant that wrote the file.
-    pub(super) fn instant(&self) -> Option<&str> {
-        self.split.slice.base_file.as_ref().map(|base| base.instant.as_str())
-    }
-
     /// Its path as the storage knows it.
     pub(super) fn path(&self) -> Option<String> {
         self.split.slice.base_file.as_ref().map(|base| self.place.full_path(&base.path))
-    }
-
-    /// The rows of a segment that count.
-    pub(super) fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
-        self.pruned(segment, wanted, None).map(|(rows, _)| rows)
     }
 
     /// The split's own rows that count, without row groups that hold none that passes the filter, and how many those are.
@@ -77,6 +63,20 @@ impl SplitBase {
         }
         let batches = file.batches(wanted, query.options.batch_rows.max(1))?;
         Ok((Box::new(batches.map(move |batch| range.keep(batch?))), pruned))
+    }
+}
+
+impl MergeBase for SplitBase {
+    fn segments(&self) -> &BaseSegments {
+        &self.segments
+    }
+
+    fn instant(&self) -> Option<&str> {
+        self.split.slice.base_file.as_ref().map(|base| base.instant.as_str())
+    }
+
+    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+        self.pruned(segment, wanted, None).map(|(rows, _)| rows)
     }
 }
 

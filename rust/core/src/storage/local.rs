@@ -105,11 +105,21 @@ impl Place for LocalPlace {
             let child = child.map_err(failed)?;
             let Ok(name) = child.file_name().into_string() else { continue };
             // A file may go while the folder is read (a cleaner, a writer's temporary): it is then not there.
-            let Ok(status) = std::fs::metadata(child.path()) else { continue };
+            // Asked of the open folder, which saves walking the whole path again; a link is followed.
+            let status = match child.metadata() {
+                Ok(status) if status.is_symlink() => std::fs::metadata(child.path()),
+                status => status,
+            };
+            let Ok(status) = status else { continue };
             entries.push((name, status));
         }
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
         Ok(Some(entries.into_iter().map(|(name, status)| entry(name, &status)).collect()))
+    }
+
+    /// A disk's own cache answers from memory, which keeps a core busy; a network mount waits. A few more than cores serve both.
+    fn requests_at_once(&self) -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4)
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn Source>> {

@@ -5,6 +5,8 @@
 //! | `source` | the trait of an open file: its length, bytes of a range |
 //! | `listing` | what a folder holds |
 //! | `place` | the trait of a place that files lie in, rooted at a table |
+//! | `parallel` | requests side by side |
+//! | `below` | a folder of a place, as a place of its own |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `section` | a stretch of a file, as a file of its own |
 //! | `memory` | a file whose bytes are in memory already |
@@ -14,6 +16,7 @@
 //! | `local` | the local file system; windowed reads where mapping fails |
 //! | `open` | the choice of a place for a URI |
 
+mod below;
 mod create;
 mod listing;
 mod local;
@@ -21,11 +24,13 @@ mod local_create;
 mod memory;
 mod mmap;
 mod open;
+pub mod parallel;
 mod place;
 mod prefix;
 mod section;
 mod source;
 
+pub use below::Below;
 pub use create::{Appendable, Sink, WritablePlace};
 pub use listing::{Entry, FileStatus};
 pub use local::{LocalFile, LocalPlace};

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use super::{Entry, Source};
 use crate::error::Result;
 
+/// Requests at once where nothing else is known: enough to wait for many, few enough to be no burden.
+const AT_ONCE: usize = 32;
+
 /// A root folder. Paths are relative to it, parts joined by `/`, and may hold any Unicode and spaces; `""` is the root.
 pub trait Place: Send + Sync {
     /// The root's path or URI, for messages.
@@ -15,6 +18,11 @@ pub trait Place: Send + Sync {
 
     /// Opens a file. [`crate::Kind::NotFound`] where there is none.
     fn open(&self, path: &str) -> Result<Arc<dyn Source>>;
+
+    /// How many requests at once are worth it, all threads together; more than there are cores where storage takes its time.
+    fn requests_at_once(&self) -> usize {
+        AT_ONCE
+    }
 
     /// The full path or URI of a file, for messages.
     fn full_path(&self, path: &str) -> String {

@@ -95,13 +95,20 @@ impl Table {
         for slice in slices {
             let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
             let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
-            for (path, len) in bases.chain(logs).filter(|(_, len)| **len == 0) {
-                match self.place.open(path) {
-                    Ok(source) => *len = source.len(),
-                    Err(error) if error.kind() == Kind::NotFound => {}
-                    Err(error) => return Err(error),
-                }
-            }
+            bases.chain(logs).try_for_each(|(path, len)| self.measure_file(path, len))?;
+        }
+        Ok(())
+    }
+
+    /// The same of one file.
+    pub(super) fn measure_file(&self, path: &str, len: &mut u64) -> Result<()> {
+        if *len > 0 {
+            return Ok(());
+        }
+        match self.place.open(path) {
+            Ok(source) => *len = source.len(),
+            Err(error) if error.kind() == Kind::NotFound => {}
+            Err(error) => return Err(error),
         }
         Ok(())
     }
@@ -176,7 +183,8 @@ mod tests {
         let merge = config.merge_by(Semantics::V1x).unwrap();
         let timeline = Timeline::load(&place, &config).unwrap();
         let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
-        let table = Table { uri, storage, place, config, merge, timeline, options };
+        let metadata = std::sync::OnceLock::new();
+        let table = Table { uri, storage, place, config, merge, timeline, options, metadata };
         counting.listed.store(0, Ordering::Relaxed);
         counting.opened.store(0, Ordering::Relaxed);
         // Instants are zero-padded; the last `commits` of them are asked for.

@@ -5,6 +5,7 @@
 //! | `table` | opens a table; snapshot and read-optimized queries |
 //! | `incremental` | queries of what a range of commits wrote |
 //! | `follow` | commits one by one, as they complete |
+//! | `changes` | queries of what a range of commits changed, row by row |
 //! | `ask` | what queries ask for |
 //! | `slices` | the file slices of a query, cut down by filters |
 //! | `query` | schema, columns and slices of one query put together |
@@ -12,6 +13,7 @@
 //! | `scan` | a planned query |
 
 mod ask;
+mod changes;
 mod columns;
 mod follow;
 mod incremental;

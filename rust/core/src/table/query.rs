@@ -74,9 +74,15 @@ impl Table {
         }
         let wanted = self.partition_filter(&types, &ask.filter)?;
         let Slices { mut slices, instants, range, partitions, listing } = find(wanted.as_ref())?;
+        let found_slices = slices.len();
         // The index knows where the merged row of a key lies now.
         let is_of_now = kind == SNAPSHOT && ask.merge && !ask.emit_deletes && as_of.is_none();
         let record_index = if is_of_now { self.by_record_index(&mut slices, &types, &ask.filter) } else { None };
+        // Where columns were renamed, a name's statistics may be those of another column; a marked delete has columns of its own.
+        let is_of_files = range.is_none() && evolution.is_none() && !ask.emit_deletes;
+        let column_stats =
+            if is_of_files { self.by_column_stats(&mut slices, &types, ask, path_columns) } else { None };
+        let slices_pruned = found_slices.saturating_sub(slices.len());
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
@@ -103,6 +109,18 @@ impl Table {
             options: self.options.clone(),
         });
         let splits = splits(&query, slices, ask.merger.as_ref());
-        Ok(Scan { schema: output, query, splits, kind, as_of, between: None, partitions, listing, record_index })
+        Ok(Scan {
+            schema: output,
+            query,
+            splits,
+            kind,
+            as_of,
+            between: None,
+            partitions,
+            listing,
+            record_index,
+            column_stats,
+            slices_pruned,
+        })
     }
 }

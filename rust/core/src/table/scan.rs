@@ -24,6 +24,10 @@ pub struct Scan {
     pub(super) listing: Listing,
     /// What the record index told, where it was asked.
     pub(super) record_index: Option<String>,
+    /// What column statistics told, where they were asked.
+    pub(super) column_stats: Option<String>,
+    /// File slices that either left out.
+    pub(super) slices_pruned: usize,
 }
 
 impl Scan {
@@ -52,6 +56,8 @@ impl Scan {
             partitions: self.partitions,
             listing: Listing::default(),
             record_index: self.record_index.clone(),
+            column_stats: self.column_stats.clone(),
+            slices_pruned: self.slices_pruned,
         }
     }
 
@@ -71,7 +77,8 @@ impl Scan {
     #[must_use]
     pub fn stream(&self) -> Stream {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Stream::new(self.schema(), self.splits.clone(), self.query.options.threads.unwrap_or(cores))
+        let threads = self.query.options.threads.unwrap_or(cores);
+        Stream::new(self.schema(), self.splits.clone(), threads).after_pruning(self.slices_pruned)
     }
 
     /// What will be read, and how it is merged, for a person.
@@ -99,8 +106,10 @@ impl Scan {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n  {name:<10} {value}");
         }
-        if let Some(told) = &self.record_index {
-            let _ = write!(text, "\n  {:<10} {told}", "record index");
+        for (name, told) in [("record index", &self.record_index), ("column stats", &self.column_stats)] {
+            if let Some(told) = told {
+                let _ = write!(text, "\n  {name:<10} {told}");
+            }
         }
         text
     }

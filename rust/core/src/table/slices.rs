@@ -1,13 +1,17 @@
 //! The file slices of a query: those of a view over listed partitions, cut down by what a filter tells of partitions and keys.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Schema};
 
 use super::Table;
+use super::ask::Ask;
 use crate::bootstrap;
+use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
-use crate::metadata_table::{Lister, Listing, RECORD_INDEX};
+use crate::metadata_table::{COLUMN_STATS, Lister, Listing, RECORD_INDEX, Skipping};
 use crate::names::meta_columns;
 use crate::plan::{CommitRange, PartitionFilter};
 use crate::timeline::{InstantFilter, Taken, Timeline};
@@ -120,8 +124,8 @@ impl Table {
     }
 
     pub(super) fn lister(&self) -> Lister<'_> {
-        let Self { uri, storage, place, config, timeline, options, .. } = self;
-        Lister { uri, storage, place: place.as_ref(), config, timeline, options }
+        let Self { uri, storage, place, config, timeline, options, metadata, .. } = self;
+        Lister { uri, storage, place, config, timeline, options, metadata }
     }
 
     /// Leaves out slices that hold no row of the keys that a filter names, as far as the record index tells; what it told.
@@ -142,12 +146,43 @@ impl Table {
             KeyFilter::All | KeyFilter::Prefixes(_) => None,
         };
         let keys = columns.into_iter().flatten().find_map(of_column)?;
-        match lister.metadata_table().and_then(|metadata| metadata.slices_of_keys(&keys, slices)) {
+        let found = lister.metadata_table();
+        match found.and_then(|metadata| metadata.slices_of_keys(&keys, slices).map_err(Arc::new)) {
             Ok(Ok(groups)) => {
                 slices.retain(|slice| groups.contains(&slice.file_id));
                 Some(format!("{} keys in {} file groups", keys.len(), groups.len()))
             }
             Ok(Err(why)) => Some(format!("not used: {why}")),
+            Err(error) => Some(format!("not used: {error}")),
+        }
+    }
+
+    /// Leaves out slices whose files hold no row of a filter, as far as column statistics tell; what they told. Values of some columns
+    /// are not those of files; `over_logs` is whether rows of logs are.
+    pub(super) fn by_column_stats(
+        &self,
+        slices: &mut Vec<FileSlice>,
+        types: &Schema,
+        ask: &Ask,
+        not_of_files: &[String],
+    ) -> Option<String> {
+        let lister = self.lister();
+        let is_asked = self.options.prune && self.options.column_stats && !ask.filter.is_empty();
+        // A single slice says itself what is in it.
+        if !is_asked || slices.len() < 2 || !lister.has(COLUMN_STATS) {
+            return None;
+        }
+        let over_logs =
+            self.config.layout() == TimelineLayout::V2 && ask.merger.is_none() && self.merge().custom().is_none();
+        let skipping = Skipping { types, filter: &ask.filter, not_of_files, over_logs };
+        let found = lister.metadata_table();
+        match found.and_then(|metadata| metadata.may_hold(slices, &skipping).map_err(Arc::new)) {
+            Ok(None) => None,
+            Ok(Some(may_hold)) => {
+                let (all, mut may_hold) = (slices.len(), may_hold.into_iter());
+                slices.retain(|_| may_hold.next().unwrap_or(true));
+                Some(format!("{} of {all} file slices left out", all - slices.len()))
+            }
             Err(error) => Some(format!("not used: {error}")),
         }
     }

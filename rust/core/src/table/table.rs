@@ -1,6 +1,6 @@
 //! The one door: a table, its queries, and their streams.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 
@@ -11,6 +11,7 @@ use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, View};
 use crate::filter::Filter;
+use crate::metadata_table::MetadataTable;
 use crate::names::instant_time;
 use crate::storage::{self, Place, StorageOptions};
 use crate::timeline::Timeline;
@@ -24,6 +25,8 @@ pub struct Table {
     pub(super) merge: MergeConfig,
     pub(super) timeline: Timeline,
     pub(super) options: ReadOptions,
+    /// Opened when it is first asked for.
+    pub(super) metadata: OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
 }
 
 impl Table {
@@ -33,11 +36,16 @@ impl Table {
         Self::at(storage::open(uri, storage)?, uri, storage, options)
     }
 
-    pub(super) fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+    /// The same, planned in a place that is open already; splits are read at `uri`.
+    ///
+    /// # Errors
+    /// As for [`Table::open`].
+    pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;
-        Ok(Self { uri: uri.to_owned(), storage: storage.clone(), place, config, merge, timeline, options })
+        let (uri, storage, metadata) = (uri.to_owned(), storage.clone(), OnceLock::new());
+        Ok(Self { uri, storage, place, config, merge, timeline, options, metadata })
     }
 
     /// As it was given.

@@ -12,13 +12,16 @@
 //! | `timestamps` | times |
 //! | `nested` | structs, lists, maps |
 //! | `present` | a column: its nulls and its values |
+//! | `open` | what decodes a column of which type |
 
 mod decimals;
 mod nested;
+mod open;
 mod present;
 mod scalars;
 mod texts;
 mod timestamps;
 mod values;
 
+pub(super) use open::open;
 pub(super) use present::Column;

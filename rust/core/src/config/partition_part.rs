@@ -1,0 +1,159 @@
+//! What each partition column's part of a partition path says of the column (`BuiltinKeyGenerator`, `TimestampBasedAvroKeyGenerator`,
+//! `CustomAvroKeyGenerator`).
+//!
+//! | key generator | part |
+//! |---|---|
+//! | simple, complex; custom `a:simple` | the value as text |
+//! | the same, dates with slashes (`SlashEncodedDayPartitionValueExtractor`) | the value as text, each `-` become `/` |
+//! | timestamp-based, custom `a:timestamp`, of numbers | the time that the number counts to, formatted |
+//! | the same of text; whatever is not stored in the table's properties | anything |
+
+use super::TableConfig;
+use super::key_generator::KeyGenerator;
+
+/// What a part of a path says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PartitionPart {
+    /// Nothing.
+    Unknown,
+    /// The value.
+    Value,
+    /// The value, in which `-` has become `/`.
+    SlashedDate,
+    /// A time that a number counts to.
+    Time(TimeFormat),
+}
+
+/// How a number becomes a time in a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimeFormat {
+    /// Microseconds that the number counts in.
+    pub unit_micros: i64,
+    /// What the wall clock of the path is ahead of UTC by, in seconds.
+    pub offset_seconds: i32,
+    /// The path's text: letters of the fields `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, and what stands between them.
+    pub pattern: String,
+}
+
+const PREFIXES: [&str; 2] = ["hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased."];
+const SLASHED: &str = "SlashEncodedDayPartitionValueExtractor";
+
+impl TableConfig {
+    /// What the parts of partition paths say, in the order of the partition columns.
+    #[must_use]
+    pub fn partition_parts(&self) -> Vec<PartitionPart> {
+        let generator = self.generator();
+        let extractor = self.properties.get("hoodie.table.partition_extractor_class").unwrap_or_default();
+        let slashed = self.slash_separated_dates || extractor.ends_with(SLASHED);
+        let value = if slashed { PartitionPart::SlashedDate } else { PartitionPart::Value };
+        let declared = self.properties.get("hoodie.table.partition.fields").unwrap_or_default();
+        let kind = |part: &str| part.rsplit_once(':').map(|(_, kind)| kind.trim().to_ascii_uppercase());
+        let kinds: Vec<Option<String>> =
+            declared.split(',').map(str::trim).filter(|part| !part.is_empty()).map(kind).collect();
+        let of = |at: usize| match (generator, kinds.get(at).cloned().flatten().as_deref()) {
+            (KeyGenerator::Plain, None) | (KeyGenerator::Custom, Some("SIMPLE")) => value.clone(),
+            (KeyGenerator::Timestamp, None) | (KeyGenerator::Custom, Some("TIMESTAMP")) if !slashed => {
+                self.time_format().map_or(PartitionPart::Unknown, PartitionPart::Time)
+            }
+            _ => PartitionPart::Unknown,
+        };
+        (0..self.partition_fields.len()).map(of).collect()
+    }
+
+    fn time_format(&self) -> Option<TimeFormat> {
+        let property = |name: &str| PREFIXES.iter().find_map(|prefix| self.properties.get(&format!("{prefix}{name}")));
+        let scalar = || property("timestamp.scalar.time.unit").unwrap_or("SECONDS").to_ascii_uppercase();
+        let unit_micros = match property("timestamp.type")? {
+            "UNIX_TIMESTAMP" => 1_000_000,
+            "EPOCHMILLISECONDS" => 1000,
+            "EPOCHMICROSECONDS" => 1,
+            "SCALAR" => match scalar().as_str() {
+                "MICROSECONDS" => 1,
+                "MILLISECONDS" => 1000,
+                "SECONDS" => 1_000_000,
+                "MINUTES" => 60_000_000,
+                "HOURS" => 3_600_000_000,
+                "DAYS" => 86_400_000_000,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let zone = property("output.timezone").filter(|zone| !zone.is_empty()).or(property("timezone"));
+        let offset_seconds = offset_of(zone.unwrap_or_default())?;
+        Some(TimeFormat { unit_micros, offset_seconds, pattern: property("output.dateformat")?.to_owned() })
+    }
+}
+
+/// Seconds ahead of UTC, of a zone that is always so many.
+fn offset_of(zone: &str) -> Option<i32> {
+    let rest = ["UTC", "GMT"].iter().find_map(|name| zone.strip_prefix(name)).unwrap_or(zone);
+    if matches!(rest, "" | "Z") {
+        return Some(0);
+    }
+    let (sign, text) = match rest.split_at_checked(1)? {
+        ("+", text) => (1, text),
+        ("-", text) => (-1, text),
+        _ => return None,
+    };
+    let (hours, minutes) = text.split_once(':').or_else(|| text.split_at_checked(2)).unwrap_or((text, ""));
+    let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u8>().ok().map(i32::from) };
+    let (hours, minutes) =
+        number(hours).zip(number(minutes)).filter(|(hours, minutes)| *hours < 24 && *minutes < 60)?;
+    Some(sign * (hours * 3600 + minutes * 60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Properties;
+    use super::*;
+
+    fn parts(lines: &str) -> Vec<PartitionPart> {
+        let text = format!("hoodie.table.name=t\nhoodie.table.version=6\n{lines}\n");
+        TableConfig::from_properties(Properties::parse(text.as_bytes()).unwrap()).unwrap().partition_parts()
+    }
+
+    const TIME: &str = "hoodie.table.keygenerator.type=TIMESTAMP\nhoodie.table.partition.fields=at";
+
+    #[test]
+    fn parts_by_key_generator() {
+        use PartitionPart::{SlashedDate, Time, Unknown, Value};
+        assert_eq!(parts("hoodie.table.keygenerator.type=COMPLEX\nhoodie.table.partition.fields=a,b"), [Value, Value]);
+        assert_eq!(
+            parts("hoodie.table.keygenerator.type=SIMPLE\nhoodie.table.partition.fields=day:TIMESTAMP"),
+            [Unknown]
+        );
+        assert_eq!(parts("hoodie.table.partition.fields=a"), [Unknown]);
+        let slashed =
+            "hoodie.table.partition_extractor_class=org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor";
+        let simple = "hoodie.table.keygenerator.type=SIMPLE\nhoodie.table.partition.fields=day";
+        assert_eq!(parts(&format!("{simple}\n{slashed}")), [SlashedDate]);
+        let custom = "hoodie.table.keygenerator.type=CUSTOM\nhoodie.table.partition.fields=a:simple,b:timestamp";
+        assert_eq!(parts(custom), [Value, Unknown]);
+        let format =
+            "hoodie.keygen.timebased.timestamp.type=UNIX_TIMESTAMP\nhoodie.keygen.timebased.output.dateformat=yyyyMMdd";
+        let time = TimeFormat { unit_micros: 1_000_000, offset_seconds: 0, pattern: "yyyyMMdd".into() };
+        assert_eq!(parts(&format!("{custom}\n{format}")), [Value, Time(time.clone())]);
+        assert_eq!(parts(&format!("{TIME}\n{format}")), [Time(time)]);
+    }
+
+    #[test]
+    fn times_that_are_not_told_by_a_number_alone() {
+        let of = |lines: &str| {
+            parts(&format!("{TIME}\nhoodie.keygen.timebased.output.dateformat=yyyy\nhoodie.keygen.timebased.{lines}"))
+        };
+        assert_eq!(of("timestamp.type=DATE_STRING"), [PartitionPart::Unknown]);
+        assert_eq!(of("timestamp.type=MIXED"), [PartitionPart::Unknown]);
+        assert_eq!(
+            of("timestamp.type=EPOCHMILLISECONDS\nhoodie.keygen.timebased.timezone=America/New_York"),
+            [PartitionPart::Unknown]
+        );
+        assert_eq!(parts(TIME), [PartitionPart::Unknown]);
+    }
+
+    #[test]
+    fn zones_that_are_always_so_many_hours() {
+        let of = ["", "UTC", "GMT+5:30", "-08:00", "+0100", "UTC-3", "Z"].map(offset_of);
+        assert_eq!(of, [0, 0, 19_800, -28_800, 3600, -10_800, 0].map(Some));
+        assert!(["CET", "+25:00", "+x", "America/New_York"].iter().all(|zone| offset_of(zone).is_none()));
+    }
+}

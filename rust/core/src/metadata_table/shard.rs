@@ -1,0 +1,79 @@
+//! In which file groups of a partition of the metadata table records of given keys lie
+//! (`HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex`): by a hash of the key, over groups numbered from 0.
+//!
+//! ```text
+//! record-index-0003-0                    the group with number 3
+//! record-index-oslo-0003-0               one of the groups of the table's partition `oslo`: a partitioned index
+//! ```
+//! Where groups are not numbered so, all of them are asked.
+
+use std::collections::BTreeSet;
+
+use crate::file_group::FileSlice;
+
+/// Digits of a group's number.
+const DIGITS: usize = 4;
+
+/// The slices that can hold records of these keys.
+pub(super) fn of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
+    slices.sort_by(|one, other| one.file_id.cmp(&other.file_id));
+    let prefix = slices.first().and_then(|slice| slice.file_id.split('0').next()).unwrap_or_default().to_owned();
+    let is_numbered = |(number, slice): (usize, &FileSlice)| slice.file_id == format!("{prefix}{number:0DIGITS$}-0");
+    let Ok(count) = u32::try_from(slices.len()) else { return slices };
+    if count < 2 || !slices.iter().enumerate().all(is_numbered) {
+        return slices;
+    }
+    let wanted: BTreeSet<u32> = keys.iter().map(|key| number_of(key, count)).collect();
+    (0..count).zip(slices).filter(|(number, _)| wanted.contains(number)).map(|(_, slice)| slice).collect()
+}
+
+/// The number of the group, of so many, that a key is in.
+fn number_of(key: &str, count: u32) -> u32 {
+    let hash = key.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
+    // Java's absolute value of the least int is that int; of the remainder it is taken again.
+    (i64::from(hash.wrapping_abs()) % i64::from(count)).unsigned_abs().try_into().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slices(ids: &[&str]) -> Vec<FileSlice> {
+        let slice = |id: &&str| FileSlice {
+            partition: "record_index".into(),
+            file_id: (*id).to_owned(),
+            base_instant: "1".into(),
+            base_file: None,
+            log_files: Vec::new(),
+        };
+        ids.iter().map(slice).collect()
+    }
+
+    fn asked(ids: &[&str], keys: &[&str]) -> Vec<String> {
+        let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+        of_keys(slices(ids), &keys).into_iter().map(|slice| slice.file_id).collect()
+    }
+
+    #[test]
+    fn a_group_by_the_hash_of_the_key() {
+        // "a" is 97, "b" 98; "polygenelubricants" hashes to the least int of all.
+        assert_eq!([number_of("a", 10), number_of("b", 10), number_of("", 10)], [7, 8, 0]);
+        assert_eq!(number_of("polygenelubricants", 10), 8);
+        let ids = ["record-index-0001-0", "record-index-0000-0", "record-index-0002-0"];
+        assert_eq!(asked(&ids, &["a"]), ["record-index-0001-0"]);
+        assert_eq!(asked(&ids, &["a", "b"]), ["record-index-0001-0", "record-index-0002-0"]);
+        assert!(asked(&ids, &[]).is_empty());
+    }
+
+    #[test]
+    fn groups_that_are_numbered_otherwise_are_all_asked() {
+        for ids in [
+            &["record-index-oslo-0000-0", "record-index-rome-0000-0"][..],
+            &["record-index-0000-0", "record-index-0002-0"],
+            &["files-0000-0"],
+            &["a", "b"],
+        ] {
+            assert_eq!(asked(ids, &["a"]), ids);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Requests side by side: storage answers many as fast as one, so that waiting for one after the other is what costs.
+//!
+//! Threads begin as work comes and end with the call. None is begun for work that one thread does in the time that it takes.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Works through a queue that work itself adds to, with up to `threads` threads, the caller's among them. `work` is told one item and
+/// gives those that it led to. Nothing more is begun once it has told an error; of several the one of the least item is given, which
+/// is the one that a single thread going through sorted items would have met.
+///
+/// # Errors
+/// What `work` tells.
+pub fn work_through<T, E>(first: Vec<T>, threads: usize, work: impl Fn(&T) -> Result<Vec<T>, E> + Sync) -> Result<(), E>
+where
+    T: Ord + Send,
+    E: Send,
+{
+    let queue =
+        Queue { state: Mutex::new(State { waiting: first.into(), busy: 0, failed: None }), changed: Condvar::new() };
+    std::thread::scope(|scope| {
+        let mut helpers = 1;
+        // The caller works too, and begins a thread whenever there is more than it can take.
+        queue.run(&work, |waiting| {
+            while helpers < threads && helpers < waiting {
+                let helped = std::thread::Builder::new().spawn_scoped(scope, || queue.run(&work, |_| {}));
+                // Without another thread it takes longer, no more.
+                helpers = if helped.is_ok() { helpers + 1 } else { threads };
+            }
+        });
+    });
+    match queue.lock().failed.take() {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// The results of `work` for each item, in the items' order.
+///
+/// # Errors
+/// That of the first item that has one, of those that were begun.
+pub fn map<T, R, E>(items: &[T], threads: usize, work: impl Fn(&T) -> Result<R, E> + Sync) -> Result<Vec<R>, E>
+where
+    T: Sync,
+    R: Send,
+    E: Send,
+{
+    let found: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    work_through((0..items.len()).collect(), threads, |at: &usize| {
+        if let (Some(item), Some(slot)) = (items.get(*at), found.get(*at)) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(work(item)?);
+        }
+        Ok(Vec::new())
+    })?;
+    Ok(found.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect())
+}
+
+struct Queue<T, E> {
+    state: Mutex<State<T, E>>,
+    changed: Condvar,
+}
+
+struct State<T, E> {
+    waiting: VecDeque<T>,
+    /// Items in hand: they may add to what waits.
+    busy: usize,
+    failed: Option<(T, E)>,
+}
+
+impl<T: Ord, E> Queue<T, E> {
+    fn lock(&self) -> MutexGuard<'_, State<T, E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run(&self, work: &impl Fn(&T) -> Result<Vec<T>, E>, mut more: impl FnMut(usize)) {
+        while let Some((item, waiting)) = self.take() {
+            more(waiting);
+            let done = InHand(self);
+            let outcome = work(&item);
+            let mut state = self.lock();
+            match outcome {
+                Ok(led_to) => state.waiting.extend(led_to),
+                Err(error) if state.failed.as_ref().is_none_or(|(least, _)| item < *least) => {
+                    state.failed = Some((item, error));
+                }
+                Err(_) => {}
+            }
+            drop(state);
+            drop(done);
+        }
+    }
+
+    /// The next item, and how many wait, it among them; none when all is done.
+    fn take(&self) -> Option<(T, usize)> {
+        let mut state = self.lock();
+        loop {
+            if state.failed.is_some() {
+                return None;
+            }
+            let waiting = state.waiting.len();
+            if let Some(item) = state.waiting.pop_front() {
+                state.busy += 1;
+                return Some((item, waiting));
+            }
+            if state.busy == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// An item in hand: given back also where its work panics, so that nobody waits for it.
+struct InHand<'a, T: Ord, E>(&'a Queue<T, E>);
+
+impl<T: Ord, E> Drop for InHand<'_, T, E> {
+    fn drop(&mut self) {
+        self.0.lock().busy -= 1;
+        self.0.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// A tree of numbers, each of ten leading to ten more.
+    fn below(number: u32) -> Vec<u32> {
+        if number < 1000 { (0..10).map(|digit| number * 10 + digit).collect() } else { Vec::new() }
+    }
+
+    #[test]
+    fn everything_is_done_once_by_a_bounded_number_of_threads() {
+        for threads in [1, 4, 64] {
+            let (seen, busy, most) = (Mutex::new(Vec::new()), AtomicUsize::new(0), AtomicUsize::new(0));
+            let done: Result<(), ()> = work_through((1..10).collect(), threads, |number| {
+                most.fetch_max(busy.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_micros(20));
+                seen.lock().unwrap().push(*number);
+                busy.fetch_sub(1, Ordering::SeqCst);
+                Ok(below(*number))
+            });
+            assert_eq!(done, Ok(()));
+            let seen = seen.into_inner().unwrap();
+            assert_eq!((seen.len(), BTreeSet::from_iter(&seen).len()), (9999, 9999));
+            assert!(most.into_inner() <= threads);
+        }
+    }
+
+    #[test]
+    fn the_least_error_is_told_and_nothing_waits_for_ever() {
+        let fails = |number: &u32| if *number % 7 == 3 { Err(*number) } else { Ok(below(*number)) };
+        assert_eq!(work_through((1..10).collect(), 1, fails), Err(3));
+        assert!(work_through((1..10).collect(), 8, fails).is_err());
+        assert_eq!(work_through(Vec::new(), 8, fails), Ok(()));
+    }
+
+    #[test]
+    fn results_come_in_the_items_order() {
+        let items: Vec<u64> = (0..50).collect();
+        let slow_first = |item: &u64| {
+            std::thread::sleep(Duration::from_millis(50_u64.saturating_sub(*item) / 10));
+            Ok::<_, ()>(item * 2)
+        };
+        assert_eq!(map(&items, 8, slow_first).unwrap(), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        assert_eq!(map(&items, 8, |item| if *item == 20 { Err(20) } else { Ok(()) }), Err(20));
+    }
+}

@@ -1,0 +1,251 @@
+//! Queries of what a range of commits changed, row by row (change data capture), planned from what the commits say. A folder is
+//! listed only where a commit does not name the files that it wrote upon.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+
+use super::Table;
+use super::ask::{Ask, Between};
+use super::columns::columns;
+use super::scan::Scan;
+use super::slices::{Partitions, Slices};
+use crate::config::{CdcMode, TimelineLayout};
+use crate::error::{Error, Kind, Result};
+use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
+use crate::filter::BoundFilter;
+use crate::names::{BaseFileName, LogFileName};
+use crate::plan::{Change, ChangeSource, Changed, How, Query, Split, WrittenFile, change_schema, changes_in, files_of};
+use crate::timeline::Span;
+
+impl Table {
+    /// The changes that the commits of a range made: one row for each, with the row before and after as JSON. Of `ask`, columns and
+    /// filter are those of changes ([`change_schema`]); of `between`, the range and its holes count. Bounds are those of
+    /// [`Table::incremental`].
+    ///
+    /// # Errors
+    /// `Unsupported` for tables that keep no change log, and for commits that were written without; `FileCleaned` where the files
+    /// are gone that must be listed; `InvalidArgument` for bounds that are no instants, and where holes fail for a range with
+    /// one.
+    pub fn changes(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        let Some(mode) = self.config.cdc else {
+            let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        };
+        let span = Span::of_query(&between.begin, between.end.as_deref())?;
+        let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
+        let types = change_schema();
+        let columns = columns(&types, ask.columns.as_deref())?;
+        BoundFilter::bind(&ask.filter, &types)?;
+        let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
+        let latest = self.timeline.latest_visible().unwrap_or_default();
+        let instants = self.timeline.instant_filter(latest);
+        let mut scan =
+            self.scan("changes", &Ask { merger: ask.merger.clone(), ..Ask::default() }, None, &[], |_| {
+                Ok(Slices { instants, ..Slices::default() })
+            })?;
+        let mut images = Images { table: self, mode, listed: HashMap::new() };
+        let planned: Vec<_> = found.into_iter().map(|changed| images.of(changed)).collect::<Result<_>>()?;
+        self.check_merges(ask, &planned)?;
+        let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
+        scan.schema = Arc::new(Schema::new(output.collect::<Vec<_>>()));
+        let mut query = Query { columns, filter: ask.filter.clone(), ..Query::clone(&scan.query) };
+        // Rows before a log was written are no base file's rows, whose numbers logs may tell.
+        query.options.record_positions = false;
+        scan.query = Arc::new(query);
+        scan.partitions = Partitions { read: partitions(&planned), pruned: 0 };
+        scan.splits = self.change_splits(&scan.query, planned, ask);
+        scan.between = Some(span);
+        Ok(scan)
+    }
+
+    /// Splits. Where commits share logs, what later ones appended to them does not count.
+    fn change_splits(&self, query: &Arc<Query>, planned: Vec<(FileSlice, Change)>, ask: &Ask) -> Vec<Split> {
+        let mut splits: Vec<Split> = Vec::with_capacity(planned.len());
+        for (slice, change) in planned {
+            let known = splits.last().filter(|split| split.query.instants.latest == change.instant);
+            let query = match known {
+                _ if !query.commits_by_block => Arc::clone(query),
+                Some(split) => Arc::clone(&split.query),
+                None => {
+                    let instants = self.timeline.instant_filter(&change.instant);
+                    Arc::new(Query { instants, ..Query::clone(query) })
+                }
+            };
+            splits.push(Split { query, slice, part: None, change: Some(change), merger: ask.merger.clone() });
+        }
+        splits
+    }
+
+    fn check_merges(&self, ask: &Ask, planned: &[(FileSlice, Change)]) -> Result<()> {
+        let merges = |(slice, change): &(FileSlice, Change)| {
+            !slice.log_files.is_empty() || matches!(change.source, ChangeSource::Logs(_))
+        };
+        if ask.merger.is_none() && planned.iter().any(merges) {
+            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds the files that hold the images of changed rows.
+struct Images<'t> {
+    table: &'t Table,
+    mode: CdcMode,
+    /// Partitions, where they had to be listed.
+    listed: HashMap<String, PartitionFiles>,
+}
+
+impl Images<'_> {
+    /// The slice and the change of a split.
+    fn of(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
+        let instant = changed.instant.clone();
+        self.found(changed).map_err(|error| error.at_instant(instant))
+    }
+
+    fn found(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
+        let Changed { instant, partition, file_id, how } = changed;
+        let group = Group { partition, file_id };
+        let (mut slice, source) = match how {
+            How::Inserted(file) => (group.base(&file)?, ChangeSource::Inserted),
+            How::Emptied { before } => (self.base_of(&group, &before)?, ChangeSource::Deleted),
+            How::Replaced => {
+                let last = self.slice_at(&group, &instant)?;
+                (last.ok_or_else(|| gone(&group, "replaced"))?, ChangeSource::Deleted)
+            }
+            How::Logged { logs, base_file, logs_before } => {
+                let mut logs = logs.iter().map(log_file).collect::<Result<Vec<_>>>()?;
+                let mut before = match base_file {
+                    Some(name) => group.before(&name, &logs_before)?,
+                    None => self.slice_at(&group, &instant)?.unwrap_or_else(|| group.empty(&instant)),
+                };
+                if self.table.config.layout() == TimelineLayout::V2 {
+                    // Before that commits share logs, and which blocks are the commit's own is told when they are read.
+                    before.log_files.retain(|log| logs.iter().all(|own| own.path != log.path));
+                }
+                self.measure(&mut logs)?;
+                (before, ChangeSource::Logs(logs))
+            }
+            How::Told { base_file, change_logs, before } => {
+                let before = match (self.mode, before) {
+                    (CdcMode::OpKeyOnly, Some(before)) => Some(self.base_of(&group, &before)?),
+                    _ => None,
+                };
+                let mut files = change_logs.iter().map(log_file).collect::<Result<Vec<_>>>()?;
+                self.measure(&mut files)?;
+                (
+                    group.base(&base_file)?,
+                    ChangeSource::ChangeLogs { files, mode: self.mode, before: before.map(Box::new) },
+                )
+            }
+        };
+        if let (CdcMode::DataBeforeAfter, ChangeSource::ChangeLogs { .. }) = (self.mode, &source) {
+            // The change logs hold all.
+            slice.base_file = None;
+        }
+        self.table.measure(std::slice::from_mut(&mut slice))?;
+        self.table.attach_sources(std::slice::from_mut(&mut slice))?;
+        Ok((slice, Change { instant, source }))
+    }
+
+    fn measure(&self, logs: &mut [LogFile]) -> Result<()> {
+        logs.iter_mut().try_for_each(|log| self.table.measure_file(&log.path, &mut log.len))
+    }
+
+    fn files(&mut self, partition: &str) -> Result<&PartitionFiles> {
+        if !self.listed.contains_key(partition) {
+            let files = files_of(self.table.place.as_ref(), partition)?;
+            self.listed.insert(partition.to_owned(), files);
+        }
+        self.listed.get(partition).ok_or_else(|| Error::invalid_argument("a partition that was not listed"))
+    }
+
+    /// The files of one file group.
+    fn files_of_group(&mut self, group: &Group) -> Result<PartitionFiles> {
+        let mut files = self.files(&group.partition)?.clone();
+        files.base_files.retain(|base| base.name.file_id == group.file_id);
+        files.log_files.retain(|log| log.name.file_id == group.file_id);
+        Ok(files)
+    }
+
+    /// The file group as it was at an instant.
+    fn slice_at(&mut self, group: &Group, instant: &str) -> Result<Option<FileSlice>> {
+        let files = self.files_of_group(group)?;
+        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        Ok(view.slices(&files)?.into_iter().next())
+    }
+
+    /// The base file that an instant wrote.
+    fn base_of(&mut self, group: &Group, instant: &str) -> Result<FileSlice> {
+        let files = self.files_of_group(group)?;
+        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        let found = view.base_files(&files)?.into_iter().find(|slice| slice.base_instant == instant);
+        found.ok_or_else(|| gone(group, "wrote upon"))
+    }
+}
+
+fn partitions(planned: &[(FileSlice, Change)]) -> usize {
+    planned.iter().map(|(slice, _)| slice.partition.as_str()).collect::<BTreeSet<_>>().len()
+}
+
+/// A file group.
+struct Group {
+    partition: String,
+    file_id: String,
+}
+
+impl Group {
+    fn empty(&self, instant: &str) -> FileSlice {
+        FileSlice {
+            partition: self.partition.clone(),
+            file_id: self.file_id.clone(),
+            base_instant: instant.to_owned(),
+            base_file: None,
+            log_files: Vec::new(),
+        }
+    }
+
+    /// A base file as a slice.
+    fn base(&self, (path, len): &WrittenFile) -> Result<FileSlice> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let Some(told) = BaseFileName::parse(name) else {
+            return Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no data file's name")));
+        };
+        let file =
+            BaseFile { path: path.clone(), name: told.name, len: *len, instant: told.instant.clone(), source: None };
+        Ok(FileSlice { base_file: Some(file), ..self.empty(&told.instant) })
+    }
+
+    /// The slice of a base file and the logs on it, by their names; change logs are no part of it.
+    fn before(&self, base_file: &str, logs: &[String]) -> Result<FileSlice> {
+        let mut slice = self.base(&(self.path(base_file), 0))?;
+        let mut names: Vec<LogFileName> = logs.iter().filter_map(|name| LogFileName::parse(name)).collect();
+        names.retain(|name| !name.cdc);
+        names.sort_by(LogFileName::slice_order);
+        names.dedup();
+        slice.log_files =
+            names.into_iter().map(|name| LogFile { path: self.path(&name.name), name: name.name, len: 0 }).collect();
+        Ok(slice)
+    }
+
+    fn path(&self, name: &str) -> String {
+        if self.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", self.partition) }
+    }
+}
+
+fn log_file((path, len): &WrittenFile) -> Result<LogFile> {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match LogFileName::parse(name) {
+        Some(_) => Ok(LogFile { path: path.clone(), name: name.to_owned(), len: *len }),
+        None => Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no log file's name"))),
+    }
+}
+
+fn gone(group: &Group, what: &str) -> Error {
+    let message = format!(
+        "the files of file group {} that a commit of the range {what} have been cleaned away since; begin the range later",
+        group.file_id
+    );
+    Error::new(Kind::FileCleaned, message).in_file(&group.partition)
+}

@@ -1,0 +1,147 @@
+"""Column statistics leave file slices unopened, and never a row out: real tables, random filters."""
+
+import datetime as dt
+import functools
+import math
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import mortice
+from cases import answer, assert_same_answer, multiset, unpack
+
+# The statistics of the first tell wrong things on purpose: see the tests of what is not relied on.
+TABLES = ("h12_column_stats", "h11_record_index_move", "h015_mdt_hfile")
+WRONG = TABLES[0]
+EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))
+several = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="MERGE_EXAMPLES" not in os.environ,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@functools.cache
+def paths():
+    folder = Path(tempfile.mkdtemp(prefix="column_stats"))
+    return {name: unpack(name, folder / name) for name in TABLES}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def unpacked():
+    yield
+    for path in paths().values():
+        shutil.rmtree(path.parent, ignore_errors=True)
+    paths.cache_clear()
+
+
+@functools.cache
+def with_statistics(name):
+    return mortice.Table(paths()[name])
+
+
+@functools.cache
+def without(name):
+    return mortice.Table(paths()[name], use_column_stats=False, prune=False)
+
+
+@functools.cache
+def values(name):
+    """By column, what any of its rows ever had, and a little beside it."""
+    rows = without(name).snapshot(merge=False).to_arrow()
+    kinds = {field.name: field.type for field in rows.schema if not pa.types.is_nested(field.type)}
+    found = {column: [value for value in rows[column].unique().to_pylist() if value is not None] for column in kinds}
+    return {column: [*some, *map(beside, some[:5])] for column, some in found.items() if some}
+
+
+def beside(value):
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value - 1
+    if isinstance(value, str):
+        return value[:40] + "~"
+    if isinstance(value, dt.datetime):
+        return value + dt.timedelta(microseconds=1)
+    return value
+
+
+def terms(name):
+    def of(column):
+        literals = st.sampled_from(values(name)[column])
+        return st.one_of(
+            st.tuples(st.just(column), st.sampled_from(("=", "=", "!=", "<", "<=", ">", ">=")), literals),
+            st.tuples(st.just(column), st.sampled_from(("in", "not in")), st.lists(literals, max_size=3)),
+            st.tuples(st.just(column), st.sampled_from(("is null", "is not null"))),
+        )
+
+    return st.sampled_from(sorted(values(name))).flatmap(of)
+
+
+def told(scan):
+    return next((line.split(maxsplit=2)[2] for line in scan.explain().splitlines() if "column stats" in line), None)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_rows_are_the_same_with_statistics_and_without(name):
+    left_out = []
+
+    @several
+    @given(data=st.data())
+    def check(data):
+        filters = data.draw(st.lists(st.lists(terms(name), min_size=1, max_size=2), min_size=1, max_size=2))
+        for ask in (
+            lambda table: table.snapshot(filters=filters),
+            lambda table: table.snapshot(filters=filters, merge=False),
+            lambda table: table.read_optimized(filters=filters),
+        ):
+            scan = ask(with_statistics(name))
+            assert multiset(scan.to_arrow().to_pylist()) == multiset(ask(without(name)).to_arrow().to_pylist()), filters
+            left_out.append(scan.report()["slices_pruned"])
+
+    check()
+    assert max(left_out) > 0
+
+
+def test_what_is_left_out_is_told():
+    everything = len(with_statistics(WRONG).snapshot().splits())
+    scan = with_statistics(WRONG).snapshot(filters=[("l", "<", 0)])
+    assert (len(scan.splits()), told(scan)) == (0, f"{everything} of {everything} file slices left out")
+    assert scan.to_arrow().num_rows == 0
+    for table in (mortice.Table(paths()[WRONG], use_column_stats=False), mortice.Table(paths()[WRONG], prune=False)):
+        other = table.snapshot(filters=[("l", "<", 0)])
+        assert (len(other.splits()), told(other)) == (everything, None)
+    assert told(with_statistics(WRONG).snapshot(filters=[("d", "=", 1.5)])) is None
+    assert told(with_statistics(WRONG).snapshot(filters=[("l", "<", 0)], emit_deletes=True)) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "why"), [("large", "Hudi notes that all of its long texts are null"), ("d", "0 and 0 after a NaN")]
+)
+def test_statistics_that_are_wrong_are_not_relied_on(column, why):
+    rows = answer(WRONG)
+    for value in rows[column].unique().to_pylist():
+        found = with_statistics(WRONG).snapshot(filters=[(column, "=", value)]).to_arrow()
+        is_nan = isinstance(value, float) and math.isnan(value)
+        same = pc.is_nan(rows[column]) if is_nan else pc.equal(rows[column], value)
+        assert_same_answer(rows.filter(same), found), why
+
+
+def test_statistics_that_cannot_be_read_leave_nothing_out(tmp_path):
+    path = unpack(WRONG, tmp_path / "table")
+    for file in (path / ".hoodie" / "metadata" / "column_stats").iterdir():
+        if file.is_file() and file.stat().st_size > 100:
+            file.write_bytes(file.read_bytes()[:-60])
+    scan = mortice.Table(path).snapshot(filters=[("n", "=", 3)])
+    assert told(scan).startswith("not used: ")
+    rows = answer(WRONG)
+    assert_same_answer(rows.filter(pc.equal(rows["n"], 3)), scan.to_arrow())

@@ -1,0 +1,63 @@
+//! What a plan asks of storage, counted on tables of many partitions.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, unreachable_pub)]
+
+#[allow(dead_code)]
+#[path = "../hfile/builder.rs"]
+mod builder;
+mod synthetic;
+
+use std::sync::Arc;
+
+use mortice::Ask;
+use mortice::filter::{Filter, Literal, Operator, Term};
+use synthetic::Synthetic;
+
+const GROUPS: usize = 3;
+
+fn asking(days: &[&str]) -> Ask {
+    let literals = days.iter().map(|day| Literal::Int(day.parse().unwrap())).collect::<Vec<_>>();
+    let lists =
+        if days.is_empty() { Vec::new() } else { vec![vec![Term::new("day", Operator::In, literals).unwrap()]] };
+    Ask { filter: Filter::any_of(lists), ..Ask::default() }
+}
+
+/// Requests of a snapshot's plan, and its splits.
+fn planned(partitions: usize, with_metadata: bool, ask: &Ask) -> ((usize, usize), usize) {
+    let place = Arc::new(Synthetic::new(partitions, GROUPS, with_metadata));
+    let table = place.table();
+    place.requests();
+    let scan = table.snapshot(ask).unwrap();
+    let listing = if with_metadata { "metadata table" } else { "storage" };
+    assert!(scan.explain().contains(&format!("listing    {listing}\n")), "{}", scan.explain());
+    (place.requests(), scan.splits().len())
+}
+
+#[test]
+fn with_a_metadata_table_requests_do_not_grow_with_the_table() {
+    let (requests, splits) = planned(20, true, &asking(&[]));
+    assert_eq!(splits, 20 * GROUPS);
+    let (more, splits) = planned(2000, true, &asking(&[]));
+    assert_eq!((more, splits), (requests, 2000 * GROUPS));
+    assert!(requests.0 + requests.1 < 15, "{requests:?}");
+}
+
+#[test]
+fn without_one_each_folder_is_listed_once() {
+    let ((listed, opened), splits) = planned(500, false, &asking(&[]));
+    assert_eq!((listed, splits), (501, 500 * GROUPS));
+    assert!(opened <= 2, "{opened}");
+}
+
+#[test]
+fn both_listings_give_the_same_splits() {
+    let splits = |with_metadata| {
+        let table = Arc::new(Synthetic::new(50, GROUPS, with_metadata)).table();
+        let slices = table.file_slices(None, &Filter::default()).unwrap();
+        slices
+            .into_iter()
+            .map(|slice| (slice.partition, slice.file_id, slice.base_file.unwrap().len))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(splits(true), splits(false));
+}
