@@ -66,8 +66,7 @@ impl SliceReader {
     }
 
     /// Reads from a table that is open already.
-    #[must_use]
-    pub fn in_place(self, place: Arc<dyn Place>) -> Self {
+    pub(super) fn in_place(self, place: Arc<dyn Place>) -> Self {
         Self { place: Some(place), ..self }
     }
 

@@ -1,5 +1,7 @@
 //! One split, read: the rows of its slice, or what a commit changed in it.
 
+use std::sync::Arc;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
@@ -8,6 +10,7 @@ use super::file_slice::SliceReader;
 use super::report::SharedReport;
 use crate::error::Result;
 use crate::plan::Split;
+use crate::storage::Place;
 
 /// Reads a split, batch by batch. After an error there is nothing more.
 pub struct SplitReader {
@@ -37,6 +40,16 @@ impl SplitReader {
         let reader = match self.reader {
             Reader::Slice(reader) => Reader::Slice(Box::new(reader.within(memory_limit))),
             Reader::Changes(reader) => Reader::Changes(Box::new(reader.within(memory_limit))),
+        };
+        Self { reader, ..self }
+    }
+
+    /// Reads a slice from a table that is open already.
+    #[must_use]
+    pub fn in_place(self, place: Arc<dyn Place>) -> Self {
+        let reader = match self.reader {
+            Reader::Slice(reader) => Reader::Slice(Box::new(reader.in_place(place))),
+            changes @ Reader::Changes(_) => changes,
         };
         Self { reader, ..self }
     }
