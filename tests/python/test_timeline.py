@@ -26,7 +26,7 @@ def told(instants):
 @pytest.mark.parametrize("name", TABLES)
 def test_completed_actions_are_those_that_hudi_tells(name, table_of):
     commits = case(name).get("commits")
-    if not commits:
+    if not commits or not isinstance(commits[0], dict):
         pytest.skip("the case does not tell")
     active = mortice.Table(table_of(name)).timeline.active.completed
     hudis, ours = {(one["instant"], one["action"]) for one in commits}, set(told(active))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def test_readers_beside_hudi(tmp_path, version, use_metadata):
         follower = threading.Thread(target=follow)
         follower.start()
         while writer.poll() is None:
+            time.sleep(0.1)
             told = looked(path, use_metadata)
             (gone if isinstance(told, mortice.FileCleanedError) else seen).append(told)
         assert writer.returncode == 0
