@@ -128,7 +128,7 @@ def logs_of(path):
 
 
 def assert_same_answer(expected, actual, *, ordered=True):
-    """Columns, their types (names of children aside) and the rows, as a multiset, bit for bit; images by their values."""
+    """Columns, their types (names of children aside) and rows, as a multiset, bit for bit; images by their values."""
     if ordered:
         assert actual.column_names == expected.column_names
     else:

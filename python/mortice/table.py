@@ -269,14 +269,14 @@ class Table:
         *,
         holes: str = DEFAULT_HOLES,
     ) -> Scan:
-        """What commits after `begin`, up to and with `end` (None: the latest), changed, of a table that keeps changes.
+        """What commits after `begin`, up to and with `end` (None: the latest), changed; of tables that keep changes.
 
             table.changes("20240101120000000").to_arrow()
             table.changes("earliest", filters=[("op", "=", "d")]).to_pandas()
 
         A row for each change: `op` (`i`, `u` or `d`), `ts_ms` (the requested time of the commit), and the row
         `before` and `after`, as compact JSON in the table's field order. Bounds and `holes` are those of `incremental`;
-        `columns` and `filters` are of these four. Where the table keeps keys alone, or a commit only wrote a log, images
+        `columns` and `filters` are of these four. Where the table keeps keys alone, or a commit wrote but a log, images
         come from the file slices before and after the commit, as Hudi finds them. A row that two commits of the range
         changed comes twice; compaction and clustering change nothing; of file groups that an overwrite or a deleted
         partition replaced, every row is deleted.
@@ -287,7 +287,7 @@ class Table:
         that the log has a place for, and not the image, is the text `null`.
 
         Raises `InvalidArgumentError`, `UnsupportedError` for a table without `hoodie.table.cdc.enabled` and for commits
-        that rewrote rows before that was set, `FileCleanedError`, here or on reading, where files of the range have gone.
+        that rewrote rows before that was set, `FileCleanedError`, here or on reading, where files of it have gone.
         """
         names, terms = checked_columns(columns), normal_form(filters)
         after, until = self._instant(begin, "begin"), self._instant(end, "end")
