@@ -105,8 +105,27 @@ def answer(name, query_id="snapshot"):
 
 
 def unpack(name, folder):
-    """The table of a case, its files' names (UTF-8) and times as they were."""
-    with zipfile.ZipFile(DATA / name / "table.zip") as archive:
+    """The table of a case, its files' names (UTF-8) and times as they were; beside it what it was bootstrapped from."""
+    folder = pathlib.Path(folder)
+    _extract(DATA / name / "table.zip", folder)
+    if (DATA / name / "source.zip").exists():
+        source = folder.with_name(f"{folder.name}-source")
+        _extract(DATA / name / "source.zip", source)
+        with_properties(folder, {"hoodie.bootstrap.base.path": str(source)})
+    return folder
+
+
+def with_properties(table, changed):
+    """Writes properties of a table anew; those whose value is None are left out."""
+    path = table / ".hoodie" / "hoodie.properties"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    kept = [line for line in lines if line.startswith("#") or line.partition("=")[0] not in changed]
+    put = [f"{key}={value}" for key, value in changed.items() if value is not None]
+    path.write_text("\n".join([*kept, *put, ""]), encoding="utf-8")
+
+
+def _extract(file, folder):
+    with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
             # Without the flag for UTF-8, zipfile takes names for code page 437.
             named = entry.filename if entry.flag_bits & 0x800 else entry.filename.encode("cp437").decode("utf-8")
@@ -118,7 +137,6 @@ def unpack(name, folder):
             target.write_bytes(archive.read(entry))
             modified = time.mktime((*entry.date_time, 0, 0, -1))
             os.utime(target, (modified, modified))
-    return pathlib.Path(folder)
 
 
 def logs_of(path):

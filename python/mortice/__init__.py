@@ -23,6 +23,7 @@ from mortice.errors import (
     UnsupportedError,
 )
 from mortice.file_slice import DataFile, FileSlice
+from mortice.follow import Follower
 from mortice.log_file import LogFile
 from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
 from mortice.mergers import register_merger
@@ -38,6 +39,7 @@ __all__ = [
     "DataFile",
     "FileCleanedError",
     "FileSlice",
+    "Follower",
     "Instant",
     "InvalidArgumentError",
     "InvalidTableError",

@@ -11,6 +11,7 @@ __all__ = [
     "ArrowSchema",
     "Block",
     "Blocks",
+    "Follower",
     "LogBlock",
     "LogFile",
     "LogWriter",
@@ -81,7 +82,13 @@ class Table:
     @property
     def properties(self) -> dict[str, str]: ...
     def schema(self) -> ArrowSchema: ...
-    def timeline(self) -> list[_Instant]: ...
+    def timeline(self) -> list[_Instant]:
+        """Active instants."""
+    def archived(self) -> list[_Instant]:
+        """Archived instants. Reads the archive, the first time."""
+    def metadata(self, requested_time: str, action: str, state: str, plan: bool) -> str | None:
+        """JSON of what an instant's file holds, or that of its plan."""
+    def follow(self, start: str) -> Follower: ...
     def file_slices(self, as_of: str | None = None, filters: _Filters = None) -> list[dict[str, Any]]:
         """Dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
     def snapshot(
@@ -122,9 +129,26 @@ class Table:
     ) -> Scan: ...
 
 @final
+class Follower:
+    """Commits one by one, as they complete."""
+
+    def position(self) -> str | None: ...
+    def next(
+        self,
+        columns: Sequence[str] | None,
+        filters: _Filters,
+        merger: object | None,
+        changelog: bool,
+        emit_deletes: bool,
+    ) -> tuple[str, Scan] | None:
+        """The next commit and its rows; None where there is none yet. After an error the same comes again."""
+
+@final
 class Scan:
     """A planned query: its splits are fixed."""
 
+    def without_columns(self) -> Scan:
+        """The same rows without their columns, for those who count them."""
     def schema(self) -> ArrowSchema: ...
     def splits(self, max_split_bytes: int | None = None) -> list[Split]: ...
     def explain(self) -> str: ...

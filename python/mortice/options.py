@@ -12,8 +12,10 @@ DEFAULT_BATCH_ROWS = 65536
 DEFAULT_SEMANTICS = "1.x"
 DEFAULT_ON_CORRUPT = "skip"
 DEFAULT_HOLES = "FAIL"
+DEFAULT_POLL_SECONDS = 5.0
 
 LARGEST_COUNT = 2**63
+LONGEST_WAIT_SECONDS = 366 * 86_400
 
 
 def checked_text(argument: str, text: str) -> str:
@@ -81,6 +83,15 @@ def checked_count(argument: str, value: object, *, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < LARGEST_COUNT:
         raise InvalidArgumentError(f"{argument} is a whole number of {least} or more, not {value!r}")
     return value
+
+
+def checked_seconds(argument: str, value: object) -> float | None:
+    """A number of seconds above 0, a year at most; None for not waiting at all."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LONGEST_WAIT_SECONDS:
+        raise InvalidArgumentError(f"{argument} is a number of seconds above 0, a year at most, or None, not {value!r}")
+    return float(value)
 
 
 def checked_truth(argument: str, value: object) -> bool:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 
 from mortice import _mortice
-from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.errors import InvalidArgumentError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
+from mortice.follow import Follower
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.mergers import merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
     DEFAULT_HOLES,
     DEFAULT_ON_CORRUPT,
+    DEFAULT_POLL_SECONDS,
     DEFAULT_SEMANTICS,
     checked_columns,
     checked_count,
     checked_name,
     checked_on_corrupt,
     checked_optional_count,
+    checked_seconds,
     checked_semantics,
     checked_storage_options,
     checked_truth,
@@ -148,8 +151,14 @@ class Table:
 
     @cached_property
     def timeline(self) -> Timeline:
-        """What happened to the table."""
-        return Timeline(Instant(*instant) for instant in self._native.timeline())
+        """What happened to the table: its instants, active and archived, and what each tells of itself."""
+        native = self._native
+
+        def read(instant: Instant, plan: bool) -> str | None:
+            return native.metadata(instant.requested_time, instant.action, instant.state, plan)
+
+        active = (Instant(*instant) for instant in native.timeline())
+        return Timeline(active, lambda: (Instant(*instant) for instant in native.archived()), read)
 
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
         """The file slices that a snapshot reads; with `filters`, those in partitions that can match."""
@@ -301,10 +310,48 @@ class Table:
             merger,
         )
 
-    def follow(self, *_args: object, **_options: object) -> Iterator[NoReturn]:
-        """Not in this release: commits as they complete."""
-        raise UnsupportedError(
-            "follow() is not in this release; open the table anew from time to time and look at timeline.latest"
+    def follow(  # noqa: PLR0917
+        self,
+        start: InstantLike,
+        poll_seconds: float | None = DEFAULT_POLL_SECONDS,
+        columns: Sequence[str] | None = None,
+        filters: Filters = None,
+        changelog: bool = False,
+        emit_deletes: bool = False,
+    ) -> Follower:
+        """Yields `(instant, scan)` for every commit after `start`, as it completes.
+
+            for instant, rows in table.follow("latest", poll_seconds=5):
+                sink.write(rows.to_arrow())
+                checkpoint.save(instant)  # the start to go on from, without loss or repetition
+
+        Each scan is what `incremental` gives for that one commit. `start` is an instant, itself outside, `"earliest"`,
+        the first commit that there ever was, archived ones included, or `"latest"`: only what is completed from now on.
+        From table version 8 on instants are completion times, and commits come in the order in which they were
+        completed; before, they are requested times, and none comes while an earlier one is under way (`"latest"` then
+        begins before the first that is). Commits that were completed at the same millisecond come as one. Compaction
+        and clustering write no rows of their own, and do not come.
+
+        Every `poll_seconds` the timeline is listed, and nothing else is read unless something has happened; None does
+        not wait, and ends with the newest commit. `columns`, `filters`, `changelog` and `emit_deletes` are as for
+        `incremental`. What is yielded is fixed, and is to be read before the cleaner removes its files, which is
+        `FileCleanedError` on reading. After an error the same commit comes again. See `mortice.follow.Follower` for
+        `close()` and `position`.
+
+        Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
+        """
+        after = self._instant(start, "start")
+        if after is None:
+            raise InvalidArgumentError('start is an instant, "earliest" or "latest", not None')
+        changelog, deletes = checked_truth("changelog", changelog), checked_truth("emit_deletes", emit_deletes)
+        names, terms = checked_columns(columns), normal_form(filters)
+        merger = None if changelog else merging_of(self._native.custom_merge)
+        return Follower(
+            self._native.follow(after),
+            (names, terms, merger, changelog, deletes),
+            merger,
+            checked_seconds("poll_seconds", poll_seconds),
+            self._title("follow", None, terms),
         )
 
     def _instant(self, instant: InstantLike, argument: str = "as_of") -> str | None:

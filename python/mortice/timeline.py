@@ -1,10 +1,13 @@
-"""What happened to a table, in the order of the requested times."""
+"""What happened to a table, in the order of the requested times: what is active, and what has been archived."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import heapq
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import overload
+from functools import cached_property
+from typing import Any, overload
 
 
 @dataclass(frozen=True)
@@ -14,7 +17,8 @@ class Instant:
     requested_time: str
     """When it was asked for; the name of the instant."""
     completion_time: str | None
-    """When it completed; None while it has not (and for tables whose timeline does not tell)."""
+    """When it completed; None while it has not (and where the timeline does not tell: below table version 8 it is told
+    of archived instants alone, as of Hudi 0.14)."""
     action: str
     """Hudi's word: `deltacommit`, `commit`, `compaction`, `replacecommit`, `clean`, `rollback`, …"""
     state: str
@@ -29,24 +33,76 @@ class Instant:
 class Timeline(Sequence[Instant]):
     """The instants of a table, active and archived, as they stood when the table was opened.
 
+    The archive is read when it is first needed: by `archived`, by whatever goes through all instants or counts them,
+    and by `metadata` and `plan` of an archived instant; not by `active`, `pending` and `latest`.
+
     >>> commit = Instant("001", "002", "commit", "COMPLETED")
     >>> timeline = Timeline([commit, Instant("003", None, "deltacommit", "INFLIGHT")])
     >>> len(timeline), timeline[0].action, [instant.requested_time for instant in timeline.completed]
     (2, 'commit', ['001'])
     """
 
-    def __init__(self, instants: Iterable[Instant]) -> None:
-        self._instants = tuple(instants)
+    def __init__(
+        self,
+        active: Iterable[Instant],
+        archived: Callable[[], Iterable[Instant]] | None = None,
+        read: Callable[[Instant, bool], str | None] | None = None,
+    ) -> None:
+        self._active = tuple(active)
+        self._read_archive = archived
+        self._read = read
+
+    @property
+    def active(self) -> Timeline:
+        """Only the instants that have not been archived."""
+        return Timeline(self._active, read=self._read)
+
+    @cached_property
+    def archived(self) -> Timeline:
+        """Only the instants that have been archived."""
+        return Timeline(self._read_archive() if self._read_archive else (), read=self._read)
 
     @property
     def completed(self) -> Timeline:
         """Only the completed instants."""
-        return Timeline(instant for instant in self._instants if instant.is_completed)
+        active = (instant for instant in self._active if instant.is_completed)
+        return Timeline(active, lambda: (one for one in self.archived if one.is_completed), self._read)
+
+    @property
+    def pending(self) -> Timeline:
+        """Only the instants that are not completed. Such are never archived."""
+        return Timeline((instant for instant in self._active if not instant.is_completed), read=self._read)
 
     @property
     def latest(self) -> Instant | None:
         """The completed instant with the latest requested time."""
-        return max(self.completed, key=lambda instant: instant.requested_time, default=None)
+        active = [instant for instant in self._active if instant.is_completed]
+        return max(active or self.archived.completed, key=lambda instant: instant.requested_time, default=None)
+
+    def metadata(self, instant: Instant) -> dict[str, Any] | None:
+        """What a completed instant tells of itself, by Hudi's names: what it wrote, deleted, replaced.
+
+            table.timeline.metadata(table.timeline.latest)["operationType"]
+
+        Of a pending instant, what its writer noted down when it began. None where nothing is stored.
+        """
+        return self._told(instant, plan=False)
+
+    def plan(self, instant: Instant) -> dict[str, Any] | None:
+        """What an instant set out to do, as clean, compaction, clustering, rollback and restore tell beforehand.
+
+        None where nothing is stored.
+        """
+        return self._told(instant, plan=True)
+
+    def _told(self, instant: Instant, *, plan: bool) -> dict[str, Any] | None:
+        text = self._read(instant, plan) if self._read else None
+        return None if text is None else json.loads(text)
+
+    @cached_property
+    def _all(self) -> tuple[Instant, ...]:
+        archived = self.archived._active if self._read_archive else ()  # noqa: SLF001
+        return tuple(heapq.merge(archived, self._active, key=lambda instant: instant.requested_time))
 
     @overload
     def __getitem__(self, index: int) -> Instant: ...
@@ -54,21 +110,22 @@ class Timeline(Sequence[Instant]):
     def __getitem__(self, index: slice) -> Timeline: ...
     def __getitem__(self, index: int | slice) -> Instant | Timeline:
         if isinstance(index, slice):
-            return Timeline(self._instants[index])
-        return self._instants[index]
+            return Timeline(self._all[index], read=self._read)
+        return self._all[index]
 
     def __len__(self) -> int:
-        return len(self._instants)
+        return len(self._all)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Timeline) and self._instants == other._instants
+        return isinstance(other, Timeline) and self._all == other._all
 
     def __hash__(self) -> int:
-        return hash(self._instants)
+        return hash(self._active)
 
     def __repr__(self) -> str:
-        shown = [f"  {i.requested_time}  {i.action}  {i.state.lower()}" for i in self._instants[-20:]]
-        hidden = len(self._instants) - len(shown)
+        shown = [f"  {i.requested_time}  {i.action}  {i.state.lower()}" for i in self._active[-20:]]
+        hidden = len(self._active) - len(shown)
         if hidden:
             shown.insert(0, f"  … {hidden} before")
-        return "\n".join([f"Timeline of {len(self._instants)} instants", *shown])
+        kind = " active" if self._read_archive else ""
+        return "\n".join([f"Timeline of {len(self._active)}{kind} instants", *shown])

@@ -109,18 +109,6 @@ def test_a_table_is_as_it_was_when_it_was_opened(copy_of):
     assert_same_answer(answer(NAME), after.snapshot().to_arrow())
 
 
-@pytest.mark.parametrize(
-    ("refused", "instead"),
-    [
-        (lambda table: table.follow("000", poll_seconds=1), "timeline"),
-    ],
-    ids=["follow"],
-)
-def test_what_is_missing_says_what_to_use_instead(table, refused, instead):
-    with pytest.raises(mortice.UnsupportedError, match=instead):
-        refused(table)
-
-
 def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
     path = table_of(NAME)
     logs = [mortice.LogFile(log) for log in path.rglob(".*.log.*") if not log.name.endswith(".crc")]

@@ -6,6 +6,7 @@ mod arguments;
 mod arrow;
 mod arrow_in;
 mod errors;
+mod follower;
 mod log_file;
 mod log_writer;
 mod merger;
@@ -22,6 +23,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add_class::<table::Table>()?;
+    module.add_class::<follower::Follower>()?;
     module.add_class::<scan::Scan>()?;
     module.add_class::<split::Split>()?;
     module.add_class::<stream::Stream>()?;

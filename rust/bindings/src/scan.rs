@@ -17,6 +17,10 @@ impl Scan {
         ArrowSchema(self.0.schema())
     }
 
+    fn without_columns(&self) -> Self {
+        Self(self.0.without_columns())
+    }
+
     #[pyo3(signature = (max_split_bytes=None))]
     fn splits(&self, max_split_bytes: Option<u64>) -> Vec<Split> {
         let splits = match max_split_bytes {

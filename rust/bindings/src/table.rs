@@ -1,20 +1,23 @@
 //! `Table`: the door to one table.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use mortice::{Ask, Between, Holes, LogScan, OnCorrupt, ReadOptions, Semantics, Skip, Table as CoreTable};
+use mortice::timeline::Instant as CoreInstant;
+use mortice::{Ask, Between, Holes, LogScan, OnCorrupt, ReadOptions, Semantics, Skip, Start, Table as CoreTable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arguments::{FilterArgument, StorageArgument, filter};
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
+use crate::follower::Follower;
 use crate::merger::handle;
 use crate::scan::Scan;
 
 /// One table, its timeline read once, at opening.
 #[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct Table(CoreTable);
+pub(crate) struct Table(Arc<CoreTable>);
 
 /// (requested time, completion time, action, state).
 type Instant = (String, Option<String>, &'static str, &'static str);
@@ -62,7 +65,7 @@ impl Table {
             .checked()
         })()
         .map_err(|error| raised(py, &error))?;
-        released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)
+        released(py, || CoreTable::open(&uri, &storage_options, options)).map(|table| Self(Arc::new(table)))
     }
 
     #[getter]
@@ -110,12 +113,46 @@ impl Table {
     }
 
     fn timeline(&self) -> Vec<Instant> {
-        self.0
-            .timeline()
-            .instants()
-            .iter()
-            .map(|one| (one.requested_time.clone(), one.completion_time.clone(), one.action.name(), one.state.name()))
-            .collect()
+        self.0.timeline().instants().iter().map(told).collect()
+    }
+
+    fn archived(&self, py: Python<'_>) -> PyResult<Vec<Instant>> {
+        released(py, || self.0.timeline().archived().map(|instants| instants.iter().map(told).collect()))
+    }
+
+    fn metadata(
+        &self,
+        py: Python<'_>,
+        requested_time: &str,
+        action: &str,
+        state: &str,
+        plan: bool,
+    ) -> PyResult<Option<String>> {
+        let (timeline, is_it) = (self.0.timeline(), |one: &&CoreInstant| {
+            one.requested_time == requested_time && one.action.name() == action && one.state.name() == state
+        });
+        released(py, || {
+            let active = timeline.instants_at(requested_time).iter().find(is_it);
+            let instant = match active {
+                Some(instant) => Some(instant),
+                None => timeline.archived()?.iter().find(is_it),
+            };
+            let Some(instant) = instant else {
+                let message = format!("no {action} of {requested_time} in state {state} is on the table's timeline");
+                return Err(mortice::Error::invalid_argument(message));
+            };
+            let told = if plan { timeline.plan(instant)? } else { timeline.metadata(instant)? };
+            Ok(told.map(|json| json.to_string()))
+        })
+    }
+
+    fn follow(&self, py: Python<'_>, start: String) -> PyResult<Follower> {
+        let start = match start.to_ascii_lowercase().as_str() {
+            "earliest" => Start::Earliest,
+            "latest" => Start::Latest,
+            _ => Start::After(start),
+        };
+        released(py, || mortice::Follower::new(Arc::clone(&self.0), &start)).map(Follower::new)
     }
 
     #[pyo3(signature = (as_of=None, filters=None))]
@@ -206,6 +243,10 @@ impl Table {
         })
         .map(Scan)
     }
+}
+
+fn told(one: &CoreInstant) -> Instant {
+    (one.requested_time.clone(), one.completion_time.clone(), one.action.name(), one.state.name())
 }
 
 fn described<'py>(py: Python<'py>, slice: &mortice::FileSlice) -> PyResult<Bound<'py, PyDict>> {

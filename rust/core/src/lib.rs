@@ -4,6 +4,7 @@
 
 pub mod avro;
 pub mod base_file;
+pub mod bootstrap;
 pub mod config;
 pub mod cursor;
 pub mod error;
@@ -14,7 +15,9 @@ pub mod log;
 pub mod merge;
 pub mod metadata_table;
 pub mod names;
+pub mod orc;
 pub mod plan;
+pub mod protobuf;
 pub mod read;
 pub mod schema;
 pub mod spill;
@@ -28,5 +31,5 @@ pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
 pub use plan::{MergerHandle, Skip, Split};
 pub use read::{Report, Stream};
-pub use table::{Ask, Between, Scan, Table};
+pub use table::{Ask, Between, Follower, Scan, Start, Table};
 pub use timeline::Holes;

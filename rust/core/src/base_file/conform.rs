@@ -23,9 +23,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
 };
-use arrow_array::{Array, ArrayRef, ListArray, MapArray, PrimitiveArray, StructArray, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, ListArray, MapArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
+};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, FieldRef, Fields, TimeUnit};
+use arrow_schema::{DataType, FieldRef, Fields, SchemaRef, TimeUnit};
 
 use crate::avro;
 use crate::error::{Error, Result};
@@ -61,6 +63,21 @@ pub(super) fn reading_type(file: &DataType, wanted: &DataType) -> DataType {
 
 fn retyped(field: &FieldRef, target: &FieldRef) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(reading_type(field.data_type(), target.data_type())))
+}
+
+/// A batch with exactly the wanted columns: those that it has not are null.
+pub(super) fn conformed(batch: &RecordBatch, wanted: &SchemaRef) -> Result<RecordBatch> {
+    let columns = wanted
+        .fields()
+        .iter()
+        .map(|field| match batch.column_by_name(field.name()) {
+            Some(column) => conform(column, field.data_type(), field.name()),
+            None => Ok(new_null_array(field.data_type(), batch.num_rows())),
+        })
+        .collect::<Result<Vec<ArrayRef>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(wanted), columns, &options)
+        .map_err(|error| Error::invalid_table("columns of a base file").caused_by(error))
 }
 
 /// The array as `wanted`; itself where it is that already. `column` names it in errors.

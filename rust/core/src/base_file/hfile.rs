@@ -4,6 +4,7 @@
 //! Data blocks stream through, one at a time. A record's field `key` is blank, since the cell's own key says the same: it is put back
 //! where the field is there and empty, as Hudi does. Where a filter names exact keys, only blocks that can hold one are read.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
@@ -13,6 +14,7 @@ use arrow_schema::{DataType, SchemaRef};
 
 use super::conform::conform;
 use super::reader::{BaseFile, Batches};
+use super::row_ranges;
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
@@ -65,6 +67,21 @@ impl BaseFile for HFileBase {
 
     fn avro_schema(&self) -> Option<String> {
         Some(self.schema.json().to_owned())
+    }
+
+    fn has_column(&self, name: &str) -> bool {
+        self.schema.field(name).is_some()
+    }
+
+    fn kept_rows(&self) -> Vec<Range<u64>> {
+        row_ranges::whole(self.row_count())
+    }
+
+    fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
+        if rows == self.kept_rows() {
+            return Ok(());
+        }
+        Err(Error::unsupported("rows of an HFile by their numbers").in_file(&self.path))
     }
 
     /// Of an HFile, what is left out are blocks without a wanted key. How many those are is not told: it would take reading all of the

@@ -4,20 +4,27 @@
 //! |---|---|
 //! | `reader` | the trait of an open base file |
 //! | `parquet` | parquet, streamed by row groups |
+//! | `orc` | ORC, streamed by stripes |
 //! | `hfile` | HFiles, streamed by data blocks |
 //! | `conform` | columns as a file has them, brought to the table's types |
 //! | `statistics` | what a footer says of a column's values |
 //! | `renamed` | columns that have had other names |
+//! | `row_ranges` | rows of a file that are read |
+//! | `stitched` | a skeleton and the file that it was made of, in step |
 //! | `open` | the choice by the file's name |
 
 mod conform;
 mod hfile;
 mod open;
+mod orc;
 mod parquet;
 mod reader;
 mod renamed;
+mod row_ranges;
 mod statistics;
+mod stitched;
 
-pub use open::{open, open_parquet};
+pub use open::{open, open_parquet, open_source};
 pub use reader::{BaseFile, Batches};
 pub use renamed::renamed;
+pub use stitched::{repeated, stitched};

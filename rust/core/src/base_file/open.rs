@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::hfile::HFileBase;
+use super::orc::OrcBase;
 use super::parquet::ParquetFile;
 use super::reader::BaseFile;
 use crate::error::{Error, Result};
@@ -14,8 +15,9 @@ pub fn open(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
     match path.rsplit_once('.').map(|(_, extension)| extension) {
         Some("parquet") => Ok(Box::new(ParquetFile::open(source)?)),
         Some("hfile") => Ok(Box::new(HFileBase::open(source)?)),
-        Some(other @ ("orc" | "lance")) => {
-            let message = format!("a base file of format {other}; this release reads parquet and hfile");
+        Some("orc") => Ok(Box::new(OrcBase::open(source)?)),
+        Some(other @ "lance") => {
+            let message = format!("a base file of format {other}; this release reads parquet, orc and hfile");
             Err(Error::unsupported(message).in_file(path))
         }
         _ => Err(Error::invalid_table("a base file of an unknown format").in_file(path)),
@@ -25,4 +27,17 @@ pub fn open(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
 /// Opens bytes that are known to be parquet, whatever their name.
 pub fn open_parquet(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
     Ok(Box::new(ParquetFile::open(source)?))
+}
+
+/// Opens a file that a table was bootstrapped from: its name need not tell its format, its first bytes do.
+pub fn open_source(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
+    let start = source.read(0..source.len().min(4))?;
+    match start.as_ref() {
+        b"PAR1" => open_parquet(source),
+        start if start.starts_with(b"ORC") => Ok(Box::new(OrcBase::open(source)?)),
+        _ => {
+            let message = "a file that the table was bootstrapped from is neither parquet nor ORC";
+            Err(Error::unsupported(message).in_file(source.path()))
+        }
+    }
 }

@@ -9,18 +9,20 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder, RowSelection,
+    RowSelector,
 };
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::conform::{conform, reading_type};
+use super::conform::{conformed, reading_type};
 use super::reader::{BaseFile, Batches};
+use super::row_ranges;
 use super::statistics::bounds;
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
@@ -35,6 +37,8 @@ pub(super) struct ParquetFile {
     metadata: ArrowReaderMetadata,
     /// The row groups to read; all of them where none were left out.
     row_groups: Option<Vec<usize>>,
+    /// The rows to read, where they are not those of the row groups.
+    rows: Option<Vec<Range<u64>>>,
 }
 
 impl ParquetFile {
@@ -42,7 +46,7 @@ impl ParquetFile {
     pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
         let bytes = SourceBytes(source);
         let metadata = guarded(&bytes, || ArrowReaderMetadata::load(&bytes, options()))?;
-        Ok(Self { bytes, metadata, row_groups: None })
+        Ok(Self { bytes, metadata, row_groups: None, rows: None })
     }
 
     /// The file's metadata with its columns read as the wanted types want them.
@@ -60,6 +64,29 @@ impl ParquetFile {
         }
         let metadata = Arc::clone(self.metadata.metadata());
         guarded(&self.bytes, || ArrowReaderMetadata::try_new(metadata, options().with_schema(hint)))
+    }
+}
+
+impl ParquetFile {
+    /// The rows to read among those of the row groups to read.
+    fn selection(&self) -> Option<RowSelection> {
+        let rows = self.rows.as_ref()?;
+        let groups = (0..).zip(row_ranges::of_stretches(&self.row_groups()));
+        let kept = groups.filter(|(at, _)| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at)));
+        let mut selectors = Vec::new();
+        let len = |from: u64, to: u64| usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+        for (_, group) in kept {
+            let mut at = group.start;
+            for range in row_ranges::common(std::slice::from_ref(&group), rows) {
+                selectors.extend([
+                    RowSelector::skip(len(at, range.start)),
+                    RowSelector::select(len(range.start, range.end)),
+                ]);
+                at = range.end;
+            }
+            selectors.push(RowSelector::skip(len(at, group.end)));
+        }
+        Some(RowSelection::from(selectors))
     }
 }
 
@@ -85,6 +112,10 @@ impl BaseFile for ParquetFile {
         pairs.iter().find(|pair| pair.key == AVRO_SCHEMA).and_then(|pair| pair.value.clone())
     }
 
+    fn has_column(&self, name: &str) -> bool {
+        self.metadata.schema().fields().find(name).is_some()
+    }
+
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         if filter.is_empty() {
             return Ok(0);
@@ -104,8 +135,24 @@ impl BaseFile for ParquetFile {
         Ok(pruned as u64)
     }
 
+    fn kept_rows(&self) -> Vec<Range<u64>> {
+        let groups = row_ranges::of_stretches(&self.row_groups());
+        let kept = |at: &usize| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at));
+        let kept: Vec<Range<u64>> = (0..).zip(groups).filter(|(at, _)| kept(at)).map(|(_, group)| group).collect();
+        row_ranges::common(&kept, &row_ranges::whole(self.row_count()))
+    }
+
+    fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
+        let groups = row_ranges::of_stretches(&self.row_groups());
+        let with_rows = |group: &Range<u64>| rows.iter().any(|rows| row_ranges::meet(rows, group));
+        self.row_groups = Some((0..).zip(&groups).filter(|(_, group)| with_rows(group)).map(|(at, _)| at).collect());
+        self.rows = Some(rows);
+        Ok(())
+    }
+
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
         let metadata = self.hinted(wanted)?;
+        let selection = self.selection();
         let roots: Vec<usize> = metadata
             .schema()
             .fields()
@@ -120,6 +167,10 @@ impl BaseFile for ParquetFile {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
             let builder = match row_groups {
                 Some(kept) => builder.with_row_groups(kept),
+                None => builder,
+            };
+            let builder = match selection {
+                Some(selection) => builder.with_row_selection(selection),
                 None => builder,
             };
             builder.with_projection(mask).with_batch_size(batch_rows).build()
@@ -148,24 +199,7 @@ impl Iterator for Conformed {
                 return Some(Err(error));
             }
         };
-        Some(self.conformed(&batch).map_err(|error| error.in_file(self.bytes.0.path())))
-    }
-}
-
-impl Conformed {
-    fn conformed(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let columns = self
-            .wanted
-            .fields()
-            .iter()
-            .map(|field| match batch.column_by_name(field.name()) {
-                Some(column) => conform(column, field.data_type(), field.name()),
-                None => Ok(arrow_array::new_null_array(field.data_type(), batch.num_rows())),
-            })
-            .collect::<Result<Vec<ArrayRef>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
-            .map_err(|error| Error::invalid_table("columns of a base file").caused_by(error))
+        Some(conformed(&batch, &self.wanted).map_err(|error| error.in_file(self.bytes.0.path())))
     }
 }
 

@@ -19,6 +19,9 @@ pub trait BaseFile: Send {
     /// The Avro schema that the writer left in the file, as JSON.
     fn avro_schema(&self) -> Option<String>;
 
+    /// Whether the file has a column of its own under that name.
+    fn has_column(&self, name: &str) -> bool;
+
     /// Rows in each of the parts that can be read apart, in the file's order.
     fn row_groups(&self) -> Vec<u64> {
         vec![self.row_count()]
@@ -30,6 +33,13 @@ pub trait BaseFile: Send {
     /// Leaves out the row groups that hold no row that passes `filter`, which is bound to `wanted`; how many those are. Among
     /// the rows that stay some may fail it. Asked again, it leaves out more.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64>;
+
+    /// The rows that are left, by their numbers in the file: ranges in order.
+    fn kept_rows(&self) -> Vec<Range<u64>>;
+
+    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`crate::Kind::Unsupported`] where the
+    /// format has no numbers of rows.
+    fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()>;
 
     /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns
     /// that the file has not are null. [`crate::Kind::Unsupported`] where the file's type cannot become the wanted one.

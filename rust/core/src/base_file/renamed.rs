@@ -39,6 +39,19 @@ impl BaseFile for Renamed {
         self.file.avro_schema()
     }
 
+    fn has_column(&self, name: &str) -> bool {
+        let (name, _) = self.names.in_file(name);
+        self.file.has_column(&name)
+    }
+
+    fn kept_rows(&self) -> Vec<Range<u64>> {
+        self.file.kept_rows()
+    }
+
+    fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
+        self.file.keep_rows(rows)
+    }
+
     fn row_groups(&self) -> Vec<u64> {
         self.file.row_groups()
     }
@@ -147,8 +160,20 @@ mod tests {
             None
         }
 
+        fn has_column(&self, name: &str) -> bool {
+            self.0.column_by_name(name).is_some()
+        }
+
         fn prune(&mut self, _: &SchemaRef, _: &BoundFilter) -> Result<u64> {
             Ok(0)
+        }
+
+        fn kept_rows(&self) -> Vec<Range<u64>> {
+            super::super::row_ranges::whole(self.row_count())
+        }
+
+        fn keep_rows(&mut self, _: Vec<Range<u64>>) -> Result<()> {
+            Ok(())
         }
 
         fn batches(self: Box<Self>, wanted: &SchemaRef, _: usize) -> Result<Batches> {

@@ -166,14 +166,9 @@ impl TableConfig {
                 "hoodie.table.format is {format:?}: the table is kept by that format's plug-in, not in Hudi's own timeline; read it with Hudi and the plug-in"
             )));
         }
-        if let Some(source) = self.properties.first_of(&["hoodie.bootstrap.base.path"]) {
+        if !["PARQUET", "ORC", "HFILE"].contains(&self.base_file_format.as_str()) {
             return Err(Error::unsupported(format!(
-                "a bootstrapped table (its rows lie in {source}): this release reads tables whose base files hold all columns"
-            )));
-        }
-        if !["PARQUET", "HFILE"].contains(&self.base_file_format.as_str()) {
-            return Err(Error::unsupported(format!(
-                "base files in {}: this release reads base files in PARQUET and HFILE",
+                "base files in {}: this release reads base files in PARQUET, ORC and HFILE",
                 self.base_file_format
             )));
         }
@@ -196,10 +191,10 @@ impl TableConfig {
         timed.filter(|(_, kind)| kind.eq_ignore_ascii_case("timestamp")).map(|(name, _)| name).collect()
     }
 
-    /// The extension of its base files, without the dot.
+    /// Whether it was made of files that lie elsewhere, whose rows may still be there (`hoodie.bootstrap.base.path`).
     #[must_use]
-    pub fn base_file_extension(&self) -> String {
-        self.base_file_format.to_ascii_lowercase()
+    pub fn is_bootstrapped(&self) -> bool {
+        self.properties.first_of(&["hoodie.bootstrap.base.path"]).is_some()
     }
 
     /// The layout of its timeline.
@@ -250,7 +245,12 @@ fn archive_folder(version: TableVersion, properties: &Properties) -> String {
         TimelineLayout::V1 => ("hoodie.archivelog.folder", "archived"),
         TimelineLayout::V2 => ("hoodie.timeline.history.path", "history"),
     };
-    format!("{}/{}", timeline_folder(version, properties), properties.first_of(&[key]).unwrap_or(default))
+    let folder = timeline_folder(version, properties);
+    match properties.get(key).map(str::trim) {
+        // Before 0.5 archived instants lay beside the others, and nothing was stored; later releases say so.
+        Some("") => folder,
+        stored => format!("{folder}/{}", stored.unwrap_or(default)),
+    }
 }
 
 fn timeline_zone(properties: &Properties) -> Result<TimelineZone> {
@@ -323,6 +323,20 @@ mod tests {
     }
 
     #[test]
+    fn tables_before_0_9_say_next_to_nothing() {
+        let config = of("hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.archivelog.folder=\n").unwrap();
+        assert_eq!((config.version.number(), config.layout()), (0, TimelineLayout::V1));
+        assert_eq!(config.base_file_format, "PARQUET");
+        assert!(config.record_key_fields.is_empty() && config.partition_fields.is_empty());
+        assert!(config.populate_meta_fields && config.key_generator.is_none() && config.payload_class.is_none());
+        assert_eq!(config.archive_folder, ".hoodie", "an empty name is the timeline's own folder");
+        let stored = "hoodie.table.name=t\nhoodie.table.ro.file.format=ORC\nhoodie.compaction.payload.class=com.uber.hoodie.common.model.X\n";
+        let config = of(stored).unwrap();
+        assert_eq!((config.base_file_format.as_str(), config.archive_folder.as_str()), ("ORC", ".hoodie/archived"));
+        assert_eq!(config.payload_class.as_deref(), Some("org.apache.hudi.common.model.X"));
+    }
+
+    #[test]
     fn archive_folder_is_ignored_where_history_is_kept() {
         assert_eq!(
             of(&format!("{V9}hoodie.archivelog.folder=x\n")).unwrap().archive_folder,
@@ -341,8 +355,6 @@ mod tests {
     fn what_cannot_be_read_is_refused_by_name() {
         for (line, kind, word) in [
             ("hoodie.table.format=iceberg", Kind::Unsupported, "iceberg"),
-            ("hoodie.bootstrap.base.path=/src", Kind::Unsupported, "bootstrapped"),
-            ("hoodie.table.base.file.format=orc", Kind::Unsupported, "ORC"),
             ("hoodie.table.ro.file.format=LANCE", Kind::Unsupported, "LANCE"),
             ("hoodie.table.type=MERGE_ON_WRITE", Kind::InvalidTable, "MERGE_ON_WRITE"),
             ("hoodie.populate.meta.fields=maybe", Kind::InvalidTable, "maybe"),

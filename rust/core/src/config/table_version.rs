@@ -2,55 +2,52 @@
 //!
 //! | version | release | layout |
 //! |---|---|---|
-//! | 0, 1 | before 0.9 | 0: an instant changes state by renaming its one file; 1 |
-//! | 2 … 7 | 0.9 … 0.16 | 1: a file for each state |
+//! | 0 | before 0.6; it is not stored | 0: an instant changes state by renaming its one file; 1 |
+//! | 1 | 0.6 … 0.8 | 1: a file for each state |
+//! | 2 … 7 | 0.9 … 0.16 | 1 |
 //! | 8, 9 | 1.0 … 1.2 | 2: completion times |
+//!
+//! What changed with each, by Hudi's upgrade handlers: 1 has markers in another form; 2 stores the key and partition fields and the
+//! base file format; 3 the key generator and how partition paths are made; 4 a checksum and which partitions of the metadata table
+//! hold good; 5 has another name for the null partition; 6 no copies of compaction plans in `.hoodie/.aux`; 8 another timeline. A
+//! reader of an older table goes without, and takes nothing for granted that such a table does not say.
 
 use std::fmt;
 
 use super::Properties;
 use crate::error::{Error, Result};
 
-/// A supported table version, 2 to 9.
+/// A supported table version, 0 to 9.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TableVersion(u8);
 
 /// How a timeline names and fills its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum TimelineLayout {
-    /// Layout 1, table versions 1 to 7: requested times only, commit metadata in JSON.
+    /// Layout 1, table versions up to 7: requested times only, commit metadata in JSON. Layout 0 reads the same: it has one file of
+    /// an instant where this has several, under the same names.
     V1,
     /// Layout 2, from table version 8: completion times, commit metadata in Avro.
     V2,
 }
 
 impl TableVersion {
-    const OLDEST: u8 = 2;
     const NEWEST: u8 = 9;
 
     /// Reads `hoodie.table.version`, and sees that `hoodie.timeline.layout.version`, where there is one, goes with it.
     ///
     /// # Errors
-    /// `Unsupported` for versions below 2 (also where none is stored, as before Hudi 0.6) and above 9; `InvalidTable` for
-    /// what is no number and for a layout of another version.
+    /// `Unsupported` for versions above 9, by name; `InvalidTable` for what is no number and for a layout of another version.
     pub fn of(properties: &Properties) -> Result<Self> {
         let text = properties.first_of(&["hoodie.table.version"]).unwrap_or("0");
         let number: u32 = text
             .parse()
             .map_err(|_| Error::invalid_table(format!("hoodie.table.version is {text:?}, not a number")))?;
         let version = match u8::try_from(number) {
-            Ok(number) if (Self::OLDEST..=Self::NEWEST).contains(&number) => Self(number),
-            _ if number < u32::from(Self::OLDEST) => {
-                return Err(Error::unsupported(format!(
-                    "table version {number} (Hudi before 0.9); versions {} to {} are supported: upgrade the table with `upgrade table` of Hudi's CLI, or by a write with a newer release",
-                    Self::OLDEST,
-                    Self::NEWEST
-                )));
-            }
+            Ok(number) if number <= Self::NEWEST => Self(number),
             _ => {
                 return Err(Error::unsupported(format!(
-                    "table version {number}; versions {} to {} are supported: a newer release of this reader is needed",
-                    Self::OLDEST,
+                    "table version {number}, of a Hudi after 1.2: its timeline, file names and merge rules are not known to this release, which reads versions 0 to {}; a newer release of this reader is needed, or the table taken back by `downgrade table` of Hudi's CLI",
                     Self::NEWEST
                 )));
             }
@@ -64,9 +61,7 @@ impl TableVersion {
         match stored {
             None => Ok(()),
             Some(stored) if stored == expected => Ok(()),
-            Some("0") => Err(Error::unsupported(
-                "timeline layout 0 (instants renamed in place, Hudi before 0.5.1): upgrade the table with Hudi",
-            )),
+            Some("0") if self.0 < 2 => Ok(()),
             Some(stored) => Err(Error::invalid_table(format!(
                 "hoodie.timeline.layout.version is {stored:?}, but table version {self} goes with layout {expected}; an upgrade or downgrade may have been cut short"
             ))),
@@ -106,6 +101,9 @@ mod tests {
     #[test]
     fn versions_decide_the_layout() {
         for (version, layout, expected) in [
+            ("", "", TimelineLayout::V1),
+            ("0", "0", TimelineLayout::V1),
+            ("1", "1", TimelineLayout::V1),
             ("2", "1", TimelineLayout::V1),
             ("6", "", TimelineLayout::V1),
             ("7", "1", TimelineLayout::V1),
@@ -121,13 +119,11 @@ mod tests {
         for (version, layout, kind, word) in [
             ("10", "2", Kind::Unsupported, "version 10"),
             ("1000", "2", Kind::Unsupported, "version 1000"),
-            ("1", "1", Kind::Unsupported, "version 1"),
-            ("", "1", Kind::Unsupported, "version 0"),
             ("six", "1", Kind::InvalidTable, "six"),
             ("-1", "1", Kind::InvalidTable, "-1"),
             ("6", "2", Kind::InvalidTable, "layout"),
             ("9", "1", Kind::InvalidTable, "layout"),
-            ("6", "0", Kind::Unsupported, "layout 0"),
+            ("6", "0", Kind::InvalidTable, "layout"),
         ] {
             let error = of(version, layout).unwrap_err();
             assert_eq!(error.kind(), kind, "{version}/{layout}");

@@ -32,6 +32,20 @@ pub struct BaseFile {
     pub len: u64,
     /// The instant that wrote it.
     pub instant: String,
+    /// Where its rows lie, if it is a skeleton: all but the meta columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<BootstrapSource>,
+}
+
+/// The file that a metadata-only bootstrap made a skeleton of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct BootstrapSource {
+    /// Path or URI; not relative to the table.
+    pub path: String,
+    /// Bytes, when it was indexed.
+    pub len: u64,
+    /// The partition columns, with what the path says of them: the source file need not have them.
+    pub path_values: Vec<(String, Option<String>)>,
 }
 
 /// A log file.
@@ -46,9 +60,11 @@ pub struct LogFile {
 }
 
 impl FileSlice {
-    /// The paths of all its files, relative to the table, and their bytes.
+    /// The paths of all its files, relative to the table (but that of a bootstrap's source), and their bytes.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         let base = self.base_file.iter().map(|file| (file.path.as_str(), file.len));
+        let source = self.base_file.iter().filter_map(|file| file.source.as_ref());
+        let base = base.chain(source.map(|source| (source.path.as_str(), source.len)));
         base.chain(self.log_files.iter().map(|file| (file.path.as_str(), file.len)))
     }
 

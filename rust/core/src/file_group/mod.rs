@@ -16,6 +16,6 @@ mod in_range;
 mod partition_files;
 mod view;
 
-pub use file_slice::{BaseFile, FileSlice, LogFile};
+pub use file_slice::{BaseFile, BootstrapSource, FileSlice, LogFile};
 pub use partition_files::{ListedBase, ListedLog, PartitionFiles};
 pub use view::View;

@@ -47,6 +47,20 @@ impl PartitionFiles {
         files
     }
 
+    /// Adds files that the listing does not have, by name; their lengths are not known.
+    pub fn add_missing<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
+        let missing: Vec<(&str, u64)> =
+            names.into_iter().filter(|name| !self.has(name)).map(|name| (name, 0)).collect();
+        let Self { base_files, log_files, .. } = Self::of(&self.partition, missing);
+        self.base_files.extend(base_files);
+        self.log_files.extend(log_files);
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.base_files.iter().any(|base| base.name.name == name)
+            || self.log_files.iter().any(|log| log.name.name == name)
+    }
+
     /// Whether there is no data file.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -11,19 +11,22 @@ use std::sync::{Mutex, PoisonError};
 use super::file_slice::{BaseFile, Draft, FileSlice, LogFile, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::{by_completion, by_name};
-use crate::config::{TableConfig, TimelineLayout};
+use crate::config::{TableConfig, TableType, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::timeline::{Part, Timeline};
 
 /// An instant for a file group, by partition and file id.
 pub(super) type ByGroup = HashMap<String, HashMap<String, String>>;
 
+/// Extensions of base files that are read.
+const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
+
 /// What a table looks like at an instant.
 pub struct View<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
-    base_extension: String,
     query_instant: Option<String>,
+    kept: Option<Vec<PartitionFiles>>,
     pub(super) pending_compactions: ByGroup,
     replaced: ByGroup,
     /// Paths that commits wrote, by requested time: read only where retried tasks left several base files.
@@ -37,15 +40,28 @@ impl<'a> View<'a> {
     /// What [`Timeline::check_as_of`] says of the instant; what reading plans and replace commits may fail with;
     /// `InvalidTable` where two compactions of one file group are pending.
     pub fn of(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Self> {
-        if let Some(as_of) = as_of {
-            timeline.check_as_of(as_of)?;
-        }
+        let savepoint = as_of.map_or(Ok(None), |as_of| timeline.check_as_of(as_of))?;
         let query_instant = as_of.or(timeline.latest_visible()).map(str::to_owned);
         let replaced = match &query_instant {
             Some(instant) => replaced(timeline, instant)?,
             None => ByGroup::new(),
         };
-        Ok(Self::new(timeline, config, query_instant, pending_compactions(timeline)?, replaced))
+        let mut view = Self::new(timeline, config, query_instant, pending_compactions(timeline)?, replaced);
+        if let Some(savepoint) = savepoint {
+            let files = timeline.files_of_savepoint(savepoint, config.table_type == TableType::MergeOnRead)?;
+            let listed = |(partition, names): (&String, &Vec<String>)| {
+                PartitionFiles::of(partition, names.iter().map(|name| (name.as_str(), 0)))
+            };
+            view.kept = Some(files.iter().map(listed).collect());
+        }
+        Ok(view)
+    }
+
+    /// The files that a savepoint keeps of an instant below what the cleaner keeps, in place of those that are listed. Their
+    /// lengths are not known: they are 0.
+    #[must_use]
+    pub fn kept(&self) -> Option<&[PartitionFiles]> {
+        self.kept.as_deref()
     }
 
     /// The view of what file groups were up to an instant, replaced ones among them, and whether or not the cleaner has passed it:
@@ -67,8 +83,8 @@ impl<'a> View<'a> {
         Self {
             timeline,
             layout: config.layout(),
-            base_extension: config.base_file_extension(),
             query_instant,
+            kept: None,
             pending_compactions,
             replaced,
             written: Mutex::default(),
@@ -185,15 +201,12 @@ impl<'a> View<'a> {
             return Ok(None);
         };
         let path = files.path(&base.name.name);
-        if base.name.extension != self.base_extension {
-            return Err(Error::unsupported(format!(
-                "a base file in {}: this release reads {} base files of this table",
-                base.name.extension, self.base_extension
-            ))
-            .in_file(path)
-            .at_instant(base.name.instant));
+        // A table's format may have changed, and a table may be told to have several.
+        if !FORMATS.contains(&base.name.extension.as_str()) {
+            let message = format!("a base file in {}: this release reads {}", base.name.extension, FORMATS.join(", "));
+            return Err(Error::unsupported(message).in_file(path).at_instant(base.name.instant));
         }
-        Ok(Some(BaseFile { path, name: base.name.name, len: base.len, instant: base.name.instant }))
+        Ok(Some(BaseFile { path, name: base.name.name, len: base.len, instant: base.name.instant, source: None }))
     }
 
     /// Of several files that attempts of one task have written, keeps the one that was committed.
@@ -409,8 +422,9 @@ pub(super) mod tests {
     #[test]
     fn base_files_of_another_format_are_refused_by_name() {
         let table = Table::new("6", &["10.commit"]);
-        let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.orc"])).unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_10.orc")));
+        let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.lance"])).unwrap_err();
+        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_10.lance")));
+        assert_eq!(table.chosen(None, None, &["f_0-1-2_10.orc"]), ["10: f_0-1-2_10.orc"]);
     }
 
     #[test]

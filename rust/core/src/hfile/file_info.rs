@@ -7,9 +7,9 @@
 
 use bytes::Bytes;
 
-use super::protobuf::{Value, delimited, fields};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::protobuf::{Value, delimited, fields};
 
 const MAGIC: &[u8; 4] = b"PBUF";
 /// The value of `KEY_VALUE_VERSION` under which each cell ends in a sequence number (`HFileWriterImpl`).

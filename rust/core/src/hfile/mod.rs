@@ -10,7 +10,6 @@
 //! ```
 //! | file | job |
 //! |---|---|
-//! | `protobuf` | the little of protobuf that trailer and file info need |
 //! | `codec` | what a block's payload unpacks with |
 //! | `trailer` | where things are, how many, in which codec |
 //! | `block` | the header of a block, its payload unpacked |
@@ -39,7 +38,6 @@ mod descend;
 mod fetch;
 mod file_info;
 mod index;
-mod protobuf;
 mod reader;
 mod scan;
 mod seek;

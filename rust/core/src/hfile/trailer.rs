@@ -14,9 +14,9 @@
 //! HBase writes minor version 3, Hudi's own writer 0. Layout: HBase's `FixedFileTrailer`, `HFile.proto`.
 
 use super::codec::Codec;
-use super::protobuf::{Value, delimited, fields};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::protobuf::{Value, delimited, fields};
 
 /// Bytes of the trailer.
 pub(super) const TRAILER: u64 = 4096;

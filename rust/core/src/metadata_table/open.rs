@@ -99,6 +99,7 @@ impl MetadataTable {
             path_columns: Vec::new(),
             path_as_it_stands: false,
             path_alone: false,
+            path_first: false,
             columns: columns.iter().map(|name| (*name).to_owned()).collect(),
             filter,
             options: self.options.clone(),

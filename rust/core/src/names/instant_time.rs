@@ -9,6 +9,9 @@
 
 use crate::error::{Error, Result};
 
+/// The instant of a metadata-only bootstrap, whose base files are skeletons (`HoodieTimeline.METADATA_BOOTSTRAP_INSTANT_TS`).
+pub const METADATA_BOOTSTRAP: &str = "00000000000001";
+
 /// The instant that a query names, in the timeline's form. Digits are taken as they are; a date is its midnight; a time
 /// without milliseconds means the whole of that second, as Hudi has it. Anything else is
 /// [`crate::Kind::InvalidArgument`].

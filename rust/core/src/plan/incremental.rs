@@ -47,7 +47,8 @@ impl Written {
         Ok(written)
     }
 
-    fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
+    /// Adds what one commit has written.
+    pub fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
         let left_out = match metadata.operation.as_str() {
             // Log compaction gives the rows that it merges its own commit time, so that without this they would come again.
             "COMPACT" | "LOG_COMPACT" => skip.compaction,
@@ -78,6 +79,12 @@ impl Written {
                 instant: time.clone(),
             }));
         }
+    }
+
+    /// Whether there is no commit but those that were to be skipped.
+    #[must_use]
+    pub fn is_skipped(&self) -> bool {
+        self.instants.is_empty()
     }
 
     /// The greatest requested time of the span's commits; none where there is no commit.

@@ -72,6 +72,8 @@ pub struct Query {
     pub path_as_it_stands: bool,
     /// Whether they are in the path alone; else rows hold them, too, and only text is taken from there.
     pub path_alone: bool,
+    /// Whether what the path says goes before what rows hold, whatever its type (bootstrapped tables).
+    pub path_first: bool,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.

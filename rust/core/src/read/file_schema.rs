@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::base_file;
 use crate::error::Result;
-use crate::file_group::FileSlice;
+use crate::file_group::{BaseFile, FileSlice};
 use crate::log;
 use crate::storage::{Place, Prefix, Source};
 use crate::timeline::InstantFilter;
@@ -13,7 +13,9 @@ use crate::timeline::InstantFilter;
 pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn Place) -> Result<Option<String>> {
     let mut newest: Vec<&FileSlice> = slices.iter().collect();
     newest.sort_by(|one, two| two.base_instant.cmp(&one.base_instant));
-    for base in newest.iter().filter_map(|slice| slice.base_file.as_ref()) {
+    // A skeleton has the meta columns alone.
+    let whole = |base: &&BaseFile| base.source.is_none();
+    for base in newest.iter().filter_map(|slice| slice.base_file.as_ref()).filter(whole) {
         if let Some(schema) = base_file::open(place.open(&base.path)?)?.avro_schema() {
             return Ok(Some(schema));
         }

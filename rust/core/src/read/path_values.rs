@@ -3,15 +3,13 @@
 //! | where | columns | value |
 //! |---|---|---|
 //! | files that do not hold them (`hoodie.datasource.write.drop.partition.columns`) | all | decoded, as the column's type |
+//! | a bootstrapped table, some of whose files do not hold them (`HoodieBaseRelation`) | all | the same, where the path tells it |
 //! | an incremental query of Hudi 1.x of encoded paths (`HoodieIncrementalFileIndex`) | of text | as it stands: `north%2Feast` where a snapshot gives the row's own `north/east` |
 
-use std::sync::Arc;
-
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
-use arrow_cast::{CastOptions, cast_with_options};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Schema};
-use arrow_select::take::take;
 
+use crate::base_file;
 use crate::error::{Error, Result};
 use crate::names::partition_path;
 use crate::plan::Query;
@@ -37,7 +35,7 @@ impl PathValues {
             None if query.path_alone => return Err(untold(columns, partition)),
             None => Vec::new(),
         };
-        Ok(Self { values, any_type: query.path_alone })
+        Ok(Self { values, any_type: query.path_alone || query.path_first })
     }
 
     /// Rows of that partition with these values in their columns.
@@ -55,19 +53,13 @@ impl PathValues {
         let mut columns = rows.columns().to_vec();
         for (at, name, value) in found {
             let Some(column) = columns.get_mut(at) else { continue };
-            *column = repeated(value, column).map_err(|error| misfit(name, value, column, error))?;
+            let repeated = base_file::repeated(value, column.data_type(), column.len());
+            *column = repeated.map_err(|error| misfit(name, value, column, error))?;
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         RecordBatch::try_new_with_options(rows.schema(), columns, &options)
             .map_err(|error| Error::invalid_table("partition values that do not fit the table").caused_by(error))
     }
-}
-
-/// The value in as many rows, and of the type, as the column has.
-fn repeated(value: Option<&str>, column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
-    let text: ArrayRef = Arc::new(StringArray::from(vec![value]));
-    let one = cast_with_options(&text, column.data_type(), &CastOptions { safe: false, ..Default::default() })?;
-    take(&one, &UInt32Array::from(vec![0; column.len()]), None)
 }
 
 fn untold(columns: &[String], partition: &str) -> Error {
@@ -87,7 +79,9 @@ fn misfit(name: &str, value: Option<&str>, column: &ArrayRef, error: ArrowError)
 mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Date32Type, Int32Type};
-    use arrow_array::{Date32Array, Int32Array};
+    use std::sync::Arc;
+
+    use arrow_array::{Date32Array, Int32Array, StringArray};
 
     use super::*;
 

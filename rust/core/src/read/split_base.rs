@@ -9,10 +9,11 @@ use super::log_blocks::open_planned;
 use super::merge_base::MergeBase;
 use super::row_range::RowRange;
 use crate::base_file::{self, BaseFile, Batches};
-use crate::error::Result;
+use crate::error::{Error, Kind, Result};
+use crate::file_group;
 use crate::filter::BoundFilter;
-use crate::plan::Split;
-use crate::storage::Place;
+use crate::plan::{Query, Split};
+use crate::storage::{self, Place};
 
 /// A split's base file, if it has one, and which of its rows are the split's.
 pub(super) struct SplitBase {
@@ -81,6 +82,23 @@ impl MergeBase for SplitBase {
 
 fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>> {
     let Some(base) = &split.slice.base_file else { return Ok(None) };
-    let source = open_planned(place, &base.path, &split.query).map_err(|error| error.at_instant(&base.instant))?;
-    Ok(Some(base_file::renamed(base_file::open(source)?, split.query.names_at(&base.instant))))
+    let file = open_file(base, place, &split.query).map_err(|error| error.at_instant(&base.instant))?;
+    Ok(Some(base_file::renamed(file, split.query.names_at(&base.instant))))
+}
+
+/// A base file; a skeleton with what it is the skeleton of.
+fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn BaseFile>> {
+    let file = base_file::open(open_planned(place, &base.path, query)?)?;
+    let Some(source) = &base.source else { return Ok(file) };
+    let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
+    let opened = storage::open(folder, &query.storage)?.open(name).map_err(|error| match error.kind() {
+        Kind::NotFound => Error::new(
+            Kind::FileCleaned,
+            "a file that this table was bootstrapped from has gone; its rows are nowhere else. If the source was moved, write its new place to hoodie.bootstrap.base.path in hoodie.properties",
+        )
+        .in_file(&source.path),
+        _ => error,
+    })?;
+    let stitched = base_file::stitched(file, base_file::open_source(opened)?, &source.path_values);
+    stitched.map_err(|error| error.in_file(&source.path))
 }

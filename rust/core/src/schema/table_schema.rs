@@ -63,6 +63,9 @@ struct Stored<'a> {
 fn newest<'a>(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Option<Stored<'a>>> {
     let in_time = |instant: &&Instant| as_of.is_none_or(|as_of| instant.requested_time.as_str() <= as_of);
     let mut writes: Vec<&Instant> = timeline.completed_writes().filter(in_time).collect();
+    if writes.is_empty() && as_of.is_some_and(|as_of| timeline.is_before_start(as_of)) {
+        writes = timeline.archived()?.iter().filter(|instant| instant.is_completed_write()).filter(in_time).collect();
+    }
     if config.layout() == TimelineLayout::V2 {
         writes.sort_by(|one, other| one.completion_time.cmp(&other.completion_time));
     }

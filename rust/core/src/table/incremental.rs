@@ -19,14 +19,24 @@ impl Table {
     /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
     /// for a range with one.
     pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
-        if !self.config.populate_meta_fields {
-            let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not tell what commit wrote them";
-            return Err(Error::unsupported(message).in_file(&self.uri));
-        }
+        self.check_rows_tell_commits()?;
         let span = Span::of_query(&between.begin, between.end.as_deref())?;
         let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
         let skip = if between.changelog { Skip { compaction: true, clustering: true } } else { between.skip };
         let written = Written::of(&self.timeline, &span, skip)?;
+        self.scan_written(ask, between, span, &written)
+    }
+
+    pub(super) fn check_rows_tell_commits(&self) -> Result<()> {
+        if self.config.populate_meta_fields {
+            return Ok(());
+        }
+        let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not tell what commit wrote them";
+        Err(Error::unsupported(message).in_file(&self.uri))
+    }
+
+    /// The rows that commits of a span have written. Of `between`, bounds and holes say nothing here.
+    pub(super) fn scan_written(&self, ask: &Ask, between: &Between, span: Span, written: &Written) -> Result<Scan> {
         let mut ask = ask.clone();
         (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
         let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
@@ -34,7 +44,7 @@ impl Table {
         let from_path = (self.config.url_encode_partitions || self.config.drop_partition_columns)
             && self.options.semantics == Semantics::V1x;
         let path_columns = if from_path { self.config.partition_fields.as_slice() } else { &[] };
-        let find = |wanted: Option<&_>| self.slices_in(&written, &span, between, wanted.filter(|_| !from_path));
+        let find = |wanted: Option<&_>| self.slices_in(written, &span, between, wanted.filter(|_| !from_path));
         let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
         let merging = ask.merge && ask.merger.is_none();
         if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
@@ -66,6 +76,7 @@ impl Table {
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
         self.measure(&mut found.slices)?;
+        self.attach_sources(&mut found.slices)?;
         let is_cleaned = between.fall_back_to_full_scan && self.is_cleaned(&found.slices)?;
         if is_cleaned {
             found = self.slices(None, View::slices, wanted)?;

@@ -5,6 +5,7 @@
 //! | `table` | opens a table; snapshot and read-optimized queries |
 //! | `incremental` | queries of what a range of commits wrote |
 //! | `changes` | queries of what a range of commits changed, row by row |
+//! | `follow` | commits one by one, as they complete |
 //! | `ask` | what queries ask for |
 //! | `slices` | the file slices of a query, cut down by filters |
 //! | `query` | schema, columns and slices of one query put together |
@@ -14,6 +15,7 @@
 mod ask;
 mod changes;
 mod columns;
+mod follow;
 mod incremental;
 mod query;
 mod scan;
@@ -22,5 +24,6 @@ mod slices;
 mod table;
 
 pub use ask::{Ask, Between};
+pub use follow::{Follower, Start};
 pub use scan::Scan;
 pub use table::Table;

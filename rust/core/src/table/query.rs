@@ -61,7 +61,9 @@ impl Table {
     ) -> Result<Scan> {
         let path_as_it_stands = !path_columns.is_empty();
         let path_alone = self.config.drop_partition_columns;
-        let path_columns = if path_alone { self.config.partition_fields.as_slice() } else { path_columns };
+        let path_first = self.config.is_bootstrapped();
+        let path_columns =
+            if path_alone || path_first { self.config.partition_fields.as_slice() } else { path_columns };
         let (found, types) = self.schema_at(as_of.as_deref())?;
         let evolution = self.evolution(&found)?;
         let (schema, types, deletes) =
@@ -95,6 +97,7 @@ impl Table {
             path_columns: path_columns.to_vec(),
             path_as_it_stands,
             path_alone,
+            path_first,
             columns,
             filter: ask.filter.clone(),
             options: self.options.clone(),

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 
 use super::slices::Partitions;
 use crate::metadata_table::Listing;
-use crate::plan::{Query, Split, divided};
+use crate::names::meta_columns;
+use crate::plan::{Deletes, Query, Split, divided};
 use crate::read::Stream;
 use crate::timeline::Span;
 
@@ -30,6 +31,28 @@ impl Scan {
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
+    }
+
+    /// The same rows without their columns, for those who count them.
+    #[must_use]
+    pub fn without_columns(&self) -> Self {
+        let mut query = Query::clone(&self.query);
+        // What tells deletes from rows is added to whatever is asked for.
+        query.columns.retain(|name| query.deletes != Deletes::LeftOut && name == meta_columns::OPERATION);
+        let kept = self.schema.fields().iter().filter(|field| query.columns.contains(field.name())).cloned();
+        let (schema, query) = (Arc::new(Schema::new(kept.collect::<Vec<_>>())), Arc::new(query));
+        let splits = self.splits.iter().map(|split| Split { query: Arc::clone(&query), ..split.clone() });
+        Self {
+            schema,
+            splits: splits.collect(),
+            query,
+            kind: self.kind,
+            as_of: self.as_of.clone(),
+            between: self.between.clone(),
+            partitions: self.partitions,
+            listing: Listing::default(),
+            record_index: self.record_index.clone(),
+        }
     }
 
     /// The parts that can be read apart.

@@ -3,13 +3,14 @@
 use arrow_schema::{DataType, Schema};
 
 use super::Table;
-use crate::error::Result;
+use crate::bootstrap;
+use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{Lister, Listing, RECORD_INDEX};
 use crate::names::meta_columns;
 use crate::plan::{CommitRange, PartitionFilter};
-use crate::timeline::InstantFilter;
+use crate::timeline::{InstantFilter, Taken, Timeline};
 
 pub(super) const SNAPSHOT: &str = "snapshot";
 
@@ -41,13 +42,81 @@ impl Table {
         let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut found = Slices { instants: self.timeline.instant_filter(latest), ..Slices::default() };
-        let (listed, listing) = self.lister().list(wanted)?;
+        if let Some(kept) = view.kept() {
+            self.kept_slices(&mut found, &view, choose, kept, wanted)?;
+            return Ok(found);
+        }
+        let (mut listed, listing) = self.lister().list(wanted)?;
+        let taken = self.taken(&mut listed.files, wanted)?;
         for files in &listed.files {
             found.slices.extend(choose(&view, files)?);
         }
+        self.check_there(&found.slices, &taken)?;
+        self.attach_sources(&mut found.slices)?;
         found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
         Ok(found)
+    }
+
+    /// Slices of the files that a savepoint keeps. Nothing is listed.
+    fn kept_slices<'t>(
+        &'t self,
+        found: &mut Slices,
+        view: &View<'t>,
+        choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
+        kept: &[PartitionFiles],
+        wanted: Option<&PartitionFilter>,
+    ) -> Result<()> {
+        let paths: Vec<&str> = kept.iter().map(|files| files.partition.as_str()).collect();
+        let matching = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
+        for (files, _) in kept.iter().zip(&matching).filter(|(_, matches)| **matches) {
+            found.slices.extend(choose(view, files)?);
+            found.partitions.read += 1;
+        }
+        found.partitions.pruned = kept.len() - found.partitions.read;
+        self.measure(&mut found.slices)?;
+        self.attach_sources(&mut found.slices)
+    }
+
+    /// The files that have been taken from the table since its timeline was listed; they are put back into the listing, so that
+    /// a slice that has lost some is still chosen, and the loss seen, where a newer or an older one would be in its place.
+    fn taken(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<Taken> {
+        let now = Timeline::load(&self.place, &self.config)?;
+        let taken = self.timeline.taken_since(&now).map_err(|error| error.in_file(&self.uri))?;
+        let partitions: Vec<&str> = taken.0.keys().map(String::as_str).collect();
+        let matching =
+            wanted.map_or_else(|| Ok(vec![true; partitions.len()]), |wanted| wanted.may_match(&partitions))?;
+        for ((partition, names), _) in taken.0.iter().zip(matching).filter(|(_, matches)| *matches) {
+            let names = names.keys().map(String::as_str);
+            match listed.iter_mut().find(|files| files.partition == *partition) {
+                Some(files) => files.add_missing(names),
+                None => listed.push(PartitionFiles::of(partition, names.map(|name| (name, 0)))),
+            }
+        }
+        Ok(taken)
+    }
+
+    fn check_there(&self, slices: &[FileSlice], taken: &Taken) -> Result<()> {
+        for slice in slices {
+            let names = slice.base_file.iter().map(|base| (&base.name, &base.path));
+            let names = names.chain(slice.log_files.iter().map(|log| (&log.name, &log.path)));
+            for (name, path) in names {
+                if let Some(clean) = taken.by(&slice.partition, name) {
+                    let message = format!(
+                        "the clean of {clean} has removed the file, or is about to, since the table was opened; open it again"
+                    );
+                    return Err(Error::new(Kind::FileCleaned, message)
+                        .in_file(self.place.full_path(path))
+                        .at_instant(&slice.base_instant));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells slices that a bootstrap has left without rows where those lie.
+    pub(super) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
+        bootstrap::attach(self.place.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn lister(&self) -> Lister<'_> {

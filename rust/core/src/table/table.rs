@@ -30,7 +30,10 @@ impl Table {
     /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
     /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        let place = storage::open(uri, storage)?;
+        Self::at(storage::open(uri, storage)?, uri, storage, options)
+    }
+
+    pub(super) fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;

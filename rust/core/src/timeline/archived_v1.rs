@@ -1,15 +1,17 @@
-//! Archived writes, layout 1 (`HoodieArchivedTimeline`, `HoodieArchivedMetaEntry`).
+//! Archived instants, layout 1 (`HoodieArchivedTimeline`, `HoodieArchivedMetaEntry`).
 //!
 //! ```text
 //! archived/.commits_.archive.<n>_1-0-1   log files of Avro data blocks: one record for each state of an instant
 //! archived/mergeArchivePlan              a merge of such files that was under way: its result may be torn
 //! ```
-//! Commit metadata stands there as an Avro record, whatever form the active timeline had it in.
+//! Metadata stands there as Avro records, whatever form the active timeline had it in: a member of the entry for each kind of
+//! it. `stateTransitionTime`, from 0.14 on, is the time at which the instant came into the state.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value as Json;
 
 use super::avro_value::{Record, Value};
 use super::commit_metadata::{CommitMetadata, of_value};
@@ -24,12 +26,88 @@ use crate::storage::{Entry, Place, Source};
 
 const MERGE_PLAN: &str = "mergeArchivePlan";
 
+/// What entries say of which instant they are of.
+const HEAD: [&str; 4] = ["commitTime", "actionType", "actionState", "stateTransitionTime"];
+
+/// How often the folder is listed where files of it go meanwhile.
+const LISTINGS: usize = 3;
+
+/// Members that hold metadata begin so.
+const MEMBER: &str = "hoodie";
+
 /// Visits the completed writes that were requested in a span, file by file, the oldest first.
 pub(super) fn visit_writes(place: &dyn Place, folder: &str, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
     let mut seen = BTreeSet::new();
+    visit_entries(place, folder, &mut |entries| {
+        for (at, instant) in entries.instants()? {
+            let is_wanted = instant.is_completed_write() && span.contains(&instant.requested_time);
+            if is_wanted && seen.insert(instant.requested_time.clone()) {
+                visit(&instant, entries.commit_metadata(at, &instant)?)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// All archived instants, each in the highest state that it was archived in, sorted.
+pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
+    let mut highest: BTreeMap<(String, Action), Instant> = BTreeMap::new();
+    visit_entries(place, folder, &mut |entries| {
+        for (_, instant) in entries.instants()? {
+            let key = (instant.requested_time.clone(), instant.action.completes_as());
+            if highest.get(&key).is_none_or(|known| known.state < instant.state) {
+                highest.insert(key, instant);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(highest.into_values().collect())
+}
+
+/// What was archived of a completed write; none where it was not archived.
+pub(super) fn commit_metadata(place: &dyn Place, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
+    let mut found = None;
+    visit_entries(place, folder, &mut |entries| {
+        for (at, instant) in entries.instants()? {
+            if instant.state == State::Completed && instant.is_same(wanted) {
+                found = Some(entries.commit_metadata(at, &instant)?);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// What was archived of an instant in a state, as JSON; none where there is nothing.
+pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, state: State) -> Result<Option<Json>> {
+    let mut found = None;
+    visit_entries(place, folder, &mut |entries| {
+        for (at, instant) in entries.instants()? {
+            if instant.state == state && instant.is_same(wanted) {
+                found = entries.json(at)?.or(found.take());
+            }
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Visits the blocks of all files, the oldest first. A file that goes meanwhile has been merged into a larger one, which was put
+/// there before: then all are visited again.
+fn visit_entries(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
+    let mut again = LISTINGS;
+    loop {
+        again -= 1;
+        match visit_listed(place, folder, visit) {
+            Err(error) if error.kind() == Kind::NotFound && again > 0 => {}
+            done => return done,
+        }
+    }
+}
+
+fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
     for name in files(place, folder)? {
-        let path = format!("{folder}/{name}");
-        let source = place.open(&path)?;
+        let source = place.open(&format!("{folder}/{name}"))?;
         for block in Forward::new(Arc::clone(&source)) {
             let block = block?;
             if let BlockKind::Corrupt(damage) = &block.kind {
@@ -42,8 +120,9 @@ pub(super) fn visit_writes(place: &dyn Place, folder: &str, span: &Span, visit: 
                     .in_block(block.index)
                     .in_file(source.path()));
             }
-            visit_block(&source, &block, span, &mut seen, visit)
-                .map_err(|error| error.in_block(block.index).in_file(source.path()))?;
+            let entries =
+                Entries::read(&source, &block).and_then(|entries| entries.as_ref().map_or(Ok(()), &mut *visit));
+            entries.map_err(|error| error.in_block(block.index).in_file(source.path()))?;
         }
     }
     Ok(())
@@ -70,36 +149,61 @@ fn unfinished_merge(place: &dyn Place, folder: &str) -> Result<Option<String>> {
     Ok(plan.root().field("mergedArchiveFileName")?.map(Value::text).transpose()?.map(str::to_owned))
 }
 
-fn visit_block(
-    source: &Arc<dyn Source>,
-    block: &Block,
-    span: &Span,
-    seen: &mut BTreeSet<String>,
-    visit: &mut Visit<'_>,
-) -> Result<()> {
-    if block.kind != BlockKind::Sound(BlockType::AvroData) || block.content.is_empty() {
-        return block.refusal().map_or(Ok(()), Err);
-    }
-    let schema = block.header.get(HeaderKey::Schema);
-    let schema = Schema::parse(&schema.ok_or_else(|| Error::corrupt("a data block without SCHEMA in its header"))?)?;
-    let content = source.read(block.content.clone())?;
-    let datums: Vec<Datum> =
-        avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
-    let heads = decode(&content, &datums, &schema, &["commitTime", "actionType", "actionState"])?;
-    for (at, datum) in datums.into_iter().enumerate() {
-        let Some(instant) = completed_write(heads.row(at))? else { continue };
-        if !span.contains(&instant.requested_time) || !seen.insert(instant.requested_time.clone()) {
-            continue;
+/// The entries of a block.
+struct Entries {
+    content: Bytes,
+    datums: Vec<Datum>,
+    schema: Schema,
+    heads: Record,
+}
+
+impl Entries {
+    fn read(source: &Arc<dyn Source>, block: &Block) -> Result<Option<Self>> {
+        if block.kind != BlockKind::Sound(BlockType::AvroData) || block.content.is_empty() {
+            return block.refusal().map_or(Ok(None), Err);
         }
+        let schema = block.header.get(HeaderKey::Schema);
+        let schema =
+            Schema::parse(&schema.ok_or_else(|| Error::corrupt("a data block without SCHEMA in its header"))?)?;
+        let content = source.read(block.content.clone())?;
+        let datums: Vec<Datum> =
+            avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
+        let heads = decode(&content, &datums, &schema, &HEAD)?;
+        Ok(Some(Self { content, datums, schema, heads }))
+    }
+
+    /// The instants that entries are of, each in the entry's state; those of unknown actions are left out.
+    fn instants(&self) -> Result<Vec<(usize, Instant)>> {
+        let heads = (0..self.datums.len()).map(|at| Ok(instant(self.heads.row(at))?.map(|instant| (at, instant))));
+        heads.filter_map(Result::transpose).collect()
+    }
+
+    fn commit_metadata(&self, at: usize, instant: &Instant) -> Result<CommitMetadata> {
         let member = match instant.action {
             Action::ReplaceCommit => "hoodieReplaceCommitMetadata",
             _ => "hoodieCommitMetadata",
         };
-        let told = decode(&content, &[datum], &schema, &[member])?;
-        let metadata = told.root().field(member)?.map(of_value).transpose()?;
-        visit(&instant, metadata.unwrap_or_else(CommitMetadata::default))?;
+        let told = self.members(at, &[member])?;
+        Ok(told.root().field(member)?.map(of_value).transpose()?.unwrap_or_default())
     }
-    Ok(())
+
+    /// The member that holds something.
+    fn json(&self, at: usize) -> Result<Option<Json>> {
+        let members: Vec<&str> = self
+            .schema
+            .fields()
+            .iter()
+            .map(|field| field.name.as_str())
+            .filter(|name| name.starts_with(MEMBER))
+            .collect();
+        let Json::Object(told) = self.members(at, &members)?.root().json()? else { return Ok(None) };
+        Ok(told.into_iter().map(|(_, value)| value).find(|value| !value.is_null()))
+    }
+
+    fn members(&self, at: usize, names: &[&str]) -> Result<Record> {
+        let datum = self.datums.get(at).ok_or_else(|| Error::corrupt("an entry that is not there"))?;
+        decode(&self.content, &[*datum], &self.schema, names)
+    }
 }
 
 fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) -> Result<Record> {
@@ -110,19 +214,21 @@ fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) 
     decoder.finish().map(Record::of_batch)
 }
 
-/// The completed write that an entry tells of; entries without a state are older than states, and of completed instants.
-fn completed_write(entry: Value<'_>) -> Result<Option<Instant>> {
+/// The instant that an entry tells of; entries without a state are older than states, and of completed instants.
+fn instant(entry: Value<'_>) -> Result<Option<Instant>> {
     let text = |name| -> Result<Option<&str>> { entry.field(name)?.map(Value::text).transpose() };
-    if text("actionState")?.is_some_and(|state| state != State::Completed.name()) {
+    let (Some(time), Some(action)) = (text("commitTime")?, text("actionType")?.and_then(Action::named)) else {
         return Ok(None);
-    }
-    let action = text("actionType")?.and_then(Action::named).filter(|action| action.is_write());
-    let (Some(time), Some(action)) = (text("commitTime")?, action) else { return Ok(None) };
+    };
+    let state = text("actionState")?.map_or(Some(State::Completed), State::named);
+    let Some(state) = state else { return Ok(None) };
+    let is_completed = state == State::Completed;
+    let completion_time = text("stateTransitionTime")?.filter(|time| is_completed && !time.is_empty());
     Ok(Some(Instant {
         requested_time: time.to_owned(),
-        completion_time: None,
-        action: action.completes_as(),
-        state: State::Completed,
+        completion_time: completion_time.map(str::to_owned),
+        action: if is_completed { action.completes_as() } else { action },
+        state,
         file_name: String::new(),
     }))
 }

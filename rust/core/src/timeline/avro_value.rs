@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, FieldRef};
+use serde_json::Value as Json;
 
 use crate::avro::{Container, Types};
 use crate::error::{Error, Result};
@@ -31,12 +32,21 @@ impl Record {
         if there.is_empty() {
             return Ok(Self(Arc::new(StructArray::new_empty_fields(1, None))));
         }
-        let batch = container.read(Some(&there), Types::File)?;
+        Self::only(container.read(Some(&there), Types::File)?)
+    }
+
+    fn only(batch: RecordBatch) -> Result<Self> {
         if batch.num_rows() != 1 {
             let message = format!("a metadata file of {} records; one was expected", batch.num_rows());
             return Err(Error::invalid_table(message));
         }
-        Ok(Self(Arc::new(StructArray::from(batch))))
+        Ok(Self::of_batch(batch))
+    }
+
+    /// The one record of a metadata file, with all its fields.
+    pub(super) fn read_whole(bytes: &[u8]) -> Result<Self> {
+        let container = Container::open(bytes)?;
+        Self::only(container.read(None, Types::File)?)
     }
 
     /// Records of a batch, for [`Record::row`].
@@ -105,8 +115,51 @@ impl<'a> Value<'a> {
         offset(self.at)..offset(self.at.saturating_add(1))
     }
 
+    /// The value as JSON: bytes as text of as many characters, as Avro's own JSON has them.
+    pub(super) fn json(self) -> Result<Json> {
+        Ok(match self.array.data_type() {
+            DataType::Utf8 => Json::from(self.text()?),
+            DataType::Boolean => Json::from(self.array.as_boolean().value(self.at)),
+            DataType::Int32 => Json::from(self.array.as_primitive::<Int32Type>().value(self.at)),
+            DataType::Int64 => Json::from(self.long()?),
+            DataType::Float32 => Json::from(self.array.as_primitive::<Float32Type>().value(self.at)),
+            DataType::Float64 => Json::from(self.array.as_primitive::<Float64Type>().value(self.at)),
+            DataType::Binary => Json::from(latin(self.array.as_binary::<i32>().value(self.at))),
+            DataType::FixedSizeBinary(_) => Json::from(latin(self.array.as_fixed_size_binary().value(self.at))),
+            DataType::Null => Json::Null,
+            DataType::List(_) => {
+                let list = self.array.as_list::<i32>();
+                let items = self.range(list.value_offsets()).map(|at| json_at(&**list.values(), at, self.name));
+                Json::Array(items.collect::<Result<_>>()?)
+            }
+            DataType::Map(..) => {
+                let map = self.array.as_map();
+                let keys = map.keys().as_string_opt::<i32>().ok_or_else(|| self.wrong("a map of strings"))?;
+                let range = self.range(map.value_offsets());
+                let entry = |at| Ok((keys.value(at).to_owned(), json_at(&**map.values(), at, self.name)?));
+                Json::Object(range.map(entry).collect::<Result<_>>()?)
+            }
+            DataType::Struct(fields) => {
+                let columns = fields.iter().zip(self.array.as_struct().columns());
+                let field = |(field, column): (&FieldRef, &ArrayRef)| {
+                    Ok((field.name().clone(), json_at(&**column, self.at, self.name)?))
+                };
+                Json::Object(columns.map(field).collect::<Result<_>>()?)
+            }
+            _ => return Err(self.wrong("a value that metadata has")),
+        })
+    }
+
     fn wrong(self, expected: &str) -> Error {
         let found: &DataType = self.array.data_type();
         Error::invalid_table(format!("{} is {found}, where {expected} was expected", self.name))
     }
+}
+
+fn json_at(array: &dyn Array, at: usize, name: &str) -> Result<Json> {
+    Value::at(array, at, name).map_or(Ok(Json::Null), Value::json)
+}
+
+fn latin(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(char::from).collect()
 }

@@ -7,7 +7,7 @@
 //! ```
 //! `metadata` holds the bytes of the completed instant's file; the times in a file's name are requested ones. Where `_version_` cannot be read, the newest manifest counts; where there is none, nothing was archived.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -26,19 +26,10 @@ const TEXT_REQUESTED: (&str, DataType) = ("instantTime", DataType::Utf8);
 const TEXT_COMPLETION: (&str, DataType) = ("completionTime", DataType::Utf8);
 const TEXT_ACTION: (&str, DataType) = ("action", DataType::Utf8);
 const BYTES_METADATA: (&str, DataType) = ("metadata", DataType::Binary);
+const BYTES_PLAN: (&str, DataType) = ("plan", DataType::Binary);
 
 /// Commit metadata can be megabytes.
 const ROWS_AT_ONCE: usize = 64;
-
-/// Completion times by requested time.
-#[derive(Debug, Default)]
-pub(super) struct History(HashMap<String, String>);
-
-impl History {
-    pub(super) fn completion_time(&self, requested_time: &str) -> Option<&str> {
-        self.0.get(requested_time).map(String::as_str)
-    }
-}
 
 #[derive(Deserialize)]
 struct Manifest {
@@ -52,19 +43,41 @@ struct ManifestFile {
     file_name: String,
 }
 
-/// Reads the completion times of a folder's history.
-pub(super) fn read(place: &dyn Place, folder: &str) -> Result<History> {
-    let mut times = HashMap::new();
+/// All archived instants, sorted.
+pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
+    let mut instants = BTreeMap::new();
     for name in files(place, folder)? {
-        for batch in batches(place, &format!("{folder}/{name}"), &[TEXT_REQUESTED, TEXT_COMPLETION])? {
-            let batch = batch?;
-            let pairs = texts(&batch, 0)?.zip(texts(&batch, 1)?);
-            times.extend(
-                pairs.filter_map(|(requested, completion)| Some((requested?.to_owned(), completion?.to_owned()))),
-            );
+        for (_, instant) in instants_of(place, &format!("{folder}/{name}"))? {
+            instants.insert((instant.requested_time.clone(), instant.action), instant);
         }
     }
-    Ok(History(times))
+    Ok(instants.into_values().collect())
+}
+
+/// What the file of an archived instant held, or that of its plan; none where it was not archived, or there was no such file.
+pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_plan: bool) -> Result<Option<Vec<u8>>> {
+    let time = wanted.requested_time.as_str();
+    for name in files(place, folder)? {
+        let (oldest, newest) = requests_of(&name);
+        if oldest.is_some_and(|oldest| time < oldest) || newest.is_some_and(|newest| newest < time) {
+            continue;
+        }
+        let path = format!("{folder}/{name}");
+        let action = wanted.action.completes_as();
+        let same = |(row, one): (usize, Instant)| (one.requested_time == time && one.action == action).then_some(row);
+        let Some(row) = instants_of(place, &path)?.into_iter().find_map(same) else { continue };
+        let mut found = None;
+        let column = if is_plan { BYTES_PLAN } else { BYTES_METADATA };
+        visit_bytes(place, &path, column, &mut |at, bytes| {
+            if at == row {
+                found = bytes.filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec);
+            }
+            Ok(())
+        })
+        .map_err(|error| error.in_file(place.full_path(&path)))?;
+        return Ok(found);
+    }
+    Ok(None)
 }
 
 /// Visits the completed writes of a span, file by file. Files of nothing but requests before `requested_from` are left alone.
@@ -84,7 +97,11 @@ pub(super) fn visit_writes(
             continue;
         }
         let path = format!("{folder}/{name}");
-        let writes = writes_of(place, &path, span)?;
+        let mut writes = instants_of(place, &path)?;
+        let is_wanted = |one: &Instant| {
+            one.action.is_write() && one.completion_time.as_deref().is_some_and(|time| span.contains(time))
+        };
+        writes.retain(|_, instant| is_wanted(instant));
         if !writes.is_empty() {
             visit_metadata(place, &path, writes, visit).map_err(|error| error.in_file(place.full_path(&path)))?;
         }
@@ -99,30 +116,28 @@ fn requests_of(name: &str) -> (Option<&str>, Option<&str>) {
     (parts.next().filter(is_time), parts.next().filter(is_time))
 }
 
-/// The completed writes of a file that lie in the span, by their row.
-fn writes_of(place: &dyn Place, path: &str, span: &Span) -> Result<BTreeMap<usize, Instant>> {
-    let mut writes = BTreeMap::new();
+/// The instants of a file by their row; those of unknown actions are left out.
+fn instants_of(place: &dyn Place, path: &str) -> Result<BTreeMap<usize, Instant>> {
+    let mut instants = BTreeMap::new();
     let mut row = 0;
     for batch in batches(place, path, &[TEXT_REQUESTED, TEXT_COMPLETION, TEXT_ACTION])? {
         let batch = batch?;
-        let actions = texts(&batch, 2)?.map(|action| action.and_then(Action::named).filter(|action| action.is_write()));
+        let actions = texts(&batch, 2)?.map(|action| action.and_then(Action::named));
         for ((requested, completion), action) in texts(&batch, 0)?.zip(texts(&batch, 1)?).zip(actions) {
-            if let (Some(requested), Some(completion), Some(action)) = (requested, completion, action)
-                && span.contains(completion)
-            {
-                let write = Instant {
+            if let (Some(requested), Some(action)) = (requested, action) {
+                let instant = Instant {
                     requested_time: requested.to_owned(),
-                    completion_time: Some(completion.to_owned()),
+                    completion_time: completion.map(str::to_owned),
                     action: action.completes_as(),
                     state: State::Completed,
                     file_name: String::new(),
                 };
-                writes.insert(row, write);
+                instants.insert(row, instant);
             }
             row += 1;
         }
     }
-    Ok(writes)
+    Ok(instants)
 }
 
 fn visit_metadata(
@@ -131,16 +146,25 @@ fn visit_metadata(
     mut writes: BTreeMap<usize, Instant>,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
+    visit_bytes(place, path, BYTES_METADATA, &mut |row, bytes| {
+        let Some(write) = writes.remove(&row) else { return Ok(()) };
+        let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), Part::All)
+            .map_err(|error| error.at_instant(&write.requested_time))?;
+        visit(&write, metadata.unwrap_or_default())
+    })
+}
+
+/// Takes a row's number and its bytes.
+type VisitBytes<'v> = dyn FnMut(usize, Option<&[u8]>) -> Result<()> + 'v;
+
+/// Visits a column of bytes, row by row.
+fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &mut VisitBytes<'_>) -> Result<()> {
     let mut row = 0;
-    for batch in batches(place, path, &[BYTES_METADATA])? {
+    for batch in batches(place, path, &[column])? {
         let batch = batch?;
         let column = batch.column(0).as_binary_opt::<i32>();
         for bytes in column.ok_or_else(|| Error::invalid_table("metadata that is no bytes"))? {
-            if let Some(write) = writes.remove(&row) {
-                let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), Part::All)
-                    .map_err(|error| error.at_instant(&write.requested_time))?;
-                visit(&write, metadata.unwrap_or_default())?;
-            }
+            visit(row, bytes)?;
             row += 1;
         }
     }
@@ -201,7 +225,9 @@ mod tests {
         let column = |texts: Vec<&str>| Arc::new(StringArray::from(texts)) as ArrayRef;
         let requested = column(rows.iter().map(|row| row.0).collect());
         let completion = column(rows.iter().map(|row| row.1).collect());
-        let batch = RecordBatch::try_from_iter([("instantTime", requested), ("completionTime", completion)]).unwrap();
+        let action = column(rows.iter().map(|_| "commit").collect());
+        let columns = [("instantTime", requested), ("completionTime", completion), ("action", action)];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
         let mut bytes = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).unwrap();
         writer.write(&batch).unwrap();
@@ -221,9 +247,9 @@ mod tests {
         ];
         for version in [Some(b"2".as_slice()), Some(b"x"), None] {
             let place = MemoryPlace::holding(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
-            let history = read(&*place, "h").unwrap();
-            assert_eq!(history.completion_time("2"), Some("5"), "{version:?}");
-            assert_eq!(history.completion_time("4"), None);
+            let instants = instants(&*place, "h").unwrap();
+            let times = instants.iter().map(|one| (one.requested_time.as_str(), one.completion_time.as_deref()));
+            assert!(times.eq([("1", Some("3")), ("2", Some("5"))]), "{version:?}");
         }
     }
 
@@ -274,12 +300,28 @@ mod tests {
     }
 
     #[test]
+    fn metadata_is_found_by_instant_and_action() {
+        let one =
+            full_file(&[("1", Some("3"), "deltacommit"), ("2", Some("9"), "compaction"), ("2", Some("4"), "clean")]);
+        let manifest = br#"{"files":[{"fileName":"1_2_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
+        // The second file is not opened.
+        let place = MemoryPlace::holding([("h/manifest_1", manifest.as_slice()), ("h/1_2_0.parquet", &one)]);
+        let found = |time: &str, action| {
+            let (requested_time, state) = (time.to_owned(), State::Completed);
+            let wanted = Instant { requested_time, completion_time: None, action, state, file_name: String::new() };
+            metadata(&*place, "h", &wanted, false).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
+        };
+        assert_eq!(found("2", Action::Commit).as_deref(), Some(r#"{"operationType":"OF 2"}"#));
+        assert_eq!((found("2", Action::Rollback), found("3", Action::Commit)), (None, None));
+    }
+
+    #[test]
     fn no_manifest_is_no_history_and_a_torn_one_an_error() {
         let place = MemoryPlace::holding([("h/x", b"".as_slice())]);
-        assert!(read(&*place, "h").unwrap().0.is_empty());
-        assert!(read(&*place, "none").unwrap().0.is_empty());
+        assert!(instants(&*place, "h").unwrap().is_empty());
+        assert!(instants(&*place, "none").unwrap().is_empty());
         let place = MemoryPlace::holding([("h/manifest_1", b"{".as_slice())]);
-        let error = read(&*place, "h").unwrap_err();
+        let error = instants(&*place, "h").unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidTable);
         assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));
     }

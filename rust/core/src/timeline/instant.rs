@@ -34,7 +34,7 @@ pub enum Action {
 }
 
 impl Action {
-    const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Clean,
         Self::Clustering,
         Self::Commit,
@@ -110,6 +110,12 @@ pub enum State {
 }
 
 impl State {
+    /// The state of a name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Requested, Self::Inflight, Self::Completed].into_iter().find(|state| state.name() == name)
+    }
+
     /// Hudi's name of the state.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -147,6 +153,12 @@ impl Instant {
     #[must_use]
     pub fn is_completed_write(&self) -> bool {
         self.is_completed() && self.action.is_write()
+    }
+
+    /// Whether it is the same action, however far each has come.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.requested_time == other.requested_time && self.action.completes_as() == other.action.completes_as()
     }
 
     /// The order of a timeline: requested time as text, action, state.

@@ -1,9 +1,12 @@
 //! Reads of instants' files: commit metadata, service plans, replaced file groups.
 
+use bytes::Bytes;
+
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
 use super::timeline::Timeline;
+use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
 
 /// A compaction or log compaction that is planned and not completed.
@@ -27,12 +30,22 @@ pub struct ReplacedFileGroup {
 }
 
 impl Timeline {
-    /// What a completed write tells of itself; `None` where its file is empty.
+    /// What a completed write tells of itself; `None` where its file is empty. One that is archived, or was since the timeline
+    /// was listed, is looked up in the archive.
     ///
     /// # Errors
-    /// `NotFound` where the file is gone (archived meanwhile); `InvalidTable` or `CorruptLog` where it cannot be read.
+    /// `FileCleaned` where the file is gone; `InvalidTable` or `CorruptLog` where it cannot be read.
     pub fn commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
-        self.read(instant, &instant.file_name, |bytes| CommitMetadata::parse(bytes, part))
+        if instant.file_name.is_empty() {
+            return self.archived_commit_metadata(instant, part);
+        }
+        match self.read(instant, &instant.file_name, |bytes| CommitMetadata::parse(bytes, part)) {
+            Err(gone) if gone.kind() == Kind::FileCleaned => match self.archived_commit_metadata(instant, part)? {
+                Some(metadata) => Ok(Some(metadata)),
+                None => Err(gone),
+            },
+            read => read,
+        }
     }
 
     /// Pending compactions with their plans, oldest first. Each cuts its file groups: newer logs go to a new slice.
@@ -53,10 +66,25 @@ impl Timeline {
 
     fn plans(&self, action: Action) -> Result<Vec<PendingCompaction>> {
         let plan = |instant: &Instant| {
-            let operations = self.read(instant, &requested_file(instant), service_plans::compaction)?;
+            let operations = self.compaction_plan(instant)?;
             Ok(PendingCompaction { instant: instant.requested_time.clone(), operations })
         };
         self.pending(action).map(plan).collect()
+    }
+
+    /// The plan of a pending compaction. Below table version 6 a copy lies in `.aux`; before 0.5.1, when a plan went inflight by
+    /// renaming its file, the copy is what is left.
+    fn compaction_plan(&self, instant: &Instant) -> Result<Vec<CompactionOperation>> {
+        let name = requested_file(instant);
+        let plan = self.read(instant, &name, service_plans::compaction);
+        let is_lost = match &plan {
+            Ok(operations) => operations.is_empty(),
+            Err(error) => error.kind() == Kind::NotFound,
+        };
+        if !is_lost || self.layout != TimelineLayout::V1 {
+            return plan;
+        }
+        self.read(instant, &format!(".aux/{name}"), service_plans::compaction).or(plan)
     }
 
     /// Pending clustering. In layout 1 it is a replace commit, and only its plan tells it from an overwrite.
@@ -107,17 +135,30 @@ impl Timeline {
         Ok(Some((clean, self.read(clean, &clean.file_name, service_plans::earliest_retained)?)))
     }
 
-    fn read<T>(&self, instant: &Instant, name: &str, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        let path = format!("{}/{name}", self.folder);
-        let read = || match self.place.open(&path) {
-            Ok(source) => parse(&source.read_all()?),
-            Err(error) if error.kind() == Kind::NotFound => Err(Error::not_found(format!(
-                "the {}'s file is not there: it was archived or taken back since the timeline was listed (load the table again), or the table was copied in part",
+    pub(super) fn read<T>(&self, instant: &Instant, name: &str, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        let gone = || {
+            let message = format!(
+                "the {}'s file is not there: it was archived or taken back since the timeline was listed (open the table again), or the table was copied in part",
                 instant.action
-            ))),
-            Err(error) => Err(error),
+            );
+            self.placed(Error::new(Kind::FileCleaned, message), instant, name)
         };
-        read().map_err(|error| error.in_file(self.place.full_path(&path)).at_instant(&instant.requested_time))
+        let bytes = self.bytes_of(instant, name)?.ok_or_else(gone)?;
+        parse(&bytes).map_err(|error| self.placed(error, instant, name))
+    }
+
+    /// The bytes of a file of an instant; none where it is not there.
+    pub(super) fn bytes_of(&self, instant: &Instant, name: &str) -> Result<Option<Bytes>> {
+        match self.place.open(&format!("{}/{name}", self.folder)).and_then(|source| source.read_all()) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) => Err(self.placed(error, instant, name)),
+        }
+    }
+
+    /// An error that names an instant and a file of it.
+    pub(super) fn placed(&self, error: Error, instant: &Instant, name: &str) -> Error {
+        error.in_file(self.place.full_path(&format!("{}/{name}", self.folder))).at_instant(&instant.requested_time)
     }
 }
 

@@ -8,16 +8,22 @@
 //! | `timeline` | what is completed, visible, first and last |
 //! | `metadata_files` | reads of instants' files: commit metadata, plans, replaced file groups |
 //! | `commit_metadata`, `service_plans`, `avro_value` | what stands in those files |
-//! | `archived_v1` | archived writes, layout 1 |
-//! | `history_v2` | archived writes and their completion times, layout 2 |
+//! | `archived_v1` | the archive of layout 1 |
+//! | `history_v2` | the archive of layout 2 |
+//! | `archived` | archived instants and what any instant's files hold, in either layout |
 //! | `span` | the stretch of time that an incremental query asks for |
+//! | `bounds` | positions between the writes of a timeline |
 //! | `holes` | writes under way in such a stretch that later ones have overtaken |
 //! | `writes_in_span` | the writes of such a stretch, active and archived |
 //! | `time_travel` | which instants may still be asked for |
+//! | `savepoint` | the files that a savepoint keeps |
+//! | `taken_since` | what cleaners and rollbacks have taken since a timeline was listed |
 //! | `instant_filter` | which log blocks count |
 
+mod archived;
 mod archived_v1;
 mod avro_value;
+mod bounds;
 mod commit_metadata;
 mod history_v2;
 mod holes;
@@ -29,8 +35,10 @@ mod load;
 #[cfg(test)]
 pub(crate) mod memory_place;
 mod metadata_files;
+mod savepoint;
 mod service_plans;
 mod span;
+mod taken_since;
 mod time_travel;
 #[expect(clippy::module_inception, reason = "the room's main thing bears its name")]
 mod timeline;
@@ -43,6 +51,7 @@ pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use service_plans::CompactionOperation;
 pub use span::{Span, Visit};
+pub use taken_since::Taken;
 pub use timeline::{Completion, Timeline};
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Plans and results of table services: Avro containers in both layouts (`HoodieCompactionPlan`,
-//! `HoodieRequestedReplaceMetadata`, `HoodieCleanMetadata`). An empty file is legal and plans nothing.
+//! `HoodieRequestedReplaceMetadata`, `HoodieCleanerPlan`, `HoodieCleanMetadata`, `HoodieSavepointMetadata`). An empty file is legal and plans nothing.
+
+use std::collections::BTreeMap;
 
 use super::avro_value::{Record, Value};
 use super::commit_metadata::texts;
@@ -31,12 +33,11 @@ pub(super) fn compaction(bytes: &[u8]) -> Result<Vec<CompactionOperation>> {
 fn operation(value: Value<'_>) -> Result<CompactionOperation> {
     let text = |name| -> Result<String> { Ok(optional_text(value, name)?.unwrap_or_default()) };
     let logs = value.field("deltaFilePaths")?.map(texts).transpose()?.unwrap_or_default();
-    let name = |path: String| path.rsplit_once('/').map_or(path.clone(), |(_, name)| name.to_owned());
     Ok(CompactionOperation {
         partition: text("partitionPath")?,
         file_id: text("fileId")?,
         base_instant: text("baseInstantTime")?,
-        log_files: logs.into_iter().map(name).collect(),
+        log_files: logs.iter().map(|path| name_of(path)).collect(),
     })
 }
 
@@ -58,6 +59,47 @@ pub(super) fn earliest_retained(bytes: &[u8]) -> Result<Option<String>> {
     }
     let record = Record::read(bytes, &["earliestCommitToRetain"])?;
     Ok(optional_text(record.root(), "earliestCommitToRetain")?.filter(|instant| !instant.is_empty()))
+}
+
+/// File names by partition.
+pub(super) type FilesByPartition = BTreeMap<String, Vec<String>>;
+
+/// The files that the `.requested` file of a clean plans to delete; releases before 0.7 told names, later ones paths.
+pub(super) fn files_to_clean(bytes: &[u8]) -> Result<FilesByPartition> {
+    let mut files = FilesByPartition::new();
+    if bytes.is_empty() {
+        return Ok(files);
+    }
+    let record = Record::read(bytes, &["filesToBeDeletedPerPartition", "filePathsToBeDeletedPerPartition"])?;
+    let entries = |name| record.root().field(name)?.map_or(Ok(Vec::new()), Value::entries);
+    for (partition, names) in entries("filesToBeDeletedPerPartition")? {
+        files.entry(partition.to_owned()).or_default().extend(texts(names)?.iter().map(|name| name_of(name)));
+    }
+    for (partition, infos) in entries("filePathsToBeDeletedPerPartition")? {
+        for info in infos.items()? {
+            let path = optional_text(info, "filePath")?;
+            files.entry(partition.to_owned()).or_default().extend(path.map(|path| name_of(&path)));
+        }
+    }
+    Ok(files)
+}
+
+/// The files that a completed savepoint keeps.
+pub(super) fn savepoint(bytes: &[u8]) -> Result<FilesByPartition> {
+    let mut files = FilesByPartition::new();
+    if bytes.is_empty() {
+        return Ok(files);
+    }
+    let record = Record::read(bytes, &["partitionMetadata"])?;
+    for (partition, told) in record.root().field("partitionMetadata")?.map_or(Ok(Vec::new()), Value::entries)? {
+        let names = told.field("savepointDataFile")?.map_or(Ok(Vec::new()), texts)?;
+        files.insert(partition.to_owned(), names.iter().map(|name| name_of(name)).collect());
+    }
+    Ok(files)
+}
+
+fn name_of(path: &str) -> String {
+    path.rsplit_once('/').map_or(path, |(_, name)| name).to_owned()
 }
 
 fn optional_text(value: Value<'_>, name: &'static str) -> Result<Option<String>> {

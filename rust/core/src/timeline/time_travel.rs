@@ -5,13 +5,14 @@ use super::timeline::Timeline;
 use crate::error::{Error, Kind, Result};
 
 impl Timeline {
-    /// Whether the state as of an instant can be told.
+    /// Whether the state as of an instant can be told: the savepoint whose files alone are left of it, where it is older than
+    /// what the cleaner keeps.
     ///
     /// # Errors
     /// `InvalidArgument` for the time of a write that is still under way, or later; `FileCleaned` for a time before the
-    /// oldest that the last clean kept.
-    pub fn check_as_of(&self, as_of: &str) -> Result<()> {
-        if let Some(pending) = self.first_incomplete()?
+    /// oldest that the last clean kept, unless it is that of a savepoint.
+    pub fn check_as_of(&self, as_of: &str) -> Result<Option<&Instant>> {
+        if let Some(pending) = self.first_incomplete(None)?
             && as_of >= pending.requested_time.as_str()
         {
             return Err(Error::invalid_argument(format!(
@@ -20,26 +21,50 @@ impl Timeline {
             ))
             .at_instant(&pending.requested_time));
         }
-        let Some((clean, retained)) = self.last_clean()? else { return Ok(()) };
+        let Some((clean, retained)) = self.last_clean_before(as_of)? else { return Ok(None) };
         let first = || self.completed_writes().next().map(|instant| instant.requested_time.clone());
-        match retained.or_else(first) {
-            Some(retained) if as_of < retained.as_str() => Err(Error::new(
-                Kind::FileCleaned,
-                format!("as of {as_of}: the cleaner has removed files from before {retained}; ask for that or a later instant"),
-            )
-            .at_instant(&clean.requested_time)),
-            _ => Ok(()),
-        }
+        let Some(floor) = retained.or_else(first).filter(|floor| as_of < floor.as_str()) else { return Ok(None) };
+        let savepoint = self.savepoints().find(|savepoint| savepoint.requested_time == as_of);
+        savepoint.map(Some).ok_or_else(|| {
+            let kept: Vec<&str> = self.savepoints().map(|savepoint| savepoint.requested_time.as_str()).collect();
+            let kept = if kept.is_empty() { String::new() } else { format!(", or for a savepoint ({})", kept.join(", ")) };
+            let message = format!(
+                "as of {as_of}: the cleaner has removed files from before {floor}; ask for that or a later instant{kept}"
+            );
+            Error::new(Kind::FileCleaned, message).at_instant(&clean.requested_time)
+        })
     }
 
-    /// The first commit, delta commit or overwrite under way; table services change no rows.
-    fn first_incomplete(&self) -> Result<Option<&Instant>> {
+    /// The last completed clean, also where it is archived and the instant lies so far back that it matters.
+    fn last_clean_before(&self, as_of: &str) -> Result<Option<(&Instant, Option<String>)>> {
+        let active = self.last_clean()?;
+        if active.is_some() || !self.is_before_start(as_of) {
+            return Ok(active);
+        }
+        let is_clean = |instant: &&Instant| instant.action == Action::Clean && instant.is_completed();
+        let Some(clean) = self.archived()?.iter().rev().find(is_clean) else { return Ok(None) };
+        let told = self.metadata(clean)?;
+        let retained = told.as_ref().and_then(|told| told.get("earliestCommitToRetain")?.as_str());
+        Ok(Some((clean, retained.filter(|instant| !instant.is_empty()).map(str::to_owned))))
+    }
+
+    /// The first commit, delta commit or overwrite under way that was requested after an instant; table services change no rows.
+    ///
+    /// # Errors
+    /// What reading plans may fail with.
+    pub fn first_incomplete(&self, after: Option<&str>) -> Result<Option<&Instant>> {
+        let mut pending = self
+            .pending_writes()
+            .filter(|instant| {
+                matches!(instant.action, Action::Commit | Action::DeltaCommit | Action::ReplaceCommit)
+                    && after.is_none_or(|after| after < instant.requested_time.as_str())
+            })
+            .peekable();
+        if pending.peek().is_none() {
+            return Ok(None);
+        }
         let clustering = self.pending_clustering()?;
-        let mut pending = self.pending_writes().filter(|instant| {
-            matches!(instant.action, Action::Commit | Action::DeltaCommit | Action::ReplaceCommit)
-                && !clustering.contains(instant)
-        });
-        Ok(pending.next())
+        Ok(pending.find(|instant| !clustering.contains(instant)))
     }
 }
 

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use super::history_v2::{self, History};
 use super::instant::{Action, Instant};
 use super::instant_filter::InstantFilter;
 use crate::config::TimelineLayout;
@@ -20,7 +19,7 @@ pub struct Timeline {
     pub(super) folder: String,
     pub(super) layout: TimelineLayout,
     pub(super) archive_folder: Option<String>,
-    history: OnceLock<History>,
+    pub(super) archived: OnceLock<Vec<Instant>>,
     instants: Vec<Instant>,
     writes: BTreeMap<String, Vec<usize>>,
     start: Option<String>,
@@ -56,13 +55,22 @@ impl Timeline {
             .map(|instant| instant.requested_time.as_str())
             .collect();
         let start = writes.keys().find(|time| !savepoints.contains(time.as_str())).or(writes.keys().next()).cloned();
-        Self { place, folder, layout, archive_folder, history: OnceLock::new(), instants, writes, start }
+        Self { place, folder, layout, archive_folder, archived: OnceLock::new(), instants, writes, start }
     }
 
     /// All instants, sorted by requested time.
     #[must_use]
     pub fn instants(&self) -> &[Instant] {
         &self.instants
+    }
+
+    /// The active instants of a requested time, of any action.
+    #[must_use]
+    pub fn instants_at(&self, requested_time: &str) -> &[Instant] {
+        let from = self.instants.partition_point(|instant| instant.requested_time.as_str() < requested_time);
+        let rest = self.instants.get(from..).unwrap_or_default();
+        let len = rest.iter().take_while(|instant| instant.requested_time == requested_time).count();
+        rest.get(..len).unwrap_or_default()
     }
 
     /// The writes of a requested time: one, unless a table service and a writer chose the same.
@@ -134,18 +142,9 @@ impl Timeline {
         if !self.is_before_start(requested_time) {
             return Ok(Completion::Pending);
         }
-        Ok(self.history()?.completion_time(requested_time).map_or(Completion::Archived, Completion::At))
-    }
-
-    fn history(&self) -> Result<&History> {
-        if let Some(history) = self.history.get() {
-            return Ok(history);
-        }
-        let history = match (&self.archive_folder, self.layout) {
-            (Some(folder), TimelineLayout::V2) => history_v2::read(&*self.place, folder)?,
-            _ => History::default(),
-        };
-        Ok(self.history.get_or_init(|| history))
+        let mut archived = self.archived_at(requested_time)?.filter(|instant| instant.action.is_write());
+        let completed = archived.find_map(|instant| instant.completion_time.as_deref());
+        Ok(completed.map_or(Completion::Archived, Completion::At))
     }
 
     /// What a scan of logs needs in order to tell the blocks that count at `latest` from the others.

@@ -24,23 +24,26 @@ impl Timeline {
     /// What `visit` fails with; what reading commit metadata and the archive may fail with.
     pub fn visit_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
         if self.may_reach_archive(span) {
-            self.visit_archived(span, visit)?;
+            self.visit_archived_writes_in(span, visit)?;
         }
-        for write in self.completed_writes().filter(|write| span.contains(self.time_of(write))) {
+        for write in self.completed_writes().filter(|write| span.contains(self.bound_of(write))) {
             visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
         }
         Ok(())
     }
 
-    /// What bounds of spans are compared with.
-    fn time_of<'i>(&self, write: &'i Instant) -> &'i str {
+    /// What bounds of spans are compared with: the requested time in layout 1, the completion time in layout 2.
+    #[must_use]
+    pub fn bound_of<'i>(&self, write: &'i Instant) -> &'i str {
         match self.layout {
             TimelineLayout::V1 => &write.requested_time,
             TimelineLayout::V2 => write.completion_time.as_deref().unwrap_or(&write.requested_time),
         }
     }
 
-    fn may_reach_archive(&self, span: &Span) -> bool {
+    /// Whether a write of the span may have been archived.
+    #[must_use]
+    pub fn may_reach_archive(&self, span: &Span) -> bool {
         let (Some(begin), Some(start)) = (span.begin.as_deref(), self.start()) else { return true };
         match self.layout {
             TimelineLayout::V1 => begin < start,
@@ -48,14 +51,14 @@ impl Timeline {
         }
     }
 
-    fn visit_archived(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    /// Visits the archived writes of a span once, not in order.
+    ///
+    /// # Errors
+    /// What `visit` fails with; what reading the archive may fail with.
+    pub fn visit_archived_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
         let Some(folder) = &self.archive_folder else { return Ok(()) };
-        // While instants are being archived they stand in both.
         let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
-            if self.writes_at(&instant.requested_time).next().is_some() {
-                return Ok(());
-            }
-            visit(instant, metadata)
+            if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
         };
         match self.layout {
             TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, span, &mut unless_active),

@@ -1,36 +1,41 @@
-//! The little of protobuf that an HFile's trailer and file info need: the fields of one message, in the order they stand in.
+//! The little of protobuf that HFiles and ORC files need: the fields of one message, in the order they stand in.
 //!
 //! ```text
 //! field: number << 3 | wire type, as a varint · value
 //! wire types: 0 varint · 1 eight bytes · 2 length, bytes · 5 four bytes
 //! ```
-//! Layout: protobuf's "Encoding" page. Groups (3, 4) are as old as they are rare: no message of HBase has one.
+//! Layout: protobuf's "Encoding" page. Groups (3, 4) are as old as they are rare: no message of HBase or ORC has one.
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
 /// The value of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
     /// A varint; negative numbers are those of 64 bits.
     Number(u64),
     /// Bytes, a text or a message.
     Bytes(&'a [u8]),
-    /// Four or eight bytes: none of the fields that are read here.
-    Fixed,
+    /// Eight bytes, a double for one.
+    Fixed64([u8; 8]),
+    /// Four bytes: none of the fields that are read here.
+    Fixed32,
 }
 
 /// Hands each field of the message to `take`.
-pub(super) fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, Value<'a>) -> Result<()>) -> Result<()> {
+///
+/// # Errors
+/// `CorruptLog`, with the offset within the message, where it is none; and what `take` says.
+pub fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, Value<'a>) -> Result<()>) -> Result<()> {
     let mut cursor = Cursor::new(message);
     while cursor.remaining() > 0 {
         let at = cursor.position() as u64;
         let tag = cursor.uvarint()?;
         let value = match tag & 7 {
             0 => Value::Number(cursor.uvarint()?),
-            1 => cursor.skip(8).map(|()| Value::Fixed)?,
+            1 => Value::Fixed64(cursor.array()?),
             2 => Value::Bytes(delimited(&mut cursor)?),
-            5 => cursor.skip(4).map(|()| Value::Fixed)?,
+            5 => cursor.skip(4).map(|()| Value::Fixed32)?,
             other => return Err(Error::corrupt(format!("a protobuf field of wire type {other}")).at_offset(at)),
         };
         take(tag >> 3, value).map_err(|error| error.at_offset(at))?;
@@ -39,7 +44,10 @@ pub(super) fn fields<'a>(message: &'a [u8], mut take: impl FnMut(u64, Value<'a>)
 }
 
 /// A length and as many bytes.
-pub(super) fn delimited<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
+///
+/// # Errors
+/// `CorruptLog` where fewer are left.
+pub fn delimited<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8]> {
     let at = cursor.position() as u64;
     let len = cursor.uvarint()?;
     let left = cursor.remaining();
@@ -70,8 +78,8 @@ mod tests {
         let expected = [
             (1, Value::Number(300)),
             (2, Value::Bytes(b"hi")),
-            (3, Value::Fixed),
-            (4, Value::Fixed),
+            (3, Value::Fixed32),
+            (4, Value::Fixed64([0; 8])),
             (5, Value::Number(1)),
         ];
         assert_eq!(found, expected);

@@ -1,0 +1,47 @@
+//! `Follower`: commits one by one, as they complete.
+
+use std::sync::{Mutex, PoisonError};
+
+use mortice::Ask;
+use pyo3::prelude::*;
+
+use crate::arguments::{FilterArgument, filter};
+use crate::errors::released;
+use crate::merger::handle;
+use crate::scan::Scan;
+
+/// What has been delivered of a table, and what is to come.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct Follower(Mutex<mortice::Follower>);
+
+impl Follower {
+    pub(crate) fn new(follower: mortice::Follower) -> Self {
+        Self(Mutex::new(follower))
+    }
+}
+
+#[pymethods]
+impl Follower {
+    fn position(&self, py: Python<'_>) -> Option<String> {
+        let told = || self.0.lock().unwrap_or_else(PoisonError::into_inner).position().map(str::to_owned);
+        py.detach(told)
+    }
+
+    fn next(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filters: FilterArgument<'_>,
+        merger: Option<Py<PyAny>>,
+        changelog: bool,
+        emit_deletes: bool,
+    ) -> PyResult<Option<(String, Scan)>> {
+        let merger = handle(merger);
+        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger, ..Ask::default() };
+        let next = released(py, || {
+            let mut follower = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            follower.next(&ask, changelog)
+        })?;
+        Ok(next.map(|(instant, scan)| (instant, Scan(scan))))
+    }
+}

@@ -1,0 +1,221 @@
+//! A base file that a metadata-only bootstrap left: the five meta columns of a skeleton, all others in the file that the table was
+//! made of, row by row (`HoodieBootstrapFileReader`). What partition columns hold may be told by the source's path alone.
+//!
+//! | column | taken from |
+//! |---|---|
+//! | `_hoodie_commit_time` … `_hoodie_file_name` | the skeleton |
+//! | any that the source file has | there |
+//! | a partition column that it has not | the path |
+//!
+//! The two are never of the same row groups, so that what pruning leaves is kept as rows, of which both then read the same.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use arrow_select::take::take;
+
+use super::reader::{BaseFile, Batches};
+use super::row_ranges;
+use crate::error::{Error, Result};
+use crate::filter::BoundFilter;
+use crate::names::meta_columns;
+
+/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`crate::Kind::InvalidTable`] where
+/// they do not have the same number of rows: the source was changed since.
+pub fn stitched(
+    skeleton: Box<dyn BaseFile>,
+    source: Box<dyn BaseFile>,
+    path_values: &[(String, Option<String>)],
+) -> Result<Box<dyn BaseFile>> {
+    let (rows, in_source) = (skeleton.row_count(), source.row_count());
+    if rows != in_source {
+        return Err(Error::invalid_table(format!(
+            "a bootstrapped file whose skeleton has {rows} rows and whose source {in_source}: the source has been written to since the table was made of it"
+        )));
+    }
+    Ok(Box::new(Stitched { skeleton, source, path_values: path_values.to_vec() }))
+}
+
+/// An array of one value, given as text, of a type.
+pub fn repeated(value: Option<&str>, kind: &DataType, len: usize) -> Result<ArrayRef, ArrowError> {
+    let text: ArrayRef = Arc::new(StringArray::from(vec![value]));
+    let one = cast_with_options(&text, kind, &CastOptions { safe: false, ..Default::default() })?;
+    take(&one, &UInt32Array::from(vec![0; len]), None)
+}
+
+struct Stitched {
+    skeleton: Box<dyn BaseFile>,
+    source: Box<dyn BaseFile>,
+    path_values: Vec<(String, Option<String>)>,
+}
+
+/// Where a column is taken from.
+#[derive(Debug, Clone, PartialEq)]
+enum From {
+    Skeleton,
+    Source,
+    Path(Option<String>),
+}
+
+impl Stitched {
+    fn from(&self, column: &str) -> From {
+        if meta_columns::ALL.contains(&column) {
+            return From::Skeleton;
+        }
+        let told = self.path_values.iter().find(|(name, _)| name == column);
+        match told.filter(|_| !self.source.has_column(column)) {
+            Some((_, value)) => From::Path(value.clone()),
+            None => From::Source,
+        }
+    }
+
+    /// The wanted columns of one of the two.
+    fn columns(&self, wanted: &SchemaRef, from: &From) -> SchemaRef {
+        let fields = wanted.fields().iter().filter(|field| self.from(field.name()) == *from).cloned();
+        Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+    }
+}
+
+impl BaseFile for Stitched {
+    fn row_count(&self) -> u64 {
+        self.skeleton.row_count()
+    }
+
+    fn avro_schema(&self) -> Option<String> {
+        self.source.avro_schema()
+    }
+
+    fn has_column(&self, name: &str) -> bool {
+        match self.from(name) {
+            From::Skeleton => self.skeleton.has_column(name),
+            From::Source => self.source.has_column(name),
+            From::Path(_) => true,
+        }
+    }
+
+    fn row_groups(&self) -> Vec<u64> {
+        self.source.row_groups()
+    }
+
+    fn keep_row_groups(&mut self, kept: Range<usize>) {
+        self.source.keep_row_groups(kept);
+    }
+
+    fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
+        // To each file the columns of the other are missing, which it would take for nulls.
+        let from: Vec<From> = wanted.fields().iter().map(|field| self.from(field.name())).collect();
+        let of = |part: &From| filter.weakened(|column, _| from.get(column) == Some(part));
+        let (of_skeleton, of_source) = (of(&From::Skeleton), of(&From::Source));
+        Ok(self.skeleton.prune(wanted, &of_skeleton)?.saturating_add(self.source.prune(wanted, &of_source)?))
+    }
+
+    fn kept_rows(&self) -> Vec<Range<u64>> {
+        row_ranges::common(&self.skeleton.kept_rows(), &self.source.kept_rows())
+    }
+
+    fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
+        self.skeleton.keep_rows(rows.clone())?;
+        self.source.keep_rows(rows)
+    }
+
+    fn batches(mut self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
+        let kept = self.kept_rows();
+        if kept != row_ranges::whole(self.row_count()) {
+            self.keep_rows(kept)?;
+        }
+        let (of_skeleton, of_source) = (self.columns(wanted, &From::Skeleton), self.columns(wanted, &From::Source));
+        let from = wanted.fields().iter().map(|field| self.from(field.name())).collect();
+        let mut lanes = Vec::new();
+        if !of_skeleton.fields().is_empty() || of_source.fields().is_empty() {
+            lanes.push(Lane::new(self.skeleton.batches(&of_skeleton, batch_rows)?));
+        }
+        if !of_source.fields().is_empty() {
+            lanes.push(Lane::new(self.source.batches(&of_source, batch_rows)?));
+        }
+        Ok(Box::new(InStep { lanes, wanted: Arc::clone(wanted), from, done: false }))
+    }
+}
+
+/// Batches of one of the files, and what is left of the one at hand.
+struct Lane {
+    batches: Batches,
+    held: Option<RecordBatch>,
+}
+
+impl Lane {
+    fn new(batches: Batches) -> Self {
+        Self { batches, held: None }
+    }
+
+    /// The rows at hand; none at the end.
+    fn rows(&mut self) -> Result<Option<usize>> {
+        while self.held.as_ref().is_none_or(|held| held.num_rows() == 0) {
+            let Some(batch) = self.batches.next() else { return Ok(None) };
+            self.held = Some(batch?);
+        }
+        Ok(self.held.as_ref().map(RecordBatch::num_rows))
+    }
+
+    fn take(&mut self, rows: usize) -> Option<RecordBatch> {
+        let held = self.held.take()?;
+        let taken = held.slice(0, rows);
+        self.held = Some(held.slice(rows, held.num_rows().saturating_sub(rows)));
+        Some(taken)
+    }
+}
+
+/// Files read in step.
+struct InStep {
+    lanes: Vec<Lane>,
+    wanted: SchemaRef,
+    from: Vec<From>,
+    done: bool,
+}
+
+impl InStep {
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let rows = self.lanes.iter_mut().map(Lane::rows).collect::<Result<Vec<_>>>()?;
+        if rows.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let count = rows.into_iter().map(Option::unwrap_or_default).min().unwrap_or_default();
+        if count == 0 {
+            return Err(Error::invalid_table("a skeleton and its source that do not have the same rows"));
+        }
+        let parts: Vec<RecordBatch> = self.lanes.iter_mut().filter_map(|lane| lane.take(count)).collect();
+        let column = |field: &arrow_schema::FieldRef, from: &From| match from {
+            From::Path(value) => repeated(value.as_deref(), field.data_type(), count).map_err(|error| {
+                let value = value.as_deref().unwrap_or("null");
+                let message = format!("the path's value {value:?} is none of column {:?}", field.name());
+                Error::invalid_table(message).caused_by(error)
+            }),
+            From::Skeleton | From::Source => parts
+                .iter()
+                .find_map(|part| part.column_by_name(field.name()))
+                .cloned()
+                .ok_or_else(|| Error::invalid_table(format!("column {} of a bootstrapped file", field.name()))),
+        };
+        let columns = self.wanted.fields().iter().zip(&self.from).map(|(field, from)| column(field, from));
+        let columns = columns.collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
+            .map(Some)
+            .map_err(|error| Error::invalid_table("columns of a bootstrapped file").caused_by(error))
+    }
+}
+
+impl Iterator for InStep {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let step = self.step().transpose();
+        self.done = !matches!(step, Some(Ok(_)));
+        step
+    }
+}

@@ -1,0 +1,53 @@
+//! Slices whose base file is a skeleton, told which file holds their rows (`AbstractTableFileSystemView.addBootstrapBaseFileIfPresent`).
+
+use std::collections::HashMap;
+
+use super::index::{BootstrapIndex, IndexedFile};
+use crate::config::TableConfig;
+use crate::error::{Error, Result};
+use crate::file_group::{BootstrapSource, FileSlice};
+use crate::names::{instant_time, partition_path};
+use crate::storage::Place;
+
+/// Tells each slice with a skeleton its source. Of a table without skeletons nothing is read.
+///
+/// # Errors
+/// What [`BootstrapIndex`] says; `InvalidTable` where it does not know a skeleton.
+pub fn attach(place: &dyn Place, config: &TableConfig, slices: &mut [FileSlice]) -> Result<()> {
+    let mut index: Option<BootstrapIndex> = None;
+    let mut known: HashMap<String, HashMap<String, IndexedFile>> = HashMap::new();
+    for slice in slices {
+        let Some(base) = slice.base_file.as_mut().filter(|base| base.instant == instant_time::METADATA_BOOTSTRAP)
+        else {
+            continue;
+        };
+        let index = match &mut index {
+            Some(index) => index,
+            unopened => unopened.insert(BootstrapIndex::open(place, config)?),
+        };
+        if !known.contains_key(&slice.partition) {
+            known.insert(slice.partition.clone(), index.files_of(&slice.partition)?);
+        }
+        let found = known.get(&slice.partition).and_then(|files| files.get(&slice.file_id));
+        let file = found.ok_or_else(|| {
+            let message = "the bootstrap index does not know this file, whose rows lie elsewhere";
+            Error::invalid_table(message).in_file(place.full_path(&base.path)).at_instant(&base.instant)
+        })?;
+        base.source = Some(BootstrapSource {
+            path: file.path.clone(),
+            len: file.len,
+            path_values: path_values(config, &slice.partition),
+        });
+    }
+    Ok(())
+}
+
+/// What the path says of the partition columns; nothing where it does not tell them.
+fn path_values(config: &TableConfig, partition: &str) -> Vec<(String, Option<String>)> {
+    let fields = &config.partition_fields;
+    if fields.is_empty() {
+        return Vec::new();
+    }
+    let values = partition_path::values(fields, partition, true).unwrap_or_default();
+    fields.iter().cloned().zip(values).collect()
+}

@@ -1,0 +1,68 @@
+//! Structs, lists and maps.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, ListArray, MapArray, StructArray};
+use arrow_schema::{DataType, Field, Fields};
+
+use super::present::Column;
+use super::texts::{end_of, offsets};
+use super::values::Values;
+use crate::error::{Error, Result};
+use crate::orc::int_runs::IntRuns;
+
+/// Structs: their children, side by side.
+pub(super) struct Structs {
+    pub(super) fields: Fields,
+    pub(super) children: Vec<Column>,
+}
+
+impl Values for Structs {
+    fn read(&mut self, count: usize) -> Result<ArrayRef> {
+        let children = self.children.iter_mut().map(|child| child.read(count)).collect::<Result<_>>()?;
+        let array = StructArray::try_new_with_length(self.fields.clone(), children, None, count);
+        array.map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
+    }
+}
+
+/// Lists: how long each is, and all their items.
+pub(super) struct Lists {
+    pub(super) lengths: IntRuns,
+    pub(super) items: Column,
+}
+
+impl Values for Lists {
+    fn read(&mut self, count: usize) -> Result<ArrayRef> {
+        let offsets = offsets(&self.lengths.read(count)?)?;
+        let items = self.items.read(end_of(&offsets))?;
+        let item = Arc::new(Field::new_list_field(items.data_type().clone(), true));
+        ListArray::try_new(item, offsets, items, None).map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
+    }
+}
+
+/// Maps: how many pairs each has, all keys and all values.
+pub(super) struct Maps {
+    pub(super) lengths: IntRuns,
+    pub(super) keys: Column,
+    pub(super) items: Column,
+    pub(super) arrow: DataType,
+}
+
+impl Values for Maps {
+    fn read(&mut self, count: usize) -> Result<ArrayRef> {
+        let offsets = offsets(&self.lengths.read(count)?)?;
+        let count = end_of(&offsets);
+        let (keys, items) = (self.keys.read(count)?, self.items.read(count)?);
+        let DataType::Map(entries, _) = &self.arrow else { return Err(Error::invalid_table("a map that is none")) };
+        let DataType::Struct(pair) = entries.data_type() else {
+            return Err(Error::invalid_table("a map without pairs"));
+        };
+        let pairs = StructArray::try_new(pair.clone(), vec![keys, items], None).map_err(unsound)?;
+        let array = MapArray::try_new(Arc::clone(entries), offsets, pairs, None, false);
+        array.map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
+    }
+}
+
+fn unsound(error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_table("nested values of an ORC file").caused_by(error)
+}

@@ -1,0 +1,90 @@
+//! Texts and bytes: as they are, or by their place in a dictionary.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BinaryArray, Int64Array, StringArray};
+use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
+use arrow_select::take::{TakeOptions, take};
+
+use super::values::Values;
+use crate::error::{Error, Result};
+use crate::orc::int_runs::IntRuns;
+use crate::orc::stream::Stream;
+use crate::orc::stripe::{Stripe, kind};
+use crate::orc::types::{OrcKind, OrcType};
+
+/// Bytes one after the other, and how many belong to each.
+pub(super) struct Texts {
+    bytes: Stream,
+    lengths: IntRuns,
+    binary: bool,
+}
+
+impl Texts {
+    pub(super) fn open(stripe: &Stripe, of: &OrcType) -> Result<Self> {
+        Ok(Self {
+            bytes: stripe.stream(of.column, kind::DATA)?,
+            lengths: stripe.ints(of.column, kind::LENGTH, false)?,
+            binary: of.kind == OrcKind::Binary,
+        })
+    }
+}
+
+impl Values for Texts {
+    fn read(&mut self, count: usize) -> Result<ArrayRef> {
+        let offsets = offsets(&self.lengths.read(count)?)?;
+        let bytes = Buffer::from(self.bytes.take(end_of(&offsets))?);
+        if self.binary {
+            let array = BinaryArray::try_new(offsets, bytes, None);
+            return array.map(|array| Arc::new(array) as ArrayRef).map_err(unsound);
+        }
+        let array = StringArray::try_new(offsets, bytes, None);
+        array.map(|array| Arc::new(array) as ArrayRef).map_err(unsound)
+    }
+}
+
+/// Places in a dictionary.
+pub(super) struct DictionaryTexts {
+    dictionary: ArrayRef,
+    places: IntRuns,
+}
+
+impl DictionaryTexts {
+    pub(super) fn open(stripe: &Stripe, of: &OrcType, size: u64) -> Result<Self> {
+        let mut texts = Texts {
+            bytes: stripe.stream(of.column, kind::DICTIONARY)?,
+            lengths: stripe.ints(of.column, kind::LENGTH, false)?,
+            binary: of.kind == OrcKind::Binary,
+        };
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        Ok(Self { dictionary: texts.read(size)?, places: stripe.ints(of.column, kind::DATA, false)? })
+    }
+}
+
+impl Values for DictionaryTexts {
+    fn read(&mut self, count: usize) -> Result<ArrayRef> {
+        let places = Int64Array::from(self.places.read(count)?);
+        take(&self.dictionary, &places, Some(TakeOptions { check_bounds: true })).map_err(unsound)
+    }
+}
+
+/// Where each of several things of such lengths begins, and where the last ends.
+pub(super) fn offsets(lengths: &[i64]) -> Result<OffsetBuffer<i32>> {
+    let mut offsets = vec![0_i32];
+    let mut end = 0_i32;
+    for len in lengths {
+        let next = i32::try_from(*len).ok().filter(|len| *len >= 0).and_then(|len| end.checked_add(len));
+        end = next.ok_or_else(|| Error::invalid_table("more than 2 GiB, or items, in a batch of an ORC column"))?;
+        offsets.push(end);
+    }
+    Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
+}
+
+/// Where the last of them ends.
+pub(super) fn end_of(offsets: &OffsetBuffer<i32>) -> usize {
+    offsets.iter().last().and_then(|end| usize::try_from(*end).ok()).unwrap_or_default()
+}
+
+fn unsound(error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_table("texts of an ORC file").caused_by(error)
+}

@@ -1,0 +1,11 @@
+//! The values of a column that are no nulls.
+
+use arrow_array::ArrayRef;
+
+use crate::error::Result;
+
+/// Values of one kind, read on from where the last read ended.
+pub(super) trait Values: Send {
+    /// The next `count` values.
+    fn read(&mut self, count: usize) -> Result<ArrayRef>;
+}

@@ -1,0 +1,97 @@
+//! What an ORC file says of the values of a column in one stripe.
+
+use super::stream::zigzag;
+use crate::error::Result;
+use crate::protobuf::{Value, fields};
+
+/// A lower and an upper bound.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Range {
+    /// Of whole numbers; days of dates.
+    Ints(i64, i64),
+    /// Of floats of any width. NaN is not among what they bound.
+    Doubles(f64, f64),
+    /// Of texts, by their bytes.
+    Texts(String, String),
+}
+
+/// Of one column in one stripe.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ColumnStatistics {
+    /// How many values are there that are no nulls; none where that is not told.
+    pub values: Option<u64>,
+    /// Bounds of those; none where they are not told.
+    pub range: Option<Range>,
+}
+
+impl ColumnStatistics {
+    /// Reads the message of a column.
+    pub(super) fn parse(message: &[u8]) -> Result<Self> {
+        let mut told = Self::default();
+        fields(message, |number, value| {
+            match (number, value) {
+                (1, Value::Number(values)) => told.values = Some(values),
+                (2 | 7, Value::Bytes(message)) => told.range = ints(message)?,
+                (3, Value::Bytes(message)) => told.range = doubles(message)?,
+                (4, Value::Bytes(message)) => told.range = texts(message)?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(told)
+    }
+}
+
+/// A message's fields 1 and 2.
+fn pair<'a, T>(message: &'a [u8], mut told: impl FnMut(Value<'a>) -> Option<T>) -> Result<Option<(T, T)>> {
+    let (mut least, mut greatest) = (None, None);
+    fields(message, |number, value| {
+        match number {
+            1 => least = told(value),
+            2 => greatest = told(value),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(least.zip(greatest))
+}
+
+fn ints(message: &[u8]) -> Result<Option<Range>> {
+    let number = |value: Value<'_>| if let Value::Number(number) = value { Some(zigzag(number)) } else { None };
+    Ok(pair(message, number)?.map(|(least, greatest)| Range::Ints(least, greatest)))
+}
+
+fn doubles(message: &[u8]) -> Result<Option<Range>> {
+    let number =
+        |value: Value<'_>| if let Value::Fixed64(bytes) = value { Some(f64::from_le_bytes(bytes)) } else { None };
+    let found = pair(message, number)?.filter(|(least, greatest)| !least.is_nan() && !greatest.is_nan());
+    Ok(found.map(|(least, greatest)| Range::Doubles(least, greatest)))
+}
+
+fn texts(message: &[u8]) -> Result<Option<Range>> {
+    let text = |value: Value<'_>| match value {
+        Value::Bytes(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+        _ => None,
+    };
+    Ok(pair(message, text)?.map(|(least, greatest)| Range::Texts(least, greatest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_each_type() {
+        let ints = [8, 5, 0x12, 4, 8, 3, 0x10, 6];
+        let told = ColumnStatistics::parse(&ints).unwrap();
+        assert_eq!(told, ColumnStatistics { values: Some(5), range: Some(Range::Ints(-2, 3)) });
+        let texts = [0x22, 6, 0x0a, 1, b'a', 0x12, 1, b'c'];
+        assert_eq!(ColumnStatistics::parse(&texts).unwrap().range, Some(Range::Texts("a".into(), "c".into())));
+        let double = |bytes: [u8; 8]| [&[0x1a, 18, 9][..], &bytes, &[17], &bytes].concat();
+        let told = ColumnStatistics::parse(&double(1.5_f64.to_le_bytes())).unwrap();
+        assert_eq!(told.range, Some(Range::Doubles(1.5, 1.5)));
+        assert_eq!(ColumnStatistics::parse(&double(f64::NAN.to_le_bytes())).unwrap().range, None);
+        assert_eq!(ColumnStatistics::parse(&[0x12, 2, 8, 3]).unwrap().range, None, "half a range");
+        assert!(ColumnStatistics::parse(&[0x12, 9, 8, 3]).is_err());
+    }
+}

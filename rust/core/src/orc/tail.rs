@@ -1,0 +1,204 @@
+//! The end of an ORC file: postscript, footer, and the statistics of its stripes.
+//!
+//! ```text
+//! metadata (packed) · footer (packed) · postscript (not packed) · length of the postscript, one byte
+//! ```
+//! | message | fields |
+//! |---|---|
+//! | PostScript | 1, 5 lengths of footer and metadata; 2, 3 codec and block size; 6 version of the writer; 8000 `ORC` |
+//! | Footer | 3 stripes; 4 types; 5 metadata of the user; 6 rows; 10 encryption |
+//! | StripeInformation | 1 offset; 2, 3, 4 lengths of indexes, data and footer; 5 rows |
+//! | Metadata | 1 for each stripe: 1 for each column: its statistics |
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::compression::Compression;
+use super::statistics::ColumnStatistics;
+use super::types::{Listed, OrcType};
+use crate::error::{Error, Result};
+use crate::protobuf::{Value, fields};
+use crate::storage::Source;
+
+const MAGIC: &[u8] = b"ORC";
+/// As long as a postscript can be, its length included.
+const LONGEST_POSTSCRIPT: u64 = 256;
+/// Bytes read at first from the end: most footers are within.
+const FIRST_READ: u64 = 16 << 10;
+/// Writers before this wrote bounds of texts that are none (HIVE-8732).
+const SOUND_TEXT_BOUNDS: u64 = 1;
+
+/// Where a stripe lies.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StripePlace {
+    pub(super) offset: u64,
+    pub(super) index_len: u64,
+    pub(super) data_len: u64,
+    pub(super) footer_len: u64,
+    pub(super) rows: u64,
+}
+
+/// What the end of a file says.
+#[derive(Debug)]
+pub(super) struct Tail {
+    pub(super) compression: Compression,
+    pub(super) stripes: Vec<StripePlace>,
+    pub(super) root: OrcType,
+    pub(super) user: Vec<(String, Bytes)>,
+    pub(super) rows: u64,
+    /// By stripe, then by column; empty where there are none that can be trusted.
+    pub(super) statistics: Vec<Vec<ColumnStatistics>>,
+}
+
+#[derive(Default)]
+struct PostScript {
+    footer_len: u64,
+    metadata_len: u64,
+    codec: u64,
+    block: u64,
+    writer: u64,
+    magic: bool,
+}
+
+impl Tail {
+    /// Reads the end of a file.
+    pub(super) fn read(source: &Arc<dyn Source>) -> Result<Self> {
+        let len = source.len();
+        let end = source.read(len.saturating_sub(FIRST_READ)..len)?;
+        let (postscript, postscript_len) = PostScript::at_end_of(&end)?;
+        let compression = Compression::of(postscript.codec, postscript.block)?;
+        let footer_end = len.saturating_sub(postscript_len);
+        let part = |end: u64, part_len: u64| {
+            let start = end.checked_sub(part_len);
+            let start =
+                start.ok_or_else(|| Error::invalid_table("the footer of an ORC file is longer than the file"))?;
+            compression.unpacked(&source.read(start..end)?)
+        };
+        let footer = part(footer_end, postscript.footer_len)?;
+        let mut tail = Self::of_footer(&footer, compression)?;
+        let metadata = part(footer_end.saturating_sub(postscript.footer_len), postscript.metadata_len)?;
+        if postscript.writer >= SOUND_TEXT_BOUNDS {
+            tail.statistics = statistics(&metadata)?;
+        }
+        tail.check(footer_end)?;
+        Ok(tail)
+    }
+
+    fn of_footer(footer: &[u8], compression: Compression) -> Result<Self> {
+        let (mut stripes, mut types, mut user, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
+        fields(footer, |number, value| {
+            match (number, value) {
+                (3, Value::Bytes(message)) => stripes.push(StripePlace::parse(message)?),
+                (4, Value::Bytes(message)) => types.push(Listed::parse(message)?),
+                (5, Value::Bytes(message)) => user.extend(user_item(message)?),
+                (6, Value::Number(number)) => rows = number,
+                (10, _) => return Err(Error::unsupported("an ORC file with encrypted columns")),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(Self { compression, stripes, root: OrcType::tree(&types)?, user, rows, statistics: Vec::new() })
+    }
+
+    /// Sees that the stripes lie in the file and hold its rows.
+    fn check(&self, end: u64) -> Result<()> {
+        let mut rows = 0_u64;
+        for stripe in &self.stripes {
+            let within = stripe.end().is_some_and(|stripe_end| stripe_end <= end);
+            let sum = rows.checked_add(stripe.rows);
+            rows = sum.filter(|_| within).ok_or_else(|| {
+                Error::invalid_table("a stripe of an ORC file does not lie in the file").at_offset(stripe.offset)
+            })?;
+        }
+        if rows == self.rows {
+            return Ok(());
+        }
+        Err(Error::invalid_table(format!(
+            "an ORC file of {} rows, by its footer, whose stripes have {rows}",
+            self.rows
+        )))
+    }
+}
+
+impl PostScript {
+    /// The postscript, and how long it is with its length.
+    fn at_end_of(bytes: &[u8]) -> Result<(Self, u64)> {
+        let torn = || Error::invalid_table("no ORC file, or a torn one: it does not end with a postscript");
+        let (len, before) = bytes.split_last().ok_or_else(torn)?;
+        let start = before.len().checked_sub(usize::from(*len)).ok_or_else(torn)?;
+        let mut found = Self::default();
+        fields(before.get(start..).unwrap_or_default(), |number, value| {
+            match (number, value) {
+                (1, Value::Number(len)) => found.footer_len = len,
+                (2, Value::Number(codec)) => found.codec = codec,
+                (3, Value::Number(block)) => found.block = block,
+                (5, Value::Number(len)) => found.metadata_len = len,
+                (6, Value::Number(writer)) => found.writer = writer,
+                (8000, Value::Bytes(magic)) => found.magic = magic == MAGIC,
+                _ => {}
+            }
+            Ok(())
+        })
+        .map_err(|error| torn().caused_by(error))?;
+        if found.magic { Ok((found, (u64::from(*len) + 1).min(LONGEST_POSTSCRIPT))) } else { Err(torn()) }
+    }
+}
+
+impl StripePlace {
+    fn parse(message: &[u8]) -> Result<Self> {
+        let mut stripe = Self::default();
+        fields(message, |number, value| {
+            match (number, value) {
+                (1, Value::Number(offset)) => stripe.offset = offset,
+                (2, Value::Number(len)) => stripe.index_len = len,
+                (3, Value::Number(len)) => stripe.data_len = len,
+                (4, Value::Number(len)) => stripe.footer_len = len,
+                (5, Value::Number(rows)) => stripe.rows = rows,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(stripe)
+    }
+
+    /// Where its footer begins.
+    pub(super) fn footer_at(&self) -> Option<u64> {
+        self.offset.checked_add(self.index_len)?.checked_add(self.data_len)
+    }
+
+    pub(super) fn end(&self) -> Option<u64> {
+        self.footer_at()?.checked_add(self.footer_len)
+    }
+}
+
+fn user_item(message: &[u8]) -> Result<Option<(String, Bytes)>> {
+    let (mut name, mut held) = (None, Bytes::new());
+    fields(message, |number, value| {
+        match (number, value) {
+            (1, Value::Bytes(text)) => name = Some(String::from_utf8_lossy(text).into_owned()),
+            (2, Value::Bytes(bytes)) => held = Bytes::copy_from_slice(bytes),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(name.map(|name| (name, held)))
+}
+
+fn statistics(metadata: &[u8]) -> Result<Vec<Vec<ColumnStatistics>>> {
+    let mut stripes = Vec::new();
+    fields(metadata, |number, value| {
+        if let (1, Value::Bytes(message)) = (number, value) {
+            let mut columns = Vec::new();
+            fields(message, |number, value| {
+                if let (1, Value::Bytes(message)) = (number, value) {
+                    columns.push(ColumnStatistics::parse(message)?);
+                }
+                Ok(())
+            })?;
+            stripes.push(columns);
+        }
+        Ok(())
+    })?;
+    Ok(stripes)
+}

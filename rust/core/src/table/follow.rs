@@ -1,0 +1,226 @@
+//! Commits one by one, as they complete: a sequence of incremental queries that leaves out none and repeats none.
+//!
+//! | layout | order, and what a position is | what it may overlook |
+//! |---|---|---|
+//! | 1 (table version 7 and below) | requested times; nothing from the first write on that is under way | a writer that takes its instant long before it shows it on the timeline |
+//! | 2 | completion times, which Hudi hands out one after the other | nothing |
+//!
+//! Table services write no rows of their own: they move the position and are not delivered. Where nothing has happened, a look
+//! at the table is one listing of its timeline. The archive is read where the start lies far back, or where so much has happened
+//! between two looks that commits may have been archived meanwhile.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Table;
+use super::ask::{Ask, Between};
+use super::scan::Scan;
+use crate::config::TimelineLayout;
+use crate::error::{Error, Kind, Result};
+use crate::plan::{Skip, Written};
+use crate::timeline::{self, Part, Span, Timeline};
+
+/// Commits whose metadata is held at once.
+const AT_ONCE: usize = 256;
+
+/// How long the file of a completed commit may take to be written.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+const SERVICES: Skip = Skip { compaction: true, clustering: true };
+
+/// Where to begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// With the first commit that there ever was.
+    Earliest,
+    /// With the next commit.
+    Latest,
+    /// After an instant, in any form that Hudi takes.
+    After(String),
+}
+
+/// What has been delivered of a table, and what is to come.
+pub struct Follower {
+    table: Arc<Table>,
+    position: Option<String>,
+    waiting: VecDeque<Increment>,
+    /// Whether all that the table's timeline tells has been taken.
+    is_exhausted: bool,
+    /// Whether what comes next may have been archived.
+    may_be_archived: bool,
+    /// A commit whose file seems to be written still, and since when it has been waited for.
+    unready: Option<(String, Instant)>,
+}
+
+/// One commit, or several that were completed at the same time.
+struct Increment {
+    span: Span,
+    written: Written,
+}
+
+impl Follower {
+    /// Follows a table. `Unsupported` for tables without meta columns; `InvalidArgument` for a start that is no instant.
+    pub fn new(table: Arc<Table>, start: &Start) -> Result<Self> {
+        table.check_rows_tell_commits()?;
+        let position = match start {
+            Start::Earliest => None,
+            Start::Latest => table.timeline.newest_bound()?,
+            Start::After(instant) => Span::of_query(instant, None)?.begin,
+        };
+        Ok(Self {
+            table,
+            position,
+            waiting: VecDeque::new(),
+            is_exhausted: false,
+            may_be_archived: true,
+            unready: None,
+        })
+    }
+
+    /// After which instant to begin in order to go on from here; none where nothing has been passed yet.
+    #[must_use]
+    pub fn position(&self) -> Option<&str> {
+        self.position.as_deref()
+    }
+
+    /// The next commit's instant and rows, as [`Table::incremental`] gives them; none where there is none yet. After an error the
+    /// same commit comes again.
+    pub fn next(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
+        loop {
+            match self.known(ask, changelog) {
+                Ok(Some(next)) => return Ok(Some(next)),
+                Ok(None) if self.look()? => {}
+                Ok(None) => return Ok(None),
+                // A file of the timeline may go while it is read; another look tells why.
+                Err(error) if error.kind() != Kind::FileCleaned || !self.look()? => return Err(error),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// The next commit that the table's timeline, as it was listed, tells of.
+    fn known(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
+        let between = Between { changelog, ..Between::default() };
+        while !self.is_exhausted {
+            while let Some(Increment { span, written }) = self.waiting.front() {
+                let instant = span.end.clone().unwrap_or_default();
+                let scan = || self.table.scan_written(ask, &between, span.clone(), written);
+                let scan = match (!written.is_skipped()).then(scan).transpose() {
+                    // The table's schema is told by its newest commit.
+                    Err(error) if is_of_half_a_file(&error) && self.is_waiting_for_a_file() => return Ok(None),
+                    scan => scan?,
+                };
+                self.waiting.pop_front();
+                self.position = Some(instant.clone());
+                if let Some(scan) = scan {
+                    return Ok(Some((instant, scan)));
+                }
+            }
+            let is_patient = self.unready.is_none() || self.is_waiting_for_a_file();
+            let (waiting, unready) =
+                self.table.increments_after(self.position.as_deref(), self.may_be_archived, is_patient)?;
+            self.waiting = waiting;
+            let known = self.unready.take();
+            self.unready = unready.map(|bound| match known {
+                Some(known) if known.0 == bound => known,
+                _ => (bound, Instant::now()),
+            });
+            self.is_exhausted = self.waiting.is_empty();
+        }
+        Ok(None)
+    }
+
+    fn is_waiting_for_a_file(&self) -> bool {
+        self.unready.as_ref().is_some_and(|(_, since)| since.elapsed() < PATIENCE)
+    }
+
+    /// Lists the timeline; whether anything has happened.
+    fn look(&mut self) -> Result<bool> {
+        let Some(table) = self.table.refreshed()? else {
+            // The file is to be read again, though the listing is the same; but at the next call.
+            self.is_exhausted = self.unready.is_none();
+            return Ok(false);
+        };
+        let (old, new) = (&self.table.timeline, &table.timeline);
+        if self.table.config.layout() == table.config.layout() {
+            // What was passed last is still active, and so is all that was under way then: nothing has been archived unseen.
+            let passed = self.position.as_deref();
+            let is_there = new.completed_writes().any(|write| Some(new.bound_of(write)) == passed);
+            let still_active =
+                |write: &timeline::Instant| new.instants_at(&write.requested_time).iter().any(|one| one.is_same(write));
+            self.may_be_archived = !is_there || !old.pending_writes().all(still_active);
+        } else {
+            let (is_upgrade, told) = match table.config.layout() {
+                TimelineLayout::V2 => (true, new),
+                TimelineLayout::V1 => (false, old),
+            };
+            self.position = self.position.as_deref().map_or(Ok(None), |passed| told.translated(passed, is_upgrade))?;
+            self.may_be_archived = true;
+        }
+        (self.table, self.is_exhausted) = (Arc::new(table), false);
+        self.waiting.clear();
+        Ok(true)
+    }
+}
+
+impl Table {
+    /// The table as it is now; none where nothing has happened, which is told by one listing.
+    pub fn refreshed(&self) -> Result<Option<Self>> {
+        let now = Timeline::load(&self.place, &self.config);
+        if now.is_ok_and(|now| now.instants() == self.timeline.instants()) {
+            return Ok(None);
+        }
+        Self::at(Arc::clone(&self.place), &self.uri, &self.storage, self.options.clone()).map(Some)
+    }
+
+    /// The first of the commits after a position, and the first that is not told yet. Releases before 1.0.1 put the file of a
+    /// completed commit on a local disk before they fill it: one that is patient takes a file that is empty or torn for such.
+    fn increments_after(
+        &self,
+        position: Option<&str>,
+        may_be_archived: bool,
+        is_patient: bool,
+    ) -> Result<(VecDeque<Increment>, Option<String>)> {
+        let timeline = &self.timeline;
+        let mut span = Span { begin: position.map(str::to_owned), end: None };
+        let with_archive = may_be_archived && timeline.may_reach_archive(&span);
+        let times = timeline.bounds_in(&span, with_archive)?;
+        let mut written: BTreeMap<String, Written> =
+            times.into_iter().take(AT_ONCE).map(|time| (time, Written::default())).collect();
+        let Some((last, _)) = written.last_key_value() else { return Ok((VecDeque::new(), None)) };
+        span.end = Some(last.clone());
+        if with_archive {
+            timeline.visit_archived_writes_in(&span, &mut |write, metadata| {
+                if let Some(written) = written.get_mut(timeline.bound_of(write)) {
+                    written.add(write, metadata, SERVICES);
+                }
+                Ok(())
+            })?;
+        }
+        let mut unready = None;
+        for write in timeline.completed_writes().filter(|write| span.contains(timeline.bound_of(write))) {
+            let bound = timeline.bound_of(write);
+            match timeline.commit_metadata(write, Part::All) {
+                Ok(Some(metadata)) => written.entry(bound.to_owned()).or_default().add(write, metadata, SERVICES),
+                Err(error) if !is_of_half_a_file(&error) => return Err(error),
+                _ if is_patient => unready = unready.into_iter().chain([bound.to_owned()]).min(),
+                half => written.entry(bound.to_owned()).or_default().add(write, half?.unwrap_or_default(), SERVICES),
+            }
+        }
+        if let Some(unready) = &unready {
+            written.retain(|bound, _| bound < unready);
+        }
+        let mut begin = span.begin;
+        let increment = |(time, written): (String, Written)| {
+            let span = Span { begin: begin.replace(time.clone()), end: Some(time) };
+            Increment { span, written }
+        };
+        Ok((written.into_iter().map(increment).collect(), unready))
+    }
+}
+
+/// Whether an error may be that of a file which is still being written.
+fn is_of_half_a_file(error: &Error) -> bool {
+    matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog)
+}

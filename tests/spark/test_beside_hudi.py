@@ -1,0 +1,88 @@
+"""Readers beside Hudi itself at work on Spark: each answer is the state at some one commit, and no commit is lost.
+
+The jar is fetched with `make hudi-jar`; Java and Spark come with pyspark 3.5.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+pyspark = pytest.importorskip("pyspark")
+if not pyspark.__version__.startswith("3.5."):
+    pytest.skip("Hudi is run with pyspark 3.5", allow_module_level=True)
+
+import fetch_hudi  # noqa: E402
+import mortice  # noqa: E402
+
+if fetch_hudi.jar() is None:
+    pytest.skip("no jar of Hudi: make hudi-jar fetches it with Maven", allow_module_level=True)
+
+TESTS = Path(__file__).parent.parent
+COMMITS = 6
+
+
+def state(scan):
+    rows = scan.to_arrow().select(["id", "value"]).to_pylist()
+    values = {one["value"] for one in rows}
+    assert len(values) == 1, f"of several commits: {sorted(values)}"
+    (commit,) = values
+    assert sorted(int(one["id"]) for one in rows) == list(range(commit))
+    return commit
+
+
+def looked(path, use_metadata):
+    """The state that the table is in, or the error that says what was cleaned while it was looked at."""
+    try:
+        return state(mortice.Table(path, use_metadata=use_metadata).snapshot())
+    except mortice.FileCleanedError as error:
+        return error
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("version", ["6", "9"])
+@pytest.mark.parametrize("use_metadata", [True, False], ids=["metadata", "listing"])
+def test_readers_beside_hudi(tmp_path, version, use_metadata):
+    path = tmp_path / "table"
+    options = [f"hoodie.write.table.version={version}", "hoodie.metadata.enable=true"]
+    command = [sys.executable, str(TESTS / "hudi_writer.py"), str(fetch_hudi.jar()), str(path), str(COMMITS), *options]
+    paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
+    seen, gone, followed = [], [], []
+
+    def follow():
+        for instant, scan in mortice.Table(path).follow("earliest", 0.05):
+            try:
+                followed.append((instant, Counter(scan.to_arrow()["value"].to_pylist())))
+            except mortice.FileCleanedError as error:
+                followed.append((instant, error.path))
+            if len(followed) == COMMITS:
+                break
+
+    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE) as writer:
+        # Java has things to say, too.
+        while writer.stdout.readline() != b"1\n":
+            assert writer.poll() is None
+        follower = threading.Thread(target=follow)
+        follower.start()
+        while writer.poll() is None:
+            told = looked(path, use_metadata)
+            (gone if isinstance(told, mortice.FileCleanedError) else seen).append(told)
+        assert writer.returncode == 0
+    follower.join(60)
+    assert not follower.is_alive()
+    seen.append(state(mortice.Table(path, use_metadata=use_metadata).snapshot()))
+    assert seen == sorted(seen)
+    assert seen[-1] == COMMITS
+    assert len(set(seen)) > COMMITS // 2
+    assert len(gone) < len(seen)
+    assert all(error.path and error.instant for error in gone)
+    numbered = [(number, rows) for number, (_, rows) in enumerate(followed, start=1)]
+    # Hudi compacts and archives at every other commit: what was read at once was there.
+    assert all(rows == Counter({number: number}) for number, rows in numbered if isinstance(rows, Counter)), numbered
+    assert sum(isinstance(rows, Counter) for _, rows in numbered) > COMMITS // 2
+    again = [instant for instant, _ in mortice.Table(path).follow("earliest", None)]
+    assert again == [instant for instant, _ in followed]
