@@ -84,9 +84,10 @@ class Scan:
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """The rows as a Spark frame. A large file slice is several tasks, many small ones are one."""
-        from mortice.spark.data_frame import data_frame
+        from mortice.spark.data_frame import DEFAULT_SPLIT_BYTES, data_frame
 
-        return data_frame(spark, self)
+        splits = self.splits(max_split_bytes=DEFAULT_SPLIT_BYTES)
+        return data_frame(spark, self.schema, splits, DEFAULT_SPLIT_BYTES)
 
     def count(self) -> int:
         """How many rows there are. Reads only what is needed to tell."""

@@ -32,7 +32,7 @@ def test_small_slices_share_a_task_and_large_ones_have_several(spark, table_of, 
 
 
 def test_the_largest_task_comes_first(table_of):
-    tasks = tasks_of(mortice.Table(table_of(PARTITIONED)).snapshot(), split_bytes=9_000_000)
+    tasks = tasks_of(mortice.Table(table_of(PARTITIONED)).snapshot().splits(), split_bytes=9_000_000)
     sizes = [sum(split.size for split in task) for task in tasks]
     assert sizes == sorted(sizes, reverse=True)
     assert len(tasks) > 1

@@ -56,7 +56,8 @@ class MorticeDataSource(DataSource):
         # Made here and not on an executor: the partitions of one DataFrame come from one look at the table.
         scan = self._query.scan(self._table, columns)
         target = with_nullability(spark_arrow_schema(scan.schema), schema)
-        tasks = tasks_of(scan, self._query.split_bytes)
+        split_bytes = self._query.split_bytes
+        tasks = tasks_of(scan.splits(max_split_bytes=split_bytes), split_bytes)
         return SplitReader(target, [tuple(split.to_bytes() for split in task) for task in tasks])
 
     @cached_property

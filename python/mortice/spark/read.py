@@ -57,4 +57,4 @@ def read(  # noqa: PLR0917
     settings = lowered(options) | {name: value for name, value in given.items() if value is not None}
     query = read_query(settings, checked_uri(uri))
     scan = query.scan(query.table(), query.columns)
-    return data_frame(spark, scan, query.split_bytes)
+    return data_frame(spark, scan.schema, scan.splits(max_split_bytes=query.split_bytes), query.split_bytes)

@@ -7,12 +7,8 @@ where that would leave cores without work, and to open a split counts like 4 MiB
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from mortice.split import Split
-
-if TYPE_CHECKING:
-    from mortice.scan import Scan
 
 __all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "tasks_of"]
 
@@ -23,9 +19,8 @@ MANY_CORES = 200
 _OPENING = 4 * 1024 * 1024
 
 
-def tasks_of(scan: Scan, split_bytes: int = DEFAULT_SPLIT_BYTES, cores: int = MANY_CORES) -> list[tuple[Split, ...]]:
-    """The splits of each task. The largest task is the first, so that it does not end alone."""
-    splits = scan.splits(max_split_bytes=split_bytes)
+def tasks_of(splits: Sequence[Split], split_bytes: int, cores: int = MANY_CORES) -> list[tuple[Split, ...]]:
+    """The splits of each task, of at most `split_bytes` bytes. The largest is first, so that it does not end alone."""
     most = min(split_bytes, max(_OPENING, sum(map(_cost, splits)) // cores))
     return sorted(_packed(splits, most), key=_size, reverse=True)
 
