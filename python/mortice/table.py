@@ -282,7 +282,7 @@ class Table:
         *,
         holes: str = DEFAULT_HOLES,
     ) -> Scan:
-        """What commits after `begin`, up to and with `end` (None: the latest), changed, of a table that keeps changes.
+        """What commits after `begin`, up to and with `end` (None: the latest), changed; of tables that keep changes.
 
             table.changes("20240101120000000").to_arrow()
             table.changes("earliest", filters=[("op", "=", "d")]).to_pandas()

@@ -108,7 +108,7 @@ def test_no_rows_and_no_splits(spark, table_of):
         ({"columns": "nope"}, "MORTICE-INVALID-ARGUMENT"),
         ({"mortice.nope": "1"}, "MORTICE-INVALID-ARGUMENT"),
         ({"hoodie.datasource.query.type": "incremental"}, "MORTICE-INVALID-ARGUMENT"),
-        ({"hoodie.datasource.query.incremental.format": "cdc"}, "MORTICE-UNSUPPORTED"),
+        ({"hoodie.schema.on.read.enable": "false"}, "MORTICE-UNSUPPORTED"),
     ],
     ids=str,
 )

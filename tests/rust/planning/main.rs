@@ -45,7 +45,8 @@ fn with_a_metadata_table_requests_do_not_grow_with_the_table() {
 #[test]
 fn without_one_each_folder_is_listed_once() {
     let ((listed, opened), splits) = planned(500, false, &asking(&[]));
-    assert_eq!((listed, splits), (501, 500 * GROUPS));
+    // The root, each partition, and the timeline once more, for what a cleaner has taken meanwhile.
+    assert_eq!((listed, splits), (502, 500 * GROUPS));
     assert!(opened <= 2, "{opened}");
 }
 

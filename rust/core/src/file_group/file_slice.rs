@@ -60,9 +60,11 @@ pub struct LogFile {
 }
 
 impl FileSlice {
-    /// The paths of all its files, relative to the table, and their bytes.
+    /// The paths of all its files, relative to the table (but that of a bootstrap's source), and their bytes.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         let base = self.base_file.iter().map(|file| (file.path.as_str(), file.len));
+        let source = self.base_file.iter().filter_map(|file| file.source.as_ref());
+        let base = base.chain(source.map(|source| (source.path.as_str(), source.len)));
         base.chain(self.log_files.iter().map(|file| (file.path.as_str(), file.len)))
     }
 

@@ -61,9 +61,9 @@ impl Change {
         let (logs, before) = match &self.source {
             ChangeSource::Inserted | ChangeSource::Deleted => (&[][..], None),
             ChangeSource::Logs(logs) => (logs.as_slice(), None),
-            ChangeSource::ChangeLogs { files, before, .. } => (files.as_slice(), before.as_ref()),
+            ChangeSource::ChangeLogs { files, before, .. } => (files.as_slice(), before.as_deref()),
         };
-        let of_before = before.into_iter().flat_map(|slice| slice.files());
+        let of_before = before.into_iter().flat_map(FileSlice::files);
         logs.iter().map(|log| (log.path.as_str(), log.len)).chain(of_before)
     }
 }

@@ -15,6 +15,7 @@ use super::report::SharedReport;
 use crate::avro::{self, Types};
 use crate::config::{CdcMode, Semantics};
 use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::plan::{Change, ChangeSource, Query, Split, change_schema};
 
@@ -80,9 +81,9 @@ impl ChangeReader {
                 }
             }
             ChangeSource::ChangeLogs { files, mode, before } => {
-                let split = |slice| Split { slice, ..self.rows.clone() };
+                let split = |slice: Box<FileSlice>| Split { slice: *slice, ..self.rows.clone() };
                 let images = KnownImages {
-                    before: before.clone().map(|slice| split(*slice)).filter(|_| *mode == CdcMode::OpKeyOnly),
+                    before: before.clone().map(split).filter(|_| *mode == CdcMode::OpKeyOnly),
                     after: (*mode != CdcMode::DataBeforeAfter).then(|| self.rows.clone()),
                     form_before: self.form_of_merged(),
                 };

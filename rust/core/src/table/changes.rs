@@ -46,7 +46,10 @@ impl Table {
                 Ok(Slices { instants, ..Slices::default() })
             })?;
         let mut images = Images { table: self, mode, listed: HashMap::new() };
-        let planned: Vec<_> = found.into_iter().map(|changed| images.of(changed)).collect::<Result<_>>()?;
+        let found = found.into_iter().map(|changed| images.of(changed)).collect::<Result<Vec<_>>>()?;
+        let (mut slices, changes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        self.attach_sources(&mut slices)?;
+        let planned: Vec<_> = slices.into_iter().zip(changes).collect();
         self.check_merges(ask, &planned)?;
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         scan.schema = Arc::new(Schema::new(output.collect::<Vec<_>>()));
@@ -129,15 +132,16 @@ impl Images<'_> {
             }
             How::Told { base_file, change_logs, before } => {
                 let before = match (self.mode, before) {
-                    (CdcMode::OpKeyOnly, Some(before)) => Some(self.base_of(&group, &before)?),
+                    (CdcMode::OpKeyOnly, Some(before)) => {
+                        let mut before = self.base_of(&group, &before)?;
+                        self.table.attach_sources(std::slice::from_mut(&mut before))?;
+                        Some(Box::new(before))
+                    }
                     _ => None,
                 };
                 let mut files = change_logs.iter().map(log_file).collect::<Result<Vec<_>>>()?;
                 self.measure(&mut files)?;
-                (
-                    group.base(&base_file)?,
-                    ChangeSource::ChangeLogs { files, mode: self.mode, before: before.map(Box::new) },
-                )
+                (group.base(&base_file)?, ChangeSource::ChangeLogs { files, mode: self.mode, before })
             }
         };
         if let (CdcMode::DataBeforeAfter, ChangeSource::ChangeLogs { .. }) = (self.mode, &source) {
@@ -145,7 +149,6 @@ impl Images<'_> {
             slice.base_file = None;
         }
         self.table.measure(std::slice::from_mut(&mut slice))?;
-        self.table.attach_sources(std::slice::from_mut(&mut slice))?;
         Ok((slice, Change { instant, source }))
     }
 
