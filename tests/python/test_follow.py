@@ -72,6 +72,14 @@ def test_an_empty_table_can_be_followed(live):
     assert [instant for instant, _ in follower] == [position]
 
 
+def test_what_an_empty_table_has_archived_since_comes_with_its_columns(live):
+    follower = follow(live)
+    for _ in range(3):
+        live.commit()
+    live.archive(keep=2)
+    assert [values(scan) for _, scan in follower] == [{1: 1}, {2: 2}, {3: 3}]
+
+
 def test_compactions_and_cleans_add_nothing(live):
     live.commit()
     live.compact(live.plan_compaction())
@@ -183,7 +191,7 @@ class Reader:
 STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "read"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), max_size=14), version=st.sampled_from([6, 9])
 )

@@ -32,17 +32,13 @@ impl Timeline {
         Ok(self.archived.get_or_init(|| archived))
     }
 
-    /// Whether an instant of the archive was there already when the timeline was listed.
+    /// Whether an instant of the archive was there already when the timeline was listed. Archiving leaves some writes behind: of a
+    /// timeline without any, nothing had been archived.
     pub(super) fn was_archived(&self, instant: &Instant) -> bool {
         let time = instant.requested_time.as_str();
-        let is_active = self.instants_at(time).iter().any(|one| one.is_same(instant));
         let newest = self.instants().last().map(|newest| newest.requested_time.as_str());
-        !is_active
-            && if instant.action.is_write() {
-                self.start().is_none_or(|start| time < start)
-            } else {
-                newest.is_none_or(|newest| time < newest)
-            }
+        let limit = if instant.action.is_write() { self.start() } else { newest };
+        limit.is_some_and(|limit| time < limit) && !self.instants_at(time).iter().any(|one| one.is_same(instant))
     }
 
     /// The archived instants of a requested time.
