@@ -339,8 +339,8 @@ class Table:
         Every `poll_seconds` the timeline is listed, and nothing else is read unless something has happened; None does
         not wait, and ends with the newest commit. `columns`, `filters`, `changelog` and `emit_deletes` are as for
         `incremental`. What is yielded is fixed, and is to be read before the cleaner removes its files, which is
-        `FileCleanedError` on reading. After an error the same commit comes again. See `mortice.follow.Follower` for
-        `close()` and `position`.
+        `FileCleanedError` on reading. After an error in planning the same commit comes again. See
+        `mortice.follow.Follower` for `close()` and `position`.
 
         Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
         """
