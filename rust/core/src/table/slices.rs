@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::collections::HashMap;
+
 use arrow_schema::{DataType, Schema};
 
 use super::Table;
@@ -90,9 +92,13 @@ impl Table {
         let partitions: Vec<&str> = taken.0.keys().map(String::as_str).collect();
         let matching =
             wanted.map_or_else(|| Ok(vec![true; partitions.len()]), |wanted| wanted.may_match(&partitions))?;
+        let places: HashMap<String, usize> = match taken.0.is_empty() {
+            true => HashMap::new(),
+            false => listed.iter().enumerate().map(|(at, files)| (files.partition.clone(), at)).collect(),
+        };
         for ((partition, names), _) in taken.0.iter().zip(matching).filter(|(_, matches)| *matches) {
             let names = names.keys().map(String::as_str);
-            match listed.iter_mut().find(|files| files.partition == *partition) {
+            match places.get(partition).and_then(|at| listed.get_mut(*at)) {
                 Some(files) => files.add_missing(names),
                 None => listed.push(PartitionFiles::of(partition, names.map(|name| (name, 0)))),
             }
