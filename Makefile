@@ -21,7 +21,7 @@ FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := framing block header avro deletes hfile positions names
 RUFF_PATHS := python tests benches
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus fuzz fuzz-smoke lint lint-rust lint-python format bench wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format bench wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -97,6 +97,9 @@ fuzz: check-tools ## run every fuzz target for FUZZ_SECONDS (needs the nightly t
 
 fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be done, make test-rust has put the seeds and changes to them to the same functions
 	@if $(FUZZ_READY); then $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5; else echo "left out: fuzzing needs the nightly toolchain and cargo-fuzz"; fi
+
+miri: check-tools ## run the tests of the code that is marked unsafe, and of what it relies on, in Miri (needs the nightly toolchain with Miri)
+	$(CARGO) +nightly miri test --package mortice --lib -- trusted:: avro::columns::sound_text avro::columns::slots
 
 lint: lint-rust lint-python ## check formatting, style and types, without changing anything
 

@@ -183,8 +183,11 @@ def rows(table):
 
 
 def image(text):
-    """The values of an image, told apart as JSON tells them: 1 is not 1.0, and -0.0 is not 0.0."""
-    return text and json.dumps(json.loads(text), sort_keys=True)
+    """The values of an image, told apart as JSON tells them: 1 is not 1.0, and -0.0 is not 0.0. Other text stays."""
+    try:
+        return text and json.dumps(json.loads(text), sort_keys=True)
+    except ValueError:
+        return text
 
 
 def canonical(kind, value):

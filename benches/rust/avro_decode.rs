@@ -1,214 +1,25 @@
-//! Avro records to Arrow, beside `arrow-avro` in the same run: wide (25 columns, the five meta columns of Hudi among them), narrow
-//! (10), nested (10), and 5 of the 25. Each gets the same datums, places known; `arrow-avro` takes them unframed, one a call.
+//! Avro records to Arrow, beside `arrow-avro` and a copy of the same bytes, in turns in the same run: the records of
+//! `records.rs`. Each gets the same datums, places known; `arrow-avro` takes them unframed, one a call.
 //!
-//! `cargo bench -p mortice --bench avro_decode`; before anything is timed, both are held to give the same columns.
+//! `cargo bench -p mortice-benches --bench avro_decode -- [CASE] [--rows N] [--rounds N] [--main-thread]`. Before anything is timed, both
+//! are held to give the same columns.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, dead_code)]
+
+mod records;
+mod rounds;
 
 use std::hint::black_box;
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, RecordBatch};
 use arrow_avro::reader::{DecoderMode, ReaderBuilder};
 use arrow_avro::schema::{AvroSchema, Fingerprint, FingerprintAlgorithm, SchemaStore};
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use mortice::avro::{Decoder, Program, Schema, Types, Want};
+use records::{Case, cases};
+use rounds::{Asked, Contender, race};
 
-const ROWS: usize = 100_000;
 const BATCH: usize = 8_192;
-
-/// Numbers without a library: xorshift, the same in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % sides
-    }
-}
-
-struct Case {
-    name: &'static str,
-    json: String,
-    content: Vec<u8>,
-    datums: Vec<Datum>,
-    columns: Option<Vec<&'static str>>,
-}
-
-type Write = fn(&mut Dice, usize, &mut Vec<u8>);
-
-fn long(value: i64, out: &mut Vec<u8>) {
-    let mut rest = ((value << 1) ^ (value >> 63)) as u64;
-    while rest > 127 {
-        out.push((rest % 128 + 128) as u8);
-        rest /= 128;
-    }
-    out.push(rest as u8);
-}
-
-fn text(text: &str, out: &mut Vec<u8>) {
-    long(text.len() as i64, out);
-    out.extend_from_slice(text.as_bytes());
-}
-
-/// A value in `["null", T]`, one in twenty of them null.
-fn nullable(dice: &mut Dice, out: &mut Vec<u8>, write: impl FnOnce(&mut Dice, &mut Vec<u8>)) {
-    if dice.roll(20) == 0 {
-        out.push(0);
-    } else {
-        out.push(2);
-        write(dice, out);
-    }
-}
-
-fn words(dice: &mut Dice, out: &mut Vec<u8>) {
-    const WORDS: [&str; 6] =
-        ["amber light", "a long way home", "north", "sea", "the quick brown fox", "so be it, then"];
-    let word = WORDS[dice.roll(6) as usize];
-    if dice.roll(50) == 0 { text(&format!("{word} über Straße"), out) } else { text(word, out) }
-}
-
-/// Hudi's five meta columns, all of them there.
-fn meta(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
-    for column in 0..5 {
-        out.push(2);
-        match column {
-            0 => text("20240101123456789", out),
-            1 => text(&format!("20240101123456789_{}_{row}", dice.roll(8)), out),
-            2 => text(&format!("key-{row:012}"), out),
-            3 => text(&format!("2024-01-{:02}", 1 + dice.roll(28)), out),
-            _ => text("afb76c00-f50a-4723-86c1-fb2f3fa843f1-0", out),
-        }
-    }
-}
-
-fn wide(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
-    meta(dice, row, out);
-    text(&format!("key-{row:012}"), out);
-    long(1_700_000_000_000 + row as i64, out);
-    for column in 0..18 {
-        nullable(dice, out, |dice, out| match column % 9 {
-            0 => long(dice.roll(1 << 20) as i64 - 1000, out),
-            1 => long(dice.roll(1 << 45) as i64, out),
-            2 => out.extend((dice.roll(1 << 30) as f64 / 7.0).to_le_bytes()),
-            3 | 7 => words(dice, out),
-            4 => out.push(dice.roll(2) as u8),
-            5 => long(1_700_000_000_000_000 + dice.roll(1 << 40) as i64, out),
-            6 => out.extend(&(dice.roll(99_999_999_999) as i64).to_be_bytes()[3..]),
-            _ => long(19_000 + dice.roll(900) as i64, out),
-        });
-    }
-}
-
-fn wide_schema() -> String {
-    let mut fields = String::new();
-    for name in ["commit_time", "commit_seqno", "record_key", "partition_path", "file_name"] {
-        fields += &format!(r#"{{"name":"_hoodie_{name}","type":["null","string"],"default":null}},"#);
-    }
-    fields += r#"{"name":"id","type":"string"},{"name":"ts","type":"long"}"#;
-    for column in 0..18 {
-        let ty = match column % 9 {
-            0 => "\"int\"".to_owned(),
-            1 => "\"long\"".to_owned(),
-            2 => "\"double\"".to_owned(),
-            3 | 7 => "\"string\"".to_owned(),
-            4 => "\"boolean\"".to_owned(),
-            5 => r#"{"type":"long","logicalType":"timestamp-micros"}"#.to_owned(),
-            6 => format!(
-                r#"{{"type":"fixed","name":"fixed","namespace":"t.c{column}","size":5,"logicalType":"decimal","precision":11,"scale":2}}"#
-            ),
-            _ => r#"{"type":"int","logicalType":"date"}"#.to_owned(),
-        };
-        fields += &format!(r#",{{"name":"c{column}","type":["null",{ty}],"default":null}}"#);
-    }
-    format!(r#"{{"type":"record","name":"wide","fields":[{fields}]}}"#)
-}
-
-fn narrow(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
-    meta(dice, row, out);
-    text(&format!("key-{row:012}"), out);
-    nullable(dice, out, |dice, out| long(dice.roll(1 << 20) as i64, out));
-    nullable(dice, out, |dice, out| out.extend((dice.roll(1 << 30) as f64 / 7.0).to_le_bytes()));
-    nullable(dice, out, words);
-    long(1_700_000_000_000 + row as i64, out);
-}
-
-fn narrow_schema() -> String {
-    let wide = wide_schema();
-    let meta = wide.split(r#"{"name":"id""#).next().unwrap_or_default().replace("\"wide\"", "\"narrow\"");
-    meta + r#"{"name":"id","type":"string"},{"name":"n","type":["null","int"]},{"name":"d","type":["null","double"]},
-        {"name":"s","type":["null","string"]},{"name":"ts","type":"long"}]}"#
-}
-
-fn nested(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
-    meta(dice, row, out);
-    text(&format!("key-{row:012}"), out);
-    nullable(dice, out, |dice, out| {
-        nullable(dice, out, words);
-        nullable(dice, out, |dice, out| {
-            nullable(dice, out, |dice, out| long(dice.roll(1 << 20) as i64, out));
-            nullable(dice, out, |dice, out| out.extend((dice.roll(1 << 30) as f64).to_le_bytes()));
-        });
-    });
-    nullable(dice, out, |dice, out| {
-        let count = dice.roll(6) as i64;
-        if count > 0 {
-            long(count, out);
-            (0..count).for_each(|_| nullable(dice, out, |dice, out| long(dice.roll(1 << 20) as i64, out)));
-        }
-        out.push(0);
-    });
-    nullable(dice, out, |dice, out| {
-        let count = dice.roll(4) as i64;
-        if count > 0 {
-            long(count, out);
-            for _ in 0..count {
-                nullable(dice, out, |dice, out| {
-                    nullable(dice, out, words);
-                    nullable(dice, out, |dice, out| out.extend((dice.roll(1 << 30) as f64).to_le_bytes()));
-                });
-            }
-        }
-        out.push(0);
-    });
-    nullable(dice, out, |dice, out| {
-        let count = dice.roll(4) as i64;
-        if count > 0 {
-            long(count, out);
-            for entry in 0..count {
-                text(&format!("entry{entry}"), out);
-                nullable(dice, out, |dice, out| long(dice.roll(1 << 40) as i64, out));
-            }
-        }
-        out.push(0);
-    });
-}
-
-fn nested_schema() -> String {
-    let wide = wide_schema();
-    let meta = wide.split(r#"{"name":"id""#).next().unwrap_or_default().replace("\"wide\"", "\"nested\"");
-    meta + r#"{"name":"id","type":"string"},
-        {"name":"st","type":["null",{"type":"record","name":"st","fields":[{"name":"a","type":["null","string"]},
-            {"name":"in","type":["null",{"type":"record","name":"in","fields":[{"name":"x","type":["null","int"]},{"name":"y","type":["null","double"]}]}]}]}]},
-        {"name":"ai","type":["null",{"type":"array","items":["null","int"]}]},
-        {"name":"as","type":["null",{"type":"array","items":["null",{"type":"record","name":"as_","fields":[
-            {"name":"k","type":["null","string"]},{"name":"v","type":["null","double"]}]}]}]},
-        {"name":"m","type":["null",{"type":"map","values":["null","long"]}]}]}"#
-}
-
-fn case(name: &'static str, json: String, write: Write, columns: Option<Vec<&'static str>>) -> Case {
-    let (mut dice, mut content, mut datums) = (Dice(0x9e37_79b9_7f4a_7c15), Vec::new(), Vec::new());
-    for row in 0..ROWS {
-        // As in a log block: each datum behind its length.
-        content.extend([0; 4]);
-        let at = content.len();
-        write(&mut dice, row, &mut content);
-        datums.push(Datum { at: at as u32, len: (content.len() - at) as u32 });
-    }
-    Case { name, json, content, datums, columns }
-}
 
 fn ours(case: &Case, mut each: impl FnMut(RecordBatch)) {
     let schema = Schema::parse(&case.json).expect("a schema");
@@ -259,35 +70,29 @@ fn agree(case: &Case) {
     assert_eq!(one.len(), other.len());
     for (one, other) in one.iter().zip(&other) {
         for (a, b) in one.columns().iter().zip(other.columns()) {
-            let same = arrow_cast::cast(b, a.data_type()).unwrap_or_else(|_| b.clone());
-            assert_eq!(format!("{:?}", a.slice(0, 64)), format!("{:?}", same.slice(0, 64)), "{}", case.name);
+            let same = arrow_cast::cast(b, a.data_type()).expect("a cast between names of nested fields");
+            assert!(a.to_data() == same.to_data(), "{}: {:?}", case.name, a.data_type());
         }
     }
 }
 
-fn decode(criterion: &mut Criterion) {
-    let five = Some(vec!["_hoodie_record_key", "ts", "c2", "c3", "c10"]);
-    let cases = [
-        case("wide", wide_schema(), wide, None),
-        case("narrow", narrow_schema(), narrow, None),
-        case("nested", nested_schema(), nested, None),
-        case("wide_5_of_25", wide_schema(), wide, five),
-    ];
-    for case in &cases {
-        agree(case);
-        let mut group = criterion.benchmark_group(case.name);
-        group.throughput(Throughput::Elements(ROWS as u64));
-        group.sample_size(20);
-        group.bench_function(BenchmarkId::from_parameter("mortice"), |bencher| {
-            bencher.iter(|| ours(case, |batch| drop(black_box(batch))));
-        });
-        group.bench_function(BenchmarkId::from_parameter("arrow-avro"), |bencher| {
-            bencher.iter(|| theirs(case, |batch| drop(black_box(batch))));
-        });
-        group.finish();
-        println!("{}: {} bytes a record", case.name, case.content.len() / ROWS);
-    }
+fn compare(case: &Case, asked: &Asked) {
+    agree(case);
+    println!("\n{}: {} bytes a record", case.name, case.content.len() / asked.rows);
+    let mut copy = vec![0_u8; case.content.len()];
+    race(
+        asked,
+        &mut [
+            Contender::new("memcpy", || black_box(&mut copy).copy_from_slice(black_box(&case.content))),
+            Contender::new("mortice", || ours(case, |batch| drop(black_box(batch)))),
+            Contender::new("arrow-avro", || theirs(case, |batch| drop(black_box(batch)))),
+        ],
+    );
 }
 
-criterion_group!(benches, decode);
-criterion_main!(benches);
+fn main() {
+    let asked = Asked::of_arguments();
+    asked.run(|| {
+        cases(asked.rows).iter().filter(|case| asked.is_asked(case.name)).for_each(|case| compare(case, &asked))
+    });
+}

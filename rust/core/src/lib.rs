@@ -25,6 +25,7 @@ pub mod storage;
 pub mod timeline;
 
 mod table;
+mod trusted;
 
 pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use error::{Error, Kind, Result};

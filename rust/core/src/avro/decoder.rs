@@ -5,9 +5,11 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 
 use super::columns::{Column, build, step_lanes};
-use super::lane::{LANES, Lanes};
+use super::lanes::{LANES, Lanes};
 use super::program::Program;
+
 use crate::error::{Error, Result};
+use crate::trusted::prefetch;
 
 /// Where the Avro bytes of one record lie in a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,9 +58,12 @@ impl Decoder {
         let mut lanes = Lanes::new(content);
         let mut ahead = datums.chunks(LANES).skip(1);
         for group in datums.chunks(LANES) {
-            touch(content, ahead.next().unwrap_or_default());
             lanes.load(group.iter().map(|datum| (datum.at, datum.len)))?;
-            step_lanes(&self.program.steps, &mut self.columns, &mut lanes)?;
+            let mut ahead = Ahead::new(content, ahead.next().unwrap_or_default(), self.program.steps.len());
+            for step in &self.program.steps {
+                ahead.fetch_some();
+                step_lanes(std::slice::from_ref(step), &mut self.columns, &mut lanes)?;
+            }
             lanes.check_ends()?;
             self.rows += group.len();
         }
@@ -94,26 +99,48 @@ impl Decoder {
     }
 }
 
-/// Looks at every cache line of datums that are read soon. In lockstep the first look at each would be a miss in another place, where a
-/// walk in order lets the processor fetch ahead.
-fn touch(content: &[u8], datums: &[Datum]) {
+/// The datums of the next group, on their way from memory. In lockstep the first look at each would be a miss in another
+/// place; so their cache lines are asked for while this group is decoded, a few before each of its fields.
+struct Ahead<'a> {
+    content: &'a [u8],
+    datums: std::slice::Iter<'a, Datum>,
+    at: usize,
+    end: usize,
+    /// Lines before each field.
+    lines: usize,
+}
+
+impl<'a> Ahead<'a> {
     const LINE: usize = 64;
-    let mut seen = 0;
-    for datum in datums {
-        let bytes =
-            content.get(datum.at as usize..).and_then(|rest| rest.get(..datum.len as usize)).unwrap_or_default();
-        for line in bytes.chunks(LINE) {
-            seen ^= line.first().copied().unwrap_or_default();
+
+    fn new(content: &'a [u8], datums: &'a [Datum], fields: usize) -> Self {
+        let bytes: usize = datums.iter().map(|datum| datum.len as usize).sum();
+        let lines = (bytes / Self::LINE + datums.len()) / fields.max(1) + 1;
+        Self { content, datums: datums.iter(), at: 0, end: 0, lines }
+    }
+
+    fn fetch_some(&mut self) {
+        for _ in 0..self.lines {
+            if self.at >= self.end {
+                let Some(datum) = self.datums.next() else { return };
+                // Where one ends the next begins, most often; then its first line has been asked for.
+                self.at = (datum.at as usize).max(self.at.min(datum.at as usize + Self::LINE));
+                self.end = datum.at as usize + datum.len as usize;
+            }
+            if let Some(byte) = self.content.get(self.at) {
+                prefetch(byte);
+            }
+            self.at += Self::LINE;
         }
     }
-    std::hint::black_box(seen);
 }
 
 #[cfg(test)]
 mod tests {
     use arrow_array::cast::AsArray;
+    use arrow_array::types::Int32Type;
 
-    use super::super::{Schema, Types, Want};
+    use super::super::{Schema, Types, Want, write_bytes, write_long};
     use super::*;
     use crate::error::Kind;
 
@@ -165,6 +192,38 @@ mod tests {
             let error = decode(&program(&fields, &["a"]), content).unwrap_err();
             assert_eq!(error.kind(), Kind::CorruptLog, "{ty}");
             assert_eq!(error.place().offset, Some(offset), "{ty}: {error}");
+        }
+    }
+
+    /// Short ones are copied as they are read, others found first: what a length begins with must not be taken for all of it.
+    #[test]
+    fn texts_of_every_length_are_read_and_stepped_over() {
+        let fields = r#"{"name":"a","type":"string"},{"name":"b","type":["null","string"]},{"name":"c","type":"int"}"#;
+        let text = |length: usize| char::from(b'a' + (length % 26) as u8).to_string().repeat(length);
+        let (mut content, mut datums) = (Vec::new(), Vec::new());
+        for length in 0..400 {
+            let at = content.len();
+            write_bytes(text(length).as_bytes(), &mut content);
+            content.push(2);
+            write_bytes(text(length).as_bytes(), &mut content);
+            write_long(length as i64, &mut content);
+            datums.push(Datum { at: at as u32, len: (content.len() - at) as u32 });
+        }
+        content.extend([0; 100]);
+        for wants in [&["a", "b", "c"][..], &["c"], &["b"]] {
+            // One by one, since one that is not short decides for all that are read with it.
+            for group in [1, 64] {
+                let mut decoder = Decoder::new(program(fields, wants));
+                datums.chunks(group).for_each(|some| decoder.decode(&content, some).unwrap());
+                let batch = decoder.finish().unwrap();
+                for (length, name) in (0..400).flat_map(|length| wants.iter().map(move |name| (length, *name))) {
+                    let column = batch.column_by_name(name).unwrap();
+                    match name {
+                        "c" => assert_eq!(column.as_primitive::<Int32Type>().value(length), length as i32),
+                        _ => assert_eq!(column.as_string::<i32>().value(length), text(length)),
+                    }
+                }
+            }
         }
     }
 

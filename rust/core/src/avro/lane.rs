@@ -1,18 +1,14 @@
-//! Where a datum is being read: one lane for one datum, sixty-four in lockstep.
+//! Where a datum is being read: one lane for one datum.
 //!
 //! Reads are checked against the whole content, so that eight bytes can be looked at where a number has two, and the last
-//! records of a content alone take the slow way. That a datum is not left is checked wherever a length or a count is believed, and
-//! once more at its end. Avro: int and long are zig-zag varints, float and double little-endian.
+//! records of a content alone take the slow way. That a datum is not left is checked wherever a length or a count is
+//! believed, and once more at its end. Avro: int and long are zig-zag varints, float and double little-endian.
 
 use crate::error::{Error, Result};
 
-/// Datums that are read side by side, a field of each before the next field of any: what each field costs to
-/// dispatch is paid once for all of them. A null mask of theirs is one word.
-pub(super) const LANES: usize = 64;
-
 /// Short values are copied as blocks of these sizes and the surplus cut off again, which spares a call to copy memory.
-const SHORT: usize = 32;
-const MIDDLING: usize = 64;
+pub(super) const SHORT: usize = 32;
+pub(super) const MIDDLING: usize = 64;
 
 /// The low seven bits of each byte.
 const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
@@ -22,9 +18,9 @@ const SEVENS: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 /// What can fail goes on a cold way, which gets the lane as a copy: its address must not be taken, or it would live in memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lane<'a> {
-    content: &'a [u8],
-    at: u32,
-    end: u32,
+    pub(super) content: &'a [u8],
+    pub(super) at: u32,
+    pub(super) end: u32,
 }
 
 impl<'a> Lane<'a> {
@@ -217,8 +213,8 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// A big-endian two's complement of 1 to 8 bytes, taken from one look at eight. None, and nothing read, for other sizes, where the
-    /// datum has not so many bytes, and near the end of the content.
+    /// A big-endian two's complement of 1 to 8 bytes, taken from one look at eight. None, and nothing read, for other
+    /// sizes, where the datum has not so many bytes, and near the end of the content.
     #[inline(always)]
     pub(super) fn short_signed(&mut self, size: usize) -> Option<i128> {
         if !(1..=8).contains(&size) || size > self.remaining() {
@@ -320,138 +316,21 @@ impl<'a> Lane<'a> {
     }
 }
 
+/// The Avro long at the head of eight bytes, how many of them it takes, and whether it ends within them at all.
+#[inline(always)]
+pub(super) fn glance_at_long(ahead: [u8; 8]) -> (i64, u32, bool) {
+    let word = u64::from_le_bytes(ahead);
+    let stops = !word & !SEVENS;
+    let zigzag = squeeze(word & (stops ^ stops.wrapping_sub(1)) & SEVENS);
+    ((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed(), stops.trailing_zeros() / 8 + 1, stops != 0)
+}
+
 /// Takes the high bit out of each byte: eight groups of seven bits become 56 bits in a row.
 #[inline(always)]
 fn squeeze(sevens: u64) -> u64 {
     let pairs = (sevens & 0x007f_007f_007f_007f) | ((sevens & 0x7f00_7f00_7f00_7f00) >> 1);
     let fours = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
     (fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4)
-}
-
-/// Up to sixty-four lanes over one content. A lane that is not active has no value here (an enclosing struct is null).
-pub(super) struct Lanes<'a> {
-    content: &'a [u8],
-    at: [u32; LANES],
-    end: [u32; LANES],
-    count: usize,
-    active: u64,
-}
-
-impl<'a> Lanes<'a> {
-    /// No lanes yet.
-    pub(super) fn new(content: &'a [u8]) -> Self {
-        Self { content, at: [0; LANES], end: [0; LANES], count: 0, active: 0 }
-    }
-
-    /// Takes other datums (at most [`LANES`]), each `at..at + len` within the content.
-    pub(super) fn load(&mut self, datums: impl Iterator<Item = (u32, u32)>) -> Result<()> {
-        self.count = 0;
-        for ((at, len), (from, to)) in datums.zip(self.at.iter_mut().zip(&mut self.end)) {
-            let end = at.checked_add(len).filter(|end| *end as usize <= self.content.len());
-            let Some(end) = end else {
-                return Err(Error::corrupt(format!("an Avro datum of {len} bytes passes the end of its content"))
-                    .at_offset(u64::from(at)));
-            };
-            (*from, *to) = (at, end);
-            self.count += 1;
-        }
-        self.active = full(self.count);
-        Ok(())
-    }
-
-    /// How many lanes there are, active or not.
-    #[inline]
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// A bit for each lane that has a value.
-    #[inline]
-    pub(super) fn active(&self) -> u64 {
-        self.active
-    }
-
-    /// Says which lanes have a value; gives back which had.
-    #[inline]
-    pub(super) fn set_active(&mut self, active: u64) -> u64 {
-        std::mem::replace(&mut self.active, active)
-    }
-
-    /// Fails where a lane has passed the end of its datum.
-    pub(super) fn check_ends(&mut self) -> Result<()> {
-        self.each(|_, lane| lane.check_end())
-    }
-
-    /// Where each lane stands, to come back to.
-    pub(super) fn places(&self) -> [u32; LANES] {
-        self.at
-    }
-
-    /// Takes every lane back to where it stood.
-    pub(super) fn go_back(&mut self, places: [u32; LANES]) {
-        self.at = places;
-    }
-
-    /// Runs `read` on each lane in turn, active or not, until one fails.
-    #[inline(always)]
-    pub(super) fn each(&mut self, mut read: impl FnMut(usize, &mut Lane<'a>) -> Result<()>) -> Result<()> {
-        let content = self.content;
-        let places = self.at.get_mut(..self.count).unwrap_or_default().iter_mut();
-        for (index, (at, end)) in places.zip(&self.end).enumerate() {
-            let mut lane = Lane { content, at: *at, end: *end };
-            let outcome = read(index, &mut lane);
-            *at = lane.at;
-            outcome?;
-        }
-        Ok(())
-    }
-
-    /// Fills a slot from each lane that has a value: it is active and, where `TAGGED`, the tag in front of it is `tags.1` and not
-    /// that of null, `tags.0`. Every other slot is passed. Gives a bit for each lane that has a value.
-    #[inline(always)]
-    pub(super) fn fill<const TAGGED: bool, S: Source>(
-        &mut self,
-        tags: (Option<u8>, u8),
-        slots: &mut [S::Slot; LANES],
-        source: &mut S,
-    ) -> Result<u64> {
-        let content = self.content;
-        let mut active = self.active;
-        let (mut there, mut bit) = (0_u64, 1_u64);
-        let places = self.at.get_mut(..self.count).unwrap_or_default().iter_mut();
-        for ((at, end), slot) in places.zip(&self.end).zip(slots) {
-            let mut lane = Lane { content, at: *at, end: *end };
-            if active & 1 == 1 && (!TAGGED || lane.tag(tags.0, tags.1)?) {
-                *slot = source.read(&mut lane)?;
-                there |= bit;
-            } else {
-                *slot = source.pass();
-            }
-            *at = lane.at;
-            bit = bit.wrapping_shl(1);
-            active >>= 1;
-        }
-        Ok(there)
-    }
-}
-
-/// What [`Lanes::fill`] fills slots from. Not closures: their bodies grow too large to be compiled into the loop, and a lane that is
-/// passed to a function lives in memory instead of registers.
-pub(super) trait Source {
-    /// What is kept of each value.
-    type Slot;
-
-    /// Reads a value.
-    fn read(&mut self, lane: &mut Lane<'_>) -> Result<Self::Slot>;
-
-    /// What stands for a value that is not there.
-    fn pass(&mut self) -> Self::Slot;
-}
-
-/// A bit for each of `count` lanes.
-#[inline]
-pub(super) fn full(count: usize) -> u64 {
-    if count >= LANES { u64::MAX } else { (1 << count) - 1 }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ mod encode;
 mod java_text;
 mod json;
 mod lane;
+mod lanes;
 mod parse;
 mod plan;
 mod program;

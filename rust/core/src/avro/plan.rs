@@ -141,6 +141,8 @@ pub(super) struct Items {
     pub(super) plan: Box<Plan>,
     /// The fewest bytes that the writer's item takes.
     pub(super) least: usize,
+    /// The steps over an item, where items can be found by them before any is read.
+    pub(super) steps: Option<Arc<[Skip]>>,
 }
 
 /// Fields of a record: the columns in the reader's order, the steps in the writer's.
@@ -176,10 +178,24 @@ pub(super) enum Skip {
     NullableBytes { null: u8 },
     /// Nothing where the tag is `null`, so many bytes where it is not.
     NullableFixed { null: u8, size: usize },
+    /// Nothing where the tag is `null`, several steps where it is not.
+    Nullable { null: u8, steps: Arc<[Skip]> },
     /// A tag and the branch that it names.
     Union(Vec<Arc<[Skip]>>),
     /// Blocks of items; the fewest bytes of an item.
     Items { item: Arc<[Skip]>, least: usize },
+}
+
+impl Skip {
+    /// Whether there are no blocks of items in it.
+    pub(super) fn is_plain(&self) -> bool {
+        match self {
+            Self::Items { .. } => false,
+            Self::Nullable { steps, .. } => steps.iter().all(Self::is_plain),
+            Self::Union(branches) => branches.iter().flat_map(|steps| steps.iter()).all(Self::is_plain),
+            _ => true,
+        }
+    }
 }
 
 impl Plan {

@@ -1,16 +1,16 @@
 //! A writer's type against a reader's: the plan by which what was written becomes what is wanted.
 //!
-//! These are Hudi's rules, not Avro's (`HoodieAvroUtils.rewriteRecordWithNewSchema`, `HoodieSchemaRepair`): fields go by their
-//! case-sensitive names, aliases and the names of nested records do not count, a field that the writer lacks is its default, or null
-//! where it may be, and a null is delivered even where the reader's type has none. What single values turn into is in
-//! `convert`. Unions of several types have to be the same on both sides.
+//! These are Hudi's rules, not Avro's (`HoodieAvroUtils.rewriteRecordWithNewSchema`, `HoodieSchemaRepair`): fields go by
+//! their case-sensitive names, aliases and the names of nested records do not count, a field that the writer lacks is its
+//! default, or null where it may be, and a null is delivered even where the reader's type has none. What single values turn
+//! into is in `convert`. Unions of several types have to be the same on both sides.
 
 use std::collections::HashMap;
 
 use super::arrow_types::{Types, data_type, number_of_union, under};
 use super::convert::convert;
 use super::defaults;
-use super::plan::{Fields, Items, Kind, Number, Plan, Step, Tags};
+use super::plan::{Fields, Items, Kind, Number, Plan, Skip, Step, Tags};
 use super::skip::{skip, skip_all};
 use super::types::{Field, Record, Type};
 use crate::error::{Error, Result};
@@ -29,10 +29,10 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: Types, path: &str) ->
             return Err(refused("a union of several types that differs is not supported", writer, reader, path));
         }
         (Type::Array(items), Type::Array(wanted)) => {
-            Kind::List(self::items(items, wanted, types, &under(path, "element"), 0)?)
+            Kind::List(self::items(&[], items, wanted, types, &under(path, "element"))?)
         }
         (Type::Map(values), Type::Map(wanted)) => {
-            Kind::Map(self::items(values, wanted, types, &under(path, "value"), 1)?)
+            Kind::Map(self::items(&[Type::String], values, wanted, types, &under(path, "value"))?)
         }
         (Type::Record(record), Type::Record(wanted)) => Kind::Struct(fields(record, wanted, types, path)?),
         _ => convert(inner, wanted, types).ok_or_else(|| refused("no rule leads there", writer, reader, path))?,
@@ -65,9 +65,16 @@ fn null_tags(writer: &Type) -> Tags {
     }
 }
 
-fn items(writer: &Type, reader: &Type, types: Types, path: &str, least_beside: usize) -> Result<Items> {
+/// Items that are a value each, and what stands before it.
+fn items(before: &[Type], writer: &Type, reader: &Type, types: Types, path: &str) -> Result<Items> {
     let plan = Box::new(resolve(writer, reader, types, path)?);
-    Ok(Items { plan, least: writer.least_bytes().saturating_add(least_beside) })
+    let parts = || before.iter().chain([writer]);
+    let least = parts().fold(0_usize, |sum, part| sum.saturating_add(part.least_bytes()));
+    let steps = skip_all(parts());
+    // Inner blocks may say how many bytes they take, which is not to be believed where items are read; and without bytes
+    // there is nothing to be found.
+    let is_plain = least > 0 && steps.iter().all(Skip::is_plain);
+    Ok(Items { plan, least, steps: is_plain.then_some(steps) })
 }
 
 /// A union that writer and reader have alike.

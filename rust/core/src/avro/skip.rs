@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::lane::{Lane, Lanes};
+use super::lane::{Lane, glance_at_long};
+use super::lanes::Lanes;
 use super::plan::Skip;
 use super::types::{Decimal, Type};
 use crate::error::Result;
@@ -52,28 +53,70 @@ fn union(branches: &[Type]) -> Skip {
         [_, Type::Null] => steps.first().map(|value| (2, value)),
         _ => None,
     };
-    match nullable.map(|(null, value)| (null, value.as_ref())) {
-        Some((null, [Skip::Varints(1)])) => Skip::NullableVarint { null },
-        Some((null, [Skip::Bytes])) => Skip::NullableBytes { null },
-        Some((null, [Skip::Fixed(size)])) => Skip::NullableFixed { null, size: *size },
-        _ => Skip::Union(steps),
+    let Some((null, value)) = nullable else { return Skip::Union(steps) };
+    match value.as_ref() {
+        [Skip::Varints(1)] => Skip::NullableVarint { null },
+        [Skip::Bytes] => Skip::NullableBytes { null },
+        [Skip::Fixed(size)] => Skip::NullableFixed { null, size: *size },
+        _ => Skip::Nullable { null, steps: Arc::clone(value) },
     }
 }
 
 /// Steps over values in every active lane, one step in all lanes before the next.
 pub(super) fn skip_lanes(steps: &[Skip], lanes: &mut Lanes<'_>) -> Result<()> {
     for step in steps {
-        match step {
-            Skip::Fixed(size) => active(lanes, |lane| lane.skip(*size))?,
-            Skip::Varints(1) => active(lanes, |lane| lane.skip_varint())?,
-            Skip::Bytes => active(lanes, bytes)?,
-            Skip::NullableVarint { null } => active(lanes, |lane| lane.skip_nullable_varint(*null))?,
-            Skip::NullableBytes { null } => active(lanes, |lane| nullable_bytes(lane, *null))?,
-            Skip::NullableFixed { null, size } => active(lanes, |lane| nullable_fixed(lane, *null, *size))?,
-            other => active(lanes, |lane| skip_one(other, lane))?,
+        if by_glance(step, lanes).is_none() {
+            match step {
+                Skip::Varints(1) => active(lanes, |lane| lane.skip_varint())?,
+                Skip::Bytes => active(lanes, bytes)?,
+                Skip::NullableVarint { null } => active(lanes, |lane| lane.skip_nullable_varint(*null))?,
+                Skip::NullableBytes { null } => active(lanes, |lane| nullable_bytes(lane, *null))?,
+                other => active(lanes, |lane| skip_one(other, lane))?,
+            }
         }
     }
     Ok(())
+}
+
+/// The same for one step that can be told from the bytes ahead. None, and no lane moved, where it cannot.
+fn by_glance(step: &Skip, lanes: &mut Lanes<'_>) -> Option<()> {
+    match step {
+        Skip::Fixed(size) => {
+            let size = u32::try_from(*size).ok()?;
+            lanes.skip_by_glance(|_| Some(size))
+        }
+        Skip::Varints(1) => lanes.skip_by_glance(|[ahead @ .., _]| {
+            let (_, bytes, told) = glance_at_long(*ahead);
+            told.then_some(bytes)
+        }),
+        Skip::Bytes => lanes.skip_by_glance(|[length, next, ..]| glance_at_bytes(*length, *next)),
+        Skip::NullableVarint { null } => lanes.skip_by_glance(|[tag, ahead @ ..]| {
+            // Null or not is no branch to be guessed: the number's bytes count, or count nothing.
+            let (_, bytes, told) = glance_at_long(*ahead);
+            (told & (tag & 0xfd == 0)).then_some(1 + if tag == null { 0 } else { bytes })
+        }),
+        Skip::NullableBytes { null } => lanes.skip_by_glance(|[tag, length, next, ..]| match *tag {
+            tag if tag == null ^ 2 => Some(1 + glance_at_bytes(*length, *next)?),
+            tag => (tag == *null).then_some(1),
+        }),
+        Skip::NullableFixed { null, size } => {
+            let size = u32::try_from(*size).ok()?;
+            lanes.skip_by_glance(|[tag, ..]| {
+                (tag & 0xfd == 0).then_some(1_u32.saturating_add(if tag == null { 0 } else { size }))
+            })
+        }
+        _ => None,
+    }
+}
+
+/// How many bytes a length of one or two bytes takes, with those that it counts.
+#[inline(always)]
+fn glance_at_bytes(length: u8, next: u8) -> Option<u32> {
+    if length & 0x81 == 0 {
+        return Some(1 + u32::from(length >> 1));
+    }
+    let both = u32::from(length & 0x7f) | u32::from(next) << 7;
+    (length & 1 == 0 && next < 0x80).then_some(2 + (both >> 1))
 }
 
 #[inline(always)]
@@ -83,11 +126,31 @@ fn active(lanes: &mut Lanes<'_>, step: impl Fn(&mut Lane<'_>) -> Result<()>) -> 
 }
 
 /// Steps over values in one lane.
+#[inline(always)]
 pub(super) fn skip_lane(steps: &[Skip], lane: &mut Lane<'_>) -> Result<()> {
-    steps.iter().try_for_each(|step| skip_one(step, lane))
+    for step in steps {
+        skip_one(step, lane)?;
+    }
+    Ok(())
 }
 
+#[inline(always)]
 fn skip_one(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
+    match step {
+        Skip::Nullable { null, steps } => {
+            if lane.tag(Some(*null), null ^ 2)? {
+                for step in steps.iter() {
+                    skip_flat(step, lane)?;
+                }
+            }
+            Ok(())
+        }
+        step => skip_flat(step, lane),
+    }
+}
+
+#[inline(always)]
+fn skip_flat(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
     match step {
         Skip::Fixed(size) => lane.skip(*size),
         Skip::Varints(count) => (0..*count).try_for_each(|_| lane.skip_varint()),
@@ -95,15 +158,27 @@ fn skip_one(step: &Skip, lane: &mut Lane<'_>) -> Result<()> {
         Skip::NullableVarint { null } => lane.skip_nullable_varint(*null),
         Skip::NullableBytes { null } => nullable_bytes(lane, *null),
         Skip::NullableFixed { null, size } => nullable_fixed(lane, *null, *size),
+        nested => {
+            lane.at = skip_nested(nested, *lane)?;
+            Ok(())
+        }
+    }
+}
+
+/// Steps over a value that others are in; gives where it ends.
+fn skip_nested(step: &Skip, mut lane: Lane<'_>) -> Result<u32> {
+    match step {
         Skip::Union(branches) => {
             let branch = lane.branch()?;
-            match branches.get(branch) {
-                Some(steps) => skip_lane(steps, lane),
-                None => Err(lane.corrupt(format!("branch {branch} of a union of {}", branches.len()))),
-            }
+            let Some(steps) = branches.get(branch) else {
+                return Err(lane.corrupt(format!("branch {branch} of a union of {}", branches.len())));
+            };
+            skip_lane(steps, &mut lane)?;
         }
-        Skip::Items { item, least } => items(item, *least, lane),
+        Skip::Items { item, least } => items(item, *least, &mut lane)?,
+        flat => skip_one(flat, &mut lane)?,
     }
+    Ok(lane.at)
 }
 
 fn items(item: &[Skip], least: usize, lane: &mut Lane<'_>) -> Result<()> {

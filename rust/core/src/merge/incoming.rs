@@ -3,7 +3,7 @@
 use arrow_array::Array;
 
 use super::input::{LogBatch, LogKind, RowRef};
-use super::key_index::{KeyHash, KeyIndex, KeyPlace};
+use super::key_index::{AHEAD, KeyHash, KeyIndex, KeyPlace};
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
@@ -19,12 +19,22 @@ pub(super) struct Incoming<'a> {
 }
 
 impl LogBatch<'_> {
-    /// The record of a row; none where its key is not wanted, or not of the part of all keys that is being read.
+    /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]; what finding them takes is
+    /// fetched meanwhile.
+    pub(super) fn look_ahead(&self, source: u32, row: usize, index: &KeyIndex) -> [KeyHash; AHEAD] {
+        let rows = row..self.places.len().min(row + AHEAD);
+        let place = |row| self.keys.is_valid(row).then(|| KeyPlace::of(self.keys.value(row)));
+        index.look_ahead(rows.map(|row| place(row).and_then(|place| index.key(source, place).ok())))
+    }
+
+    /// The record of a row, whose key has that hash; none where its key is not wanted, or not of the part of all keys that
+    /// is being read.
     #[inline]
     pub(super) fn incoming(
         &self,
         source: u32,
         row: usize,
+        hash: KeyHash,
         index: &KeyIndex,
         wanted: &KeyFilter,
     ) -> Result<Option<Incoming<'_>>> {
@@ -43,7 +53,6 @@ impl LogBatch<'_> {
         if self.kind == LogKind::Data && !wanted.passes(key) {
             return Ok(None);
         }
-        let hash = index.hash(key);
         if !index.holds(hash) {
             return Ok(None);
         }

@@ -1,20 +1,22 @@
 //! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
 //!
-//! Cost of a distinct key: an entry of 20 bytes, its ordering value (8 or 16 bytes; text is kept) and 6 to 12 bytes of hash
-//! table. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it holds, by
-//! their hashes, and takes no more of those; another pass over the logs takes them.
+//! Cost of a distinct key: an entry of 20 bytes, its ordering value (8 or 16 bytes; text is kept) and 7 bytes of hash
+//! table. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it
+//! holds, by their hashes, and takes no more of those; another pass over the logs takes them.
 
+use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
 use std::hash::BuildHasher;
 
 use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::input::RowRef;
 use super::key_part::KeyPart;
+use super::key_table::KeyTable;
 use super::orderings::{Kept, Orderings};
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
+use crate::trusted::prefetch;
 
 /// The record of one key.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +56,7 @@ pub(super) struct Stored<'a> {
 }
 
 /// The hash of a key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeyHash(u32);
 
 /// A place of a key in the source that its record lies in.
@@ -79,15 +81,15 @@ const LEAST_KEYS: usize = 64;
 /// New keys between two looks at the memory that texts take.
 const LOOK_EVERY: usize = 1024;
 
-/// Bytes of a slot of the hash table: the ordinal of an entry, and a byte of control.
-const SLOT: usize = size_of::<u32>() + 1;
+/// Keys that are looked for together.
+pub(super) const AHEAD: usize = 64;
 
 /// Keys to entries.
 pub(super) struct KeyIndex {
     sources: Vec<Bytes>,
     entries: Vec<Entry>,
     orderings: Orderings,
-    table: HashTable<u32>,
+    table: KeyTable,
     hasher: FixedState,
     /// Entries that base rows have used up.
     taken: usize,
@@ -111,7 +113,7 @@ impl KeyIndex {
             sources: Vec::new(),
             entries: Vec::new(),
             orderings: Orderings::default(),
-            table: HashTable::new(),
+            table: KeyTable::default(),
             hasher: FixedState::default(),
             taken: 0,
             numbers: None,
@@ -159,17 +161,17 @@ impl KeyIndex {
         let Some(keys) = fitting.or((!may_narrow).then_some(len + LEAST_KEYS)) else { return false };
         self.entries.reserve_exact(keys - len);
         self.orderings.reserve(keys);
-        let entries = &self.entries;
-        self.table.reserve(keys - len, |index| hash_of(entries, *index));
+        if keys > self.table.room() {
+            self.build_table(keys);
+        }
         true
     }
 
-    /// Bytes that the index takes with room for so many keys; where its table has to grow, the old one included.
+    /// Bytes that the index takes with room for so many keys.
     fn memory(&self, keys: usize) -> usize {
-        let slots = |keys: usize| (keys.max(1) * 8 / 7).next_power_of_two();
         let keys = keys.max(self.entries.capacity());
-        let table = slots(keys) + if keys > self.table.capacity() { slots(self.table.capacity()) } else { 0 };
-        (keys * size_of::<Entry>()).saturating_add(table * SLOT).saturating_add(self.orderings.memory(keys))
+        let table = KeyTable::bytes_for(keys.max(self.table.room()));
+        (keys * size_of::<Entry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
     }
 
     /// Forgets half of the keys: those that are not in the lower half of the part. `moved` is told of the entries that stay
@@ -190,12 +192,16 @@ impl KeyIndex {
         self.entries.truncate(kept);
         self.entries.shrink_to_fit();
         self.orderings.truncate(kept);
+        self.build_table(kept);
+    }
+
+    /// Builds the table anew, with room for so many keys.
+    fn build_table(&mut self, keys: usize) {
         // The old table goes before the new one comes.
-        self.table = HashTable::new();
-        self.table = HashTable::with_capacity(kept);
-        let entries = &self.entries;
-        for (index, entry) in (0_u32..).zip(entries) {
-            self.table.insert_unique(spread(entry.hash), index, |index| hash_of(entries, *index));
+        self.table = KeyTable::default();
+        self.table = KeyTable::with_room(keys);
+        for (index, entry) in (0_u32..).zip(&self.entries) {
+            self.table.insert(entry.hash, index);
         }
     }
 
@@ -219,10 +225,43 @@ impl KeyIndex {
         KeyHash(self.hasher.hash_one(key) as u32)
     }
 
+    /// The hashes of keys that are looked for next, [`AHEAD`] at most; of those that are not there, any. What it takes to
+    /// find them comes from memory meanwhile, for all of them at once: the buckets, then the entries that they name, then
+    /// the keys of these.
+    pub(super) fn look_ahead<'k>(&self, keys: impl Iterator<Item = Option<&'k [u8]>>) -> [KeyHash; AHEAD] {
+        let mut hashes = [KeyHash(0); AHEAD];
+        let mut count = 0;
+        for (key, slot) in keys.zip(&mut hashes) {
+            *slot = key.map_or(KeyHash(0), |key| self.hash(key));
+            self.table.prefetch(slot.0);
+            count += 1;
+        }
+        let hashed = hashes.get(..count).unwrap_or_default();
+        let mut guesses = [None; AHEAD];
+        for (hash, guess) in hashed.iter().zip(&mut guesses) {
+            *guess = self.table.guess(hash.0);
+            if let Some(entry) = guess.and_then(|index| self.entries.get(index as usize)) {
+                prefetch_entry(entry);
+            }
+            if let Some(index) = guess {
+                self.orderings.prefetch(*index as usize);
+            }
+        }
+        for index in guesses.into_iter().flatten() {
+            let entry = self.entries.get(index as usize);
+            let key = entry.and_then(|entry| key_in(&self.sources, entry.row.source, entry.place()));
+            // A short key may lie in two cache lines.
+            for end in [key.and_then(<[u8]>::first), key.and_then(<[u8]>::last)] {
+                end.into_iter().for_each(prefetch);
+            }
+        }
+        hashes
+    }
+
     /// The entry of a key.
     #[inline]
     pub(super) fn find(&self, hash: KeyHash, key: &[u8]) -> Option<u32> {
-        self.table.find(spread(hash.0), |index| self.is_key(*index, hash.0, key)).copied()
+        self.table.find(hash.0, |index| self.is_key(index, hash.0, key))
     }
 
     #[inline]
@@ -282,8 +321,10 @@ impl KeyIndex {
         };
         self.entries.push(entry);
         self.orderings.set(next as usize, side.ordering);
-        let entries = &self.entries;
-        self.table.insert_unique(spread(hash.0), next, |index| hash_of(entries, *index));
+        if self.table.room() < self.entries.len() {
+            self.build_table(self.entries.capacity());
+        }
+        self.table.insert(hash.0, next);
         Ok(())
     }
 
@@ -293,10 +334,14 @@ impl KeyIndex {
         match rows {
             _ if self.taken == self.entries.len() => {}
             BaseRows::Keys(keys) => {
-                for (row, key) in keys.iter().enumerate() {
-                    let found = key.map(str::as_bytes).and_then(|key| self.find(self.hash(key), key));
-                    if let Some(index) = found.filter(|index| self.take(*index)) {
-                        met.push((row, index));
+                for first in (0..keys.len()).step_by(AHEAD) {
+                    let some = || (first..keys.len().min(first + AHEAD)).map(|row| (row, key_of_row(keys, row)));
+                    let hashes = self.look_ahead(some().map(|(_, key)| key));
+                    for ((row, key), hash) in some().zip(hashes) {
+                        let found = key.and_then(|key| self.find(hash, key));
+                        if let Some(index) = found.filter(|index| self.take(*index)) {
+                            met.push((row, index));
+                        }
                     }
                 }
             }
@@ -360,16 +405,16 @@ impl KeyIndex {
     }
 }
 
+fn key_of_row(keys: &StringArray, row: usize) -> Option<&[u8]> {
+    keys.is_valid(row).then(|| keys.value(row).as_bytes())
+}
+
+#[inline]
+fn prefetch_entry(entry: &Entry) {
+    prefetch(&entry.row.source);
+}
+
 fn key_in(sources: &[Bytes], source: u32, place: KeyPlace) -> Option<&[u8]> {
     let start = place.at as usize;
     sources.get(source as usize)?.get(start..start.checked_add(place.len as usize)?)
-}
-
-fn hash_of(entries: &[Entry], index: u32) -> u64 {
-    entries.get(index as usize).map_or(0, |entry| spread(entry.hash))
-}
-
-/// The table wants 64 bits with the top ones meaningful; entries keep 32.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::base_rows::BaseRows;
 use super::input::{LogBatch, LogSink, RowRef};
-use super::key_index::KeyIndex;
+use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::key_part::KeyPart;
 use super::ordering::OrderingColumn;
 use super::rules::{Deleted, Rules};
@@ -139,8 +139,13 @@ impl LogSink for Merger {
     }
 
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
+        let mut hashes = [KeyHash::default(); AHEAD];
         for row in 0..batch.places.len() {
-            let Some(newer) = batch.incoming(source, row, &self.index, &self.wanted)? else { continue };
+            if row.is_multiple_of(AHEAD) {
+                hashes = batch.look_ahead(source, row, &self.index);
+            }
+            let Some(hash) = hashes.get(row % AHEAD).copied() else { continue };
+            let Some(newer) = batch.incoming(source, row, hash, &self.index, &self.wanted)? else { continue };
             if let Some(stored) = newer.found.and_then(|index| self.index.stored(index))
                 && !self.rules.replaces(batch.kind, newer.side, stored.side)
             {

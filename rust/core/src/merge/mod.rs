@@ -12,6 +12,7 @@
 //! | `deletes` | which rows of a data block are deletes |
 //! | `rules` | who wins, by merge mode |
 //! | `key_index` | the latest record of each key, keys left where they lie |
+//! | `key_table` | from hashes to entries, a cache line for a look-up |
 //! | `key_part` | a part of all keys, where they are too many for one pass |
 //! | `incoming` | a log record, its key looked up |
 //! | `histories` | the log records of some keys, to be folded or set aside |
@@ -33,6 +34,7 @@ mod incoming;
 mod input;
 mod key_index;
 mod key_part;
+mod key_table;
 mod merger;
 mod ordering;
 mod ordering_tuple;

@@ -3,6 +3,7 @@
 
 use super::ordering::OrderingValue;
 use super::rules::Side;
+use crate::trusted::prefetch;
 
 /// What is noted of an ordering value beside itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,17 @@ impl Orderings {
             Values::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
         }
         .unwrap_or(OrderingValue::Default)
+    }
+
+    /// Has a value fetched.
+    #[inline]
+    pub(super) fn prefetch(&self, index: usize) {
+        match &self.values {
+            Values::None => {}
+            Values::Fixed(all) => all.get(index).into_iter().for_each(prefetch),
+            Values::Wide(all) => all.get(index).into_iter().for_each(prefetch),
+            Values::Bytes(all) => all.get(index).into_iter().for_each(prefetch),
+        }
     }
 
     /// Sets a value; the vector grows to it.

@@ -18,16 +18,17 @@ use super::record_key::RecordKey;
 use super::report::SharedReport;
 use crate::avro::{self, Datum, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
+use crate::log::content::avro_data::Frames;
 use crate::log::content::deleted::Deletes;
-use crate::log::content::{avro_data, delete, hfile_data};
+use crate::log::content::{delete, hfile_data};
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
 use crate::merge::{LogBatch, LogKind, LogSink};
 use crate::names::FieldNames;
 use crate::schema::{Evolution, in_tables_names};
 use crate::storage::Source;
 
-/// Records whose keys are decoded at a time.
-const KEYS_AT_ONCE: usize = 16 * 1024;
+/// Records whose keys are decoded at a time: few enough for their bytes to stay near until their keys are looked for.
+const KEYS_AT_ONCE: usize = 1024;
 
 /// Feeds a merger with blocks.
 pub(super) struct LogLoader<'a> {
@@ -154,25 +155,28 @@ impl<'a> LogLoader<'a> {
 
     fn load_avro(
         &self,
-        found: &BlockRef,
+        block: &BlockRef,
         content: Bytes,
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
-        let compiled = self.compile(found, loading)?;
+        let compiled = self.compile(block, loading)?;
         let (keys, program) = (Arc::clone(&compiled.keys), compiled.carried);
-        let datums: Vec<Datum> =
-            avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
-        for some in datums.chunks(KEYS_AT_ONCE) {
-            let mut decoder = Decoder::new(Arc::clone(&keys));
-            decoder.decode(&content, some)?;
-            let places: Vec<u32> = some.iter().map(|datum| datum.at).collect();
+        let mut frames = Frames::new(&content)?;
+        let records = frames.left();
+        let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
+        while frames.left() > 0 {
+            found.clear();
+            frames.next(KEYS_AT_ONCE, &mut found)?;
+            let datums: Vec<Datum> = found.iter().map(|(at, len)| Datum { at: *at, len: *len }).collect();
+            decoder.decode(&content, &datums)?;
+            let places: Vec<u32> = found.iter().map(|(at, _)| *at).collect();
             self.add_data(&decoder.finish()?, &content, &places, loading)?;
-            self.note_missing(found, loading)?;
+            self.note_missing(block, loading)?;
             let rows = Rows::Avro { content: content.clone(), program };
             loading.records.add_source(LogSource { rows, place: place.clone() });
         }
-        Ok(datums.len())
+        Ok(records)
     }
 
     /// Unpacked, an HFile block is an Avro block.

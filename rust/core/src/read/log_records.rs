@@ -19,7 +19,7 @@ use crate::merge::{Fetched, RowRef, Winners};
 /// The blocks of a slice, their records ready to be fetched. Sources stand in the order in which the merger knows them.
 pub(super) struct LogRecords {
     sources: Vec<LogSource>,
-    programs: Vec<Arc<Program>>,
+    decoders: Decoders,
     parquet: Vec<ParquetBlock>,
     carried: SchemaRef,
     /// By source: the carried columns that its block, of partial records, does not have.
@@ -27,11 +27,19 @@ pub(super) struct LogRecords {
     report: SharedReport,
 }
 
+/// The programs of blocks, and decoders that go by them.
+#[derive(Default)]
+struct Decoders {
+    programs: Vec<Arc<Program>>,
+    /// Decoders that are not in use, with the programs' ordinals: memory of theirs is used again.
+    idle: Vec<(usize, Box<Decoder>)>,
+}
+
 impl LogRecords {
     pub(super) fn new(carried: SchemaRef, report: SharedReport) -> Self {
         Self {
             sources: Vec::new(),
-            programs: Vec::new(),
+            decoders: Decoders::default(),
             parquet: Vec::new(),
             carried,
             missing: HashMap::new(),
@@ -41,8 +49,8 @@ impl LogRecords {
 
     /// The program's ordinal.
     pub(super) fn add_program(&mut self, program: Program) -> usize {
-        self.programs.push(Arc::new(program));
-        self.programs.len() - 1
+        self.decoders.programs.push(Arc::new(program));
+        self.decoders.programs.len() - 1
     }
 
     /// The block's ordinal.
@@ -91,9 +99,9 @@ impl Winners for Fetching<'_> {
         order.sort_by_key(|index| rows.get(*index));
         let mut picks = vec![(0, 0); rows.len()];
         let mut growing: Vec<Growing> = Vec::new();
-        let same_source =
-            |one: &usize, two: &usize| rows.get(*one).map(|row| row.source) == rows.get(*two).map(|row| row.source);
-        for some in order.chunk_by(same_source) {
+        let in_one_block = |one: &usize, two: &usize| self.records.in_one_block(rows.get(*one), rows.get(*two));
+        let blocks: Vec<&[usize]> = order.chunk_by(in_one_block).collect();
+        for some in blocks {
             let Some(source) = some.first().and_then(|first| rows.get(*first)).map(|row| row.source as usize) else {
                 continue;
             };
@@ -106,11 +114,18 @@ impl Winners for Fetching<'_> {
             }
         }
         self.records.report.edit().records_won += rows.len() as u64;
-        let batches = growing.into_iter().map(|one| match one {
-            Growing::Decoding { mut decoder, .. } => decoder.finish(),
-            Growing::Decoded { batch, .. } => Ok(batch),
-        });
-        Ok(Fetched { batches: batches.collect::<Result<Vec<_>>>()?, picks })
+        let mut batches = Vec::with_capacity(growing.len());
+        for one in growing {
+            batches.push(match one {
+                Growing::Decoding { program, mut decoder } => {
+                    let batch = decoder.finish()?;
+                    self.records.decoders.idle.push((program, decoder));
+                    batch
+                }
+                Growing::Decoded { batch, .. } => batch,
+            });
+        }
+        Ok(Fetched { batches, picks })
     }
 }
 
@@ -128,7 +143,8 @@ impl LogRecords {
         };
         match &found.rows {
             Rows::Avro { content, program } => {
-                self.decode(content, *program, wanted, growing).map_err(|error| found.place.mark(error))
+                let decoded = self.decoders.decode(content, *program, wanted, growing);
+                decoded.map_err(|error| found.place.mark(error))
             }
             Rows::Parquet { block, batch } => {
                 let known =
@@ -152,28 +168,50 @@ impl LogRecords {
         }
     }
 
+    /// Whether rows lie in one Avro block, so that they may be decoded together, or at least in one source.
+    fn in_one_block(&self, one: Option<&RowRef>, two: Option<&RowRef>) -> bool {
+        let (Some(one), Some(two)) = (one, two) else { return false };
+        let rows = |row: &RowRef| self.sources.get(row.source as usize).map(|source| &source.rows);
+        match (rows(one), rows(two)) {
+            _ if one.source == two.source => true,
+            (Some(Rows::Avro { content: one, program: by }), Some(Rows::Avro { content: two, program: also_by })) => {
+                by == also_by && one.as_ptr() == two.as_ptr() && one.len() == two.len()
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Decoders {
+    /// Decodes datums of a block in the batch of its program: the batch's ordinal, and their rows there.
     fn decode(
-        &self,
+        &mut self,
         content: &Bytes,
         ordinal: usize,
         wanted: &[u32],
         growing: &mut Vec<Growing>,
     ) -> Result<(usize, Vec<usize>)> {
         let datums = wanted.iter().map(|at| datum(content, *at)).collect::<Result<Vec<_>>>()?;
-        let Some(program) = self.programs.get(ordinal) else {
-            return Err(Error::invalid_argument("a row of a block that was not read"));
-        };
         let known =
             growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
         let batch = known.unwrap_or(growing.len());
         if known.is_none() {
-            let decoder = Box::new(Decoder::new(Arc::clone(program)));
-            growing.push(Growing::Decoding { program: ordinal, decoder });
+            growing.push(Growing::Decoding { program: ordinal, decoder: self.rested(ordinal)? });
         }
         let Some(Growing::Decoding { decoder, .. }) = growing.get_mut(batch) else { return Ok((batch, Vec::new())) };
         let first = decoder.len();
         decoder.decode(content, &datums)?;
         Ok((batch, (first..first + datums.len()).collect()))
+    }
+
+    /// A decoder of a program: one that is idle, or another.
+    fn rested(&mut self, ordinal: usize) -> Result<Box<Decoder>> {
+        if let Some(at) = self.idle.iter().position(|(program, _)| *program == ordinal) {
+            return Ok(self.idle.swap_remove(at).1);
+        }
+        let program = self.programs.get(ordinal);
+        let program = program.ok_or_else(|| Error::invalid_argument("a row of a block that was not read"))?;
+        Ok(Box::new(Decoder::new(Arc::clone(program))))
     }
 }
 

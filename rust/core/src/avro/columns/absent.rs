@@ -6,7 +6,8 @@ use arrow_array::{ArrayRef, new_null_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::super::lane::{Lane, Lanes};
+use super::super::lane::Lane;
+use super::super::lanes::Lanes;
 use super::column::{Column, Values};
 use crate::error::Result;
 

@@ -6,15 +6,17 @@ use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::super::lane::{LANES, Lane, Lanes, Source};
+use super::super::lane::Lane;
+use super::super::lanes::{Glance, LANES, Lanes, Source};
 use super::super::plan::Tags;
-use super::column::{Values, fill};
+use super::column::{Values, Wary, fill, glance};
 use super::validity::Bits;
 use crate::error::{Error, Result};
 
 #[derive(Default)]
 pub(super) struct Booleans {
     bits: Bits,
+    wary: Wary,
 }
 
 struct Bytes;
@@ -33,6 +35,15 @@ impl Source for Bytes {
     }
 }
 
+impl Glance for Bytes {
+    type Slot = u8;
+
+    #[inline(always)]
+    fn glance(&self, [byte, ..]: &[u8; 16]) -> (u8, u32, bool) {
+        (*byte & 1, 1, *byte <= 1)
+    }
+}
+
 impl Values for Booleans {
     #[inline(always)]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
@@ -42,7 +53,10 @@ impl Values for Booleans {
 
     fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0_u8; LANES];
-        let there = fill(tags, lanes, &mut slots, Bytes)?;
+        let there = match self.wary.glance(|| glance(tags, lanes, &mut slots, &Bytes)) {
+            Some(there) => there,
+            None => fill(tags, lanes, &mut slots, &mut Bytes)?,
+        };
         let word = slots.iter().rev().fold(0, |word, bit| word << 1 | u64::from(*bit));
         self.bits.push_word(word, lanes.count());
         Ok(there)

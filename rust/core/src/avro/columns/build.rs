@@ -1,4 +1,5 @@
-//! Which column a plan asks for: the one place where kinds are told apart. Each reading below is compiled into a column of its own.
+//! Which column a plan asks for: the one place where kinds are told apart. Each reading below is compiled into a column of
+//! its own.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -14,9 +15,10 @@ use super::column::{Column, Tagged, Values};
 use super::decimals::{self, FixedDecimal, SizedDecimal, limit};
 use super::fixed::FixedBytes;
 use super::lists::{Elements, Entries, Lists};
-use super::numbers::{Double, Float, Int, Long, Numbers, Place, Read as _};
+use super::numbers::{Double, Float, Int, Long, Numbers, Places, Read as _};
+use super::strings::Strings;
 use super::structs::Structs;
-use super::texts::{Sized, Texts};
+use super::texts::Texts;
 use super::unions::Unions;
 use crate::error::Result;
 
@@ -29,10 +31,10 @@ pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
         Kind::Text(kind) => text(plan, kind),
         Kind::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
         Kind::Decimal(kind) => decimal(plan, kind),
-        Kind::List(items) => tagged(plan, Lists::new(Elements(build(&items.plan)), items.least)),
+        Kind::List(items) => tagged(plan, Lists::new(Elements(build(&items.plan)), items.least, items.steps.clone())),
         Kind::Map(items) => {
-            let entries = Entries { keys: Texts::new(Sized), values: build(&items.plan) };
-            tagged(plan, Lists::new(entries, items.least))
+            let entries = Entries { keys: Strings::default(), values: build(&items.plan) };
+            tagged(plan, Lists::new(entries, items.least, items.steps.clone()))
         }
         Kind::Struct(fields) => {
             tagged(plan, Structs::new(fields.columns.iter().map(build).collect(), fields.steps.clone()))
@@ -87,7 +89,7 @@ fn number(plan: &Plan, kind: &Number) -> Box<dyn Column> {
                 },
             )
         }
-        Number::Place => tagged(plan, Numbers::new(Place)),
+        Number::Place => tagged(plan, Places::default()),
     }
 }
 
@@ -121,7 +123,7 @@ fn texts(plan: &Plan, append: impl Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()>
 
 fn text(plan: &Plan, kind: &Text) -> Box<dyn Column> {
     match kind {
-        Text::Bytes => tagged(plan, Texts::new(Sized)),
+        Text::Bytes => tagged(plan, Strings::default()),
         Text::Fixed(size) => {
             let size = *size;
             texts(plan, move |lane, out| lane.copy_to(size, out))

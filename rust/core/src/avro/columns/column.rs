@@ -7,7 +7,8 @@ use arrow_array::ArrayRef;
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::super::lane::{LANES, Lane, Lanes, Source};
+use super::super::lane::Lane;
+use super::super::lanes::{Glance, Lanes, Source, Spans};
 use super::super::plan::Tags;
 use super::validity::Bits;
 use crate::error::Result;
@@ -38,14 +39,7 @@ pub(super) trait Values: Send {
     /// A value from each lane that has one, [`Values::absent`] for the others; a bit for each lane that has one.
     fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let there = read_tags(tags, lanes)?;
-        lanes.each(|index, lane| {
-            if there >> index & 1 == 1 {
-                self.value(lane)
-            } else {
-                self.absent();
-                Ok(())
-            }
-        })?;
+        one_by_one(self, there, lanes)?;
         Ok(there)
     }
 
@@ -111,11 +105,26 @@ impl<V: Values> Column for Tagged<V> {
     }
 }
 
+/// A value from each lane in `there`, one lane after the other.
+pub(super) fn one_by_one<V: Values + ?Sized>(values: &mut V, there: u64, lanes: &mut Lanes<'_>) -> Result<()> {
+    lanes.each(|index, lane| {
+        if there >> index & 1 == 1 {
+            values.value(lane)
+        } else {
+            values.absent();
+            Ok(())
+        }
+    })
+}
+
 /// Reads the tag in each active lane; a bit for each lane that has a value.
 pub(super) fn read_tags(tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
     let active = lanes.active();
     if tags == Tags::Bare {
         return Ok(active);
+    }
+    if let Tags::Nullable { null, value } = tags {
+        return lanes.tags((null, value));
     }
     let mut there = 0_u64;
     lanes.each(|index, lane| {
@@ -147,20 +156,77 @@ fn read_tag(tags: Tags, lane: &mut Lane<'_>) -> Result<bool> {
 /// Fills a slot from each lane that has a value. The two shapes that nearly all columns have are compiled each for itself, with
 /// the reading of the value inside the loop; what is left goes the long way.
 #[inline(always)]
-pub(super) fn fill<S: Source>(
+pub(super) fn fill<S: Source>(tags: Tags, lanes: &mut Lanes<'_>, slots: &mut [S::Slot], source: &mut S) -> Result<u64> {
+    match tags {
+        Tags::Nullable { null, value } => lanes.fill::<true, _>((null, value), slots, source),
+        tags => behind_tags(tags, lanes, |lanes| lanes.fill::<false, _>((None, 0), slots, source)),
+    }
+}
+
+/// How many groups are read the long way after one that could not be told from a glance: the next ones will hardly be other.
+const LONG_WAY: u8 = 32;
+
+/// Counts groups until glances are tried again.
+#[derive(Default)]
+pub(super) struct Wary(u8);
+
+impl Wary {
+    /// What a glance gives; none where it is not tried, or fails.
+    #[inline(always)]
+    pub(super) fn glance<T>(&mut self, glance: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.0 > 0 {
+            self.0 -= 1;
+            return None;
+        }
+        let told = glance();
+        if told.is_none() {
+            self.0 = LONG_WAY;
+        }
+        told
+    }
+}
+
+/// Fills a slot from each lane that has a value, if a glance does for all of them; no lane is moved if not.
+#[inline(always)]
+pub(super) fn glance<S: Glance>(tags: Tags, lanes: &mut Lanes<'_>, slots: &mut [S::Slot], source: &S) -> Option<u64> {
+    match tags {
+        Tags::Nullable { null, value } => lanes.glance::<true, _>((null, value), slots, source),
+        Tags::Bare => lanes.glance::<false, _>((None, 0), slots, source),
+        Tags::Several { .. } => None,
+    }
+}
+
+/// Copies short values to `out`, if all are short; no lane is moved if not.
+#[inline(always)]
+pub(super) fn copy_short(
     tags: Tags,
     lanes: &mut Lanes<'_>,
-    slots: &mut [S::Slot; LANES],
-    mut source: S,
-) -> Result<u64> {
+    out: &mut [u8],
+    ends: &mut [i32],
+    base: i32,
+) -> Option<(u64, usize)> {
     match tags {
-        Tags::Nullable { null, value } => lanes.fill::<true, _>((null, value), slots, &mut source),
-        tags => {
-            let there = read_tags(tags, lanes)?;
-            let before = lanes.set_active(there);
-            lanes.fill::<false, _>((None, 0), slots, &mut source)?;
-            lanes.set_active(before);
-            Ok(there)
-        }
+        Tags::Nullable { null, value } => lanes.copy_short::<true>((null, value), out, ends, base),
+        Tags::Bare => lanes.copy_short::<false>((None, 0), out, ends, base),
+        Tags::Several { .. } => None,
     }
+}
+
+/// Where the values lie that are a length and as many bytes; steps over them.
+#[inline(always)]
+pub(super) fn spans_of(tags: Tags, lanes: &mut Lanes<'_>, spans: &mut Spans) -> Result<u64> {
+    match tags {
+        Tags::Nullable { null, value } => lanes.spans::<true>((null, value), spans),
+        tags => behind_tags(tags, lanes, |lanes| lanes.spans::<false>((None, 0), spans)),
+    }
+}
+
+/// Reads the tags, then the values of the lanes that have one.
+#[inline(always)]
+fn behind_tags<'a>(tags: Tags, lanes: &mut Lanes<'a>, read: impl FnOnce(&mut Lanes<'a>) -> Result<u64>) -> Result<u64> {
+    let there = read_tags(tags, lanes)?;
+    let before = lanes.set_active(there);
+    read(lanes)?;
+    lanes.set_active(before);
+    Ok(there)
 }

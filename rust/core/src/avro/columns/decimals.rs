@@ -3,7 +3,7 @@
 use super::super::java_text;
 use super::super::lane::Lane;
 use super::super::plan::{Decimal, DecimalSource};
-use super::numbers::Read;
+use super::numbers::{Read, first};
 use crate::error::{Error, Result};
 
 /// Reads a decimal at the scale of its column.
@@ -40,6 +40,13 @@ pub(super) struct FixedDecimal {
 
 impl Read for FixedDecimal {
     type Native = i128;
+    const BY_GLANCE: bool = true;
+
+    #[inline(always)]
+    fn glance(&self, ahead: &[u8; 16]) -> (i128, u32, bool) {
+        let (value, told) = glance_at_signed(first(ahead), self.size, self.limit);
+        (value, self.size as u32, told)
+    }
 
     #[inline(always)]
     fn read(&self, lane: &mut Lane<'_>) -> Result<i128> {
@@ -56,6 +63,15 @@ pub(super) struct SizedDecimal {
 
 impl Read for SizedDecimal {
     type Native = i128;
+    const BY_GLANCE: bool = true;
+
+    #[inline(always)]
+    fn glance(&self, ahead: &[u8; 16]) -> (i128, u32, bool) {
+        let [length, rest @ ..] = ahead;
+        let size = usize::from(length >> 1);
+        let (value, told) = glance_at_signed(rest.first_chunk().copied().unwrap_or_default(), size, self.limit);
+        (value, u32::from(length >> 1) + 1, told & (length & 0x81 == 0))
+    }
 
     #[inline(always)]
     fn read(&self, lane: &mut Lane<'_>) -> Result<i128> {
@@ -63,6 +79,14 @@ impl Read for SizedDecimal {
         let value = unscaled(lane, size)?;
         if value.unsigned_abs() < self.limit { Ok(value) } else { Err(does_not_fit(*lane, &self.decimal)) }
     }
+}
+
+/// The two's complement in the first `size` of eight bytes, and whether it has no more and is below the limit.
+#[inline(always)]
+fn glance_at_signed(ahead: [u8; 8], size: usize, limit: u128) -> (i128, bool) {
+    let value = i64::from_be_bytes(ahead).wrapping_shr(64_u32.wrapping_sub(8 * size as u32));
+    let below = u64::try_from(limit).map_or(true, |limit| value.unsigned_abs() < limit);
+    (i128::from(value), (1..=8).contains(&size) & below)
 }
 
 /// A two's complement of that many bytes.

@@ -1,5 +1,9 @@
-//! Lists and maps: blocks of items in Avro, offsets into a column of items in Arrow. Items have no framing, so that they are read one
-//! after the other; a block of them costs one call.
+//! Lists and maps: blocks of items in Avro, offsets into a column of items in Arrow.
+//!
+//! Items have no framing: where one begins is known once the one before it has been walked. So the items of sixty-four
+//! lists are stepped over first, the first items of all lists, then the second ones, so that no step waits for the one
+//! before it; those found are read in lockstep. Long lists, and items that hold lists themselves, are read one after the
+//! other; a block of them costs one call.
 
 use std::sync::Arc;
 
@@ -8,13 +12,19 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::column::{Column, Values};
+use super::super::lanes::{LANES, Lanes};
+use super::super::plan::{Skip, Tags};
+use super::super::skip::skip_lane;
+use super::column::{Column, Values, one_by_one, read_tags};
 use super::numbers::arrow;
 use crate::error::{Error, Kind, Result};
 
 /// What a block holds: items, or entries.
 pub(super) trait Items: Send {
+    /// So many items that follow each other.
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()>;
+    /// An item from each lane.
+    fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()>;
     fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef>;
 }
 
@@ -26,6 +36,10 @@ const MOST_EMPTY: usize = 1 << 20;
 pub(super) struct Lists<I> {
     items: I,
     least: usize,
+    /// The steps over an item, where they may be stepped over first.
+    steps: Option<Arc<[Skip]>>,
+    /// Where the items of sixty-four lists lie.
+    places: Vec<(u32, u32)>,
     /// Items so far that took no bytes.
     empty: usize,
     ends: Vec<i32>,
@@ -33,22 +47,58 @@ pub(super) struct Lists<I> {
 }
 
 impl<I: Items> Lists<I> {
-    /// `least` is the fewest bytes that an item takes.
-    pub(super) fn new(items: I, least: usize) -> Self {
-        Self { items, least, empty: 0, ends: vec![0], end: 0 }
+    /// `least` is the fewest bytes that an item takes, `steps` those over an item.
+    pub(super) fn new(items: I, least: usize, steps: Option<Arc<[Skip]>>) -> Self {
+        Self { items, least, steps, places: Vec::new(), empty: 0, ends: vec![0], end: 0 }
+    }
+
+    /// Counts the next block of items; 0 after the last.
+    fn block(&mut self, lane: &mut Lane<'_>) -> Result<usize> {
+        let (count, _) = lane.block(self.least)?;
+        let end = i32::try_from(count).ok().and_then(|count| self.end.checked_add(count));
+        self.end = end.ok_or_else(too_many)?;
+        Ok(count)
+    }
+
+    /// Finds the items of all lanes, then reads them in lockstep. None, and nothing read, where they cannot be found.
+    fn together(&mut self, steps: &[Skip], there: u64, lanes: &mut Lanes<'_>) -> Option<Result<()>> {
+        let (at, count) = (self.ends.len(), lanes.count());
+        self.ends.resize(at + count, 0);
+        let ends = (self.ends.get_mut(at..)?, self.end);
+        let places = &mut self.places;
+        let total = match steps {
+            [Skip::NullableVarint { null }] => {
+                lanes.find_items(there, self.least, |lane| lane.skip_nullable_varint(*null), ends, places)
+            }
+            steps => lanes.find_items(there, self.least, |lane| skip_lane(steps, lane), ends, places),
+        };
+        let Some(total) = total else {
+            self.ends.truncate(at);
+            return None;
+        };
+        self.end = self.ends.last().copied()?;
+        Some(self.read(lanes.content, total))
+    }
+
+    fn read(&mut self, content: &[u8], total: usize) -> Result<()> {
+        let mut lanes = Lanes::new(content);
+        for some in self.places.get(..total).unwrap_or_default().chunks(LANES) {
+            lanes.take(some);
+            self.items.group(&mut lanes)?;
+            lanes.check_ends()?;
+        }
+        Ok(())
     }
 }
 
 impl<I: Items> Values for Lists<I> {
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
         loop {
-            let (count, _) = lane.block(self.least)?;
+            let count = self.block(lane)?;
             if count == 0 {
                 self.ends.push(self.end);
                 return Ok(());
             }
-            let end = i32::try_from(count).ok().and_then(|count| self.end.checked_add(count));
-            self.end = end.ok_or_else(too_many)?;
             if self.least == 0 {
                 self.empty += count;
                 if self.empty > MOST_EMPTY {
@@ -61,6 +111,17 @@ impl<I: Items> Values for Lists<I> {
 
     fn absent(&mut self) {
         self.ends.push(self.end);
+    }
+
+    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+        let there = read_tags(tags, lanes)?;
+        if let Some(steps) = self.steps.clone()
+            && let Some(outcome) = self.together(&steps, there, lanes)
+        {
+            return outcome.map(|()| there);
+        }
+        one_by_one(self, there, lanes)?;
+        Ok(there)
     }
 
     fn reserve(&mut self, rows: usize) {
@@ -80,6 +141,10 @@ pub(super) struct Elements(pub(super) Box<dyn Column>);
 impl Items for Elements {
     fn run(&mut self, lane: &mut Lane<'_>, count: usize) -> Result<()> {
         self.0.run(lane, count)
+    }
+
+    fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
+        self.0.group(lanes)
     }
 
     fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
@@ -102,6 +167,11 @@ impl<K: Values> Items for Entries<K> {
             self.values.run(lane, 1)?;
         }
         Ok(())
+    }
+
+    fn group(&mut self, lanes: &mut Lanes<'_>) -> Result<()> {
+        self.keys.values(Tags::Bare, lanes)?;
+        self.values.group(lanes)
     }
 
     fn finish(&mut self, data_type: &DataType, ends: OffsetBuffer<i32>, nulls: Option<NullBuffer>) -> Result<ArrayRef> {

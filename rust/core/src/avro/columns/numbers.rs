@@ -7,16 +7,28 @@ use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use super::super::lane::{LANES, Lane, Lanes, Source};
+use super::super::lane::{Lane, glance_at_long};
+use super::super::lanes::{Glance, Lanes, Source, Spans};
 use super::super::plan::Tags;
-use super::column::{Values, fill};
+use super::column::{Values, Wary, fill, glance, spans_of};
+use super::slots::Slots;
 use crate::error::{Error, Result};
 
 /// How a number is read. The common ones are types of their own, whose reading is compiled into the loop over the lanes;
 /// a closure does for the others.
 pub(super) trait Read: Send {
     type Native: ArrowNativeType;
+
+    /// Whether most numbers can be told by [`Read::glance`].
+    const BY_GLANCE: bool = false;
+
     fn read(&self, lane: &mut Lane<'_>) -> Result<Self::Native>;
+
+    /// See [`Glance`].
+    #[inline(always)]
+    fn glance(&self, _: &[u8; 16]) -> (Self::Native, u32, bool) {
+        (Self::Native::default(), 0, false)
+    }
 }
 
 impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> Read for F {
@@ -28,39 +40,54 @@ impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> Read for F {
     }
 }
 
-/// Names a reading.
+/// Names a reading: of a lane, and of the bytes ahead.
 macro_rules! readings {
-    ($($name:ident: $native:ty, $lane:ident => $read:expr;)*) => {$(
+    ($($name:ident: $native:ty, $lane:ident => $read:expr, $ahead:pat => $glance:expr;)*) => {$(
         pub(super) struct $name;
 
         impl Read for $name {
             type Native = $native;
+            const BY_GLANCE: bool = true;
 
             #[inline(always)]
             fn read(&self, $lane: &mut Lane<'_>) -> Result<$native> {
                 $read
+            }
+
+            #[inline(always)]
+            fn glance(&self, $ahead: &[u8; 16]) -> ($native, u32, bool) {
+                $glance
             }
         }
     )*};
 }
 
 readings! {
-    Int: i32, lane => lane.int();
-    Long: i64, lane => lane.long();
-    Float: f32, lane => lane.array().map(f32::from_le_bytes);
-    Double: f64, lane => lane.array().map(f64::from_le_bytes);
-    Place: u64, lane => lane.place();
+    Int: i32, lane => lane.int(), ahead => {
+        let (value, bytes, told) = glance_at_long(first(ahead));
+        (value as i32, bytes, told & (i64::from(value as i32) == value))
+    };
+    Long: i64, lane => lane.long(), ahead => glance_at_long(first(ahead));
+    Float: f32, lane => lane.array().map(f32::from_le_bytes), ahead => (f32::from_le_bytes(first(ahead)), 4, true);
+    Double: f64, lane => lane.array().map(f64::from_le_bytes), ahead => (f64::from_le_bytes(first(ahead)), 8, true);
+}
+
+/// The first of sixteen bytes.
+#[inline(always)]
+pub(super) fn first<const N: usize>(ahead: &[u8; 16]) -> [u8; N] {
+    ahead.first_chunk().copied().unwrap_or([0; N])
 }
 
 /// Numbers of one reading.
 pub(super) struct Numbers<R: Read> {
     read: R,
-    values: Vec<R::Native>,
+    values: Slots<R::Native>,
+    wary: Wary,
 }
 
 impl<R: Read> Numbers<R> {
     pub(super) fn new(read: R) -> Self {
-        Self { read, values: Vec::new() }
+        Self { read, values: Slots::default(), wary: Wary::default() }
     }
 }
 
@@ -80,6 +107,15 @@ impl<R: Read> Source for Reading<'_, R> {
     }
 }
 
+impl<R: Read> Glance for Reading<'_, R> {
+    type Slot = R::Native;
+
+    #[inline(always)]
+    fn glance(&self, ahead: &[u8; 16]) -> (R::Native, u32, bool) {
+        self.0.glance(ahead)
+    }
+}
+
 impl<R: Read> Values for Numbers<R> {
     #[inline]
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
@@ -93,9 +129,14 @@ impl<R: Read> Values for Numbers<R> {
     }
 
     fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
-        let mut slots = [R::Native::default(); LANES];
-        let there = fill(tags, lanes, &mut slots, Reading(&self.read))?;
-        self.values.extend_from_slice(slots.get(..lanes.count()).unwrap_or_default());
+        let slots = self.values.ahead(lanes.count());
+        let mut source = Reading(&self.read);
+        let told = if R::BY_GLANCE { self.wary.glance(|| glance(tags, lanes, slots, &source)) } else { None };
+        let there = match told {
+            Some(there) => there,
+            None => fill(tags, lanes, slots, &mut source)?,
+        };
+        self.values.advance(lanes.count());
         Ok(there)
     }
 
@@ -104,8 +145,45 @@ impl<R: Read> Values for Numbers<R> {
     }
 
     fn finish(&mut self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
-        let values = std::mem::take(&mut self.values);
-        primitive(data_type, values.len(), Buffer::from_vec(values), nulls)
+        let len = self.values.len();
+        primitive(data_type, len, self.values.take(), nulls)
+    }
+}
+
+/// Where the bytes behind a length lie in the content, `offset << 32 | length`.
+#[derive(Default)]
+pub(super) struct Places {
+    values: Slots<u64>,
+}
+
+impl Values for Places {
+    fn value(&mut self, lane: &mut Lane<'_>) -> Result<()> {
+        self.values.push(lane.place()?);
+        Ok(())
+    }
+
+    fn absent(&mut self) {
+        self.values.push(0);
+    }
+
+    fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
+        let mut spans = Spans::new();
+        let there = spans_of(tags, lanes, &mut spans)?;
+        let slots = self.values.ahead(lanes.count());
+        for (slot, (at, len)) in slots.iter_mut().zip(spans.at.iter().zip(&spans.len)) {
+            *slot = u64::from(*at) << 32 | u64::from(*len);
+        }
+        self.values.advance(lanes.count());
+        Ok(there)
+    }
+
+    fn reserve(&mut self, rows: usize) {
+        self.values.reserve(rows);
+    }
+
+    fn finish(&mut self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let len = self.values.len();
+        primitive(data_type, len, self.values.take(), nulls)
     }
 }
 

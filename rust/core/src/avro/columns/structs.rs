@@ -6,7 +6,8 @@ use arrow_array::{ArrayRef, StructArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
-use super::super::lane::{Lane, Lanes};
+use super::super::lane::Lane;
+use super::super::lanes::Lanes;
 use super::super::plan::{Step, Tags};
 use super::super::skip::{skip_lane, skip_lanes};
 use super::column::{Column, Values, read_tags};

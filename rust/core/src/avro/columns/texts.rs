@@ -1,4 +1,4 @@
-//! Strings and bytes: one buffer, and where each value ends in it.
+//! Text that is made of other values, or of bytes of a fixed size: one buffer, and where each value ends in it.
 //!
 //! UTF-8 is checked once, over the whole buffer, when the column is finished: the buffer must be sound and every
 //! value must begin and end between characters, which is the same as each value being sound.
@@ -9,13 +9,14 @@ use arrow_array::{ArrayRef, BinaryArray, StringArray};
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 
-use super::super::lane::{LANES, Lane, Lanes, Source};
+use super::super::lane::Lane;
+use super::super::lanes::{LANES, Lanes, Source};
 use super::super::plan::Tags;
 use super::column::{Values, fill};
 use super::numbers::arrow;
 use crate::error::{Error, Result};
 
-/// How a value gets to the end of the buffer. Plain bytes are compiled into the loop over the lanes; a closure does for the others.
+/// How a value gets to the end of the buffer.
 pub(super) trait Append: Send {
     fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()>;
 }
@@ -24,17 +25,6 @@ impl<F: Fn(&mut Lane<'_>, &mut Vec<u8>) -> Result<()> + Send> Append for F {
     #[inline]
     fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()> {
         self(lane, out)
-    }
-}
-
-/// A length and as many bytes.
-pub(super) struct Sized;
-
-impl Append for Sized {
-    #[inline(always)]
-    fn append(&self, lane: &mut Lane<'_>, out: &mut Vec<u8>) -> Result<()> {
-        let length = lane.length()?;
-        lane.copy_to(length, out)
     }
 }
 
@@ -96,8 +86,8 @@ impl<A: Append> Values for Texts<A> {
 
     fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0; LANES];
-        let source = Appending { append: &self.append, bytes: &mut self.bytes };
-        let there = fill(tags, lanes, &mut slots, source)?;
+        let mut source = Appending { append: &self.append, bytes: &mut self.bytes };
+        let there = fill(tags, lanes, &mut slots, &mut source)?;
         self.ends.extend_from_slice(slots.get(..lanes.count()).unwrap_or_default());
         Ok(there)
     }
@@ -125,12 +115,12 @@ impl<A: Append> Values for Texts<A> {
 }
 
 #[cold]
-fn too_large() -> Error {
+pub(super) fn too_large() -> Error {
     Error::new(crate::error::Kind::MemoryLimit, "more than 2 GiB of text in one batch of a column; ask for fewer rows")
 }
 
 #[cold]
-fn not_utf8(ends: &OffsetBuffer<i32>, bytes: &[u8]) -> Error {
+pub(super) fn not_utf8(ends: &OffsetBuffer<i32>, bytes: &[u8]) -> Error {
     let values = ends.windows(2).map(|pair| match pair {
         [from, to] => bytes.get(*from as usize..*to as usize).unwrap_or_default(),
         _ => &[],

@@ -2,7 +2,7 @@
 
 use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 
-use super::super::lane::full;
+use super::super::lanes::full;
 
 /// A growing row of bits.
 #[derive(Default)]

@@ -10,6 +10,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::trusted::prefetch;
 
 /// Where the records of a block lie.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,22 +35,70 @@ pub const fn most_records(len: u64) -> u64 {
 
 /// Finds the records. Hudi reads by count, so bytes after the last record are let be.
 pub fn records(content: &[u8]) -> Result<AvroRecords> {
-    let (version, count) = head(content)?;
-    let most = most_records(content.len() as u64);
-    let Some(count) = usize::try_from(count).ok().filter(|count| *count as u64 <= most) else {
-        return Err(Error::corrupt(format!("{count} records where at most {most} fit")).at_offset(4));
-    };
-    if u32::try_from(content.len()).is_err() {
-        return Err(Error::corrupt("a content of 4 GiB or more, which no Hudi release writes").at_offset(0));
+    let (mut frames, mut datums) = (Frames::new(content)?, Vec::new());
+    datums.reserve_exact(frames.left());
+    frames.next(usize::MAX, &mut datums)?;
+    Ok(AvroRecords { version: frames.version, datums })
+}
+
+/// A walk from record to record. In steps, so that the bytes of those found are still near when they are read.
+#[derive(Debug)]
+pub struct Frames<'a> {
+    content: &'a [u8],
+    version: i32,
+    /// Records that are not found yet.
+    left: usize,
+    at: usize,
+    /// Bytes before this have been asked for.
+    fetched: usize,
+}
+
+impl<'a> Frames<'a> {
+    /// How far ahead of the walk bytes are asked for, and by what steps: cache lines.
+    const AHEAD: usize = 4096;
+    const LINE: usize = 64;
+
+    /// Before the first record. Fails where the content cannot hold as many records as it says.
+    pub fn new(content: &'a [u8]) -> Result<Self> {
+        let (version, count) = head(content)?;
+        let most = most_records(content.len() as u64);
+        let Some(left) = usize::try_from(count).ok().filter(|count| *count as u64 <= most) else {
+            return Err(Error::corrupt(format!("{count} records where at most {most} fit")).at_offset(4));
+        };
+        if u32::try_from(content.len()).is_err() {
+            return Err(Error::corrupt("a content of 4 GiB or more, which no Hudi release writes").at_offset(0));
+        }
+        Ok(Self { content, version, left, at: 8, fetched: 0 })
     }
-    let mut datums = Vec::with_capacity(count);
-    let mut at = 8_usize;
-    for _ in 0..count {
-        let (start, len) = datum_at(content, at)?;
-        datums.push((start, len));
-        at = start as usize + len as usize;
+
+    /// How many records are not found yet.
+    #[must_use]
+    pub const fn left(&self) -> usize {
+        self.left
     }
-    Ok(AvroRecords { version, datums })
+
+    /// Appends the next records, `most` at most: `(offset, length)` of each in the content.
+    pub fn next(&mut self, most: usize, datums: &mut Vec<(u32, u32)>) -> Result<()> {
+        for _ in 0..most.min(self.left) {
+            self.fetch();
+            let (start, len) = datum_at(self.content, self.at)?;
+            datums.push((start, len));
+            self.at = start as usize + len as usize;
+            self.left -= 1;
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self) {
+        self.fetched = self.fetched.max(self.at);
+        while self.fetched < self.at + Self::AHEAD {
+            if let Some(byte) = self.content.get(self.fetched) {
+                prefetch(byte);
+            }
+            self.fetched += Self::LINE;
+        }
+    }
 }
 
 /// The bytes that a place (`offset << 32 | length`) names.
@@ -94,6 +143,18 @@ mod tests {
         let found = records(&bytes).unwrap();
         assert_eq!((found.version, found.datums), (3, vec![(12, 2), (18, 0), (22, 1)]));
         assert_eq!(records(&content(&[])).unwrap().datums, []);
+    }
+
+    #[test]
+    fn steps_of_any_length_find_the_same() {
+        let bytes = content(&[b"a", b"bc", &[7; 9000], b"", b"d"]);
+        for most in 1..7 {
+            let (mut frames, mut found) = (Frames::new(&bytes).unwrap(), Vec::new());
+            while frames.left() > 0 {
+                frames.next(most, &mut found).unwrap();
+            }
+            assert_eq!(found, records(&bytes).unwrap().datums);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::super::base_rows::BaseRows;
 use super::super::histories::{Histories, Record};
 use super::super::input::{LogBatch, LogSink, RowRef};
-use super::super::key_index::KeyIndex;
+use super::super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::super::key_part::KeyPart;
 use super::super::orderings::{Kept, Orderings};
 use super::super::rules::{Deleted, Side};
@@ -189,8 +189,13 @@ impl LogSink for Chains {
     }
 
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
+        let mut hashes = [KeyHash::default(); AHEAD];
         for row in 0..batch.places.len() {
-            let Some(record) = batch.incoming(source, row, &self.index, &self.wanted)? else { continue };
+            if row.is_multiple_of(AHEAD) {
+                hashes = batch.look_ahead(source, row, &self.index);
+            }
+            let Some(hash) = hashes.get(row % AHEAD).copied() else { continue };
+            let Some(record) = batch.incoming(source, row, hash, &self.index, &self.wanted)? else { continue };
             let mut found = record.found;
             if self.make_room() {
                 if !self.index.holds(record.hash) {

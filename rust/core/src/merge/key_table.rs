@@ -1,0 +1,212 @@
+//! From the hashes of keys to their entries, a cache line for a look-up.
+//!
+//! A bucket is a line of 64 bytes: twelve entries and, before them, a byte of each one's hash. Its hash leads a key to a
+//! bucket; where that is full, to the next one, and so on from the last to the first. Nine entries a bucket at most, on the
+//! average, keep that rare, and cost 7 bytes a key. No entry is ever taken out: whoever forgets keys builds another table.
+//!
+//! ```text
+//! | 12 tags, 0 where there is no entry | 4 unused | 12 entries (u32) |
+//! ```
+
+use crate::trusted::prefetch;
+
+/// Entries of a bucket.
+const WAYS: usize = 12;
+
+/// Entries of a bucket on the average, at most.
+const FILL: usize = 9;
+
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Bucket {
+    /// Of each entry, and four that stay 0.
+    tags: [u8; 16],
+    entries: [u32; WAYS],
+}
+
+const _: () = assert!(size_of::<Bucket>() == 64);
+
+/// Entries by hash.
+#[derive(Default)]
+pub(super) struct KeyTable {
+    buckets: Vec<Bucket>,
+}
+
+impl KeyTable {
+    /// An empty table with room for so many entries.
+    pub(super) fn with_room(entries: usize) -> Self {
+        Self { buckets: vec![Bucket::default(); buckets_for(entries)] }
+    }
+
+    /// How many entries there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.buckets.len() * FILL
+    }
+
+    /// The bytes of a table with room for so many entries.
+    pub(super) fn bytes_for(entries: usize) -> usize {
+        buckets_for(entries) * size_of::<Bucket>()
+    }
+
+    /// The first bucket that the key may be in.
+    #[inline]
+    fn home(&self, hash: u32) -> usize {
+        // Hashes of a part of all keys have their upper bits in common: multiplied, all bits tell.
+        let spread = u64::from(hash.wrapping_mul(0x9e37_79b9));
+        // No more buckets than entries, of which there are below 2^32.
+        ((spread * self.buckets.len() as u64) >> 32) as usize
+    }
+
+    /// The entry of which `is_it` says that it is the key's.
+    #[inline]
+    pub(super) fn find(&self, hash: u32, is_it: impl Fn(u32) -> bool) -> Option<u32> {
+        let mut at = self.home(hash);
+        for _ in 0..self.buckets.len() {
+            let bucket = self.buckets.get(at)?;
+            for place in bucket.with_tag(tag_of(hash)) {
+                let entry = *bucket.entries.get(place)?;
+                if is_it(entry) {
+                    return Some(entry);
+                }
+            }
+            if !bucket.with_tag(0).is_none() {
+                return None;
+            }
+            at = self.after(at);
+        }
+        None
+    }
+
+    /// Adds an entry, for which there has to be room.
+    #[inline]
+    pub(super) fn insert(&mut self, hash: u32, entry: u32) {
+        let mut at = self.home(hash);
+        for _ in 0..self.buckets.len() {
+            let next = self.after(at);
+            let Some(bucket) = self.buckets.get_mut(at) else { return };
+            if let Some(free) = bucket.with_tag(0).next()
+                && let (Some(tag), Some(slot)) = (bucket.tags.get_mut(free), bucket.entries.get_mut(free))
+            {
+                (*tag, *slot) = (tag_of(hash), entry);
+                return;
+            }
+            at = next;
+        }
+    }
+
+    fn after(&self, bucket: usize) -> usize {
+        if bucket + 1 < self.buckets.len() { bucket + 1 } else { 0 }
+    }
+
+    /// Has the bucket of a key fetched.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u32) {
+        if let Some(bucket) = self.buckets.get(self.home(hash)).and_then(|bucket| bucket.tags.first()) {
+            prefetch(bucket);
+        }
+    }
+
+    /// An entry that may well be the key's.
+    #[inline]
+    pub(super) fn guess(&self, hash: u32) -> Option<u32> {
+        let bucket = self.buckets.get(self.home(hash))?;
+        bucket.entries.get(bucket.with_tag(tag_of(hash)).next()?).copied()
+    }
+}
+
+impl Bucket {
+    /// The places of entries of that tag, the lowest first; of tag 0, those that are free. Behind the first there may be
+    /// some that have another tag.
+    #[inline]
+    fn with_tag(&self, tag: u8) -> Matches {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        let ones = u128::from(ONES) << 64 | u128::from(ONES);
+        let all = u128::from(ONES.wrapping_mul(u64::from(tag)));
+        // A byte that is the tag becomes 0; and 0 alone loses its high bit to nobody and has it borrowed.
+        let other = u128::from_le_bytes(self.tags) ^ (all << 64 | all);
+        let same = other.wrapping_sub(ones) & !other & (ones << 7);
+        Matches(same & (u128::MAX >> (128 - 8 * WAYS)))
+    }
+}
+
+/// A high bit in the byte of each place.
+struct Matches(u128);
+
+impl Matches {
+    #[inline]
+    fn is_none(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl Iterator for Matches {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let place = self.0.trailing_zeros() as usize / 8;
+        self.0 &= self.0.wrapping_sub(1);
+        (place < WAYS).then_some(place)
+    }
+}
+
+const fn buckets_for(entries: usize) -> usize {
+    entries.div_ceil(FILL)
+}
+
+#[inline]
+fn tag_of(hash: u32) -> u8 {
+    (hash as u8).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(entry: u32) -> u32 {
+        entry.wrapping_mul(0x85eb_ca6b) ^ entry >> 3
+    }
+
+    #[test]
+    fn a_full_table_finds_every_entry_and_no_other() {
+        for room in [1, 8, 9, 10, 1000, 20_000] {
+            let mut table = KeyTable::with_room(room);
+            let entries = u32::try_from(table.room()).unwrap();
+            (0..entries).for_each(|entry| table.insert(hash(entry), entry));
+            for entry in 0..entries {
+                assert_eq!(table.find(hash(entry), |other| other == entry), Some(entry));
+                assert_eq!(table.find(hash(entry), |_| false), None);
+            }
+        }
+    }
+
+    #[test]
+    fn entries_of_one_hash_fill_bucket_after_bucket() {
+        let mut table = KeyTable::with_room(90);
+        for entry in 0..90 {
+            table.insert(u32::MAX, entry);
+        }
+        for entry in 0..90 {
+            assert_eq!(table.find(u32::MAX, |other| other == entry), Some(entry));
+        }
+        assert_eq!(table.find(u32::MAX, |_| false), None);
+    }
+
+    #[test]
+    fn an_empty_table_has_nothing() {
+        let table = KeyTable::default();
+        table.prefetch(7);
+        assert_eq!((table.find(7, |_| true), table.guess(7), table.room()), (None, None, 0));
+    }
+
+    #[test]
+    fn hashes_of_a_small_part_spread_over_all_buckets() {
+        let mut table = KeyTable::with_room(9_000);
+        for entry in 0..9_000_u32 {
+            // The upper ten bits in common.
+            table.insert(hash(entry) >> 10, entry);
+        }
+        let empty = table.buckets.iter().filter(|bucket| bucket.tags == [0; 16]).count();
+        assert!(empty < 10, "{empty} buckets of 1000 are empty");
+    }
+}
