@@ -172,12 +172,12 @@ def rows(table):
     """The rows as a multiset of hashable tuples. NaN equals NaN, and -0.0 is not 0.0."""
     if not table.column_names:
         return Counter({(): table.num_rows})
+    types = {name: table.schema.field(name).type for name in table.column_names}
+    # In change logs themselves, images are structs.
+    images = {name for name in IMAGES if name in types and pa.types.is_string(types[name])}
     cells = [
-        [
-            image(cell) if name in IMAGES else canonical(table.schema.field(name).type, cell)
-            for cell in table.column(name).to_pylist()
-        ]
-        for name in table.column_names
+        [image(cell) if name in images else canonical(kind, cell) for cell in table.column(name).to_pylist()]
+        for name, kind in types.items()
     ]
     return Counter(zip(*cells, strict=True))
 
