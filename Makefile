@@ -21,7 +21,7 @@ FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := framing block header avro deletes hfile positions names
 RUFF_PATHS := python tests benches
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format bench wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format bench wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -77,6 +77,9 @@ test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
 		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" tests/spark; \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
+
+test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself at work on Spark 3.5: many minutes
+	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py
 
 hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
 	@$(PYTHON) tests/fetch_hudi.py

@@ -1,6 +1,6 @@
 """Readers beside Hudi itself at work on Spark: each answer is the state at some one commit, and no commit is lost.
 
-The jar is fetched with `make hudi-jar`; Java and Spark come with pyspark 3.5.
+`make test-beside-hudi` runs it, since it takes many minutes. Java and Spark come with pyspark 3.5.
 """
 
 import os
@@ -20,6 +20,8 @@ if not pyspark.__version__.startswith("3.5."):
 import fetch_hudi  # noqa: E402
 import mortice  # noqa: E402
 
+if not os.environ.get("BESIDE_HUDI"):
+    pytest.skip("takes many minutes: make test-beside-hudi", allow_module_level=True)
 if fetch_hudi.jar() is None:
     pytest.skip("no jar of Hudi: make hudi-jar fetches it with Maven", allow_module_level=True)
 
