@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cases import TABLES, answer
+from cases import queries
 from mortice import InvalidArgumentError, UnsupportedError
 from mortice.spark.arrow_udf import conformed
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema
@@ -51,9 +51,9 @@ def test_every_type(name):
     assert spark_arrow_schema(schema).equals(arrow_by_spark(spark_schema(schema)))
 
 
-@pytest.mark.parametrize("name", TABLES)
-def test_every_bundled_table(name):
-    schema = answer(name).schema
+@pytest.mark.parametrize("query", queries(), ids=str)
+def test_every_bundled_answer(query):
+    schema = query.expected.schema
     assert spark_arrow_schema(schema).equals(arrow_by_spark(spark_schema(schema)))
 
 
