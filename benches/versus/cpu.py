@@ -10,6 +10,7 @@ A JVM's collector and compiler, and Spark's Python workers, are in the tree; nob
 
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -62,10 +63,8 @@ def cpu_seconds(root):
 def reset_peak(root):
     """Has the peak of each process begin at what it holds now."""
     for pid in tree(root):
-        try:
+        with suppress(OSError):
             (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK)
-        except OSError:
-            continue
 
 
 def _memory(root, field):

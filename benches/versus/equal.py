@@ -79,7 +79,10 @@ def _is_text(type_):
 
 def _as_text(chunk):
     """Nested values as JSON: a map is its entries, sorted."""
-    return pa.array([None if value is None else json.dumps(_ordered(value), default=str) for value in chunk.to_pylist()], pa.string())
+    return pa.array(
+        [None if value is None else json.dumps(_ordered(value), default=str) for value in chunk.to_pylist()],
+        pa.string(),
+    )
 
 
 def _ordered(value):

@@ -1,4 +1,4 @@
-"""Plots of a record: CPU time with its spread in bars, and lines against log ratio, table size, columns, log size, files.
+"""Plots of a record: CPU time with its spread in bars; lines against log ratio, table size, columns, log size, files.
 
 Where there is no matplotlib there are no plots; the page has the same figures in tables.
 """
@@ -45,13 +45,47 @@ def _log_mib(line):
 
 
 LINES = (
-    Plot("slice", "log-ratio", lambda line: f"{line.columns} columns, {line.commits or 'no'} log files", lambda line: line.fraction * 100, "% of the rows updated"),
-    Plot("slice", "columns", lambda line: f"{line.fraction:.0%} updated, {line.commits} log files", columns_of, "columns"),
+    Plot(
+        "slice",
+        "log-ratio",
+        lambda line: f"{line.columns} columns, {line.commits or 'no'} log files",
+        lambda line: line.fraction * 100,
+        "% of the rows updated",
+    ),
+    Plot(
+        "slice", "columns", lambda line: f"{line.fraction:.0%} updated, {line.commits} log files", columns_of, "columns"
+    ),
     Plot("size", "table-size", lambda _: "10 % updated by 5 upserts", lambda line: line.rows, "rows", is_log=True),
     Plot("growth", "log-size", lambda line: f"{line.cores} cores, CPU", _log_mib, "log files, MiB"),
-    Plot("growth", "log-size-wall", lambda line: f"{line.cores} cores, wall", _log_mib, "log files, MiB", "wall_s", "wall, s"),
-    Plot("memory", "memory", lambda _: "a new process, one query", _log_mib, "log files, MiB", "peak_bytes", "peak, MiB", state="cold"),
-    Plot("planning", "planning", lambda line: "metadata table" if line.metadata else "listing", lambda line: line.rows // 2, "files", "wall_s", "wall, s", is_log=True),
+    Plot(
+        "growth",
+        "log-size-wall",
+        lambda line: f"{line.cores} cores, wall",
+        _log_mib,
+        "log files, MiB",
+        "wall_s",
+        "wall, s",
+    ),
+    Plot(
+        "memory",
+        "memory",
+        lambda _: "a new process, one query",
+        _log_mib,
+        "log files, MiB",
+        "peak_bytes",
+        "peak, MiB",
+        state="cold",
+    ),
+    Plot(
+        "planning",
+        "planning",
+        lambda line: "metadata table" if line.metadata else "listing",
+        lambda line: line.rows // 2,
+        "files",
+        "wall_s",
+        "wall, s",
+        is_log=True,
+    ),
 )
 BARS = ("decode", "table")
 
@@ -83,7 +117,9 @@ def _grid(count, height):
 
     across = min(count, 3)
     down = -(-count // across)
-    figure, axes = plt.subplots(down, across, figsize=(5.2 * across, height * down), squeeze=False, layout="constrained")
+    figure, axes = plt.subplots(
+        down, across, figsize=(5.2 * across, height * down), squeeze=False, layout="constrained"
+    )
     for empty in list(axes.flat)[count:]:
         empty.set_visible(False)
     return figure, list(axes.flat)
@@ -115,7 +151,13 @@ def _bars(good, workload, folder):
         spreads = [result.spread("cpu_s") for result in results]
         medians = [spread.median for spread in spreads]
         whiskers = [[s.median - s.least for s in spreads], [s.most - s.median for s in spreads]]
-        axis.barh([r.line.contender for r in results], medians, xerr=whiskers, color=[_color(r.line) for r in results], capsize=3)
+        axis.barh(
+            [r.line.contender for r in results],
+            medians,
+            xerr=whiskers,
+            color=[_color(r.line) for r in results],
+            capsize=3,
+        )
         axis.invert_yaxis()
         axis.set_title(name, fontsize=9)
         axis.set_xlabel("CPU, s")
@@ -157,4 +199,14 @@ def _line(axis, plot, contender, results):
     low = [_scale(plot.y, spread.median - spread.least) for _, spread in points]
     high = [_scale(plot.y, spread.most - spread.median) for _, spread in points]
     style = "--" if results[0].line.is_limit else "-"
-    axis.errorbar(xs, middle, yerr=[low, high], fmt=f"o{style}", ms=3, lw=1, capsize=2, color=_color(results[0].line), label=contender)
+    axis.errorbar(
+        xs,
+        middle,
+        yerr=[low, high],
+        fmt=f"o{style}",
+        ms=3,
+        lw=1,
+        capsize=2,
+        color=_color(results[0].line),
+        label=contender,
+    )

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import suppress
 
 from versus import cpu
 from versus.contenders.contender import Cannot
@@ -62,8 +63,9 @@ class Process:
         except (BrokenPipeError, ValueError):
             line = b""
         if not line:
+            words = self._last_words()
             self.end()
-            raise Failed(f"its process ended: {self._last_words()}")
+            raise Failed(f"its process ended: {words}")
         reply = json.loads(line)
         if "cannot" in reply:
             raise Cannot(reply["cannot"])
@@ -72,13 +74,17 @@ class Process:
         return reply
 
     def _line(self, limit_seconds):
+        if self._process.stdout.closed:
+            return b""
         ready, _, _ = select.select([self._process.stdout], [], [], limit_seconds)
         if not ready:
-            self.end()
+            self._kill()
             raise Failed(f"took longer than {limit_seconds:g} s")
         return self._process.stdout.readline()
 
     def _last_words(self):
+        if self._said.closed:
+            return "ended before"
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
         return lines[-1][:300] if lines else f"exit status {self._process.poll()}"
@@ -100,20 +106,24 @@ class Process:
             "rows": reply["rows"],
         }
 
+    def _kill(self):
+        """Who is too late does not get ten seconds more."""
+        for pid in cpu.tree(self.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.end()
+
     def end(self):
-        """Ends the process and all that it started, which is one session."""
+        """Ends the process and all that it started, which is one session; more than once is as good as once."""
         pids = list(cpu.tree(self.pid))
-        if self._process.stdin:
-            self._process.stdin.close()
-        try:
-            self._process.wait(timeout=10 if self.is_alive else 0)
-        except subprocess.TimeoutExpired:
-            pass
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(BrokenPipeError):
+                pipe.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=10)
         for pid in pids:
-            try:
+            with suppress(ProcessLookupError):
                 if os.getsid(pid) == self.pid:
                     os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
         self._process.wait()
-        self._process.stdout.close()
+        self._said.close()

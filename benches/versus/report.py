@@ -7,17 +7,26 @@ from versus import plots
 from versus.record import load
 from versus.results import OURS, OURS_BESIDE, by_point, ratios, results, title
 
-STYLE = """body { font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }
-table { border-collapse: collapse; margin: .5em 0 1.5em } td, th { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd }
-td:first-child, th:first-child { text-align: left } td.why { text-align: left; color: #a33 } tr.limit { color: #777 } img { max-width: 100% }"""
+STYLE = """
+body { font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }
+table { border-collapse: collapse; margin: .5em 0 1.5em }
+td, th { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd }
+td:first-child, th:first-child { text-align: left }
+td.why { text-align: left; color: #a33 }
+tr.limit { color: #777 }
+img { max-width: 100% }
+"""
 
-NOTES = """Every contender is a process of its own, bound to the cores that are named; at each point they take turns, one run each a
-round. CPU is user and system time of the process and all that it started: every thread of a JVM and every Python worker. Times are
-medians, with the least and the most of the rounds. Rows were compared, sorted by hash, before any time counted: with those of the
-first contender that is shown at the point and answered. A ratio is how many times the CPU (and wall) time of mortice a contender takes:
-of mortice mapInArrow beside Spark, else of the mortice API. What is grey bounds the others and answers no query: it merges nothing.
-“cold” is the first query of a new process, whose session was up, files dropped from the page cache. Peak is the most memory that was
-resident, mapped files and the heap that a JVM has kept included."""
+NOTES = """
+Every contender is a process of its own, bound to the cores that are named; at each point they take turns, one run each
+a round. CPU is user and system time of the process and all that it started: every thread of a JVM and every Python
+worker. Times are medians, with the least and the most of the rounds. Rows were compared, sorted by hash, before any
+time counted: with those of the first contender that is shown at the point and answered. A ratio is how many times the
+CPU (and wall) time of mortice a contender takes: of mortice mapInArrow beside Spark, else of the mortice API. What is
+grey bounds the others and answers no query: it merges nothing. “cold” is the first query of a new process, whose
+session was up, files dropped from the page cache. Peak is the most memory that was resident, mapped files and the heap
+that a JVM has kept included.
+"""
 
 
 def write(path, out=None):
@@ -32,15 +41,17 @@ def write(path, out=None):
 
 
 def _page(head, found, pictures, page):
-    yield f"<!doctype html><html lang=en><meta charset=utf-8><title>mortice beside its rivals</title><style>{STYLE}</style>"
-    yield "<h1>mortice beside its rivals</h1><table>"
+    yield "<!doctype html><html lang=en><meta charset=utf-8><title>mortice beside its rivals</title>"
+    yield f"<style>{STYLE}</style><h1>mortice beside its rivals</h1><table>"
     yield from (f"<tr><td>{_text(name)}</td><td>{_text(value)}</td></tr>" for name, value in head.items())
     yield f"</table><p>{NOTES}</p><h2>Summary</h2>{_summary(found)}"
     workloads = dict.fromkeys(point[0] for point, _ in by_point(found))
     for workload in workloads:
         yield f"<h2>{_text(workload)}</h2>"
         of_workload = [picture for name, picture in pictures if name == workload]
-        yield from (f'<p><img src="{picture.relative_to(page.parent)}" alt="{_text(workload)}"></p>' for picture in of_workload)
+        yield from (
+            f'<p><img src="{picture.relative_to(page.parent)}" alt="{_text(workload)}"></p>' for picture in of_workload
+        )
         for (point, state), together in by_point(found).items():
             if point[0] == workload:
                 yield from _table(together, state)
@@ -55,7 +66,8 @@ def _table(together, state):
     line = together[0].line
     yield f"<h3>{_text(title(line))}: {state}</h3>"
     yield f"<p>{_text(line.table)}: base files {_size(line.base_bytes)}, log files {_size(line.log_bytes)}</p><table>"
-    yield "<tr><th>contender<th>CPU<th>least – most<th>wall<th>least – most<th>peak<th>× CPU (wall) of mortice<th>rounds</tr>"
+    heads = ("contender", "CPU", "least – most", "wall", "least – most", "peak", "× CPU (wall) of mortice", "rounds")
+    yield f"<tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>"
     times = ratios(together)
     for result in together:
         yield _row(result, times.get(result.line.contender))
@@ -64,18 +76,29 @@ def _table(together, state):
 
 def _row(result, ratio):
     line = result.line
-    head = f"<tr{' class=limit' if line.is_limit else ''}><td>{_text(line.contender)} <small>{_text(line.version)}</small></td>"
+    name = f"{_text(line.contender)} <small>{_text(line.version)}</small>"
+    head = f"<tr{' class=limit' if line.is_limit else ''}><td>{name}</td>"
     if not result.is_ok:
         return f"{head}<td class=why colspan=7>{_text(result.reason)}</td></tr>"
     cpu, wall = result.spread("cpu_s"), result.spread("wall_s")
     cells = [_time(cpu.median), f"{_time(cpu.least)} – {_time(cpu.most)}"]
     cells += [_time(wall.median), f"{_time(wall.least)} – {_time(wall.most)}"]
-    cells += [_size(result.spread("peak_bytes").most), f"{ratio[0]:.2f} ({ratio[1]:.2f})" if ratio else "", len(result.lines)]
+    cells += [
+        _size(result.spread("peak_bytes").most),
+        f"{ratio[0]:.2f} ({ratio[1]:.2f})" if ratio else "",
+        len(result.lines),
+    ]
     return head + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 
 def _time(seconds):
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1e3:.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.0f} µs"
+    return (
+        f"{seconds:.2f} s"
+        if seconds >= 1
+        else f"{seconds * 1e3:.1f} ms"
+        if seconds >= 1e-3
+        else f"{seconds * 1e6:.0f} µs"
+    )
 
 
 def _size(count):

@@ -72,7 +72,7 @@ def by_point(found):
 
 
 def ratios(together):
-    """How many times the CPU time and the wall time of the mortice that stands beside it each takes: {contender: (cpu, wall)}."""
+    """How many times the CPU and the wall time of the mortice beside it each takes: {contender: (cpu, wall)}."""
     times = {result.line.contender: result for result in together if result.is_ok}
     found = {}
     for name, result in times.items():

@@ -1,5 +1,6 @@
-"""Contenders take turns: at each point every one is asked once a round, in an order that changes from round to round, so
-that what disturbs the machine disturbs all. Nobody's time counts before its rows are those of the first that answered.
+"""Contenders take turns: at each point every one is asked once a round, in an order that changes from round to round,
+so that what disturbs the machine disturbs all. Nobody's time counts before its rows are those of the first that
+answered.
 """
 
 import os
@@ -123,31 +124,36 @@ class Rounds:
         return (DIFFERS, reason) if reason else (OK, "")
 
     def _warm(self, contenders, asked):
-        times = {}
-        for contender in list(contenders):
-            try:
-                process = self._process(contender, asked.cores)
-                process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
-                times[contender] = self._warmed_up(process, asked)
-            except (Cannot, Failed) as error:
-                self._refused(contender, asked, FAILED, str(error))
+        """The rounds. `plans`: how often each is run in a round, and in how many rounds; who fails is struck out."""
+        plans = {}
+        for contender in contenders:
+            self._tried(contender, asked, lambda one=contender: plans.update({one: self._warmed_up(one, asked)}))
         for round_ in range(1, self.effort.rounds + 1):
-            turn = list(times)
-            turn = turn[round_ % len(turn) :] + turn[: round_ % len(turn)] if turn else []
-            for contender in turn:
-                if round_ > times[contender][1]:
-                    continue
-                try:
-                    process = self._process(contender, asked.cores)
-                    taken = process.measured(asked.query, times[contender][0], self.effort.limit_seconds)
-                except (Cannot, Failed) as error:
-                    self._refused(contender, asked, FAILED, str(error))
-                    times.pop(contender)
-                else:
-                    self._add(contender, asked, "warm", taken, round_)
+            turn = [contender for contender, (_, rounds) in plans.items() if round_ <= rounds]
+            first = round_ % max(1, len(turn))
+            for contender in turn[first:] + turn[:first]:
+                if not self._tried(
+                    contender, asked, lambda one=contender, at=round_: self._round(one, asked, plans[one][0], at)
+                ):
+                    plans.pop(contender)
 
-    def _warmed_up(self, process, asked):
-        """How often it is run in a round, and in how many rounds."""
+    def _tried(self, contender, asked, step):
+        """Whether a step went well; that it did not is put on record."""
+        try:
+            step()
+        except (Cannot, Failed) as error:
+            self._refused(contender, asked, FAILED, str(error))
+            return False
+        return True
+
+    def _round(self, contender, asked, times, round_):
+        process = self._process(contender, asked.cores)
+        self._add(contender, asked, "warm", process.measured(asked.query, times, self.effort.limit_seconds), round_)
+
+    def _warmed_up(self, contender, asked):
+        """How often it is to be run in a round, and in how many rounds."""
+        process = self._process(contender, asked.cores)
+        process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
         for _ in range(self.effort.warm_ups):
             wall = process.measured(asked.query, 1, self.effort.limit_seconds)["wall_s"]
             if wall > self.effort.patience_seconds:

@@ -19,7 +19,7 @@ LATE = {"commits": 0, "fraction": 0.0}
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be written. `shape` is one of `writing.SHAPES`; `partitions` 0 is none, else each has `groups` files."""
+    """A table to be written. `shape` is one of `writing.SHAPES`; `partitions` 0: none; each has `groups` files."""
 
     rows: int
     shape: str = "wide"
@@ -63,19 +63,19 @@ class Written:
         found = {}
         for folder, folders, names in os.walk(self.path):
             folders[:] = [name for name in folders if name != ".hoodie"]
-            paths = (os.path.join(folder, name) for name in names)
-            found.update({path: os.path.getsize(path) for path in paths if ".parquet" in path or ".log." in path})
-        return {path: size for path, size in sorted(found.items()) if not path.endswith(".crc")}
+            data = [name for name in names if name.endswith(".parquet") or _is_log(name)]
+            found.update((path, path.stat().st_size) for path in (Path(folder, name) for name in data))
+        return {str(path): size for path, size in sorted(found.items())}
 
     @property
     def logs(self):
         """Log files, sorted."""
-        return [path for path in self.files if ".log." in os.path.basename(path)]
+        return [path for path in self.files if _is_log(Path(path).name)]
 
     @property
     def bases(self):
         """Base files, sorted."""
-        return [path for path in self.files if ".log." not in os.path.basename(path)]
+        return [path for path in self.files if not _is_log(Path(path).name)]
 
     @property
     def log_bytes(self):
@@ -90,9 +90,13 @@ class Written:
         """Completed commits in order: (requested, completed), the latter as the former up to table version 7."""
         folder = self.path / ".hoodie" / "timeline"
         folder = folder if folder.is_dir() else self.path / ".hoodie"
-        names = [name.split(".") for name in os.listdir(folder)]
+        names = [path.name.split(".") for path in folder.iterdir()]
         times = [name[0] for name in names if name[1:] in (["deltacommit"], ["commit"])]
         return sorted((time.split("_")[0], time.split("_")[-1]) for time in times if time[:1].isdigit())
+
+
+def _is_log(name):
+    return ".log." in name and not name.endswith(".crc")
 
 
 def prepared(tables, say=print):

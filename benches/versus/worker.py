@@ -46,7 +46,7 @@ def reply_to(contender, asked, cores):
         return obey(contender, asked, cores)
     except Cannot as no:
         return {"cannot": str(no)}
-    except BaseException as error:  # noqa: BLE001 (hudi-rs raises panics, which are no Exceptions)
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
         first = str(error).strip().partition("\n")[0]

@@ -1,12 +1,12 @@
 """What is asked of whom: tables and queries, small (quick) or whole.
 
-    decode     raw decoding of a log: wide, narrow, nested records
-    slice      one file slice; 0 to 100 % of its rows updated, by 1 to 20 log files; all columns, 5, 1
-    table      many slices: count, projection, aggregates, time travel, incremental, look-up of a key; of two releases of Hudi
-    planning   files listed and planned, with and without the metadata table
-    memory     the peak of a new process, by the size of the log
-    growth     time by the size of the log, × 1, 10, 100
-    size       time by the size of the table
+decode     raw decoding of a log: wide, narrow, nested records
+slice      one file slice; 0 to 100 % of its rows updated, by 1 to 20 log files; all columns, 5, 1
+table      many slices: count, projection, aggregates, time travel, incremental, look-up; of two releases
+planning   files listed and planned, with and without the metadata table
+memory     the peak of a new process, by the size of the log
+growth     time by the size of the log: once, ten and a hundred times as large
+size       time by the size of the table
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,6 @@ class Point:
 
     def query(self, written):
         """The query as contenders get it (see `contenders.contender`)."""
-        instants = written.instants
         query = {
             "kind": self.kind,
             "path": str(written.path),
@@ -54,9 +53,9 @@ class Point:
             "metadata": self.metadata,
         }
         if self.kind == "as_of":
-            query["instant"] = instants[len(instants) // 2][0]
+            query["instant"] = written.instants[len(written.instants) // 2][0]
         if self.kind == "incremental":
-            query["begin"] = instants[-2][1]
+            query["begin"] = written.instants[-2][1]
         if self.kind == "lookup":
             query["key"] = f"key-{self.table.rows // 3:010}"
         return query

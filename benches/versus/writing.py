@@ -1,6 +1,6 @@
-"""Has Hudi write tables: `python -m versus.writing BUNDLE`, the tables as JSON on standard input, in an environment with
-pyspark 3.5. Every value is made of the row's number and the round, so that a table is the same each time, but for its
-instants and the names of its files.
+"""Has Hudi write tables: `python -m versus.writing BUNDLE`, the tables as JSON on standard input, in an environment
+with pyspark 3.5. Every value is made of the row's number and the round, so that a table is the same each time, but for
+its instants and the names of its files.
 """
 
 import json
@@ -48,7 +48,10 @@ def wide(round_):
     columns = [often(at, round_, text(at, round_, 12 + 4 * at)).alias(f"s{at}") for at in range(5)]
     columns += [often(10 + at, round_, dice(10 + at, round_)).alias(f"l{at}") for at in range(4)]
     columns += [often(20 + at, round_, dice(20 + at, round_) / f.lit(1e6)).alias(f"d{at}") for at in range(4)]
-    columns += [often(30 + at, round_, f.pmod(dice(30 + at, round_), f.lit(100_000)).cast("int")).alias(f"i{at}") for at in range(2)]
+    columns += [
+        often(30 + at, round_, f.pmod(dice(30 + at, round_), f.lit(100_000)).cast("int")).alias(f"i{at}")
+        for at in range(2)
+    ]
     price = (f.pmod(dice(41, round_), f.lit(10**12)) / 10_000).cast("decimal(18,4)")
     when = f.timestamp_micros(f.lit(1_700_000_000_000_000) + f.pmod(dice(42, round_), f.lit(10**14)))
     columns += [(f.pmod(dice(40, round_), f.lit(2)) == 0).alias("b0"), often(41, round_, price).alias("dec0")]
@@ -73,7 +76,9 @@ def nested(round_):
     count = f.pmod(dice(7, round_), f.lit(4)).cast("int")
     indexes = f.slice(f.array(*(f.lit(at) for at in range(3))), f.lit(1), count)
     label = text(8, round_, 12)
-    items = f.transform(indexes, lambda at: f.struct(f.concat(label, at.cast("string")).alias("label"), (real + at).alias("value")))
+    items = f.transform(
+        indexes, lambda at: f.struct(f.concat(label, at.cast("string")).alias("label"), (real + at).alias("value"))
+    )
     names = f.transform(indexes, lambda at: f.concat(f.lit("entry"), at.cast("string")))
     entries = f.map_from_arrays(names, f.transform(indexes, lambda at: dice(9, round_) + at))
     return [outer.alias("st0"), often(10, round_, items).alias("li0"), often(11, round_, entries).alias("ma0")]
@@ -113,7 +118,7 @@ def session(bundle):
 
 
 def options(table):
-    """Hudi's: nothing but what was asked for happens to the table (no compaction, no cleaning, no small files filled)."""
+    """Hudi's: nothing but what was asked for happens to the table: no compaction, no cleaning, no filling of files."""
     generator = "SimpleKeyGenerator" if table.partitions else "NonpartitionedKeyGenerator"
     files = max(table.partitions, 1) * table.groups
     return {
@@ -153,7 +158,7 @@ def write_base(spark, table, path):
 
 def copy_base(base, path):
     """Data files are linked, for Hudi never changes one; what is under `.hoodie` is copied."""
-    shutil.copytree(base, path, copy_function=lambda one, other: _copy(one, other))
+    shutil.copytree(base, path, copy_function=_copy)
 
 
 def _copy(one, other):

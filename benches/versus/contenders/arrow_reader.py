@@ -49,7 +49,12 @@ class ArrowReader(Contender):
 def _aggregates(batch):
     whole, long, text, time = (batch.column(name) for name in AGGREGATED)
     values = (
-        batch.num_rows, pc.sum(whole), pc.min(long), pc.max(long), pc.min(text), pc.max(time.cast("timestamp[us]"))
+        batch.num_rows,
+        pc.sum(whole),
+        pc.min(long),
+        pc.max(long),
+        pc.min(text),
+        pc.max(time.cast("timestamp[us]")),
     )
     return dict(zip(AGGREGATES, [value if isinstance(value, int) else value.as_py() for value in values], strict=True))
 

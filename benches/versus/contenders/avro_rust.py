@@ -1,4 +1,4 @@
-"""arrow-avro, for raw decoding: a program of `benches/rust` that speaks as `versus.worker` does, built by `make bench`."""
+"""arrow-avro, for raw decoding: a program of `benches/rust` that speaks as `versus.worker` does."""
 
 import json
 import os

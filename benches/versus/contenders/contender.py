@@ -33,23 +33,23 @@ class Contender(ABC):
     is_limit = False
     """Whether it is no rival but what bounds all of them: its rows are not compared."""
 
-    def command(self):
+    def command(self):  # noqa: B027
         """What to start in the place of the Python worker, which speaks as `versus.worker` does; None: that worker."""
 
-    def start(self, cores):
+    def start(self, cores):  # noqa: B027
         """Once, before any query. The process may use `cores` cores; it is bound to them already."""
 
     @abstractmethod
     def version(self):
         """Of the software, as text."""
 
-    def prepare(self, query):
+    def prepare(self, query):  # noqa: B027
         """What is not timed: whatever a rival needs to be given that others find by themselves."""
 
     @abstractmethod
     def run(self, query):
         """What is timed: the answer is made and let go. Returns how many rows there were, or None where nobody says."""
 
-    def answer(self, query, path):
+    def answer(self, query, path):  # noqa: ARG002
         """Writes the rows of the answer as a Parquet file or folder of such."""
         raise Cannot("its rows are not compared")

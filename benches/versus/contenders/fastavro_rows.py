@@ -1,7 +1,8 @@
-"""fastavro, for raw decoding: datums into Python rows, and those into Arrow. It is given the records one by one, in memory."""
+"""fastavro, for raw decoding: datums into Python rows. It is given the records one by one, in memory."""
 
 import io
 import json
+from pathlib import Path
 
 from versus.contenders.contender import Contender
 
@@ -28,7 +29,7 @@ class FastavroRows(Contender):
 
         self.blocks = []
         for path in query["logs"]:
-            with open(path, "rb") as file:
+            with Path(path).open("rb") as file:
                 for block in mortice.LogFile(path).blocks():
                     if block.type == "AVRO_DATA_BLOCK":
                         file.seek(block.content_offset)

@@ -17,7 +17,7 @@ class Memcpy(Contender):
     kinds = ("decode", "read")
     is_limit = True
 
-    def start(self, cores):
+    def start(self, _cores):
         import numpy
 
         self.numpy = numpy

@@ -13,7 +13,7 @@ class MorticeApi(ArrowReader):
 
         self.cores = cores
         self.mortice = mortice
-        if mortice._mortice.debug_build:
+        if mortice._mortice.debug_build:  # noqa: SLF001
             raise RuntimeError("this mortice was built without optimisation: nothing is measured with it")
 
     def version(self):
