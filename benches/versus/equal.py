@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+UNREADABLE = (pa.ArrowException, pl.exceptions.PolarsError, OSError)
+"""What reading and comparing an answer may raise."""
 NESTED = (pa.types.is_struct, pa.types.is_list, pa.types.is_large_list, pa.types.is_map)
 
 

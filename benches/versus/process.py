@@ -32,16 +32,11 @@ class Process:
         self.version = "unknown"
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the process)
         command = contender.command() or [python_of(contender.home), "-m", "versus.worker", contender.name, str(cores)]
-        self._process = subprocess.Popen(
-            command,
-            cwd=BENCHES,
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            start_new_session=True,
-            preexec_fn=lambda: os.sched_setaffinity(0, first_cores(cores)),  # noqa: PLW1509
-        )
+        try:
+            self._process = self._started(command)
+        except OSError as error:
+            self._said.close()
+            raise Failed(f"it could not be started: {error}") from error
         began = time.perf_counter()
         try:
             self.version = self.ask({"do": "start"}, limit_seconds=300)["version"]
@@ -49,6 +44,18 @@ class Process:
             self.end()
             raise
         self.start_seconds = time.perf_counter() - began
+
+    def _started(self, command):
+        return subprocess.Popen(
+            command,
+            cwd=BENCHES,
+            env=environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            start_new_session=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, first_cores(self.cores)),  # noqa: PLW1509
+        )
 
     @property
     def pid(self):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from versus import plots
 from versus.record import load
-from versus.results import OURS, OURS_BESIDE, by_point, ratios, results, title
+from versus.results import OURS, OURS_BESIDE, by_point, per_log_mib, ratios, results, title
 
 STYLE = """
 body { font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }
@@ -52,10 +52,21 @@ def _page(head, found, pictures, page):
         yield from (
             f'<p><img src="{picture.relative_to(page.parent)}" alt="{_text(workload)}"></p>' for picture in of_workload
         )
+        if workload == "growth":
+            yield from _per_log_mib(found)
         for (point, state), together in by_point(found).items():
             if point[0] == workload:
                 yield from _table(together, state)
     yield "</html>"
+
+
+def _per_log_mib(found):
+    """The same cost a MiB at every size is linear growth."""
+    yield "<p>What a MiB of log costs beyond the table without logs, by the size of the log:</p><table>"
+    for (contender, cores), costs in per_log_mib(found).items():
+        cells = "".join(f"<td>{size:,.1f} MiB: {_time(max(cost, 0.0))}</td>" for size, cost in costs)
+        yield f"<tr><td>{_text(contender)}, {cores} cores</td>{cells}</tr>"
+    yield "</table>"
 
 
 def _text(value):

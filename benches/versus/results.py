@@ -83,6 +83,24 @@ def ratios(together):
     return found
 
 
+def per_log_mib(found):
+    """What a MiB of log costs each contender beyond the table without logs: {(contender, cores): [(MiB, CPU s a MiB)]}."""
+    alone, costs = {}, {}
+    for result in found.values():
+        line = result.line
+        if line.workload == "growth" and result.is_ok and not line.is_limit:
+            spent = result.spread("cpu_s").median
+            if line.log_bytes:
+                costs.setdefault((line.contender, line.cores), []).append((line.log_bytes / 2**20, spent))
+            else:
+                alone[line.contender, line.cores] = spent
+    return {
+        key: [(size, (spent - alone[key]) / size) for size, spent in sorted(sizes)]
+        for key, sizes in costs.items()
+        if key in alone
+    }
+
+
 def title(line):
     """A point's title, for people."""
     parts = [line.workload, line.kind if line.kind != "read" else f"{line.columns} columns", f"{line.rows:,} rows"]

@@ -108,6 +108,8 @@ class Rounds:
             path = folder / "answer.parquet"
             process.ask({"do": "answer", "query": asked.query, "path": str(path)}, self.effort.limit_seconds)
             return self._compared(equal.read(path), asked)
+        except equal.UNREADABLE as error:
+            return FAILED, f"its rows cannot be read: {error}"
         except Cannot as no:
             return CANNOT, str(no)
         except Failed as error:

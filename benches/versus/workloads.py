@@ -74,10 +74,12 @@ class Sizes:
             self.updates = [(0.1, 1), (0.1, 5), (1.0, 1)] if quick else [(0.2, 2)]
         self.cold_slice = (0.2, 5)
         self.slice_columns = ("all", "10", "5", "1") if whole else ("all", "5", "1") if quick else ("all", "1")
+        self.table_groups = 4 if whole or quick else 2
+        """And as many partitions: file groups are their square."""
         self.table_rows = 2_000_000 if whole else 200_000 if quick else 2_000
         self.plan_files = (1_000, 10_000, 100_000) if whole else (1_000,) if quick else (50,)
         self.growth_rows = 3_000_000 if whole else 200_000 if quick else 2_000
-        self.growth = (0.01, 0.1, 1.0)
+        self.growth = (0.01, 0.1, 1.0) if whole or quick else (0.2,)
         self.sizes = (10_000, 100_000, 1_000_000) if whole else (10_000, 100_000) if quick else (1_000,)
         self.cores = (1, 0) if whole else (0,)
         self.releases = ("1.2.0", "0.15.0")
@@ -98,7 +100,14 @@ def slices(sizes):
 
 def tables(sizes):
     for release in sizes.releases:
-        table = Table(sizes.table_rows, groups=4, partitions=4, commits=5, fraction=0.1, release=release)
+        table = Table(
+            sizes.table_rows,
+            groups=sizes.table_groups,
+            partitions=sizes.table_groups,
+            commits=5,
+            fraction=0.1,
+            release=release,
+        )
         for cores in sizes.cores:
             for kind in ("count", "aggregate", "as_of", "incremental", "lookup"):
                 yield Point("table", table, kind, cores=cores)

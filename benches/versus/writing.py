@@ -88,11 +88,11 @@ SHAPES = {"wide": wide, "narrow": narrow, "nested": nested}
 
 
 def frame(table, ids, round_):
-    """The rows of a round. The last column is the partition, where there are any: a stretch of ids each."""
+    """The rows of a round. The last column is the partition, where there are any: they take turns by the row's number."""
     columns = identity(round_) + SHAPES[table.shape](round_)
     if table.partitions:
-        number = f.floor(f.col("id") * table.partitions / table.rows)
-        columns.append(f.format_string("p%05d", number).alias("part"))
+        number = f.pmod(f.col("id"), f.lit(table.partitions))
+        columns.append(f.format_string("p%06d", number).alias("part"))
     return ids.select(*columns)
 
 
@@ -110,6 +110,7 @@ def session(bundle):
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.host", "127.0.0.1")
         .getOrCreate()
     )
@@ -135,8 +136,9 @@ def options(table):
         "hoodie.archive.automatic": "false",
         "hoodie.parquet.small.file.limit": "0",
         "hoodie.parquet.max.file.size": str(1 << 32),
-        "hoodie.bulkinsert.sort.mode": "NONE",
-        "hoodie.bulkinsert.shuffle.parallelism": str(files),
+        # A task has rows of every partition, and writes a file of each: one is closed before the next is begun.
+        "hoodie.bulkinsert.sort.mode": "PARTITION_SORT" if table.partitions else "NONE",
+        "hoodie.bulkinsert.shuffle.parallelism": str(table.groups),
         "hoodie.upsert.shuffle.parallelism": "2",
         # Filters of many empty files would be most of their bytes.
         "hoodie.index.bloom.num_entries": str(min(60_000, max(100, table.rows // files))),
@@ -151,9 +153,8 @@ def save(table, rows, path, operation):
 
 
 def write_base(spark, table, path):
-    """All rows, a file for each stretch of ids."""
-    files = max(table.partitions, 1) * table.groups
-    save(table, frame(table, spark.range(0, table.rows, 1, files), 0), path, "bulk_insert")
+    """All rows: a task for each group of files."""
+    save(table, frame(table, spark.range(0, table.rows, 1, table.groups), 0), path, "bulk_insert")
 
 
 def copy_base(base, path):
@@ -172,7 +173,7 @@ def upsert(spark, table, path, round_):
     """One of the table's upserts: its share of the rows that are updated."""
     picked = f.pmod(f.xxhash64(f.col("id"), f.lit("picked")), f.lit(MILLION)) < int(table.fraction * MILLION)
     share = f.pmod(f.xxhash64(f.col("id"), f.lit("share")), f.lit(table.commits)) == round_ - 1
-    ids = spark.range(0, table.rows, 1, max(2, table.partitions)).where(picked & share)
+    ids = spark.range(0, table.rows, 1, 2).where(picked & share)
     save(table, frame(table, ids, round_), path, "upsert")
 
 

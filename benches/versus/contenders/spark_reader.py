@@ -34,6 +34,7 @@ class SparkReader(Contender):
             "spark.driver.memory": HEAP,
             "spark.driver.host": "127.0.0.1",
             "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": str(cores),
             "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
