@@ -14,9 +14,11 @@ COLORS = {
     "Hudi 0.15.0 on Spark": "#68b",
     "hudi-rs": "#393",
     "arrow-avro": "#639",
-    "fastavro": "#999",
+    "fastavro": "#963",
+    "base files by Spark": "#9ab",
+    "base files by pyarrow": "#aaa",
+    "memcpy of the log": "#ccc",
 }
-LIMIT = "#bbb"
 ALL_COLUMNS = 25
 
 
@@ -105,7 +107,7 @@ def draw(found, folder):
 
 
 def _color(line):
-    return LIMIT if line.is_limit else COLORS.get(line.contender, "#000")
+    return COLORS.get(line.contender, "#000")
 
 
 def _scale(name, value):

@@ -84,7 +84,7 @@ def ratios(together):
 
 
 def per_log_mib(found):
-    """What a MiB of log costs each contender beyond the table without logs: {(contender, cores): [(MiB, CPU s a MiB)]}."""
+    """What a MiB of log costs beyond the table without logs: {(contender, cores): [(MiB, CPU s a MiB)]}."""
     alone, costs = {}, {}
     for result in found.values():
         line = result.line

@@ -88,7 +88,7 @@ SHAPES = {"wide": wide, "narrow": narrow, "nested": nested}
 
 
 def frame(table, ids, round_):
-    """The rows of a round. The last column is the partition, where there are any: they take turns by the row's number."""
+    """The rows of a round. The last column is the partition, where there are any: they take turns by row."""
     columns = identity(round_) + SHAPES[table.shape](round_)
     if table.partitions:
         number = f.pmod(f.col("id"), f.lit(table.partitions))

@@ -3,7 +3,7 @@
 They merge nothing, so that their rows are not compared with those of others.
 """
 
-from versus.contenders.contender import Contender
+from versus.contenders.contender import Cannot, Contender
 from versus.contenders.spark_reader import SparkReader
 
 CHUNK = 1 << 20
@@ -26,6 +26,8 @@ class Memcpy(Contender):
         return f"numpy {self.numpy.__version__}"
 
     def prepare(self, query):
+        if not query["logs"]:
+            raise Cannot("there is no log")
         self.bytes = [self.numpy.fromfile(path, dtype=self.numpy.uint8) for path in query["logs"]]
         self.copies = [self.numpy.empty_like(bytes_) for bytes_ in self.bytes]
 
