@@ -26,7 +26,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-benches test-rust test-python test-spark35 hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-prepare bench-smoke bench-parts bench-compare wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-benches test-rust test-python test-spark35 hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -140,16 +140,19 @@ format: setup ## format the Rust and the Python
 	$(BIN)/ruff format --quiet $(RUFF_PATHS)
 	$(BIN)/ruff check --quiet --fix $(RUFF_PATHS)
 
-bench bench-prepare bench-smoke bench-parts bench-compare: PROFILE = dist
+bench bench-prepare bench-smoke bench-parts: PROFILE = dist
+
+bench-ready: build setup-spark35 setup-versus
+	@$(CARGO) build --quiet --profile bench --package mortice-benches --bench decode_worker
 
 # The tables are prepared once, in .versus; `make bench-prepare` does that alone.
-bench: build setup-spark35 setup-versus ## mortice beside Hudi, hudi-rs and others, on tables that Hudi writes: a record and a report in benches/record (QUICK=1: in minutes)
+bench: bench-ready ## mortice beside Hudi, hudi-rs and others, on tables that Hudi writes: a record and a report in benches/record (QUICK=1: in minutes)
 	@$(VERSUS) run --scale $(if $(QUICK),quick,whole) $(BENCH)
 
-bench-prepare: build setup-spark35 setup-versus ## have Hudi write the tables of make bench (QUICK=1: those of the quick one)
+bench-prepare: bench-ready ## have Hudi write the tables of make bench (QUICK=1: those of the quick one)
 	@$(VERSUS) run --scale $(if $(QUICK),quick,whole) --prepare $(BENCH)
 
-bench-smoke: build setup-spark35 setup-versus ## every workload and contender once, on tiny tables
+bench-smoke: bench-ready ## every workload and contender once, on tiny tables
 	@$(VERSUS) run --scale tiny --out target/versus-smoke.csv $(BENCH)
 
 bench-parts: build ## benchmarks of the parts, Rust and Python

@@ -46,10 +46,11 @@ class Rounds:
     def run(self, point, written):
         """All contenders at one point, on record."""
         asked = _Asked(point, written)
-        field = [contender for contender in self.contenders if point.kind in contender.kinds]
+        field = [one for one in self.contenders if point.kind in one.kinds and one.name not in point.without]
         self.say(point.title)
         self._end_others(asked.cores)
-        firsts = {contender.name: self._cold(contender, asked) for contender in field} if asked.is_cold else {}
+        able = [contender for contender in field if not contender.refuses(asked.query)]
+        firsts = {contender.name: self._cold(contender, asked) for contender in able} if asked.is_cold else {}
         fit = []
         for contender in field:
             status, reason = self._verdict(contender, asked)
@@ -95,7 +96,8 @@ class Rounds:
         """Whether its rows are right; asked once for the same rows, however many cores."""
         key = (contender.name, asked.rows_key)
         if key not in self._verdicts:
-            self._verdicts[key] = self._judged(contender, asked)
+            no = contender.refuses(asked.query)
+            self._verdicts[key] = (CANNOT, no) if no else self._judged(contender, asked)
         return self._verdicts[key]
 
     def _judged(self, contender, asked):

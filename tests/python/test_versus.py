@@ -120,10 +120,10 @@ class Stand(Contender):
 
     kinds = ("read",)
 
-    def __init__(self, name, rows=None, refuses=None):
+    def __init__(self, name, rows=None, raises=None):
         self.name = name
         self.rows = rows
-        self.refuses = refuses
+        self.raises = raises
 
     def version(self):
         return "1"
@@ -142,8 +142,8 @@ class StandProcess:
         self.contender = contender
 
     def ask(self, request, limit_seconds):
-        if self.contender.refuses:
-            raise self.contender.refuses
+        if self.contender.raises:
+            raise self.contender.raises
         if request["do"] == "answer":
             pq.write_table(self.contender.rows, request["path"])
         return {}
@@ -176,8 +176,8 @@ def record(raced):
         Stand("hudi-rs", ROWS),
         Stand("mortice API", ROWS.take([1, 0, 2])),
         Stand("wrong", changed("n", [1, 3, None])),
-        Stand("Hudi 0.15.0 on Spark", refuses=Cannot("it knows no maps & such")),
-        Stand("fastavro", refuses=process.Failed("took longer than 60 s")),
+        Stand("Hudi 0.15.0 on Spark", raises=Cannot("it knows no maps & such")),
+        Stand("fastavro", raises=process.Failed("took longer than 60 s")),
     )
 
 
@@ -273,6 +273,13 @@ class Here(Stand):
     def command(self):
         code = "from mortice import _mortice; _mortice.debug_build = False; from versus.worker import main; main()"
         return [sys.executable, "-c", code, self.name, "1"]
+
+
+def test_hudi_is_not_asked_for_tables_of_later_releases():
+    hudi = {one.name: one for one in CONTENDERS}
+    assert "1.2.0" in hudi["Hudi 0.15.0 on Spark"].refuses({"release": "1.2.0"})
+    assert not hudi["Hudi 0.15.0 on Spark"].refuses({"release": "0.15.0"})
+    assert not hudi["Hudi 1.2.0 on Spark"].refuses({"release": "0.15.0"})
 
 
 def test_every_contender_takes_part_and_every_workload_asks_for_what_somebody_answers():

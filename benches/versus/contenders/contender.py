@@ -25,13 +25,17 @@ class Cannot(Exception):  # noqa: N818
 
 
 class Contender(ABC):
-    """Somebody who answers queries. All but `name`, `home`, `kinds` and `command` happens in its own process."""
+    """Somebody who answers queries. All below `command` happens in its own process."""
 
     name: str
     home = "main"
     kinds: tuple[str, ...] = ()
     is_limit = False
     """Whether it is no rival but what bounds all of them: its rows are not compared."""
+
+    def refuses(self, query):  # noqa: ARG002
+        """Why it does not do what is asked, where that is known without trying; empty: it tries."""
+        return ""
 
     def command(self):  # noqa: B027
         """What to start in the place of the Python worker, which speaks as `versus.worker` does; None: that worker."""
