@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 UNREADABLE = (pa.ArrowException, pl.exceptions.PolarsError, OSError)
 """What reading and comparing an answer may raise."""
+AVRO_MAGIC = b"Obj\x01"
 NESTED = (pa.types.is_struct, pa.types.is_list, pa.types.is_large_list, pa.types.is_map)
 
 
@@ -33,8 +34,16 @@ class Digest:
 
 
 def read(path):
-    """An answer as a contender has written it: a Parquet file, or a folder of such."""
-    return pq.read_table(path)
+    """An answer as a contender has written it: a Parquet file, a folder of such, or an Avro container file."""
+    if path.is_dir():
+        return pq.read_table(path)
+    with path.open("rb") as file:
+        if file.read(len(AVRO_MAGIC)) != AVRO_MAGIC:
+            return pq.read_table(path)
+        import fastavro
+
+        file.seek(0)
+        return pa.Table.from_pylist(list(fastavro.reader(file)))
 
 
 def digest(rows, like=None):

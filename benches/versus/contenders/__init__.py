@@ -3,6 +3,7 @@
 from versus.contenders.avro_rust import ArrowAvro
 from versus.contenders.contender import Cannot, Contender
 from versus.contenders.fastavro_rows import FastavroRows
+from versus.contenders.hudi_log import HudiLog
 from versus.contenders.hudi_rs import HudiRs
 from versus.contenders.hudi_spark import HudiSpark
 from versus.contenders.limits import Memcpy, PyarrowParquet, SparkParquet
@@ -17,6 +18,7 @@ CONTENDERS = (
     HudiSpark("0.15.0"),
     HudiRs(),
     ArrowAvro(),
+    HudiLog(),
     FastavroRows(),
     MorticeApi(),
     MorticeMapInArrow(),
