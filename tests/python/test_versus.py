@@ -15,6 +15,7 @@ if not sys.platform.startswith("linux"):
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
 from versus import cpu, equal, plots, process, report, rounds, workloads
 from versus.contenders import CONTENDERS
 from versus.contenders.contender import Cannot, Contender
