@@ -2,6 +2,7 @@
 
 import argparse
 import datetime as dt
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -32,9 +33,12 @@ def chosen(named, known, what):
 
 
 def record_path(given):
-    """Where a record goes: the name of the machine and the date, unless told."""
+    """Where a record goes: the name of the machine and the date, unless told. None is written over."""
+    if given:
+        return Path(given)
     day = dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d")
-    return Path(given) if given else BENCHES / "record" / machine() / f"{day}.csv"
+    names = (f"{day}{more}.csv" for more in itertools.chain([""], (f"-{again}" for again in itertools.count(2))))
+    return next(path for path in (BENCHES / "record" / machine() / name for name in names) if not path.exists())
 
 
 def run(asked):

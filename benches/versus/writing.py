@@ -111,6 +111,8 @@ def session(bundle):
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.executor.heartbeatInterval", "60s")
+        .config("spark.network.timeout", "600s")
         .config("spark.driver.host", "127.0.0.1")
         .getOrCreate()
     )

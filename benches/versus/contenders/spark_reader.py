@@ -35,6 +35,8 @@ class SparkReader(Contender):
             "spark.driver.host": "127.0.0.1",
             "spark.ui.enabled": "false",
             "spark.ui.showConsoleProgress": "false",
+            "spark.executor.heartbeatInterval": "60s",
+            "spark.network.timeout": "600s",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": str(cores),
             "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
