@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from versus import avro_types
+
 UNREADABLE = (pa.ArrowException, pl.exceptions.PolarsError, OSError)
 """What reading and comparing an answer may raise."""
 AVRO_MAGIC = b"Obj\x01"
@@ -43,7 +45,8 @@ def read(path):
         import fastavro
 
         file.seek(0)
-        return pa.Table.from_pylist(list(fastavro.reader(file)))
+        reader = fastavro.reader(file)
+        return avro_types.table(json.loads(reader.metadata["avro.schema"]), list(reader))
 
 
 def digest(rows, like=None):

@@ -143,6 +143,6 @@ def markdown(path):
     yield "| query | contender | beside | × CPU | × wall |"
     yield "|---|---|---|---|---|"
     for point, rival, ours, cpu, wall in summary(results(lines)):
-        yield f"| {point} | {rival} | {ours} | {cpu:.1f} | {wall:.1f} |"
+        yield f"| {point} | {rival} | {ours} | {cpu:.2g} | {wall:.2g} |"
     yield ""
     yield f"`make bench{' QUICK=1' if head.get('scale') == 'quick' else ''}` takes such figures."

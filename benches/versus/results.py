@@ -103,7 +103,8 @@ def per_log_mib(found):
 
 def title(line):
     """A point's title, for people."""
-    parts = [line.workload, line.kind if line.kind != "read" else f"{line.columns} columns", f"{line.rows:,} rows"]
+    asked = {"read": f"{line.columns} columns", "decode": f"{line.table.partition('-')[0]} records"}
+    parts = [line.workload, asked.get(line.kind, line.kind), f"{line.rows:,} rows"]
     parts += [f"{line.fraction:.0%} updated by {line.commits} upserts"] if line.commits else []
     parts += [("metadata table" if line.metadata else "listing")] if line.kind == "plan" else []
     return ", ".join([*parts, f"{line.cores} core" + "s" * (line.cores != 1), f"Hudi {line.table.rpartition('-')[2]}"])

@@ -16,7 +16,7 @@ if not sys.platform.startswith("linux"):
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from versus import cpu, equal, plots, process, report, rounds, workloads
+from versus import avro_types, cpu, equal, plots, process, report, rounds, workloads
 from versus.contenders import CONTENDERS
 from versus.contenders.contender import Cannot, Contender
 from versus.contenders.fastavro_rows import datums
@@ -206,7 +206,7 @@ def test_a_report_is_made_of_a_record_alone(record):
         "differs: 1 of 3 rows differ",
     ):
         assert shown in page
-    assert "| hudi-rs | mortice API | 1.0 | 1.0 |" in "\n".join(report.markdown(record))
+    assert "| hudi-rs | mortice API | 1 | 1 |" in "\n".join(report.markdown(record))
 
 
 def test_plots_are_drawn_where_matplotlib_is(record):
@@ -302,3 +302,15 @@ def test_tables_have_a_name_of_all_that_they_are_made_of():
 def test_records_of_a_block_are_cut_by_their_lengths():
     content = b"".join(len(one).to_bytes(4, "big") + one for one in (b"abc", b"", b"d"))
     assert list(datums((3).to_bytes(4, "big") * 2 + content)) == [b"abc", b"", b"d"]
+
+
+def test_python_rows_get_the_types_of_their_avro_schema():
+    inner = {"type": "record", "name": "r", "fields": [{"name": "x", "type": ["null", "int"]}]}
+    fixed = {"type": "fixed", "name": "f", "size": 5, "logicalType": "decimal", "precision": 11, "scale": 2}
+    types = [{"type": "map", "values": ["null", "long"]}, {"type": "array", "items": inner}, ["null", fixed], "string"]
+    fields = [{"name": f"c{at}", "type": type_} for at, type_ in enumerate(types)]
+    row = {"c0": {"a": 1, "b": None}, "c1": [{"x": 1}], "c2": None, "c3": "s"}
+    table = avro_types.table({"type": "record", "name": "t", "fields": fields}, [row])
+    assert [str(type_) for type_ in table.schema.types][:1] == ["map<string, int64>"]
+    assert table.schema.field("c2").type == pa.decimal128(11, 2)
+    assert table.to_pylist()[0] == row | {"c0": [("a", 1), ("b", None)]}

@@ -4,6 +4,7 @@ import io
 import json
 from pathlib import Path
 
+from versus import avro_types
 from versus.contenders.contender import Contender
 
 LENGTH_BYTES = 4
@@ -33,7 +34,8 @@ class FastavroRows(Contender):
                 for block in mortice.LogFile(path).blocks():
                     if block.type == "AVRO_DATA_BLOCK":
                         file.seek(block.content_offset)
-                        schema = self.fastavro.parse_schema(json.loads(block.header["SCHEMA"]))
+                        self.schema = json.loads(block.header["SCHEMA"])
+                        schema = self.fastavro.parse_schema(self.schema)
                         self.blocks.append((schema, list(datums(file.read(block.content_length)))))
 
     def rows(self, into):
@@ -47,13 +49,12 @@ class FastavroRows(Contender):
         return sum(self.rows(lambda rows: rows))
 
     def answer(self, query, path):  # noqa: ARG002
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         rows = []
         for _ in self.rows(rows.extend):
             pass
-        pq.write_table(pa.Table.from_pylist(rows), path)
+        pq.write_table(avro_types.table(self.schema, rows), path)
 
 
 def datums(content):
