@@ -96,7 +96,7 @@ def _row(result, ratio):
     cells += [_time(wall.median), f"{_time(wall.least)} – {_time(wall.most)}"]
     cells += [
         _size(result.spread("peak_bytes").most),
-        f"{ratio[0]:.2f} ({ratio[1]:.2f})" if ratio else "",
+        f"{_ratio(ratio[0])} ({_ratio(ratio[1])})" if ratio else "",
         len(result.lines),
     ]
     return head + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
@@ -110,6 +110,10 @@ def _time(seconds):
         if seconds >= 1e-3
         else f"{seconds * 1e6:.0f} µs"
     )
+
+
+def _ratio(ratio):
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2g}"
 
 
 def _size(count):
@@ -128,7 +132,7 @@ def summary(found):
 
 def _summary(found):
     rows = [
-        f"<tr><td>{_text(point)}<td>{_text(rival)}<td>{_text(ours)}<td>{cpu:.2f}<td>{wall:.2f}</tr>"
+        f"<tr><td>{_text(point)}<td>{_text(rival)}<td>{_text(ours)}<td>{_ratio(cpu)}<td>{_ratio(wall)}</tr>"
         for point, rival, ours, cpu, wall in summary(found)
     ]
     head = "<tr><th>warm<th>contender<th>beside<th>× CPU<th>× wall</tr>"
@@ -143,6 +147,6 @@ def markdown(path):
     yield "| query | contender | beside | × CPU | × wall |"
     yield "|---|---|---|---|---|"
     for point, rival, ours, cpu, wall in summary(results(lines)):
-        yield f"| {point} | {rival} | {ours} | {cpu:.2g} | {wall:.2g} |"
+        yield f"| {point} | {rival} | {ours} | {_ratio(cpu)} | {_ratio(wall)} |"
     yield ""
     yield f"`make bench{' QUICK=1' if head.get('scale') == 'quick' else ''}` takes such figures."

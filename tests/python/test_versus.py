@@ -206,7 +206,7 @@ def test_a_report_is_made_of_a_record_alone(record):
         "differs: 1 of 3 rows differ",
     ):
         assert shown in page
-    assert "| hudi-rs | mortice API | 1 | 1 |" in "\n".join(report.markdown(record))
+    assert "| hudi-rs | mortice API | 1.0 | 1.0 |" in "\n".join(report.markdown(record))
 
 
 def test_plots_are_drawn_where_matplotlib_is(record):
