@@ -77,16 +77,16 @@ develop: setup ## compile the native module, unoptimised and checked, and instal
 demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
 	@$(ON_SPARK) $(BIN)/python python/examples/demo.py
 
-test: lint test-rust test-python test-benches test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, each benchmark once, a part on Spark 3.5
+test: lint test-rust test-python test-benches test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, benchmarks once, a part on Spark 3.5
 
-test-rust: check-tools ## Rust tests
-	$(CARGO) test --quiet
+# The whole workspace at once: Arrow is compiled once, with what all of it asks for.
+test-rust: check-tools ## Rust tests, and each Rust benchmark once, with few rows
+	$(CARGO) test --quiet --workspace
 
 test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST)
 
-test-benches: develop ## each benchmark of the parts once, with few rows: whether it works, not how fast it is
-	$(CARGO) test --quiet --package mortice-benches --benches >/dev/null
+test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
 	BENCH_RECORDS=200 $(PYTEST_BENCH) --benchmark-disable
 
 test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's own reader on our log files

@@ -19,6 +19,7 @@ pub(crate) struct Asked {
     rounds: usize,
     case: Option<String>,
     main_thread: bool,
+    is_timed: bool,
 }
 
 impl Asked {
@@ -26,7 +27,7 @@ impl Asked {
     pub(crate) fn of_arguments(rows: usize, rounds: usize) -> Self {
         let is_timed = std::env::args().any(|argument| argument == "--bench");
         let (rows, rounds) = if is_timed { (rows, rounds) } else { (2_000, 1) };
-        let mut asked = Self { rows, rounds, case: None, main_thread: false };
+        let mut asked = Self { rows, rounds, case: None, main_thread: false, is_timed };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             let mut number = || arguments.next().and_then(|number| number.parse().ok()).expect("a number");
@@ -89,6 +90,9 @@ pub(crate) fn race(asked: &Asked, case: &str, contenders: &mut [Contender<'_>]) 
         times.sort_by(f64::total_cmp);
     }
     let found: Vec<_> = times.iter().map(|times| (times[0], times[times.len() / 2])).collect();
+    if !asked.is_timed {
+        return;
+    }
     show(contenders, &found);
     record(case, contenders, &found);
 }

@@ -4,15 +4,20 @@ from versus.contenders.contender import READS
 from versus.contenders.spark_reader import SparkReader
 
 
-class MorticeMapInArrow(SparkReader):
-    name = "mortice mapInArrow"
-    home = "spark35"
+class MorticeOnSpark(SparkReader):
+    """Either door."""
+
     kinds = READS
 
     def version(self):
         import mortice
 
         return f"{mortice.__version__}, {super().version()}"
+
+
+class MorticeMapInArrow(MorticeOnSpark):
+    name = "mortice mapInArrow"
+    home = "spark35"
 
     def frame(self, query):
         import mortice.spark
@@ -31,11 +36,9 @@ class MorticeMapInArrow(SparkReader):
         )
 
 
-class MorticeDataSource(SparkReader):
+class MorticeDataSource(MorticeOnSpark):
     name = "mortice data source"
     home = "main"
-    kinds = READS
-    version = MorticeMapInArrow.version
 
     def frame(self, query):
         import json
