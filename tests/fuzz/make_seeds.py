@@ -122,7 +122,9 @@ def keep_orc_files():
         *((codec, nested, codec, "0.12") for codec in ("snappy", "lz4", "zstd")),
     ):
         file = io.BytesIO()
-        orc.write_table(pa.table(columns), file, compression=codec, file_version=version, dictionary_key_size_threshold=0.5)
+        orc.write_table(
+            pa.table(columns), file, compression=codec, file_version=version, dictionary_key_size_threshold=0.5
+        )
         keep("orc", name, file.getvalue(), 6000)
 
 
