@@ -41,6 +41,8 @@ class Plot:
     y_label: str = "CPU, s"
     is_log: bool = False
     state: str = "warm"
+    is_from_zero: bool = False
+    """Whether the table without logs is the first point of every line."""
 
 
 def _log_mib(line):
@@ -51,9 +53,10 @@ LINES = (
     Plot(
         "slice",
         "log-ratio",
-        lambda line: f"{line.columns} columns, {line.commits or 'no'} log files",
+        lambda line: f"{line.columns} columns, {line.commits} log files",
         lambda line: line.fraction * 100,
         "% of the rows updated",
+        is_from_zero=True,
     ),
     Plot(
         "slice", "columns", lambda line: f"{line.fraction:.0%} updated, {line.commits} log files", columns_of, "columns"
@@ -143,6 +146,17 @@ def _panels(results, name_of):
     return panels
 
 
+def _from_zero(panels):
+    """The panels of tables with logs, begun by the results of the table without that ask for the same columns."""
+    without = [result for results in panels.values() for result in results if not result.line.commits]
+    begun = {}
+    for name, results in panels.items():
+        of_panel = results[0].line
+        if of_panel.commits:
+            begun[name] = [one for one in without if one.line.columns == of_panel.columns] + results
+    return begun or panels
+
+
 def _bars(good, workload, folder):
     """A panel a point: bars of CPU time, whiskers from the least to the most."""
     chosen = [result for result in good if result.line.workload == workload and result.line.state == "warm"]
@@ -179,6 +193,8 @@ def _lines(good, plot, folder):
     if not chosen:
         return None
     panels = _panels(chosen, plot.panel)
+    if plot.is_from_zero:
+        panels = _from_zero(panels)
     figure, axes = _grid(len(panels), 3.4)
     for axis, (name, results) in zip(axes, sorted(panels.items()), strict=False):
         for contender, of_one in _panels(results, lambda line: line.contender).items():

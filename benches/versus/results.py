@@ -3,7 +3,10 @@
 import statistics
 from dataclasses import dataclass, field
 
+from versus.contenders import CONTENDERS
 from versus.record import OK
+
+NAMES = [contender.name for contender in CONTENDERS]
 
 OURS_BESIDE = {
     "Hudi 1.2.0 on Spark": "mortice mapInArrow",
@@ -64,11 +67,16 @@ def results(lines):
 
 
 def by_point(found):
-    """The same, results of each point and state together."""
+    """The same, results of each point and state together, in the order of `versus.contenders`."""
     grouped = {}
     for (point, state, _), result in found.items():
         grouped.setdefault((point, state), []).append(result)
-    return grouped
+    return {key: sorted(together, key=_place) for key, together in grouped.items()}
+
+
+def _place(result):
+    """Contenders are shown in the order in which their rows are compared; those that are no more, last."""
+    return NAMES.index(result.line.contender) if result.line.contender in NAMES else len(NAMES)
 
 
 def ratios(together):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from versus.homes import CACHE, bundle, environment, python_of
 
+FOLDER = "tables"
+"""To be renamed when `writing` makes other rows: what was kept is then written anew."""
 LATE = {"commits": 0, "fraction": 0.0}
 """What a table has before its upserts."""
 
@@ -47,7 +49,7 @@ class Table:
     @property
     def path(self):
         """Where it is kept."""
-        return CACHE / "tables" / self.name
+        return CACHE / FOLDER / self.name
 
 
 class Written:
@@ -105,7 +107,7 @@ def prepared(tables, say=print):
     missing = [table for table in tables if not table.path.is_dir()]
     for release in dict.fromkeys(table.release for table in missing):
         of_release = [asdict(table) for table in missing if table.release == release]
-        say(f"Hudi {release} writes {len(of_release)} tables into {CACHE / 'tables'}")
+        say(f"Hudi {release} writes {len(of_release)} tables into {CACHE / FOLDER}")
         written = subprocess.run(
             [python_of("spark35"), "-m", "versus.writing", str(bundle(release))],
             input=json.dumps(of_release),
