@@ -36,6 +36,8 @@ of an incremental query (see `mortice.Table.incremental`)
     hoodie.datasource.read.schema.use.end.instanttime  true or false (default)
     hoodie.datasource.read.incr.table.version  6 or 8, if it is how the table counts (up to 7, or from 8 on)
 
+Streams have options besides, which batch queries refuse: see `mortice.spark.stream_options`.
+
 An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
 than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
 `mortice.` option is refused.
@@ -78,15 +80,25 @@ DATA_SKIPPING = "hoodie.enable.data.skipping"
 METADATA = "hoodie.metadata.enable"
 RECORD_POSITIONS = "hoodie.merge.use.record.positions"
 
+CHANGELOG = "mortice.changelog"
+SCHEMA_AT_END = "hoodie.datasource.read.schema.use.end.instanttime"
+
+START = "start"
+START_INCLUSIVE = "start_inclusive"
+START_OFFSET = "hoodie.datasource.streaming.startoffset"
+STREAM_VERSION = "hoodie.datasource.read.streaming.table.version"
+STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantspertrigger", "maxbytespertrigger")
+"""Options of streams alone (see `mortice.spark.stream_options`), in lower case, as Spark hands them over."""
+
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
 
 _INCREMENTAL_TRUTHS = {
-    "mortice.changelog": "changelog",
+    CHANGELOG: "changelog",
     "hoodie.datasource.read.incr.skip_compact": "skip_compact",
     "hoodie.datasource.read.incr.skip_cluster": "skip_cluster",
     "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "fall_back_to_full_scan",
-    "hoodie.datasource.read.schema.use.end.instanttime": "schema_at_end",
+    SCHEMA_AT_END: "schema_at_end",
 }
 """Options of an incremental query that are true or false, and the arguments of `Table.incremental` that they are."""
 
@@ -105,7 +117,8 @@ _REFUSED = {
 }
 _REFUSED_PREFIXES = {
     "hoodie.datasource.read.incr.": "it is not known to this release",
-    "hoodie.datasource.streaming.": "streaming is not in this release",
+    "hoodie.datasource.streaming.": "it is not known to this release",
+    "hoodie.datasource.read.streaming.": "it is not known to this release",
     "hoodie.read.timeline.holes.": "it is not known to this release",
     "hoodie.write.record.merge.": "the merge mode is the table's own",
     "hoodie.record.merge.": "the merge mode is the table's own",
@@ -212,10 +225,10 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         as_of=rest.pop(AS_OF, None),
         read_optimized=kind == "read_optimized",
         merge=_is_merged(str(rest.pop(MERGE_TYPE, "payload_combine"))),
-        emit_deletes=_truth(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
+        emit_deletes=checked_truth_option(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
         incremental=_incremental(kind, rest),
         merger=_merger(rest.pop(MERGER, None)),
-        split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
+        split_bytes=checked_whole_option(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
         table_arguments=_table_arguments(rest),
     )
     _check_kind(query)
@@ -275,7 +288,9 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
         if rest.get(name) == "":
             del rest[name]
     arguments: dict[str, Any] = {
-        argument: _truth(name, rest.pop(name)) for name, argument in _INCREMENTAL_TRUTHS.items() if name in rest
+        argument: checked_truth_option(name, rest.pop(name))
+        for name, argument in _INCREMENTAL_TRUTHS.items()
+        if name in rest
     }
     if kind != "incremental":
         if begin is not None or end is not None or arguments.get("changelog"):
@@ -290,7 +305,11 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
     if holes is not None:
         arguments["holes"] = str(holes).strip()
     return Incremental(
-        begin, end, None if version is None else _whole(INCREMENTAL_VERSION, version), arguments, changes=form == "cdc"
+        begin,
+        end,
+        None if version is None else checked_whole_option(INCREMENTAL_VERSION, version),
+        arguments,
+        changes=form == "cdc",
     )
 
 
@@ -314,7 +333,7 @@ def _check_kind(query: Query) -> None:
 
 def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     """Takes the options that are arguments of `Table` out of `rest`."""
-    rows = _whole("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
+    rows = checked_whole_option("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
     if rows > MOST_BATCH_ROWS:
         raise InvalidArgumentError(
             f"mortice.batch.rows is at most {MOST_BATCH_ROWS}, since Spark holds a batch whole; got {rows}"
@@ -322,13 +341,13 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "batch_rows": rows,
         # One: Spark gives a task one core and forks its workers.
-        "threads": _whole("mortice.threads", rest.pop("mortice.threads", 1)),
+        "threads": checked_whole_option("mortice.threads", rest.pop("mortice.threads", 1)),
     }
     for name, argument in ((SEMANTICS, "semantics"), ("mortice.on_corrupt", "on_corrupt")):
         if name in rest:
             arguments[argument] = rest.pop(name)
     if MEMORY_LIMIT in rest:
-        arguments["memory_limit"] = _whole(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
+        arguments["memory_limit"] = checked_whole_option(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
     if SPILL_FOLDER in rest:
         arguments["spill_dir"] = str(rest.pop(SPILL_FOLDER))
     truths = (
@@ -342,9 +361,9 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     )
     for name, argument in truths:
         if name in rest:
-            arguments[argument] = _truth(name, rest.pop(name))
+            arguments[argument] = checked_truth_option(name, rest.pop(name))
     if "mortice.mmap" in rest:
-        arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
+        arguments["storage_options"] = {"mmap": checked_truth_option("mortice.mmap", rest.pop("mortice.mmap"))}
     return arguments
 
 
@@ -353,7 +372,8 @@ def _merger(value: Any) -> Merge | None:
     return imported(value) if isinstance(value, str) else value
 
 
-def _whole(name: str, value: Any) -> int:
+def checked_whole_option(name: str, value: Any) -> int:
+    """A number of 1 or more, as a number or as text."""
     try:
         number = int(value.strip()) if isinstance(value, str) else value
     except ValueError:
@@ -361,7 +381,8 @@ def _whole(name: str, value: Any) -> int:
     return checked_count(f"the option {name}", number)
 
 
-def _truth(name: str, value: Any) -> bool:
+def checked_truth_option(name: str, value: Any) -> bool:
+    """True or false, as a truth or as text."""
     text = str(value).strip().lower()
     if text not in ("true", "false"):
         raise InvalidArgumentError(f"the option {name} is true or false, not {value!r}")
@@ -378,7 +399,7 @@ def _is_merged(merge_type: str) -> bool:
 
 
 def _check_schema_on_read(value: str) -> None:
-    if not _truth("hoodie.schema.on.read.enable", value):
+    if not checked_truth_option("hoodie.schema.on.read.enable", value):
         raise UnsupportedError(
             "hoodie.schema.on.read.enable=false is not in this release: "
             "a table's schema history is always honoured; leave it out"
@@ -386,6 +407,8 @@ def _check_schema_on_read(value: str) -> None:
 
 
 def _check_other(name: str) -> None:
+    if name in STREAMING:
+        raise InvalidArgumentError(f"the option {name} is for streams (spark.readStream), not for batch queries")
     if name.startswith("mortice."):
         raise InvalidArgumentError(f"no such option: {name}; see mortice.spark.options for those there are")
     why = _REFUSED.get(name) or next(

@@ -18,6 +18,9 @@ pub struct Skip {
     pub compaction: bool,
     /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
     pub clustering: bool,
+    /// Log compactions, so that their rows do not come again for those who had them from the commits. Where the span holds one, the
+    /// other services are left out with it: what they wrote carries its rows on.
+    pub log_compaction: bool,
 }
 
 /// What a span's commits have written.
@@ -31,6 +34,7 @@ pub struct Written {
     files: BTreeMap<String, BTreeMap<String, u64>>,
     /// File groups that others were put in place of.
     pub replaced: Vec<ReplacedFileGroup>,
+    has_log_compaction: bool,
 }
 
 impl Written {
@@ -44,6 +48,10 @@ impl Written {
             written.add(write, metadata, skip);
             Ok(())
         })?;
+        if written.has_log_compaction && skip.log_compaction {
+            let skip = Skip { compaction: true, clustering: true, log_compaction: false };
+            return Self::of(timeline, span, skip);
+        }
         Ok(written)
     }
 
@@ -55,6 +63,7 @@ impl Written {
             "CLUSTER" => skip.clustering,
             _ => false,
         };
+        self.has_log_compaction |= metadata.operation == "LOG_COMPACT";
         let time = &write.requested_time;
         if self.latest.as_ref().is_none_or(|latest| latest < time) {
             self.latest = Some(time.clone());
@@ -110,6 +119,12 @@ impl Written {
     pub fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         CommitRange { blocks: rows.clone(), rows, own_base_rows }
+    }
+
+    /// Bytes of the files, as far as the commits tell.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.values().flat_map(BTreeMap::values).fold(0, |sum, len| sum.saturating_add(*len))
     }
 
     /// The data files, by partition. Lengths that the commits do not tell are 0.
@@ -186,7 +201,7 @@ mod tests {
             ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
             ("LOG_COMPACT", Skip::default(), false),
             ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("BULK_INSERT", Skip { compaction: true, clustering: true }, false),
+            ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
             let told = (written.files().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
