@@ -17,7 +17,7 @@ POINTS = ("before offset", "after offset", "half read", "before commit", None)
 """Where a query may be killed; at None it is not."""
 
 
-class Killed(Exception):
+class Killed(Exception):  # noqa: N818
     """The query is dead."""
 
 

@@ -66,7 +66,9 @@ def test_a_slice_that_is_read_in_passes(tmp_path):
     numbers = range(1200)
     rows = (tuple(row(number, commit) for number in numbers) for commit in range(3))
     slice_ = Slice(next(rows), tuple((DataBlock(some),) for some in rows))
-    table = mortice.Table(write_table(tmp_path / "table", MERGING, 9, slice_), memory_limit=1, batch_rows=300, threads=1)
+    table = mortice.Table(
+        write_table(tmp_path / "table", MERGING, 9, slice_), memory_limit=1, batch_rows=300, threads=1
+    )
     (split,) = table.snapshot().splits()
     whole = split.to_reader().read_all()
     assert whole.num_rows == len(numbers)

@@ -101,8 +101,10 @@ class SplitReader(DataSourceReader):
 def _columns(query: Query, table: Table, schema: StructType) -> list[str]:
     """The columns that `schema` names; they must be the table's as the query sees it, which may be an earlier one."""
     columns = checked_projection(schema, query.scan(table, None).schema)
-    if query.columns is not None and list(query.columns) != columns:
+    asked = query.columns
+    # A column may come with those asked for, that says which rows are deletes.
+    if asked is not None and list(asked) != columns and query.scan(table, asked).schema.names != columns:
         raise InvalidArgumentError(
-            f"the option columns asks for {list(query.columns)}, the schema given for {columns}; give one of them"
+            f"the option columns asks for {list(asked)}, the schema given for {columns}; give one of them"
         )
     return columns

@@ -177,6 +177,7 @@ mod tests {
         assert_eq!(files.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "p"]);
         assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
         assert_eq!(files[1].base_files[0].len, 0, "not known");
+        assert_eq!(written.bytes(), 37);
         assert_eq!(written.latest(), Some("3"));
         let span = Span { begin: Some("0".into()), end: Some("3".into()) };
         let range = written.range(TimelineLayout::V2, &span);
