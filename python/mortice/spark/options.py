@@ -55,8 +55,10 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported, register_merger
-from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
+from mortice.options import DEFAULT_BATCH_ROWS, checked_uri
 from mortice.scan import Scan
+from mortice.spark.option_values import truth as _truth
+from mortice.spark.option_values import whole as _whole
 from mortice.spark.tasks import DEFAULT_SPLIT_BYTES
 from mortice.table import Table
 
@@ -225,10 +227,10 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         as_of=rest.pop(AS_OF, None),
         read_optimized=kind == "read_optimized",
         merge=_is_merged(str(rest.pop(MERGE_TYPE, "payload_combine"))),
-        emit_deletes=checked_truth_option(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
+        emit_deletes=_truth(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
         incremental=_incremental(kind, rest),
         merger=_merger(rest.pop(MERGER, None)),
-        split_bytes=checked_whole_option(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
+        split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
         table_arguments=_table_arguments(rest),
     )
     _check_kind(query)
@@ -288,9 +290,7 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
         if rest.get(name) == "":
             del rest[name]
     arguments: dict[str, Any] = {
-        argument: checked_truth_option(name, rest.pop(name))
-        for name, argument in _INCREMENTAL_TRUTHS.items()
-        if name in rest
+        argument: _truth(name, rest.pop(name)) for name, argument in _INCREMENTAL_TRUTHS.items() if name in rest
     }
     if kind != "incremental":
         if begin is not None or end is not None or arguments.get("changelog"):
@@ -305,11 +305,7 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
     if holes is not None:
         arguments["holes"] = str(holes).strip()
     return Incremental(
-        begin,
-        end,
-        None if version is None else checked_whole_option(INCREMENTAL_VERSION, version),
-        arguments,
-        changes=form == "cdc",
+        begin, end, None if version is None else _whole(INCREMENTAL_VERSION, version), arguments, changes=form == "cdc"
     )
 
 
@@ -333,7 +329,7 @@ def _check_kind(query: Query) -> None:
 
 def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     """Takes the options that are arguments of `Table` out of `rest`."""
-    rows = checked_whole_option("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
+    rows = _whole("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
     if rows > MOST_BATCH_ROWS:
         raise InvalidArgumentError(
             f"mortice.batch.rows is at most {MOST_BATCH_ROWS}, since Spark holds a batch whole; got {rows}"
@@ -341,13 +337,13 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     arguments: dict[str, Any] = {
         "batch_rows": rows,
         # One: Spark gives a task one core and forks its workers.
-        "threads": checked_whole_option("mortice.threads", rest.pop("mortice.threads", 1)),
+        "threads": _whole("mortice.threads", rest.pop("mortice.threads", 1)),
     }
     for name, argument in ((SEMANTICS, "semantics"), ("mortice.on_corrupt", "on_corrupt")):
         if name in rest:
             arguments[argument] = rest.pop(name)
     if MEMORY_LIMIT in rest:
-        arguments["memory_limit"] = checked_whole_option(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
+        arguments["memory_limit"] = _whole(MEMORY_LIMIT, rest.pop(MEMORY_LIMIT))
     if SPILL_FOLDER in rest:
         arguments["spill_dir"] = str(rest.pop(SPILL_FOLDER))
     truths = (
@@ -361,32 +357,15 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     )
     for name, argument in truths:
         if name in rest:
-            arguments[argument] = checked_truth_option(name, rest.pop(name))
+            arguments[argument] = _truth(name, rest.pop(name))
     if "mortice.mmap" in rest:
-        arguments["storage_options"] = {"mmap": checked_truth_option("mortice.mmap", rest.pop("mortice.mmap"))}
+        arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
     return arguments
 
 
 def _merger(value: Any) -> Merge | None:
     """A function, or the name of one."""
     return imported(value) if isinstance(value, str) else value
-
-
-def checked_whole_option(name: str, value: Any) -> int:
-    """A number of 1 or more, as a number or as text."""
-    try:
-        number = int(value.strip()) if isinstance(value, str) else value
-    except ValueError:
-        number = value
-    return checked_count(f"the option {name}", number)
-
-
-def checked_truth_option(name: str, value: Any) -> bool:
-    """True or false, as a truth or as text."""
-    text = str(value).strip().lower()
-    if text not in ("true", "false"):
-        raise InvalidArgumentError(f"the option {name} is true or false, not {value!r}")
-    return text == "true"
 
 
 def _is_merged(merge_type: str) -> bool:
@@ -399,7 +378,7 @@ def _is_merged(merge_type: str) -> bool:
 
 
 def _check_schema_on_read(value: str) -> None:
-    if not checked_truth_option("hoodie.schema.on.read.enable", value):
+    if not _truth("hoodie.schema.on.read.enable", value):
         raise UnsupportedError(
             "hoodie.schema.on.read.enable=false is not in this release: "
             "a table's schema history is always honoured; leave it out"

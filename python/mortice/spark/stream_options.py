@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
+from mortice.spark.option_values import truth, whole
 from mortice.spark.options import (
     AS_OF,
     BEGIN,
@@ -42,8 +43,6 @@ from mortice.spark.options import (
     STREAMING,
     Incremental,
     Query,
-    checked_truth_option,
-    checked_whole_option,
     lowered,
     read_query,
 )
@@ -90,7 +89,7 @@ def is_of_stream(options: Mapping[str, Any]) -> bool:
 def read_stream(options: Mapping[str, Any]) -> StreamQuery:
     """The stream that options ask for."""
     rest = lowered(options)
-    start, inclusive = _start(rest), checked_truth_option(START_INCLUSIVE, rest.pop(START_INCLUSIVE, False))
+    start, inclusive = _start(rest), truth(START_INCLUSIVE, rest.pop(START_INCLUSIVE, False))
     if inclusive and start.lower() in ("earliest", "latest"):
         raise InvalidArgumentError(f"start_inclusive is for a start that is an instant, not {start!r}")
     limits = [_limit(rest, name) for name in ("maxInstantsPerTrigger", "maxBytesPerTrigger")]
@@ -137,7 +136,7 @@ def _start(rest: dict[str, Any]) -> str:
 
 def _limit(rest: dict[str, Any], name: str) -> int | None:
     value = rest.pop(name.lower(), None)
-    return None if value is None else checked_whole_option(name, value)
+    return None if value is None else whole(name, value)
 
 
 def _check_ranges(rest: Mapping[str, Any]) -> None:
