@@ -22,11 +22,14 @@ class Killed(Exception):  # noqa: N818
 
 
 class MicroBatches:
-    """One query, with its checkpoint. `is_old`: as Spark 4.0 and 4.1 do it, who say neither start nor limit."""
+    """One query, with its checkpoint.
 
-    def __init__(self, path, is_old=False, **options):
+    `schema`: Spark's, where the user gives one. `is_old`: as Spark 4.0 and 4.1 do it, who say neither start nor limit.
+    """
+
+    def __init__(self, path, is_old=False, schema=None, **options):
         self.options = {"path": str(path)} | {name.lower(): str(value) for name, value in options.items()}
-        self.is_old = is_old
+        self.is_old, self.given = is_old, schema
         self.starts, self.ends, self.batches = [], [], []
         """The checkpoint: where each batch begins and ends, and the rows of those that are done."""
         self.reader = None
@@ -34,7 +37,7 @@ class MicroBatches:
     def start(self, available_now=False):
         """Starts the query, or starts it again."""
         source = DefaultSource(self.options)
-        self.schema = source.schema()
+        self.schema = self.given or source.schema()
         self.reader = source.streamReader(self.schema)
         self.is_bounded = available_now
         if self.is_old and self.ends:

@@ -15,6 +15,8 @@ from replay import Replay
 
 pyspark = pytest.importorskip("pyspark", minversion="4.0")
 
+from pyspark.sql.types import LongType, StringType, StructField, StructType  # noqa: E402
+
 from micro_batches import POINTS, Killed, MicroBatches  # noqa: E402
 from mortice.spark import stream_reader  # noqa: E402
 from mortice.spark.stream_options import before  # noqa: E402
@@ -230,12 +232,25 @@ def test_available_now_ends_with_what_there_was(live):
     assert_as_ranges(query, live.folder)
 
 
-def test_available_now_on_an_empty_table(live, is_old):
-    query = MicroBatches(live.folder, is_old).start(available_now=True)
+def test_an_empty_table_has_no_columns_but_those_given(live, is_old):
+    with pytest.raises(mortice.InvalidArgumentError, match="no columns"):
+        MicroBatches(live.folder, is_old).start()
+    given = StructType([StructField("value", LongType()), StructField("id", StringType())])
+    query = MicroBatches(live.folder, is_old, given).start(available_now=True)
     if not is_old:
         live.commit()
     query.run()
     assert sum(batch.num_rows for batch in query.batches) == 0
+    position = live.commit()
+    query.start().run()
+    assert query.ranges[-1] == ("earliest", position)
+    assert query.batches[-1].schema.names == ["value", "id"]
+    wrong = StructType([StructField("value", StringType())])
+    other = LiveTable(live.folder.parent / "other", live.version)
+    query = MicroBatches(other.folder, is_old, wrong).start()
+    other.commit()
+    with pytest.raises(mortice.UnsupportedError, match="bigint in the table"):
+        query.trigger()
 
 
 def test_table_services_start_no_batch_and_repeat_nothing(live, is_old):

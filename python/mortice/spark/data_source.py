@@ -12,6 +12,7 @@ from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError
@@ -22,6 +23,12 @@ from mortice.spark.split_partition import partitions_of
 from mortice.spark.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.stream_reader import SplitStreamReader
 from mortice.table import Table
+
+META_COLUMNS = frozenset(
+    f"_hoodie_{name}"
+    for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name", "operation")
+)
+"""Columns that are Hudi's own: a table that nothing was written to yet has no others."""
 
 
 class MorticeDataSource(DataSource):
@@ -61,8 +68,12 @@ class MorticeDataSource(DataSource):
         """The reader of a stream; `schema` is the user's, or what `schema` said. It holds for all batches."""
         query = self._stream.empty
         table = query.table()
-        columns = _columns(query, table, schema)
-        target = with_nullability(spark_arrow_schema(query.scan(table, columns).schema), schema)
+        if set(query.scan(table, None).schema.names) <= META_COLUMNS:
+            columns, found = _expected(schema), to_arrow_schema(schema)
+        else:
+            columns = _columns(query, table, schema)
+            found = query.scan(table, columns).schema
+        target = with_nullability(spark_arrow_schema(found), schema)
         return SplitStreamReader(self._stream, columns, target)
 
     @cached_property
@@ -96,6 +107,16 @@ class SplitReader(DataSourceReader):
 
     def __getstate__(self) -> dict[str, object]:
         return {"_target": self._target, "_tasks": []}
+
+
+def _expected(schema: StructType) -> list[str]:
+    """The columns of a stream of a table that nothing was written to yet: those of a schema given."""
+    if set(schema.names) <= META_COLUMNS:
+        raise InvalidArgumentError(
+            "nothing was written to the table yet, so that it has no columns, and those of a stream are fixed when it "
+            "starts; give them by schema(), or start when there is a commit"
+        )
+    return [str(name) for name in schema.names]
 
 
 def _columns(query: Query, table: Table, schema: StructType) -> list[str]:
