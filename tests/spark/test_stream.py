@@ -195,7 +195,7 @@ def test_errors_end_the_query_and_keep_their_code(spark, tmp_path):
     live.clean()
     for options, code in (
         ({"maxInstantsPerTrigger": 1}, "MORTICE-FILE-CLEANED"),
-        ({"as.of.instant": "20260101"}, "MORTICE-INVALID-ARGUMENT"),
+        ({"start": "yesterday"}, "MORTICE-INVALID-ARGUMENT"),
     ):
         query = Copy(spark, live.folder, tmp_path / code, **options).start(availableNow=True)
         with pytest.raises(Exception, match=code):
