@@ -36,6 +36,8 @@ of an incremental query (see `mortice.Table.incremental`)
     hoodie.datasource.read.schema.use.end.instanttime  true or false (default)
     hoodie.datasource.read.incr.table.version  6 or 8, if it is how the table counts (up to 7, or from 8 on)
 
+Streams have options besides, which batch queries refuse: see `mortice.spark.stream_options`.
+
 An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
 than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
 `mortice.` option is refused.
@@ -53,8 +55,10 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported, register_merger
-from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
+from mortice.options import DEFAULT_BATCH_ROWS, checked_uri
 from mortice.scan import Scan
+from mortice.spark.option_values import truth as _truth
+from mortice.spark.option_values import whole as _whole
 from mortice.spark.tasks import DEFAULT_SPLIT_BYTES
 from mortice.table import Table
 
@@ -78,15 +82,25 @@ DATA_SKIPPING = "hoodie.enable.data.skipping"
 METADATA = "hoodie.metadata.enable"
 RECORD_POSITIONS = "hoodie.merge.use.record.positions"
 
+CHANGELOG = "mortice.changelog"
+SCHEMA_AT_END = "hoodie.datasource.read.schema.use.end.instanttime"
+
+START = "start"
+START_INCLUSIVE = "start_inclusive"
+START_OFFSET = "hoodie.datasource.streaming.startoffset"
+STREAM_VERSION = "hoodie.datasource.read.streaming.table.version"
+STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantspertrigger", "maxbytespertrigger")
+"""Options of streams alone (see `mortice.spark.stream_options`), in lower case, as Spark hands them over."""
+
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
 
 _INCREMENTAL_TRUTHS = {
-    "mortice.changelog": "changelog",
+    CHANGELOG: "changelog",
     "hoodie.datasource.read.incr.skip_compact": "skip_compact",
     "hoodie.datasource.read.incr.skip_cluster": "skip_cluster",
     "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "fall_back_to_full_scan",
-    "hoodie.datasource.read.schema.use.end.instanttime": "schema_at_end",
+    SCHEMA_AT_END: "schema_at_end",
 }
 """Options of an incremental query that are true or false, and the arguments of `Table.incremental` that they are."""
 
@@ -105,7 +119,8 @@ _REFUSED = {
 }
 _REFUSED_PREFIXES = {
     "hoodie.datasource.read.incr.": "it is not known to this release",
-    "hoodie.datasource.streaming.": "streaming is not in this release",
+    "hoodie.datasource.streaming.": "it is not known to this release",
+    "hoodie.datasource.read.streaming.": "it is not known to this release",
     "hoodie.read.timeline.holes.": "it is not known to this release",
     "hoodie.write.record.merge.": "the merge mode is the table's own",
     "hoodie.record.merge.": "the merge mode is the table's own",
@@ -353,21 +368,6 @@ def _merger(value: Any) -> Merge | None:
     return imported(value) if isinstance(value, str) else value
 
 
-def _whole(name: str, value: Any) -> int:
-    try:
-        number = int(value.strip()) if isinstance(value, str) else value
-    except ValueError:
-        number = value
-    return checked_count(f"the option {name}", number)
-
-
-def _truth(name: str, value: Any) -> bool:
-    text = str(value).strip().lower()
-    if text not in ("true", "false"):
-        raise InvalidArgumentError(f"the option {name} is true or false, not {value!r}")
-    return text == "true"
-
-
 def _is_merged(merge_type: str) -> bool:
     kind = merge_type.strip().lower()
     if kind in ("skip_merge", "realtime_skip_merge"):
@@ -386,6 +386,8 @@ def _check_schema_on_read(value: str) -> None:
 
 
 def _check_other(name: str) -> None:
+    if name in STREAMING:
+        raise InvalidArgumentError(f"the option {name} is for streams (spark.readStream), not for batch queries")
     if name.startswith("mortice."):
         raise InvalidArgumentError(f"no such option: {name}; see mortice.spark.options for those there are")
     why = _REFUSED.get(name) or next(
