@@ -10,15 +10,16 @@ pyspark = pytest.importorskip("pyspark")
 from mortice.spark.java import use_java  # noqa: E402
 
 IS_SPARK_4 = int(pyspark.__version__.split(".")[0]) >= 4
+LEAVES_SOCKETS = tuple(int(part) for part in pyspark.__version__.split(".")[:2]) < (4, 3)
 
 
 def pytest_collection_modifyitems(items):
-    if IS_SPARK_4:
+    if not LEAVES_SOCKETS:
         return
     for item in items:
-        if item.get_closest_marker("spark4"):
+        if item.get_closest_marker("spark4") and not IS_SPARK_4:
             item.add_marker(pytest.mark.skip(reason="Spark 3.5 has no Python data source"))
-        # Spark 3.5 leaves the sockets over which it collects to the garbage collector.
+        # Before 4.3 Spark leaves the sockets over which it collects to the garbage collector.
         item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
         item.add_marker(pytest.mark.filterwarnings("ignore:.*socket.*:pytest.PytestUnraisableExceptionWarning"))
 

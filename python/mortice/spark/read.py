@@ -10,7 +10,8 @@ from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.options import checked_uri
 from mortice.spark.data_frame import data_frame
-from mortice.spark.options import AS_OF, BEGIN, END, QUERY_TYPE, SEMANTICS, lowered, read_query
+from mortice.spark.option_names import AS_OF, BEGIN, END, QUERY_TYPE, SEMANTICS
+from mortice.spark.options import lowered, read_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
