@@ -29,12 +29,13 @@ def test_every_option_that_hudi_reads_is_decided(name):
 
 def test_the_options_of_hudis_source_are_decided_by_name():
     by_name = option_names.TAKEN | option_names._REFUSED.keys() | option_names._WITHOUT_EFFECT
-    by_prefix = sorted(READ_OPTIONS - by_name)
-    assert all(
-        name.startswith(("hoodie.datasource.read.file.index.", "hoodie.datasource.streaming."))
-        for name in by_prefix
-        if name != "hoodie.datasource.read.streaming.table.version"
-    ), by_prefix
+    families = (
+        "hoodie.datasource.read.file.index.",
+        "hoodie.datasource.streaming.",
+        "hoodie.datasource.read.streaming.",
+    )
+    of_writers = {"hoodie.datasource.write.precombine.field"}
+    assert {name for name in READ_OPTIONS - by_name if not name.startswith(families)} == of_writers
 
 
 def test_every_option_has_one_decision():
@@ -98,10 +99,28 @@ def test_an_unknown_option_of_ours_is_refused():
         read_query({"path": "t", "mortice.nothing_like_it": "1"})
 
 
-def test_the_older_name_of_the_query_type():
-    assert read_query({"path": "t", "hoodie.datasource.view.type": "read_optimized"}).read_optimized
-    both = {"hoodie.datasource.view.type": "read_optimized", "hoodie.datasource.query.type": "snapshot"}
-    assert not read_query({"path": "t", **both}).read_optimized
+def test_names_as_a_session_has_them():
+    assert read_query({"path": "t", "spark.hoodie.datasource.query.type": "read_optimized"}).read_optimized
+    both = {"spark.hoodie.datasource.query.type": "read_optimized", "hoodie.datasource.query.type": "snapshot"}
+    with pytest.raises(InvalidArgumentError, match="given twice"):
+        read_query({"path": "t", **both})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hoodie.datasource.write.payload.class",
+        "hoodie.datasource.write.precombine.field",
+        "hoodie.datasource.write.recordkey.field",
+        "hoodie.write.record.merge.mode",
+        "hoodie.record.merge.property.hoodie.payload.delete.field",
+        "hoodie.table.ordering.fields",
+        "hoodie.table.name",
+    ],
+)
+def test_options_of_writers_may_be_given_to_readers_as_well(name, recwarn):
+    read_query({"path": "t", name: "something"})
+    assert not recwarn.list
 
 
 def test_holes_by_modification_times_are_refused_by_name(table_of):

@@ -11,8 +11,6 @@ from __future__ import annotations
 import difflib
 from enum import Enum
 
-__all__ = ["Decision", "decision", "harmless", "near", "why_refused"]
-
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
 BEGIN = "hoodie.datasource.read.begin.instanttime"
@@ -45,8 +43,8 @@ COLUMN_STATS = "mortice.column.stats"
 RECORD_INDEX = "mortice.record.index"
 MMAP = "mortice.mmap"
 
-ALTERNATIVES = {"hoodie.datasource.view.type": QUERY_TYPE}
-"""Older names of options that are taken."""
+SPARK_PREFIX = "spark."
+"""Hudi takes `spark.hoodie.` for `hoodie.`, as configurations of a session are called."""
 
 TAKEN = frozenset(
     {
@@ -56,13 +54,13 @@ TAKEN = frozenset(
         *(LOG_SCAN, MEMORY_LIMIT, SPILL_FOLDER, SPILL_COMPRESSED, DATA_SKIPPING, METADATA, RECORD_POSITIONS),
         *(CHANGELOG, EMIT_DELETES, SEMANTICS, MERGER, SPLIT_BYTES, BATCH_ROWS, THREADS, ON_CORRUPT),
         *(COLUMN_STATS, RECORD_INDEX, MMAP),
-        *ALTERNATIVES,
     }
 )
 """Options that are read."""
 
 _MERGING = "how records merge is the table's own, in hoodie.properties"
-_DELETING = "which rows are deletes is the table's own: set hoodie.record.merge.property.* in its properties"
+_MERGER = f"register the merger (mortice.register_merger) or name it ({MERGER})"
+_DELETING = "which rows are deletes is the table's own, in hoodie.properties"
 _ONE_TABLE = "load() one table by its base path, and use filters on its partition columns"
 _FUNCTION = "it asks for another relation than the table's rows; see mortice.Table.timeline and file_slices"
 
@@ -78,32 +76,33 @@ _REFUSED = {
     "hoodie.datasource.read.partition.value.extractor.enabled": (
         "partition values are taken from paths as the table's key generator wrote them; leave it out"
     ),
+    # Measured: on a merge-on-read table this gives the rows of a read-optimized query.
+    "hoodie.datasource.read.file.index.optimize.listing.using.path.filter": (
+        f"Hudi then leaves the logs out; where that is meant, say {QUERY_TYPE}=read_optimized"
+    ),
+    # Measured: Hudi 1.2 leaves it aside, earlier releases take it for the query type.
+    "hoodie.datasource.view.type": f"releases of Hudi differ in what they make of it; say {QUERY_TYPE}",
     "hoodie.datasource.read.table.valued.function.timeline.relation": _FUNCTION,
     "hoodie.datasource.read.table.valued.function.timeline.relation.archived": _FUNCTION,
     "hoodie.datasource.read.table.valued.function.filesystem.relation.subpath": _FUNCTION,
     "hoodie.datasource.read.create.filesystem.relation": _FUNCTION,
-    "hoodie.read.blob.inline.mode": "columns of blobs are given as they are stored",
-    "hoodie.datasource.write.payload.class": _MERGING,
-    "hoodie.datasource.write.record.merger.impls": _MERGING,
-    "hoodie.datasource.write.precombine.field": _MERGING,
+    "hoodie.datasource.write.record.merger.impls": _MERGER,
+    "hoodie.write.record.merge.custom.implementation.classes": _MERGER,
     "hoodie.compaction.payload.class": _MERGING,
-    "hoodie.table.ordering.fields": _MERGING,
-    "hoodie.table.precombine.field": _MERGING,
-    "hoodie.base.path": "the path is that of load()",
-    "hoodie.metadata.dir.filter.regex": "all folders of the table are its partitions; use filters",
+    "hoodie.record.merge.mode": _MERGING,
 }
 _REFUSED_PREFIXES = {
     "hoodie.datasource.read.incr.": "it is not known to this release",
     "hoodie.datasource.streaming.": "streaming is not in this release",
     "hoodie.datasource.read.streaming.": "streaming is not in this release",
     "hoodie.read.timeline.holes.": "it is not known to this release",
-    "hoodie.write.record.merge.": _MERGING,
-    "hoodie.record.merge.property.": _DELETING,
-    "hoodie.record.merge.": _MERGING,
-    "hoodie.record.merger.": _MERGING,
+    # Measured: with these, rows of logs become deletes; of base files they do not.
     "hoodie.payload.": _DELETING,
 }
 """Options of Hudi that change which rows come back, and what to do instead."""
+
+REFUSED = frozenset(_REFUSED) | {"hoodie.payload.delete.field", "hoodie.payload.delete.marker"}
+"""Those refused that are known by their whole name."""
 
 _HARMLESS = {
     "hoodie.datasource.read.incr.filters": "",
@@ -114,7 +113,8 @@ _HARMLESS = {
     "hoodie.datasource.read.table.valued.function.timeline.relation.archived": "false",
     "hoodie.datasource.read.table.valued.function.filesystem.relation.subpath": "",
     "hoodie.datasource.read.create.filesystem.relation": "false",
-    "hoodie.metadata.dir.filter.regex": "",
+    "hoodie.datasource.read.file.index.optimize.listing.using.path.filter": "false",
+    "hoodie.datasource.view.type": "realtime",
 }
 """The values with which a refused option is as if it were left out."""
 
@@ -133,10 +133,10 @@ _WITHOUT_EFFECT = {
     "hoodie.memory.writestatus.failure.fraction",
     "hoodie.common.spillable.diskmap.type",
     "hoodie.fs.atomic_creation.support",
+    "hoodie.read.blob.inline.mode",  # of Lance files, and those are not read at all
     "hoodie.spark.polaris.catalog.class",
-    "hoodie.table.name",
+    "hoodie.base.path",
     # Of writers, which Hudi keeps in the same classes.
-    "hoodie.datasource.write.reconcile.schema",
     "hoodie.write.set.null.for.missing.columns",
     "hoodie.index.name",
     "hoodie.expression.index.type",
@@ -148,7 +148,12 @@ _WITHOUT_EFFECT_PREFIXES = (
     "hoodie.filesystem.",  # how file slices are held in memory, and by which server
     "hoodie.hfile.block.cache.",
     "hoodie.metadata.",  # how the metadata table is written, cached and merged; whether it is read is taken
-    "hoodie.datasource.write.",  # but for those refused
+    # Options of writers are often given to readers, too. Measured: of these Hudi takes none when it reads, not even
+    # merge modes, payloads and ordering fields.
+    "hoodie.datasource.write.",
+    "hoodie.write.record.merge.",
+    "hoodie.record.merge.",
+    "hoodie.table.",
     "hoodie.datasource.hive_sync.",
     "hoodie.datasource.meta.sync.",
     "hoodie.meta.sync.",

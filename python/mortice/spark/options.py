@@ -56,7 +56,6 @@ from mortice.mergers import Merge, imported, register_merger
 from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
 from mortice.scan import Scan
 from mortice.spark.option_names import (
-    ALTERNATIVES,
     AS_OF,
     BATCH_ROWS,
     BEGIN,
@@ -84,6 +83,7 @@ from mortice.spark.option_names import (
     SEMANTICS,
     SKIP_CLUSTER,
     SKIP_COMPACT,
+    SPARK_PREFIX,
     SPILL_COMPRESSED,
     SPILL_FOLDER,
     SPLIT_BYTES,
@@ -178,14 +178,21 @@ class Query:
         )
 
 
-def lowered(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options by lower-case name, as Spark hands them over."""
-    return {str(name).lower(): value for name, value in (options or {}).items()}
+def by_one_name(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options by lower-case name, as Spark hands them over; `spark.hoodie.` becomes `hoodie.`."""
+    named: dict[str, Any] = {}
+    for given, value in (options or {}).items():
+        name = str(given).lower()
+        if name.startswith(f"{SPARK_PREFIX}hoodie."):
+            name = name.removeprefix(SPARK_PREFIX)
+        if named.setdefault(name, value) != value:
+            raise InvalidArgumentError(f"the option {name} is given twice, with different values")
+    return named
 
 
 def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
     """The query that options ask for. Values are text; `columns`, `filters` and the instant may be Python values."""
-    rest = _by_one_name(lowered(options))
+    rest = by_one_name(options)
     path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
     kind = _query_type(str(rest.pop(QUERY_TYPE, "snapshot")))
     query = Query(
@@ -355,15 +362,6 @@ def _is_merged(merge_type: str) -> bool:
     if kind not in ("payload_combine", "realtime_payload_combine"):
         raise InvalidArgumentError(f"{MERGE_TYPE} is payload_combine or skip_merge, not {merge_type!r}")
     return True
-
-
-def _by_one_name(options: dict[str, Any]) -> dict[str, Any]:
-    """Older names of options become the present ones, which win where both are given, as with Hudi."""
-    for older, present in ALTERNATIVES.items():
-        if older in options:
-            options.setdefault(present, options.pop(older))
-            options.pop(older, None)
-    return options
 
 
 def _check_schema_on_read(value: str) -> None:
