@@ -66,6 +66,22 @@ def test_one_line_for_a_split(table_of, caplog):
     assert [one["rows"] for one in told] == [rows]
 
 
+@pytest.mark.parametrize(
+    ("environment", "level", "handlers"),
+    [
+        ({}, logging.NOTSET, 0),
+        ({"MORTICE_LOG": "loud"}, logging.NOTSET, 0),
+        ({"MORTICE_LOG": "info"}, logging.INFO, 1),
+        ({"MORTICE_LOG": "INFO", "PYSPARK_SPARK_SESSION_UUID": "x"}, logging.INFO, 0),
+    ],
+)
+def test_workers_log_as_the_environment_says(monkeypatch, environment, level, handlers):
+    monkeypatch.setattr(arrow_udf, "logger", logging.Logger("apart"))  # noqa: LOG001
+    for _ in range(2):
+        arrow_udf.log_as_told(environment)
+    assert (arrow_udf.logger.level, len(arrow_udf.logger.handlers)) == (level, handlers)
+
+
 def test_time_goes_to_the_phase_that_it_was_spent_in(monkeypatch):
     now = iter(range(0, 10**9, 5_000_000))
     monkeypatch.setattr("time.perf_counter_ns", lambda: next(now))

@@ -7,7 +7,8 @@ is all the back-pressure there need be. No thread outlives a split, since Spark 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +22,25 @@ DESCRIPTORS = "splits"
 MOST_BATCH_BYTES = 16 * 1024 * 1024
 """Spark's JVM allocates every batch whole, off its heap."""
 
+LOG_LEVEL = "MORTICE_LOG"
+"""A variable of the environment: the level from which on workers log, `INFO` for a line a split. Workers are set up by
+nobody else: as they start, Python lets warnings through alone."""
+
 logger = logging.getLogger("mortice.spark")
+
+
+def log_as_told(environment: Mapping[str, str] = os.environ) -> None:
+    """Sets the level that the environment names."""
+    level = environment.get(LOG_LEVEL, "").strip().upper()
+    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        return
+    logger.setLevel(level)
+    # Where Spark collects what workers log, it has put a handler of its own.
+    if "PYSPARK_SPARK_SESSION_UUID" not in environment and not logger.handlers:
+        logger.addHandler(logging.StreamHandler())
+
+
+log_as_told()
 
 
 Tell = Callable[[Counts], None]

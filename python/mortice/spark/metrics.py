@@ -2,7 +2,7 @@
 
 An accumulator is classic Spark's, and reaches the function of `mapInArrow` alone. Spark Connect has none, and Spark
 gives none to a Python data source: there, the log line that each split writes on its executor tells the same (see
-`mortice.spark.arrow_udf`; from Spark 4.1 on, `spark.sql.pyspark.worker.logging.enabled` collects such lines).
+`mortice.spark.arrow_udf`), where `MORTICE_LOG=INFO` is in its environment.
 """
 
 from __future__ import annotations
