@@ -38,7 +38,8 @@ of an incremental query (see `mortice.Table.incremental`)
 
 An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
 than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
-`mortice.` option is refused.
+`mortice.` option is refused, and so is a name that is one of these with a slip in it. What is decided about each stands
+in `mortice.spark.option_names`. `spark.hoodie.` may stand for `hoodie.`, as with Hudi.
 """
 
 from __future__ import annotations
