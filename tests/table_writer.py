@@ -13,6 +13,7 @@ The settings and the slices are those of the oracle. Files lie below their parti
 import json
 import zlib
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 import fastavro
 import pyarrow as pa
@@ -30,7 +31,18 @@ GENERATORS = {
     "SIMPLE": "SimpleKeyGenerator",
     "COMPLEX": "ComplexKeyGenerator",
     "CUSTOM": "CustomKeyGenerator",
+    "TIMESTAMP": "TimestampBasedKeyGenerator",
 }
+SLASHED_DAYS = "org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
+MICROSECONDS = {
+    "UNIX_TIMESTAMP": 1_000_000,
+    "EPOCHMILLISECONDS": 1000,
+    "EPOCHMICROSECONDS": 1,
+    "MILLISECONDS": 1000,
+    "HOURS": 3_600_000_000,
+    "DAYS": 86_400_000_000,
+}
+JAVA_LETTERS = {"%Y": "yyyy", "%m": "MM", "%d": "dd", "%H": "HH", "%M": "mm", "%S": "ss"}
 DEBEZIUM = ("MySqlDebeziumAvroPayload", "PostgresDebeziumAvroPayload")
 PACKAGE = "org.apache.hudi.common.model."
 STRATEGIES = {
@@ -93,22 +105,76 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class Times:
+    """How numbers become times in partition paths (`TimestampBasedAvroKeyGenerator`)."""
+
+    kind: str
+    """UNIX_TIMESTAMP, EPOCHMILLISECONDS, EPOCHMICROSECONDS, or the unit of a SCALAR."""
+    pattern: str
+    """As strftime has it."""
+    hours_ahead: int = 0
+
+    def text(self, number):
+        """What stands in the path. Null counts as 0, and less than a millisecond is cut off."""
+        milliseconds = int((number or 0) * MICROSECONDS[self.kind] / 1000)
+        time = datetime(1970, 1, 1) + timedelta(hours=self.hours_ahead, milliseconds=milliseconds)
+        return time.strftime(self.pattern)
+
+    def properties(self):
+        prefix = "hoodie.keygen.timebased."
+        pattern = self.pattern
+        for letter, java in JAVA_LETTERS.items():
+            pattern = pattern.replace(letter, java)
+        is_unit = self.kind in {"MILLISECONDS", "HOURS", "DAYS"}
+        unit = {f"{prefix}timestamp.scalar.time.unit": self.kind} if is_unit else {}
+        return unit | {
+            f"{prefix}timestamp.type": "SCALAR" if is_unit else self.kind,
+            f"{prefix}output.dateformat": pattern,
+            f"{prefix}timezone": f"GMT{self.hours_ahead:+d}:00",
+        }
+
+
+@dataclass(frozen=True)
 class Partitioning:
     """How partition paths are made of columns."""
 
-    fields: tuple[str, ...] = ()
+    declared: tuple[str, ...] = ()
+    """Columns; for a custom generator `column:SIMPLE` or `column:TIMESTAMP`."""
     generator: str = "NON_PARTITION"
     hive_style: bool = False
     url_encode: bool = False
+    times: Times | None = None
+    slashed_days: bool = False
+    """Dates are three folders deep."""
+
+    @property
+    def fields(self):
+        return tuple(field.split(":")[0] for field in self.declared)
+
+    @property
+    def timed(self):
+        """The columns whose numbers become times."""
+        return tuple(field.split(":")[0] for field in self.declared if self._is_timed(field))
 
     def path(self, values):
         """The path of a row with these values (`KeyGenUtils.getPartitionPath`)."""
-        return "/".join(self._part(name, value) for name, value in zip(self.fields, values, strict=True))
+        return "/".join(self._part(field, value) for field, value in zip(self.declared, values, strict=True))
 
-    def _part(self, name, value):
+    def properties(self):
+        days = {"hoodie.table.partition_extractor_class": SLASHED_DAYS} if self.slashed_days else {}
+        return days | (self.times.properties() if self.times else {})
+
+    def _is_timed(self, field):
+        return self.generator == "TIMESTAMP" or field.endswith(":TIMESTAMP")
+
+    def _part(self, field, value):
         text = DEFAULT_PARTITION if value in {None, ""} else str(value)
+        if self._is_timed(field):
+            text = self.times.text(value)
+        elif self.slashed_days:
+            text = text.replace("-", "/")
         text = "".join(map(_escaped, text)) if self.url_encode else text
-        return f"{name}={text}" if self.hive_style else text
+        return f"{field.split(':')[0]}={text}" if self.hive_style else text
 
 
 def _escaped(letter):
@@ -188,7 +254,7 @@ def properties(merging, version, partitioning):
         "hoodie.timeline.layout.version": 1 if version < 8 else 2,
         "hoodie.table.base.file.format": "PARQUET",
         "hoodie.table.recordkey.fields": "id",
-        "hoodie.table.partition.fields": ",".join(partitioning.fields),
+        "hoodie.table.partition.fields": ",".join(partitioning.declared),
         "hoodie.datasource.write.hive_style_partitioning": str(partitioning.hive_style).lower(),
         "hoodie.datasource.write.partitionpath.urlencode": str(partitioning.url_encode).lower(),
         "hoodie.populate.meta.fields": "true",
@@ -203,7 +269,7 @@ def properties(merging, version, partitioning):
             "hoodie.timeline.path": "timeline",
             "hoodie.timeline.history.path": "history",
         }
-    lines |= merge_properties(merging, version)
+    lines |= merge_properties(merging, version) | partitioning.properties()
     return "".join(f"{key}={value}\n" for key, value in lines.items())
 
 

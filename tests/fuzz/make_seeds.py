@@ -1,14 +1,21 @@
 """Cuts the seeds of the fuzz targets out of the bundled log files: `python tests/fuzz/make_seeds.py`.
 
 Small whole files and blocks, and the contents and header values within them, written by released versions of Hudi. Of
-blocks that are alike (type, header keys, schema) one is enough, so that all seeds stay below 100 kB.
+blocks that are alike (type, header keys, schema) one is enough, so that all seeds stay below 100 kB. ORC files are made
+here: Hudi's are too large for seeds.
 """
 
 import base64
+import datetime
+import decimal
+import io
 import json
 import pathlib
 import shutil
 import struct
+
+import pyarrow as pa
+from pyarrow import orc
 
 import mortice
 
@@ -88,6 +95,39 @@ def keep_block(name, content, block):
             keep("avro", f"{len(schema)}-{len(reader)}", schemas + cut, 5000)
 
 
+def keep_orc_files():
+    """Every kind of column in both versions of runs, and every codec."""
+    day, time = datetime.date(2024, 2, 29), datetime.datetime(1969, 12, 31, 23, 59, 59, 999, datetime.UTC)
+    few = {
+        "bool": pa.array([True, None, False] * 9),
+        "int": pa.array([*range(20), None, -7, 1 << 60, 3, 3, 3, 3]),
+        "small": pa.array([1, 2, 300] * 9, pa.int16()),
+        "double": pa.array([1.5, None, -0.0] * 9),
+        "text": pa.array(["a", "ä", None] * 9),
+        "varied": pa.array([str(n * n) for n in range(27)]),
+        "bytes": pa.array([b"", b"\xff", None] * 9),
+        "day": pa.array([day, None, day] * 9),
+        "time": pa.array([time, None, time] * 9, pa.timestamp("ns", "UTC")),
+        "number": pa.array([decimal.Decimal("-1.25"), None, decimal.Decimal("99999.99")] * 9, pa.decimal128(20, 2)),
+    }
+    nested = {
+        "list": pa.array([[1, None], [], None] * 9),
+        "map": pa.array([[("k", 1)], None, []] * 9, pa.map_(pa.string(), pa.int32())),
+        "struct": pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": None}] * 9),
+    }
+    for name, columns, codec, version in (
+        ("flat", few, "uncompressed", "0.12"),
+        ("flat-runs-1", few, "uncompressed", "0.11"),
+        ("nested", nested, "zlib", "0.12"),
+        *((codec, nested, codec, "0.12") for codec in ("snappy", "lz4", "zstd")),
+    ):
+        file = io.BytesIO()
+        orc.write_table(
+            pa.table(columns), file, compression=codec, file_version=version, dictionary_key_size_threshold=0.5
+        )
+        keep("orc", name, file.getvalue(), 6000)
+
+
 def main():
     shutil.rmtree(SEEDS)
     blocks = {}
@@ -106,6 +146,7 @@ def main():
         _, name, content, block = min(alike, key=lambda one: one[:2])
         keep_block(name, content, block)
     keep_shapes_of_positions()
+    keep_orc_files()
 
 
 if __name__ == "__main__":

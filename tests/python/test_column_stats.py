@@ -1,4 +1,4 @@
-"""Column statistics leave file slices unopened, and never a row out: real tables, random filters."""
+"""Column statistics and the record index leave file slices unopened, and no row out: real tables, random filters."""
 
 import datetime as dt
 import functools
@@ -110,6 +110,39 @@ def test_rows_are_the_same_with_statistics_and_without(name):
 
     check()
     assert max(left_out) > 0
+
+
+def key_terms(name):
+    keys = st.sampled_from(values(name)["_hoodie_record_key"])
+    wanted = st.one_of(st.tuples(st.just("="), keys), st.tuples(st.just("in"), st.lists(keys, max_size=4)))
+    return wanted.map(lambda test: ("_hoodie_record_key", *test))
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name != WRONG])
+def test_rows_are_the_same_with_the_record_index_and_without(name):
+    indexed = mortice.Table(paths()[name], use_record_index=True, use_column_stats=False)
+    fewer = []
+
+    @several
+    @given(data=st.data())
+    def check(data):
+        some = st.tuples(key_terms(name), terms(name)).map(list) | key_terms(name).map(lambda term: [term])
+        filters = data.draw(st.lists(some | some | terms(name).map(lambda term: [term]), min_size=1, max_size=2))
+        instants = sorted(without(name).snapshot().to_arrow()["_hoodie_commit_time"].unique().to_pylist())
+        for ask in (
+            lambda table: table.snapshot(filters=filters),
+            lambda table: table.snapshot(filters=filters, merge=False),
+            lambda table: table.snapshot(filters=filters, emit_deletes=True),
+            lambda table: table.snapshot(filters=filters, as_of=instants[0]),
+            lambda table: table.read_optimized(filters=filters),
+            lambda table: table.incremental("earliest", filters=filters),
+        ):
+            scan, every = ask(indexed), ask(without(name))
+            assert multiset(scan.to_arrow().to_pylist()) == multiset(every.to_arrow().to_pylist()), filters
+            fewer.append(len(scan.splits()) < len(every.splits()))
+
+    check()
+    assert any(fewer)
 
 
 def test_what_is_left_out_is_told():

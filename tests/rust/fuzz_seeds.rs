@@ -19,13 +19,14 @@ mod targets;
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 8] = [
+const TARGETS: [(&str, Target); 9] = [
     ("framing", targets::framing),
     ("block", targets::block),
     ("header", targets::header),
     ("avro", targets::avro),
     ("deletes", targets::deletes),
     ("hfile", targets::hfile),
+    ("orc", targets::orc),
     ("positions", targets::positions),
     ("names", targets::names),
 ];

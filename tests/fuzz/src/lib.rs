@@ -10,6 +10,7 @@ use mortice::filter::KeyFilter;
 use mortice::hfile::{Cells, HFile};
 use mortice::log::content::{avro_data, delete};
 use mortice::log::{Block, BlockKind, BlockType, Forward, LogFile, MAGIC, backward};
+use mortice::orc::OrcFile;
 use mortice::storage::Source;
 
 /// Rows of which the decoders take no bytes (a record without fields, an array of nulls) are not bounded by the input.
@@ -185,6 +186,25 @@ pub fn hfile(data: &[u8]) {
     let begins: Vec<&[u8]> = some.iter().map(|key| &key[..key.len().min(2)]).collect();
     let begun = pairs(file.seek_prefixes(&begins)).expect("a file that can be scanned");
     assert!(begun == hits(&|key| begins.iter().any(|begin| key.starts_with(begin))), "other cells by prefix");
+}
+
+/// An ORC file: its rows are as many as it says, and the same by windows and stripe by stripe.
+pub fn orc(data: &[u8]) {
+    let Ok(file) = OrcFile::open(memory(data, 0)) else { return };
+    let stripes = file.stripe_rows();
+    let schema = file.schema();
+    let told: Vec<_> = schema.fields().iter().map(|field| file.statistics(field.name())).collect();
+    assert!(told.iter().flatten().all(|told| told.len() == stripes.len()), "statistics of other stripes");
+    if file.row_count() > MOST_ROWS || stripes.iter().any(|rows| *rows > MOST_ROWS) || stripes.len() > 64 {
+        return;
+    }
+    let all: Vec<usize> = (0..stripes.len()).collect();
+    let rows = |file: &OrcFile, stripes| file.rows(&|_| true, stripes, 1000).collect::<mortice::Result<Vec<_>>>();
+    let Ok(batches) = rows(&file, all.clone()) else { return };
+    let count: usize = batches.iter().map(|(batch, _)| batch.num_rows()).sum();
+    assert!(count as u64 == stripes.iter().sum::<u64>(), "other rows than the stripes are said to have");
+    let by_windows = OrcFile::open(memory(data, 5000)).and_then(|file| rows(&file, all));
+    assert!(by_windows.is_ok_and(|others| others == batches), "other rows by windows");
 }
 
 /// Two bytes that say how many records, then a header value.

@@ -9,6 +9,10 @@
 //! ```
 //! So writers need not wait for a compaction, and requested times would lose rows. Files of instants that are not completed are
 //! left out first; Hudi lets such a log open a slice, which hides the completed logs that follow it.
+//!
+//! Of an archived instant that was requested after the first active one (a restore or a savepoint that stayed behind), Hudi 1.2
+//! finds no completion time, and takes it to be later than any (`CompletionTimeQueryViewV2.getCompletionTime`): its logs stay out of
+//! compactions, and belong to the newest slice.
 
 use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
@@ -58,6 +62,9 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<S
     let Some((newest, _)) = slices.last_key_value() else { return Ok(own()) };
     // Completion is never before the request, so that only a slice begun after the request needs the completion time.
     if *newest <= log.instant {
+        return Ok(newest.clone());
+    }
+    if timeline.is_archived_amid_active(&log.instant) {
         return Ok(newest.clone());
     }
     let completion = match timeline.completion_time(&log.instant)? {
@@ -133,6 +140,15 @@ mod tests {
         assert_eq!(slices(&instants, &[BASE, ".f_12.log.1_0-1-2"], None).unwrap(), ["10: base 1 logs"]);
         let error = slices(&instants, &[BASE, ".f_12.log.1_0-1-2", "f_0-1-2_20.parquet"], None).unwrap_err();
         assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::Unsupported, Some("12")));
+    }
+
+    #[test]
+    fn a_log_archived_while_older_instants_stay_active_belongs_to_the_newest_slice() {
+        let instants = ["11_12.restore", "20_30.commit", "40_41.deltacommit"];
+        let base = "f_0-1-2_20.parquet";
+        assert_eq!(slices(&instants, &[base, ".f_12.log.1_0-1-2"], None).unwrap(), ["20: base 1 logs"]);
+        let error = slices(&instants, &[base, ".f_10.log.1_0-1-2"], None).unwrap_err();
+        assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::Unsupported, Some("10")));
     }
 
     #[test]

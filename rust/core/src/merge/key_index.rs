@@ -1,7 +1,8 @@
 //! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
 //!
-//! Cost of a distinct key: an entry of 20 bytes, its ordering value (8 or 16 bytes; text is kept) and 7 bytes of hash
-//! table. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it
+//! Cost of a distinct key: an entry of 16 bytes, its ordering value (8 or 16 bytes; text is kept) and 7 bytes of hash
+//! table, twice that at most while there is room for more. Hashes are not kept but made again from the keys, which costs
+//! less than it costs memory to keep them. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it
 //! holds, by their hashes, and takes no more of those; another pass over the logs takes them.
 
 use arrow_array::{Array, StringArray};
@@ -25,7 +26,6 @@ struct Entry {
     key_at: u32,
     /// The length of the key, above the bits of its state.
     key_len_and_state: u32,
-    hash: u32,
 }
 
 impl Entry {
@@ -83,6 +83,8 @@ const LOOK_EVERY: usize = 1024;
 
 /// Keys that are looked for together.
 pub(super) const AHEAD: usize = 64;
+
+const _: () = assert!(size_of::<Entry>() == 16);
 
 /// Keys to entries.
 pub(super) struct KeyIndex {
@@ -181,7 +183,10 @@ impl KeyIndex {
         self.part = part;
         let mut kept = 0;
         for at in 0..self.entries.len() {
-            let Some(entry) = self.entries.get(at).copied().filter(|entry| part.holds(entry.hash)) else { continue };
+            let Some(entry) = self.entries.get(at).copied() else { continue };
+            if !part.holds(self.hash_of(&entry)) {
+                continue;
+            }
             if let Some(slot) = self.entries.get_mut(kept) {
                 *slot = entry;
             }
@@ -199,10 +204,16 @@ impl KeyIndex {
     fn build_table(&mut self, keys: usize) {
         // The old table goes before the new one comes.
         self.table = KeyTable::default();
-        self.table = KeyTable::with_room(keys);
+        let mut table = KeyTable::with_room(keys);
         for (index, entry) in (0_u32..).zip(&self.entries) {
-            self.table.insert(entry.hash, index);
+            table.insert(self.hash_of(entry), index);
         }
+        self.table = table;
+    }
+
+    /// The hash of the key of an entry.
+    fn hash_of(&self, entry: &Entry) -> u32 {
+        key_in(&self.sources, entry.row.source, entry.place()).map_or(0, |key| self.hash(key).0)
     }
 
     /// Makes the bytes of one more source known; its ordinal.
@@ -261,14 +272,13 @@ impl KeyIndex {
     /// The entry of a key.
     #[inline]
     pub(super) fn find(&self, hash: KeyHash, key: &[u8]) -> Option<u32> {
-        self.table.find(hash.0, |index| self.is_key(index, hash.0, key))
+        self.table.find(hash.0, |index| self.is_key(index, key))
     }
 
     #[inline]
-    fn is_key(&self, index: u32, hash: u32, key: &[u8]) -> bool {
-        self.entries.get(index as usize).is_some_and(|entry| {
-            entry.hash == hash && key_in(&self.sources, entry.row.source, entry.place()) == Some(key)
-        })
+    fn is_key(&self, index: u32, key: &[u8]) -> bool {
+        let entry = self.entries.get(index as usize);
+        entry.is_some_and(|entry| key_in(&self.sources, entry.row.source, entry.place()) == Some(key))
     }
 
     /// What is stored under an entry.
@@ -308,7 +318,7 @@ impl KeyIndex {
             return Err(Error::unsupported(message).at_offset(u64::from(place.at)));
         }
         let key_len_and_state = place.len << STATE_BITS | state;
-        let entry = Entry { row, key_at: place.at, key_len_and_state, hash: hash.0 };
+        let entry = Entry { row, key_at: place.at, key_len_and_state };
         if let Some(index) = index {
             if let Some(slot) = self.entries.get_mut(index as usize) {
                 *slot = entry;
@@ -362,8 +372,10 @@ impl KeyIndex {
 
     /// Marks as used up what is not of a share of all keys: others see to it.
     pub(super) fn leave_to_others(&mut self, share: KeyPart) {
-        for entry in &mut self.entries {
-            if !share.holds(entry.hash) && !entry.is(TAKEN) {
+        for index in 0..self.entries.len() {
+            let is_of_others = |entry: &Entry| !entry.is(TAKEN) && !share.holds(self.hash_of(entry));
+            let leave = self.entries.get(index).is_some_and(is_of_others);
+            if let Some(entry) = self.entries.get_mut(index).filter(|_| leave) {
                 entry.key_len_and_state |= TAKEN;
                 self.taken += 1;
             }

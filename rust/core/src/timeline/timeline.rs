@@ -147,6 +147,13 @@ impl Timeline {
         Ok(completed.map_or(Completion::Archived, Completion::At))
     }
 
+    /// Whether a write is archived although an instant that was requested no later is still active.
+    #[must_use]
+    pub fn is_archived_amid_active(&self, requested_time: &str) -> bool {
+        let is_archived = !self.writes.contains_key(requested_time) && self.is_before_start(requested_time);
+        is_archived && self.instants.first().is_some_and(|first| first.requested_time.as_str() <= requested_time)
+    }
+
     /// What a scan of logs needs in order to tell the blocks that count at `latest` from the others.
     #[must_use]
     pub fn instant_filter(&self, latest: &str) -> InstantFilter {
