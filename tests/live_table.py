@@ -93,7 +93,9 @@ class LiveTable:
         self._ticks = clock or itertools.count(1)
         self.commits = 0
         self.history = []
-        """(requested, completion, action) of what was completed."""
+        """(requested, completion, action) of what was completed, and is not archived."""
+        self.written = []
+        """Requested times of the delta commits that were completed."""
         self.slices = {partition: [] for partition in self.partitions}
         """By partition, oldest first: (base instant, base file or None, log files)."""
         for partition in self.partitions:
@@ -177,6 +179,7 @@ class LiveTable:
     def end(self, begun):
         """Completes it; its position."""
         _, requested, paths = begun
+        self.written.append(requested)
         return self.completed(requested, "deltacommit", self.metadata(paths, "UPSERT"))
 
     def commit(self):
@@ -208,9 +211,7 @@ class LiveTable:
         requested, partitions, number = planned
         paths = {}
         for partition in partitions:
-            newest = next(
-                time_ for time_, _, action in reversed(self.history) if action == "deltacommit" and time_ < requested
-            )
+            newest = next(time_ for time_ in reversed(self.written) if time_ < requested)
             paths[partition] = name = f"f-{partition}_0-0-0_{requested}.parquet"
             table = arrow_table(FIELDS, self.rows(partition, number, newest))
             aside = self.folder / partition / f".{name}.tmp"
@@ -259,7 +260,8 @@ class LiveTable:
 
     def archive(self, keep=4, spare=()):
         """Moves all but the newest instants to the archive, its files first."""
-        ready = [one for one in self.history[:-keep] if one[0] not in spare]
+        # What was requested first goes first, as with Hudi.
+        ready = [one for one in sorted(self.history)[:-keep] if one[0] not in spare]
         pending = {path.name.split(".")[0] for path in self.timeline.glob("*.inflight")} - {
             one[0] for one in self.history
         }

@@ -90,6 +90,8 @@ class Table:
     def metadata(self, requested_time: str, action: str, state: str, plan: bool) -> str | None:
         """JSON of what an instant's file holds, or that of its plan."""
     def follow(self, start: str) -> Follower: ...
+    def position_here(self, position: str, layout: int) -> str | None:
+        """A position that was told of this table's timeline when it had `layout`, 1 or 2; None lies before every commit."""
     def file_slices(self, as_of: str | None = None, filters: _Filters = None) -> list[dict[str, Any]]:
         """Dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
     def snapshot(
@@ -113,6 +115,7 @@ class Table:
         holes: str,
         skip_compact: bool,
         skip_cluster: bool,
+        skip_log_compact: bool,
         fall_back_to_full_scan: bool,
         schema_at_end: bool,
         changelog: bool,
@@ -134,6 +137,12 @@ class Follower:
     """Commits one by one, as they complete."""
 
     def position(self) -> str | None: ...
+    def layout(self) -> int:
+        """Of the timeline that positions are on, 1 or 2: an upgrade changes both."""
+    def peek(self) -> tuple[str, int, bool] | None:
+        """What comes next: position, bytes of its files, whether it is of a table service, which has no rows of its own."""
+    def pass_by(self) -> None:
+        """Goes behind what `peek` told of."""
     def next(
         self,
         columns: Sequence[str] | None,

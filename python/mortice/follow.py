@@ -1,4 +1,7 @@
-"""Commits of a table one by one, as they complete."""
+"""Commits of a table as they complete: one by one, or put together to ranges.
+
+What comes next, and what has to wait, is the native follower's to say, for both.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from mortice import _mortice
     from mortice.mergers import Merging
 
-__all__ = ["Follower"]
+__all__ = ["Follower", "Ranges"]
 
 
 class Follower(Iterator[tuple[str, Scan]]):
@@ -71,3 +74,52 @@ class Follower(Iterator[tuple[str, Scan]]):
 
     def __repr__(self) -> str:
         return f"Follower: {self._title}, after {self.position or 'nothing'}"
+
+
+class Ranges:
+    """Ranges of commits, oldest first, each to be planned with `Table.incremental`. Made by `Table.ranges`.
+
+        ranges = table.ranges("earliest")
+        while (end := ranges.next(max_instants=10)) is not None:
+            Table(uri).incremental(begin, end)
+            begin = end
+
+    It says what `follow` would deliver, commit by commit, and in the same order: nothing is left out, nothing comes
+    twice, and nothing comes before its time.
+    """
+
+    def __init__(self, native: _mortice.Follower) -> None:
+        self._native = native
+
+    @property
+    def position(self) -> str | None:
+        """Behind the last range, and behind table services after it; None where nothing has been passed yet."""
+        return self._native.position()
+
+    @property
+    def layout(self) -> int:
+        """The layout of the timeline, 1 or 2, that positions are on: requested times, or completion times."""
+        return self._native.layout()
+
+    def next(
+        self, max_instants: int | None = None, max_bytes: int | None = None, until: str | None = None
+    ) -> str | None:
+        """The end of the next range, itself inside; None where there is no commit to take.
+
+        One commit at least, but none behind `until`; after it at most `max_instants` in all, and as long as the files
+        that they wrote or appended to have at most `max_bytes`. Table services are neither counted nor delivered.
+        """
+        end = None
+        instants = size = 0
+        while (step := self._native.peek()) is not None:
+            position, bytes_, is_service = step
+            if until is not None and position > until:
+                break
+            if not is_service:
+                is_full = max_instants is not None and instants >= max_instants
+                is_heavy = max_bytes is not None and size + bytes_ > max_bytes
+                if instants and (is_full or is_heavy):
+                    break
+                end, instants, size = position, instants + 1, size + bytes_
+            self._native.pass_by()
+        return end

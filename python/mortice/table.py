@@ -14,7 +14,7 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
-from mortice.follow import Follower
+from mortice.follow import Follower, Ranges
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.mergers import merging_of
 from mortice.options import (
@@ -225,6 +225,7 @@ class Table:
         holes: str = DEFAULT_HOLES,
         skip_compact: bool = False,
         skip_cluster: bool = False,
+        skip_log_compact: bool = False,
         fall_back_to_full_scan: bool = False,
         schema_at_end: bool = False,
     ) -> Scan:
@@ -242,6 +243,8 @@ class Table:
         `holes`: what to do below table version 8 where a commit in the range is still under way and later ones have
         completed: `"FAIL"`, or `"BLOCK"`, which ends the range before it. `skip_compact` and `skip_cluster` leave out
         what compactions and clustering wrote; rows whose older files have been cleaned are then missing.
+        `skip_log_compact` is for those who take one range after the other: rows of a log compaction have its commit
+        time, not their own, and would come again; where the range holds one it is left out, with all other services.
         `fall_back_to_full_scan`: where a file of the range has been cleaned, which is `FileCleanedError` on reading,
         look for the range's rows in all files of the table instead. `schema_at_end` gives the columns that the table
         had at `end`, and not those that it has now.
@@ -260,6 +263,7 @@ class Table:
         flags = {
             "skip_compact": checked_truth("skip_compact", skip_compact),
             "skip_cluster": checked_truth("skip_cluster", skip_cluster),
+            "skip_log_compact": checked_truth("skip_log_compact", skip_log_compact),
             "fall_back_to_full_scan": checked_truth("fall_back_to_full_scan", fall_back_to_full_scan),
             "schema_at_end": checked_truth("schema_at_end", schema_at_end),
             "changelog": checked_truth("changelog", changelog),
@@ -357,6 +361,29 @@ class Table:
             checked_seconds("poll_seconds", poll_seconds),
             self._title("follow", None, terms),
         )
+
+    def ranges(self, start: InstantLike) -> Ranges:
+        """The ranges of commits after `start` as they complete, for those who plan them somewhere else, or later.
+
+        `start` is as for `follow`, and so is what comes when. See `mortice.follow.Ranges`.
+
+        Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
+        """
+        after = self._instant(start, "start")
+        if after is None:
+            raise InvalidArgumentError('start is an instant, "earliest" or "latest", not None')
+        return Ranges(self._native.follow(after))
+
+    def position_here(self, position: str, layout: int) -> str | None:
+        """Where a position is now that was told by `Ranges` when the timeline's layout was `layout`, 1 or 2.
+
+        It is the same unless the table was upgraded meanwhile, which turns a requested time into a completion time: no
+        commit behind the position comes before that, but where the two orders differ some may come again. None is
+        before all commits.
+
+        Raises `UnsupportedError` where the table was downgraded.
+        """
+        return self._native.position_here(position, layout)
 
     def _instant(self, instant: InstantLike, argument: str = "as_of") -> str | None:
         return instant_text(instant, self.properties.get(TIMELINE_ZONE, "LOCAL"), argument=argument)

@@ -15,7 +15,7 @@ except ImportError:  # Spark 3.5, or no Spark at all
     __all__: list[str] = []
 else:
     if TYPE_CHECKING:
-        from pyspark.sql.datasource import DataSourceReader
+        from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
         from pyspark.sql.types import StructType
 
         from mortice.spark.data_source import MorticeDataSource
@@ -37,6 +37,10 @@ else:
         def reader(self, schema: StructType) -> DataSourceReader:
             """The reader of one query."""
             return self._source().reader(schema)
+
+        def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+            """The reader of a stream."""
+            return self._source().streamReader(schema)
 
         def _source(self) -> MorticeDataSource:
             from mortice.spark.data_source import MorticeDataSource

@@ -286,6 +286,43 @@ def test_a_follower_sees_what_another_process_commits(live):
     assert list(table.follow(instant, None)) == []
 
 
+def test_ranges_are_of_the_commits_that_are_followed(live):
+    for step in range(9):
+        live.work(step)
+    positions = [instant for instant, _ in follow(live)]
+    ranges = mortice.Table(live.folder).ranges("earliest")
+    assert ranges.position is None
+    assert ranges.layout == (1 if live.version < 8 else 2)
+    assert ranges.next(max_instants=1) == positions[0]
+    assert ranges.next(max_instants=3) == positions[3]
+    assert ranges.position >= positions[3]
+    assert ranges.next(until=positions[4]) == positions[4]
+    assert ranges.next(until=positions[4]) is None
+    assert ranges.next() == positions[-1]
+    assert ranges.next() is None
+    last = live.commit()
+    assert ranges.next(max_bytes=1) == last
+    assert mortice.Table(live.folder).ranges(positions[2]).next(max_instants=1) == positions[3]
+    assert mortice.Table(live.folder).ranges("latest").next() is None
+    with pytest.raises(mortice.InvalidArgumentError):
+        mortice.Table(live.folder).ranges(None)
+
+
+def test_a_position_from_before_an_upgrade(live):
+    for _ in range(3):
+        live.commit()
+    table = mortice.Table(live.folder)
+    requested, completion, _ = live.history[1]
+    if live.version < 8:
+        assert table.position_here(requested, 1) == requested
+        with pytest.raises(mortice.UnsupportedError, match="layout 2"):
+            table.position_here(requested, 2)
+    else:
+        assert table.position_here(completion, 2) == completion
+        assert table.position_here(requested, 1) == completion
+        assert table.position_here("000", 1) is None
+
+
 @pytest.mark.parametrize(
     "asked",
     [

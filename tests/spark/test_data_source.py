@@ -107,7 +107,6 @@ def test_no_rows_and_no_splits(spark, table_of):
     [
         ({"columns": "nope"}, "MORTICE-INVALID-ARGUMENT"),
         ({"mortice.nope": "1"}, "MORTICE-INVALID-ARGUMENT"),
-        ({"hoodie.datasource.query.type": "incremental"}, "MORTICE-INVALID-ARGUMENT"),
         ({"hoodie.schema.on.read.enable": "false"}, "MORTICE-UNSUPPORTED"),
     ],
     ids=str,
@@ -115,6 +114,19 @@ def test_no_rows_and_no_splits(spark, table_of):
 def test_wrong_options_fail_while_planning(spark, table_of, options, code):
     with pytest.raises(Exception, match=code):
         load(spark, table_of(NAME), **options).schema  # noqa: B018
+
+
+def test_an_incremental_query_without_a_begin_fails_when_it_is_read(spark, table_of):
+    """A stream needs none, and Spark asks for the columns before it says what for."""
+    frame = load(spark, table_of(NAME), **{"hoodie.datasource.query.type": "incremental"})
+    with pytest.raises(Exception, match="MORTICE-INVALID-ARGUMENT"):
+        frame.collect()
+
+
+def test_the_column_of_deletes_comes_with_columns_asked_for(spark, table_of):
+    frame = load(spark, table_of(NAME), columns="fare", **{"mortice.emit_deletes": "true"})
+    expected = mortice.Table(table_of(NAME)).snapshot(columns=["fare"], emit_deletes=True).to_arrow()
+    assert_same_answer(expected, to_arrow(frame))
 
 
 def test_a_missing_table_is_named(spark, tmp_path):

@@ -6,7 +6,9 @@ import pytest
 
 from mortice import InvalidArgumentError, UnsupportedError
 from mortice.spark import options
+from mortice.spark.option_names import STREAMING
 from mortice.spark.options import read_query
+from mortice.spark.stream_options import is_of_stream, read_stream
 
 
 @pytest.fixture(autouse=True)
@@ -195,3 +197,105 @@ def test_other_options_are_warned_of_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         read_query({"path": "t", "mergeSchema": "true"})
+
+
+STREAM = {"path": "t"}
+
+
+def test_everything_that_is_known_of_streams():
+    stream = read_stream(
+        STREAM
+        | {
+            "start": " 2024-01-01 10:00:00 ",
+            "start_inclusive": "TRUE",
+            "maxInstantsPerTrigger": "5",
+            "maxBytesPerTrigger": "1000000",
+            "columns": "a,b",
+            "mortice.emit_deletes": "true",
+            "mortice.split.bytes": "1000",
+            "hoodie.datasource.query.type": "incremental",
+            "hoodie.datasource.read.incr.skip_cluster": "true",
+            "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "true",
+            "hoodie.read.timeline.holes.resolution.policy": "block",
+            "hoodie.datasource.read.streaming.table.version": "8",
+        }
+    )
+    assert (stream.start, stream.start_inclusive) == ("2024-01-01 10:00:00", True)
+    assert (stream.max_instants, stream.max_bytes) == (5, 1_000_000)
+    batch = stream.between("20240101", "20240102")
+    assert (batch.columns, batch.emit_deletes, batch.split_bytes) == (["a", "b"], True, 1000)
+    assert (batch.incremental.begin, batch.incremental.end, batch.incremental.table_version) == (
+        "20240101",
+        "20240102",
+        8,
+    )
+    assert batch.incremental.arguments == {
+        "skip_cluster": True,
+        "fall_back_to_full_scan": True,
+        "skip_log_compact": True,
+        "holes": "FAIL",
+    }
+    assert batch.incremental.changes is False
+
+
+def test_a_stream_begins_with_the_earliest():
+    stream = read_stream(STREAM)
+    assert (stream.start, stream.start_inclusive, stream.max_instants, stream.max_bytes) == (
+        "earliest",
+        False,
+        None,
+        None,
+    )
+    assert read_stream(STREAM | {"hoodie.datasource.streaming.startOffset": "latest"}).start == "latest"
+    same = {"start": "latest", "hoodie.datasource.streaming.startOffset": "latest"}
+    assert read_stream(STREAM | same).start == "latest"
+
+
+@pytest.mark.parametrize(
+    ("options", "kind"),
+    [
+        ({"start": ""}, InvalidArgumentError),
+        ({"start": "latest", "hoodie.datasource.streaming.startOffset": "earliest"}, InvalidArgumentError),
+        ({"start": "latest", "start_inclusive": "true"}, InvalidArgumentError),
+        ({"start": "2024", "start_inclusive": "maybe"}, InvalidArgumentError),
+        ({"maxInstantsPerTrigger": "0"}, InvalidArgumentError),
+        ({"maxBytesPerTrigger": "1m"}, InvalidArgumentError),
+        ({"hoodie.datasource.read.begin.instanttime": "000"}, InvalidArgumentError),
+        ({"hoodie.datasource.read.end.instanttime": "2024"}, InvalidArgumentError),
+        ({"as.of.instant": "2024"}, InvalidArgumentError),
+        ({"hoodie.datasource.query.type": "read_optimized"}, InvalidArgumentError),
+        ({"hoodie.datasource.merge.type": "skip_merge"}, InvalidArgumentError),
+        ({"hoodie.datasource.read.schema.use.end.instanttime": "true"}, InvalidArgumentError),
+        ({"hoodie.datasource.query.incremental.format": "cdc"}, InvalidArgumentError),
+        ({"mortice.changelog": "true"}, InvalidArgumentError),
+        ({"mortice.nope": "1"}, InvalidArgumentError),
+        ({"hoodie.read.timeline.holes.resolution.policy": "FAIL"}, UnsupportedError),
+        ({"hoodie.datasource.streaming.nope": "1"}, UnsupportedError),
+        ({"hoodie.datasource.read.streaming.nope": "1"}, UnsupportedError),
+        (
+            {
+                "hoodie.datasource.query.type": "incremental",
+                "hoodie.datasource.query.incremental.format": "cdc",
+                "mortice.emit_deletes": "true",
+            },
+            InvalidArgumentError,
+        ),
+    ],
+    ids=str,
+)
+def test_wrong_options_of_streams_are_refused(options, kind):
+    with pytest.raises(kind):
+        read_stream(STREAM | options)
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_options_of_streams_are_not_for_batch_queries(name):
+    assert is_of_stream({name.upper(): "1"})
+    with pytest.raises(InvalidArgumentError, match="streams"):
+        read_query(STREAM | {name: "1"})
+
+
+def test_a_query_without_a_begin_can_only_be_a_stream():
+    assert is_of_stream({"Hoodie.datasource.query.type": "Incremental"})
+    assert not is_of_stream(INCREMENTAL)
+    assert not is_of_stream(STREAM)

@@ -1,4 +1,4 @@
-"""`spark.read.format("mortice")`: Spark 4's Python data source, over the splits and generator of `mortice.spark.read`.
+"""`format("mortice")`: Spark 4's Python data source, over the splits and generator of `mortice.spark.read`.
 
 There is no `pushFilters`. Spark (4.1 to 4.3) caches a pushed-down plan on the DataFrame it was loaded as and hands it
 to other queries over that DataFrame, which then miss rows. Columns and filters are options instead: they belong to one
@@ -11,15 +11,24 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from mortice.errors import InvalidArgumentError
 from mortice.spark.arrow_udf import task_batches
 from mortice.spark.options import Query, read_query
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema, with_nullability
-from mortice.spark.tasks import tasks_of
+from mortice.spark.split_partition import partitions_of
+from mortice.spark.stream_options import StreamQuery, is_of_stream, read_stream
+from mortice.spark.stream_reader import SplitStreamReader
 from mortice.table import Table
+
+META_COLUMNS = frozenset(
+    f"_hoodie_{name}"
+    for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name", "operation")
+)
+"""Columns that are Hudi's own: a table that nothing was written to yet has no others."""
 
 
 class MorticeDataSource(DataSource):
@@ -29,10 +38,11 @@ class MorticeDataSource(DataSource):
         spark.read.format("mortice").option("columns", "rider,fare").load("/lake/trips")
         spark.read.format("mortice").option("filters", '[["fare", ">", 3]]').load("/lake/trips")
         spark.read.format("mortice").schema("rider string, fare double").load("/lake/trips")
+        spark.readStream.format("mortice").option("start", "latest").load("/lake/trips")
 
-    The options stand in `mortice.spark.options`. A schema given by the user is a projection: its columns must be the
-    table's by name and type. A large file slice is several
-    partitions, many small ones are one.
+    The options stand in `mortice.spark.options`, those of streams in `mortice.spark.stream_options`, and what a stream
+    gives in `mortice.spark.stream_reader`. A schema given by the user is a projection: its columns must be the table's
+    by name and type. A large file slice is several partitions, many small ones are one.
     """
 
     @classmethod
@@ -42,54 +52,53 @@ class MorticeDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The table's schema, or the columns asked for. Spark does not ask where the user gave a schema."""
-        return spark_schema(self._query.scan(self._table, self._query.columns).schema)
+        query = self._stream.empty if is_of_stream(self.options) else self._query
+        return spark_schema(query.scan(query.table(), query.columns).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader of one query; `schema` is the user's, or what `schema` said."""
-        # The table's columns as the query sees them: an earlier instant may have had others.
-        columns = checked_projection(schema, self._query.scan(self._table, None).schema)
-        asked = self._query.columns
-        if asked is not None and list(asked) != columns:
-            raise InvalidArgumentError(
-                f"the option columns asks for {list(asked)}, the schema given for {columns}; give one of them"
-            )
+        query, table = self._query, self._query.table()
+        columns = _columns(query, table, schema)
         # Made here and not on an executor: the partitions of one DataFrame come from one look at the table.
-        scan = self._query.scan(self._table, columns)
+        scan = query.scan(table, columns)
         target = with_nullability(spark_arrow_schema(scan.schema), schema)
-        split_bytes = self._query.split_bytes
-        tasks = tasks_of(scan.splits(max_split_bytes=split_bytes), split_bytes)
-        return SplitReader(target, [tuple(split.to_bytes() for split in task) for task in tasks])
+        return SplitReader(target, partitions_of(scan, query.split_bytes))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """The reader of a stream; `schema` is the user's, or what `schema` said. It holds for all batches."""
+        query = self._stream.empty
+        table = query.table()
+        if set(query.scan(table, None).schema.names) <= META_COLUMNS:
+            columns, found = _expected(schema), to_arrow_schema(schema)
+        else:
+            columns = _columns(query, table, schema)
+            found = query.scan(table, columns).schema
+        target = with_nullability(spark_arrow_schema(found), schema)
+        return SplitStreamReader(self._stream, columns, target)
 
     @cached_property
     def _query(self) -> Query:
         return read_query(dict(self.options))
 
     @cached_property
-    def _table(self) -> Table:
-        return self._query.table()
+    def _stream(self) -> StreamQuery:
+        return read_stream(dict(self.options))
 
     def __getstate__(self) -> dict[str, object]:
         """Spark pickles sources: only the options travel, no open table."""
         return {"options": self.options}
 
 
-class SplitPartition(InputPartition):
-    """The splits of one task."""
-
-    def __init__(self, descriptors: tuple[bytes, ...]) -> None:
-        super().__init__(descriptors)
-
-
 class SplitReader(DataSourceReader):
     """Reads splits. It travels to every task; the tasks do not travel with it: they are the partitions' own."""
 
-    def __init__(self, target: pa.Schema, tasks: list[tuple[bytes, ...]]) -> None:
+    def __init__(self, target: pa.Schema, tasks: list[InputPartition]) -> None:
         self._target = target
         self._tasks = tasks
 
     def partitions(self) -> list[InputPartition]:
         """One for each task, the largest first."""
-        return [SplitPartition(descriptors) for descriptors in self._tasks]
+        return self._tasks
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Spark makes an empty partition of its own where there are none."""
@@ -98,3 +107,25 @@ class SplitReader(DataSourceReader):
 
     def __getstate__(self) -> dict[str, object]:
         return {"_target": self._target, "_tasks": []}
+
+
+def _expected(schema: StructType) -> list[str]:
+    """The columns of a stream of a table that nothing was written to yet: those of a schema given."""
+    if set(schema.names) <= META_COLUMNS:
+        raise InvalidArgumentError(
+            "nothing was written to the table yet, so that it has no columns, and those of a stream are fixed when it "
+            "starts; give them by schema(), or start when there is a commit"
+        )
+    return [str(name) for name in schema.names]
+
+
+def _columns(query: Query, table: Table, schema: StructType) -> list[str]:
+    """The columns that `schema` names; they must be the table's as the query sees it, which may be an earlier one."""
+    columns = checked_projection(schema, query.scan(table, None).schema)
+    asked = query.columns
+    # A column may come with those asked for, that says which rows are deletes.
+    if asked is not None and list(asked) != columns and query.scan(table, asked).schema.names != columns:
+        raise InvalidArgumentError(
+            f"the option columns asks for {list(asked)}, the schema given for {columns}; give one of them"
+        )
+    return columns

@@ -43,6 +43,13 @@ COLUMN_STATS = "mortice.column.stats"
 RECORD_INDEX = "mortice.record.index"
 MMAP = "mortice.mmap"
 
+START = "start"
+START_INCLUSIVE = "start_inclusive"
+START_OFFSET = "hoodie.datasource.streaming.startoffset"
+STREAM_VERSION = "hoodie.datasource.read.streaming.table.version"
+STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantspertrigger", "maxbytespertrigger")
+"""Options of streams alone (see `mortice.spark.stream_options`), in lower case, as Spark hands them over."""
+
 SPARK_PREFIX = "spark."
 """Hudi takes `spark.hoodie.` for `hoodie.`, as configurations of a session are called."""
 
@@ -54,6 +61,7 @@ TAKEN = frozenset(
         *(LOG_SCAN, MEMORY_LIMIT, SPILL_FOLDER, SPILL_COMPRESSED, DATA_SKIPPING, METADATA, RECORD_POSITIONS),
         *(CHANGELOG, EMIT_DELETES, SEMANTICS, MERGER, SPLIT_BYTES, BATCH_ROWS, THREADS, ON_CORRUPT),
         *(COLUMN_STATS, RECORD_INDEX, MMAP),
+        *STREAMING,
     }
 )
 """Options that are read."""
@@ -93,8 +101,8 @@ _REFUSED = {
 }
 _REFUSED_PREFIXES = {
     "hoodie.datasource.read.incr.": "it is not known to this release",
-    "hoodie.datasource.streaming.": "streaming is not in this release",
-    "hoodie.datasource.read.streaming.": "streaming is not in this release",
+    "hoodie.datasource.streaming.": "it is not known to this release",
+    "hoodie.datasource.read.streaming.": "it is not known to this release",
     "hoodie.read.timeline.holes.": "it is not known to this release",
     # Measured: with these, rows of logs become deletes; of base files they do not.
     "hoodie.payload.": _DELETING,

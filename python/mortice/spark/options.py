@@ -36,6 +36,8 @@ of an incremental query (see `mortice.Table.incremental`)
     hoodie.datasource.read.schema.use.end.instanttime  true or false (default)
     hoodie.datasource.read.incr.table.version  6 or 8, if it is how the table counts (up to 7, or from 8 on)
 
+Streams have options besides, which batch queries refuse: see `mortice.spark.stream_options`.
+
 An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
 than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
 `mortice.` option is refused, and so is a name that is one of these with a slip in it. What is decided about each stands
@@ -54,7 +56,7 @@ from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported, register_merger
-from mortice.options import DEFAULT_BATCH_ROWS, checked_count, checked_uri
+from mortice.options import DEFAULT_BATCH_ROWS, checked_uri
 from mortice.scan import Scan
 from mortice.spark.option_names import (
     AS_OF,
@@ -88,6 +90,7 @@ from mortice.spark.option_names import (
     SPILL_COMPRESSED,
     SPILL_FOLDER,
     SPLIT_BYTES,
+    STREAMING,
     THREADS,
     Decision,
     decision,
@@ -95,6 +98,8 @@ from mortice.spark.option_names import (
     near,
     why_refused,
 )
+from mortice.spark.option_values import truth as _truth
+from mortice.spark.option_values import whole as _whole
 from mortice.spark.tasks import DEFAULT_SPLIT_BYTES
 from mortice.table import Table
 
@@ -341,21 +346,6 @@ def _merger(value: Any) -> Merge | None:
     return imported(value) if isinstance(value, str) else value
 
 
-def _whole(name: str, value: Any) -> int:
-    try:
-        number = int(value.strip()) if isinstance(value, str) else value
-    except ValueError:
-        number = value
-    return checked_count(f"the option {name}", number)
-
-
-def _truth(name: str, value: Any) -> bool:
-    text = str(value).strip().lower()
-    if text not in ("true", "false"):
-        raise InvalidArgumentError(f"the option {name} is true or false, not {value!r}")
-    return text == "true"
-
-
 def _is_merged(merge_type: str) -> bool:
     kind = merge_type.strip().lower()
     if kind in ("skip_merge", "realtime_skip_merge"):
@@ -374,6 +364,8 @@ def _check_schema_on_read(value: str) -> None:
 
 def _check_other(name: str, value: Any) -> None:
     """Refuses or warns of an option that is not read."""
+    if name in STREAMING:
+        raise InvalidArgumentError(f"the option {name} is for streams (spark.readStream), not for batch queries")
     what = decision(name)
     if what is Decision.REFUSED and not harmless(name, value):
         raise UnsupportedError(f"the option {name} could change the rows and is not taken: {why_refused(name)}")

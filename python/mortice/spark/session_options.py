@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mortice.spark.option_names import AS_OF, REFUSED, SPARK_PREFIX, TAKEN, Decision, decision
+from mortice.spark.option_names import AS_OF, REFUSED, SPARK_PREFIX, STREAMING, TAKEN, Decision, decision
 from mortice.spark.options import by_one_name
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ def session_options(spark: SparkSession) -> dict[str, Any]:
         if name.removeprefix(SPARK_PREFIX).startswith(_OF_HUDI)
     }
     read = (Decision.TAKEN, Decision.REFUSED)
-    return {name: value for name, value in by_one_name(found).items() if decision(name) in read}
+    return {
+        name: value for name, value in by_one_name(found).items() if decision(name) in read and name not in STREAMING
+    }
 
 
 def _configured(spark: SparkSession) -> dict[str, str]:

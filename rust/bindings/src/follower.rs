@@ -27,6 +27,19 @@ impl Follower {
         py.detach(told)
     }
 
+    fn layout(&self, py: Python<'_>) -> u8 {
+        py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).layout())
+    }
+
+    fn peek(&self, py: Python<'_>) -> PyResult<Option<(String, u64, bool)>> {
+        let step = released(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).peek())?;
+        Ok(step.map(|step| (step.position, step.bytes, step.is_service)))
+    }
+
+    fn pass_by(&self, py: Python<'_>) {
+        py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).pass());
+    }
+
     fn next(
         &self,
         py: Python<'_>,

@@ -157,6 +157,10 @@ impl Table {
         released(py, || mortice::Follower::new(Arc::clone(&self.0), &start)).map(Follower::new)
     }
 
+    fn position_here(&self, py: Python<'_>, position: &str, layout: u8) -> PyResult<Option<String>> {
+        released(py, || self.0.position_here(position, layout))
+    }
+
     #[pyo3(signature = (as_of=None, filters=None))]
     fn file_slices<'py>(
         &self,
@@ -197,7 +201,7 @@ impl Table {
         released(py, || self.0.read_optimized(&ask)).map(Scan)
     }
 
-    #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
+    #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, skip_log_compact, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
     #[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)]
     fn incremental(
         &self,
@@ -210,6 +214,7 @@ impl Table {
         holes: &str,
         skip_compact: bool,
         skip_cluster: bool,
+        skip_log_compact: bool,
         fall_back_to_full_scan: bool,
         schema_at_end: bool,
         changelog: bool,
@@ -218,7 +223,7 @@ impl Table {
         let merger = handle(merger);
         let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger, ..Ask::default() };
         released(py, || {
-            let skip = Skip { compaction: skip_compact, clustering: skip_cluster };
+            let skip = Skip { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
             let holes = Holes::parse(holes)?;
             let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
             self.0.incremental(&ask, &between)

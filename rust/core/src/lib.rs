@@ -32,5 +32,5 @@ pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
 pub use plan::{MergerHandle, Skip, Split};
 pub use read::{Report, Stream};
-pub use table::{Ask, Between, Follower, Scan, Start, Table};
+pub use table::{Ask, Between, Follower, Scan, Start, Step, Table};
 pub use timeline::Holes;

@@ -18,6 +18,9 @@ pub struct Skip {
     pub compaction: bool,
     /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
     pub clustering: bool,
+    /// Log compactions, so that their rows do not come again for those who had them from the commits. Where the span holds one, the
+    /// other services are left out with it: what they wrote carries its rows on.
+    pub log_compaction: bool,
 }
 
 /// What a span's commits have written.
@@ -31,6 +34,7 @@ pub struct Written {
     files: BTreeMap<String, BTreeMap<String, u64>>,
     /// File groups that others were put in place of.
     pub replaced: Vec<ReplacedFileGroup>,
+    has_log_compaction: bool,
 }
 
 impl Written {
@@ -44,6 +48,10 @@ impl Written {
             written.add(write, metadata, skip);
             Ok(())
         })?;
+        if written.has_log_compaction && skip.log_compaction {
+            let skip = Skip { compaction: true, clustering: true, log_compaction: false };
+            return Self::of(timeline, span, skip);
+        }
         Ok(written)
     }
 
@@ -55,6 +63,7 @@ impl Written {
             "CLUSTER" => skip.clustering,
             _ => false,
         };
+        self.has_log_compaction |= metadata.operation == "LOG_COMPACT";
         let time = &write.requested_time;
         if self.latest.as_ref().is_none_or(|latest| latest < time) {
             self.latest = Some(time.clone());
@@ -112,6 +121,12 @@ impl Written {
         CommitRange { blocks: rows.clone(), rows, own_base_rows }
     }
 
+    /// Bytes of the files, as far as the commits tell.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.files.values().flat_map(BTreeMap::values).fold(0, |sum, len| sum.saturating_add(*len))
+    }
+
     /// The data files, by partition. Lengths that the commits do not tell are 0.
     #[must_use]
     pub fn files(&self) -> Vec<PartitionFiles> {
@@ -162,6 +177,7 @@ mod tests {
         assert_eq!(files.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "p"]);
         assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
         assert_eq!(files[1].base_files[0].len, 0, "not known");
+        assert_eq!(written.bytes(), 37);
         assert_eq!(written.latest(), Some("3"));
         let span = Span { begin: Some("0".into()), end: Some("3".into()) };
         let range = written.range(TimelineLayout::V2, &span);
@@ -186,7 +202,7 @@ mod tests {
             ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
             ("LOG_COMPACT", Skip::default(), false),
             ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("BULK_INSERT", Skip { compaction: true, clustering: true }, false),
+            ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
             let told = (written.files().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));

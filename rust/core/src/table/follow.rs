@@ -27,7 +27,7 @@ const AT_ONCE: usize = 256;
 /// How long the file of a completed commit may take to be written.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-const SERVICES: Skip = Skip { compaction: true, clustering: true };
+const SERVICES: Skip = Skip { compaction: true, clustering: true, log_compaction: true };
 
 /// Where to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,28 @@ struct Increment {
     written: Written,
 }
 
+/// What is told of a commit before it is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Behind the commit.
+    pub position: String,
+    /// Of the files that it wrote or appended to, as far as it tells.
+    pub bytes: u64,
+    /// Whether it is of a table service, which wrote no rows of its own.
+    pub is_service: bool,
+}
+
+impl Increment {
+    fn position(&self) -> String {
+        self.span.end.clone().unwrap_or_default()
+    }
+
+    fn step(&self) -> Step {
+        let (bytes, is_service) = (self.written.bytes(), self.written.is_skipped());
+        Step { position: self.position(), bytes, is_service }
+    }
+}
+
 impl Follower {
     /// Follows a table. `Unsupported` for tables without meta columns; `InvalidArgument` for a start that is no instant.
     pub fn new(table: Arc<Table>, start: &Start) -> Result<Self> {
@@ -84,12 +106,39 @@ impl Follower {
         self.position.as_deref()
     }
 
+    /// The layout, 1 or 2, of the timeline that the position is on: an upgrade changes both.
+    #[must_use]
+    pub fn layout(&self) -> u8 {
+        match self.table.config.layout() {
+            TimelineLayout::V1 => 1,
+            TimelineLayout::V2 => 2,
+        }
+    }
+
     /// The next commit's instant and rows, as [`Table::incremental`] gives them; none where there is none yet. After an error the
     /// same commit comes again.
     pub fn next(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
+        self.looking(|follower| follower.known(ask, changelog))
+    }
+
+    /// What comes next, table services included, for those who put ranges together and plan them by themselves; none where there
+    /// is nothing yet. It comes again until it is passed.
+    pub fn peek(&mut self) -> Result<Option<Step>> {
+        self.looking(|follower| Ok(follower.fill()?.then(|| follower.waiting.front().map(Increment::step)).flatten()))
+    }
+
+    /// Goes behind what [`Self::peek`] told of.
+    pub fn pass(&mut self) {
+        if let Some(passed) = self.waiting.pop_front() {
+            self.position = Some(passed.position());
+        }
+    }
+
+    /// What is found on the table's timeline as it was listed, or else as it is now.
+    fn looking<T>(&mut self, mut find: impl FnMut(&mut Self) -> Result<Option<T>>) -> Result<Option<T>> {
         loop {
-            match self.known(ask, changelog) {
-                Ok(Some(next)) => return Ok(Some(next)),
+            match find(self) {
+                Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) if self.look()? => {}
                 Ok(None) => return Ok(None),
                 // A file of the timeline may go while it is read; another look tells why.
@@ -102,21 +151,28 @@ impl Follower {
     /// The next commit that the table's timeline, as it was listed, tells of.
     fn known(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
         let between = Between { changelog, ..Between::default() };
-        while !self.is_exhausted {
-            while let Some(Increment { span, written }) = self.waiting.front() {
-                let instant = span.end.clone().unwrap_or_default();
+        while self.fill()? {
+            while let Some(increment) = self.waiting.front() {
+                let Increment { span, written } = increment;
+                let instant = increment.position();
                 let scan = || self.table.scan_written(ask, &between, span.clone(), written);
                 let scan = match (!written.is_skipped()).then(scan).transpose() {
                     // The table's schema is told by its newest commit.
                     Err(error) if is_of_half_a_file(&error) && self.is_waiting_for_a_file() => return Ok(None),
                     scan => scan?,
                 };
-                self.waiting.pop_front();
-                self.position = Some(instant.clone());
+                self.pass();
                 if let Some(scan) = scan {
                     return Ok(Some((instant, scan)));
                 }
             }
+        }
+        Ok(None)
+    }
+
+    /// Whether anything waits, commits of the timeline as it was listed included.
+    fn fill(&mut self) -> Result<bool> {
+        if self.waiting.is_empty() && !self.is_exhausted {
             let is_patient = self.unready.is_none() || self.is_waiting_for_a_file();
             let (waiting, unready) =
                 self.table.increments_after(self.position.as_deref(), self.may_be_archived, is_patient)?;
@@ -128,7 +184,7 @@ impl Follower {
             });
             self.is_exhausted = self.waiting.is_empty();
         }
-        Ok(None)
+        Ok(!self.waiting.is_empty())
     }
 
     fn is_waiting_for_a_file(&self) -> bool {
@@ -165,6 +221,23 @@ impl Follower {
 }
 
 impl Table {
+    /// The position here of one that was told when the table had a timeline layout, 1 or 2: the same where it still has that; its
+    /// completion time where the table was upgraded meanwhile. None lies before every commit.
+    ///
+    /// # Errors
+    /// `Unsupported` where the table was downgraded, since its timeline no longer tells of completions.
+    pub fn position_here(&self, position: &str, layout: u8) -> Result<Option<String>> {
+        match (layout, self.config.layout()) {
+            (1, TimelineLayout::V1) | (2, TimelineLayout::V2) => Ok(Some(position.to_owned())),
+            (1, TimelineLayout::V2) => self.timeline.translated(position, true),
+            _ => Err(Error::unsupported(format!(
+                "{position} is a position on a timeline of layout {layout}; this table's, of table version {}, does not tell completion times that it could be compared with",
+                self.config.version.number()
+            ))
+            .in_file(&self.uri)),
+        }
+    }
+
     /// The table as it is now; none where nothing has happened, which is told by one listing.
     pub fn refreshed(&self) -> Result<Option<Self>> {
         let now = Timeline::load(&self.place, &self.config);

@@ -22,7 +22,8 @@ impl Table {
         self.check_rows_tell_commits()?;
         let span = Span::of_query(&between.begin, between.end.as_deref())?;
         let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
-        let skip = if between.changelog { Skip { compaction: true, clustering: true } } else { between.skip };
+        let skip =
+            if between.changelog { Skip { compaction: true, clustering: true, ..between.skip } } else { between.skip };
         let written = Written::of(&self.timeline, &span, skip)?;
         self.scan_written(ask, between, span, &written)
     }

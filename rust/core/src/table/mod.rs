@@ -24,6 +24,6 @@ mod slices;
 mod table;
 
 pub use ask::{Ask, Between};
-pub use follow::{Follower, Start};
+pub use follow::{Follower, Start, Step};
 pub use scan::Scan;
 pub use table::Table;
