@@ -11,7 +11,8 @@ Both give the same rows. `read` costs the JVM less, since Spark prunes no column
 columns. pyspark is imported only when one of these is called.
 """
 
+from mortice.spark.metrics import Metrics
 from mortice.spark.read import read
 from mortice.spark.register import register
 
-__all__ = ["read", "register"]
+__all__ = ["Metrics", "read", "register"]
