@@ -78,6 +78,9 @@ impl KeyPlace {
 /// What an index holds at the least, whatever its budget.
 const LEAST_KEYS: usize = 64;
 
+/// Keys whose room is nothing to save.
+const FEW_KEYS: usize = 1 << 16;
+
 /// New keys between two looks at the memory that texts take.
 const LOOK_EVERY: usize = 1024;
 
@@ -157,8 +160,9 @@ impl KeyIndex {
         if !is_full {
             return !may_narrow || self.memory(len) <= budget;
         }
-        // Twice as many, or as many more as there is room for.
-        let steps = [len, len / 2, len / 4, len / 8].map(|more| len + more.max(LEAST_KEYS));
+        // Twice as many, few ones four times, since each growth hashes all of them anew; or as many more as there is room for.
+        let most = if len < FEW_KEYS { len * 3 } else { len };
+        let steps = [most, len, len / 2, len / 4, len / 8].map(|more| len + more.max(LEAST_KEYS));
         let fitting = steps.into_iter().find(|keys| self.memory(*keys) <= budget);
         let Some(keys) = fitting.or((!may_narrow).then_some(len + LEAST_KEYS)) else { return false };
         self.entries.reserve_exact(keys - len);
