@@ -34,7 +34,7 @@ def split_batches(descriptor: bytes, target: pa.Schema) -> Iterator[pa.RecordBat
     split = Split.from_bytes(descriptor)
     stream = split.stream()
     for batch in record_batches(stream):
-        yield from _portions(conformed(batch, target))
+        yield from portions(conformed(batch, target))
     _tell_of_damage(split, stream.report())
 
 
@@ -57,7 +57,7 @@ def _as_type(column: pa.Array, field: pa.Field) -> pa.Array:
     return column.cast(field.type, safe=True)
 
 
-def _portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch, in parts where it is too large for the JVM to take at once."""
     if batch.nbytes <= MOST_BATCH_BYTES or batch.num_rows <= 1:
         yield batch
