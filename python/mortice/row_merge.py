@@ -26,6 +26,7 @@ __all__ = ["RowMerge", "merge"]
 COMMIT_TIME, EVENT_TIME, CUSTOM = "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM"
 IGNORE_DEFAULTS, FILL_UNAVAILABLE = "IGNORE_DEFAULTS", "FILL_UNAVAILABLE"
 META_KEY, OPERATION = "_hoodie_record_key", "_hoodie_operation"
+_BY_ORDERING = {"DefaultHoodieRecordPayload", "EventTimeAvroPayload", "MySqlDebeziumAvroPayload"}
 _PAYLOADS = "org.apache.hudi.common.model."
 
 Names = str | list[str] | tuple[str, ...]
@@ -159,17 +160,21 @@ class RowMerge:
         )
 
     @property
-    def is_by_commit_order(self) -> bool:
-        """Whether it matters for all rows which is the newer, not only for those of one ordering value."""
-        return self.properties.get("hoodie.record.merge.mode", CUSTOM) != EVENT_TIME
+    def needs_commit_order(self) -> bool:
+        """Whether rows of different ordering values, too, come out otherwise in another order.
+
+        Where one of them is the row, their order decides only between equals; where it is filled up from the others,
+        each fills what is left by those before it.
+        """
+        if self.partial or "hoodie.table.partial.update.mode" in self.properties:
+            return True
+        mode = self.properties.get("hoodie.record.merge.mode", CUSTOM)
+        payload = self.properties.get("hoodie.compaction.payload.class", "").rpartition(".")[2]
+        return mode == COMMIT_TIME or (mode == CUSTOM and payload not in _BY_ORDERING)
 
     def __call__(self, older: Any, newer: Any) -> pa.Table:
         """Merges Arrow data."""
-        if self.delete_field is not None and self.delete_field not in pa.schema(newer.schema).names:
-            names = ", ".join(pa.schema(newer.schema).names)
-            raise InvalidArgumentError(
-                f"the newer rows have no column {self.delete_field!r} to mark deletes; they have {names}"
-            )
+        self._check_delete_field(pa.schema(older.schema).names, pa.schema(newer.schema).names)
         schema, batches = _mortice.merge_rows(
             older,
             newer,
@@ -183,6 +188,14 @@ class RowMerge:
             merger=self.merger,
         )
         return pa.Table.from_batches([pa.record_batch(batch) for batch in batches], schema=pa.schema(schema))
+
+    def _check_delete_field(self, older: list[str], newer: list[str]) -> None:
+        """Nothing would be a delete if the column were not there; partial rows may leave it as it is."""
+        known = [*newer, *(older if self.partial else [])]
+        if self.delete_field is not None and self.delete_field not in known:
+            raise InvalidArgumentError(
+                f"the newer rows have no column {self.delete_field!r} to mark deletes; they have {', '.join(newer)}"
+            )
 
 
 def _of_table(table: Table, told: list[str], more: dict[str, Any]) -> RowMerge:

@@ -32,13 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MergeFunction", "merge_udf"]
 
-_META = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
+_META = ["_hoodie_commit_time", "_hoodie_commit_seqno", META_KEY, "_hoodie_partition_path", "_hoodie_file_name"]
 
 
 class MergeFunction(Protocol):
@@ -83,9 +77,9 @@ def merge_udf(
     it, since Python is called once for each group. The rows of a group are in memory together. With one frame of rows,
     `is_newer` names its column of truth values that are true for the newer rows; it does not come out.
 
-    Spark's shuffles keep no order of rows. So `commit_order` is asked for wherever the newer of two rows counts for
-    more than its ordering value; where there is an ordering, it decides between newer rows of the same ordering value,
-    and without it either of them may win.
+    Spark's shuffles keep no order of rows. So `commit_order` is asked for wherever the order of the newer rows counts
+    beside their ordering values: in commit-time ordering, and where rows are filled from others. Elsewhere it decides
+    between newer rows of one key and one ordering value, of which without it either may win.
     """
     if isinstance(rows, Table):
         if table is not None:
@@ -107,7 +101,7 @@ def merge_udf(
         semantics=semantics,
         emit_deletes=emit_deletes,
     )
-    if by.is_by_commit_order and not by.commit_order:
+    if by.needs_commit_order and not by.commit_order:
         raise InvalidArgumentError(
             "commit_order is missing: these rows are merged in the order of their commits, and Spark's shuffles keep no"
             " order; name the column of the newer rows that tells it (a commit time, a sequence number, an offset)"

@@ -61,10 +61,12 @@ impl RowColumns<'_> {
         [self.older, self.newer].iter().any(|rows| rows.fields().find(meta_columns::OPERATION).is_some())
     }
 
-    /// The columns that partial newer rows lack.
+    /// The columns of older rows that newer ones lack and that are not simply null then: of partial rows all, else none that
+    /// marks deletes.
     pub(super) fn lacked(&self) -> impl Iterator<Item = &str> {
         let older = self.older.fields().iter().map(|field| field.name().as_str());
-        older.filter(|name| self.newer.fields().find(name).is_none() && !marks_deletes(self.merge, name))
+        let counts = |name: &str| self.partial || !marks_deletes(self.merge, name);
+        older.filter(move |name| self.newer.fields().find(name).is_none() && counts(name))
     }
 
     /// Refuses rows whose columns do not go together.

@@ -16,9 +16,10 @@ use bytes::Bytes;
 
 use super::base_rows::{Base, Made};
 use super::commit_order::in_commit_order;
-use super::log_keys::KeyColumns;
+use super::log_keys::{KeyBatch, KeyColumns};
 use super::merge_plan::{FoldBy, Folding, MergePlan};
 use super::projection::Projection;
+use super::record_key::LogKeys;
 use super::row_columns::{RowColumns, as_type, avro_schema, conformed, in_table_types, marks_deletes, named};
 use crate::avro;
 use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
@@ -114,7 +115,10 @@ impl RowsMerge {
         let lacked: Vec<&str> = asked.lacked().collect();
         let is_missing = |field: &FieldRef| lacked.contains(&field.name().as_str());
         let missing = is_partial.then(|| projection.carried.fields().iter().map(is_missing).collect());
-        Ok(Self { options, merge, keys, output, types, table, projection, missing })
+        let of = Self { options, merge, keys, output, types, table, projection, missing };
+        // Types that are no key's, or have no order, are refused before there are rows.
+        of.probed(&RecordBatch::new_empty(Arc::clone(&of.types)))?;
+        Ok(of)
     }
 
     /// The columns that come out: those of the older rows; with deletes, `_hoodie_operation` among them.
@@ -186,15 +190,20 @@ impl RowsMerge {
         if self.options.emit_deletes { DeletedRows::Delivered } else { DeletedRows::LeftOut }
     }
 
-    /// Hands the keys of newer rows to the merge, as a source of their own.
-    fn add(&self, batch: &RecordBatch, sink: &mut dyn LogSink) -> Result<()> {
+    /// What is to be known of newer rows.
+    fn probed(&self, batch: &RecordBatch) -> Result<(LogKeys, KeyBatch)> {
         let probed = named(batch, self.keys.wants().iter().map(|want| want.name().to_owned()))?;
         let (keys, rest) = self.keys.key.of_log(&probed, &Bytes::new(), &[])?;
+        Ok((keys, self.keys.batch(rest, batch.num_rows())?))
+    }
+
+    /// Hands the keys of newer rows to the merge, as a source of their own.
+    fn add(&self, batch: &RecordBatch, sink: &mut dyn LogSink) -> Result<()> {
+        let (keys, of_rows) = self.probed(batch)?;
         if let Some(row) = (0..keys.places.len()).find(|row| keys.places.is_null(*row)) {
             let message = format!("row {row} of a batch of the newer rows has no record key; rows are merged by key");
             return Err(Error::invalid_argument(message));
         }
-        let of_rows = self.keys.batch(rest, batch.num_rows())?;
         let places: Vec<u32> = (0_u32..).take(batch.num_rows()).collect();
         let source = sink.add_source(keys.bytes)?;
         let deleted = of_rows.deleted.as_ref();
