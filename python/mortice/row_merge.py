@@ -80,7 +80,7 @@ def merge(
 
     Newer rows are in the order in which they stand, or in that of the columns `commit_order` (a commit time, a sequence
     number, a Kafka offset), which `older` need not have. With `partial` the newer rows may lack columns of the older
-    ones, which are then unchanged.
+    ones, which are then unchanged; those that they have count whatever they hold (`partial_update` has no say).
 
     Raises `InvalidArgumentError`, `UnsupportedError`.
     """

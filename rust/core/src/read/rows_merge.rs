@@ -47,7 +47,8 @@ pub struct RowsMergeOptions {
     pub schema: Option<avro::Schema>,
     /// Columns of the newer rows that tell the order of their commits; where there are none, it is that in which they stand.
     pub commit_order: Vec<String>,
-    /// Whether newer rows may lack columns, which are then unchanged (`IS_PARTIAL` of log blocks).
+    /// Whether newer rows are partial records (`IS_PARTIAL` of log blocks): columns that they lack are unchanged, and those that
+    /// they have count whatever they hold.
     pub partial: bool,
     /// Whether deleted keys are delivered, `D` in their `_hoodie_operation`.
     pub emit_deletes: bool,
@@ -66,7 +67,7 @@ pub struct RowsMerge {
     types: SchemaRef,
     table: avro::Schema,
     projection: Projection,
-    /// Of the carried columns, those that the newer rows lack.
+    /// Of the carried columns, those that newer rows lack, where these are partial.
     missing: Option<Arc<[bool]>>,
 }
 
@@ -102,8 +103,7 @@ impl RowsMerge {
             options.semantics,
         )?;
         let keys = if asked.have_operation() { keys } else { keys.without_operation() };
-        let is_partial = asked.lacked().next().is_some();
-        let plan = MergePlan::of(&merge, options.semantics, &keys, is_partial, options.merger.as_ref())?;
+        let plan = MergePlan::of(&merge, options.semantics, &keys, options.partial, options.merger.as_ref())?;
         let (folds, fold_columns) = match &plan {
             MergePlan::Fold(fold) => (true, fold.columns(&all, &keys)),
             MergePlan::Choose(_) | MergePlan::KeepAll => (false, Vec::new()),
@@ -114,7 +114,7 @@ impl RowsMerge {
         let projection = Projection::new(&types, &columns, &Filter::default(), &keys.of_base(), &fold_columns)?;
         let lacked: Vec<&str> = asked.lacked().collect();
         let is_missing = |field: &FieldRef| lacked.contains(&field.name().as_str());
-        let missing = is_partial.then(|| projection.carried.fields().iter().map(is_missing).collect());
+        let missing = options.partial.then(|| projection.carried.fields().iter().map(is_missing).collect());
         let of = Self { options, merge, keys, output, types, table, projection, missing };
         // Types that are no key's, or have no order, are refused before there are rows.
         of.probed(&RecordBatch::new_empty(Arc::clone(&of.types)))?;
@@ -162,9 +162,9 @@ impl RowsMerge {
 
     /// How so many batches of newer rows are merged.
     fn by(&self, batches: usize) -> Result<By> {
-        let partial = self.missing.is_some();
-        let merger = self.options.merger.as_ref();
-        Ok(match MergePlan::of(&self.merge, self.options.semantics, &self.keys, partial, merger)? {
+        let Self { options, merge, keys, .. } = self;
+        let plan = MergePlan::of(merge, options.semantics, keys, options.partial, options.merger.as_ref())?;
+        Ok(match plan {
             MergePlan::Choose(rules) => By::Choosing(Merger::new(rules)),
             MergePlan::Fold(fold) => By::Folding(Chains::only(KeyFilter::All), self.fold(fold, batches)),
             // Of a table that is read unmerged.
