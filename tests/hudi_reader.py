@@ -60,6 +60,54 @@ class HudiReader:
         finally:
             reader.close()
 
+    def decode(self, path):
+        """Has all records of a log file decoded, by loops that are Java's own, and tells how many there were."""
+        size = self.java.com.google.common.collect.Iterators.size
+        return sum(self._each_data_block(path, lambda _, records: size(records)))
+
+    def write_records(self, path, out):
+        """Writes all records of a log file, which are of one schema, into an Avro container file."""
+        handle = self._lookup_append()
+        avro, file = self.java.org.apache.avro, self.java.java.io.File(str(out))
+
+        def write(block, records):
+            schema = avro.Schema.Parser().parse(block.getSchema().toString())
+            writer = avro.file.DataFileWriter(avro.generic.GenericDatumWriter(schema))
+            writer = writer.appendTo(file) if file.exists() else writer.create(schema, file)
+            proxies = self.java.java.lang.invoke.MethodHandleProxies
+            consumer = self.java.java.lang.Class.forName("java.util.function.Consumer")
+            records.forEachRemaining(proxies.asInterfaceInstance(consumer, handle.bindTo(writer)))
+            writer.close()
+
+        for _ in self._each_data_block(path, write):
+            pass
+
+    def _lookup_append(self):
+        """`DataFileWriter.append`, of what a HoodieRecord holds."""
+        handles, load = self.java.java.lang.invoke.MethodHandles, self.java.java.lang.Class.forName
+        method_type, thing = self.java.java.lang.invoke.MethodType.methodType, load("java.lang.Object")
+        lookup = handles.publicLookup()
+        nothing = self.java.java.lang.Void.TYPE
+        append = lookup.findVirtual(load("org.apache.avro.file.DataFileWriter"), "append", method_type(nothing, thing))
+        data = lookup.findVirtual(load("org.apache.hudi.common.model.HoodieRecord"), "getData", method_type(thing))
+        data = data.asType(method_type(thing, thing))
+        filters = self._gateway.new_array(self.java.java.lang.invoke.MethodHandle, 1)
+        filters[0] = data
+        return handles.filterArguments(append, 1, filters)
+
+    def _each_data_block(self, path, do):
+        """What `do` makes of each data block and its records, not yet decoded."""
+        reader = self._open(path, False)
+        try:
+            while reader.hasNext():
+                block = reader.next()
+                if block.getBlockType().name().endswith("DATA_BLOCK"):
+                    records = block.getRecordIterator(self._model.HoodieRecord.HoodieRecordType.AVRO)
+                    yield do(block, records)
+                    records.close()
+        finally:
+            reader.close()
+
     def types_backwards(self, path):
         """The types of the blocks, last to first, by Hudi's reading from the end."""
         reader = self._open(path, True)

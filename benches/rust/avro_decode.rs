@@ -8,18 +8,16 @@
 
 mod records;
 mod rounds;
+mod theirs;
 
 use std::hint::black_box;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch};
-use arrow_avro::reader::{DecoderMode, ReaderBuilder};
-use arrow_avro::schema::{AvroSchema, Fingerprint, FingerprintAlgorithm, SchemaStore};
 use mortice::avro::{Decoder, Program, Schema, Types, Want};
 use records::{Case, cases};
 use rounds::{Asked, Contender, race};
-
-const BATCH: usize = 8_192;
+use theirs::BATCH;
 
 fn ours(case: &Case, mut each: impl FnMut(RecordBatch)) {
     let schema = Schema::parse(&case.json).expect("a schema");
@@ -37,36 +35,15 @@ fn ours(case: &Case, mut each: impl FnMut(RecordBatch)) {
     }
 }
 
-fn theirs(case: &Case, mut each: impl FnMut(RecordBatch)) {
-    let mut store = SchemaStore::new_with_type(FingerprintAlgorithm::Id);
-    let id = Fingerprint::load_fingerprint_id(1);
-    store.set(id, AvroSchema::new(case.json.clone())).expect("a schema");
-    let mut builder = ReaderBuilder::new()
-        .with_writer_schema_store(store)
-        .with_active_fingerprint(id)
-        .with_decoder_mode(DecoderMode::UnframedDatum)
-        .with_batch_size(BATCH);
-    if let Some(columns) = &case.columns {
-        let schema = Schema::parse(&case.json).expect("a schema");
-        let place = |name: &&str| schema.fields().iter().position(|field| field.name == **name);
-        builder = builder.with_projection(columns.iter().filter_map(place).collect());
-    }
-    let mut decoder = builder.build_decoder().expect("a decoder");
-    for datum in &case.datums {
-        if decoder.batch_is_full() {
-            each(decoder.flush().expect("a batch").expect("rows"));
-        }
-        let bytes = &case.content[datum.at as usize..][..datum.len as usize];
-        decoder.decode(bytes).expect("a sound record");
-    }
-    each(decoder.flush().expect("a batch").expect("rows"));
+fn rivals(case: &Case, each: impl FnMut(RecordBatch)) {
+    theirs::decode(&case.json, case.columns.as_deref(), &case.content, &case.datums, each);
 }
 
 /// Both give the same values, or no comparison of speeds means anything.
 fn agree(case: &Case) {
     let (mut one, mut other) = (Vec::new(), Vec::new());
     ours(case, |batch| one.push(batch));
-    theirs(case, |batch| other.push(batch));
+    rivals(case, |batch| other.push(batch));
     assert_eq!(one.len(), other.len());
     for (one, other) in one.iter().zip(&other) {
         for (a, b) in one.columns().iter().zip(other.columns()) {
@@ -82,16 +59,17 @@ fn compare(case: &Case, asked: &Asked) {
     let mut copy = vec![0_u8; case.content.len()];
     race(
         asked,
+        case.name,
         &mut [
             Contender::new("memcpy", || black_box(&mut copy).copy_from_slice(black_box(&case.content))),
             Contender::new("mortice", || ours(case, |batch| drop(black_box(batch)))),
-            Contender::new("arrow-avro", || theirs(case, |batch| drop(black_box(batch)))),
+            Contender::new("arrow-avro", || rivals(case, |batch| drop(black_box(batch)))),
         ],
     );
 }
 
 fn main() {
-    let asked = Asked::of_arguments();
+    let asked = Asked::of_arguments(300_000, 15);
     asked.run(|| {
         cases(asked.rows).iter().filter(|case| asked.is_asked(case.name)).for_each(|case| compare(case, &asked))
     });

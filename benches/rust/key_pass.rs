@@ -76,7 +76,7 @@ fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
 }
 
 fn main() {
-    let asked = Asked::of_arguments();
+    let asked = Asked::of_arguments(300_000, 15);
     asked.run(|| {
         let case = records::updates(asked.rows, asked.rows / 5);
         let content = Bytes::from(case.content);
@@ -86,6 +86,7 @@ fn main() {
         assert_eq!(merged(&program, &content), plain(&program, &content));
         race(
             &asked,
+            "wide",
             &mut [
                 Contender::new("frames alone", || _ = black_box(frames(&content))),
                 Contender::new("mortice, all of it", || _ = black_box(merged(&program, &content))),

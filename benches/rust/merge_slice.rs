@@ -1,7 +1,11 @@
 //! The merge of one slice by key: 500,000 log records of 100,000 keys, then 100,000 base rows, in event-time ordering.
-//! Ours against the plain way, a `HashMap` of owned keys.
+//! Ours against the plain way, a `HashMap` of owned keys. Times are of a log record.
+//!
+//! `cargo bench -p mortice-benches --bench merge_slice -- [--rows N] [--rounds N]`.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, dead_code)]
+
+mod rounds;
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -9,11 +13,11 @@ use std::hint::black_box;
 use arrow_array::Array;
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use mortice::merge::{BaseRows, Fate, LogBatch, LogKind, LogSink, Merger, OrderingColumn, Rules};
+use rounds::{Asked, Contender, race};
 
-const KEYS: u64 = 100_000;
-const LOG_RECORDS: u64 = 500_000;
+/// Log records of each key.
+const OF_EACH: usize = 5;
 
 /// Log records as a block has them: keys in its bytes, their places, ordering values.
 struct Log {
@@ -22,12 +26,13 @@ struct Log {
     ordering: Vec<i64>,
 }
 
-fn log() -> Log {
+fn log(rows: usize) -> Log {
     let (mut bytes, mut places, mut ordering) = (Vec::new(), Vec::new(), Vec::new());
     let mut state = 1_u64;
-    for _ in 0..LOG_RECORDS {
+    let count = u64::try_from(rows / OF_EACH).unwrap();
+    for _ in 0..rows {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let key = format!("key-{:010}", (state >> 33) % KEYS);
+        let key = format!("key-{:010}", (state >> 33) % count);
         places.push((bytes.len() as u64) << 32 | key.len() as u64);
         bytes.extend_from_slice(key.as_bytes());
         ordering.push(i64::try_from(state >> 40).unwrap());
@@ -35,8 +40,8 @@ fn log() -> Log {
     Log { bytes: bytes.into(), places, ordering }
 }
 
-fn base() -> (StringArray, Vec<i64>) {
-    ((0..KEYS).map(|key| Some(format!("key-{key:010}"))).collect(), vec![5_000_000; usize::try_from(KEYS).unwrap()])
+fn base(rows: usize) -> (StringArray, Vec<i64>) {
+    ((0..rows).map(|key| Some(format!("key-{key:010}"))).collect(), vec![5_000_000; rows])
 }
 
 fn ours(
@@ -71,21 +76,22 @@ fn plain(log: &Log, base: &(StringArray, Vec<i64>)) -> usize {
     base.0.iter().zip(&base.1).filter(|row| wins(*row)).count()
 }
 
-fn merge_slice(criterion: &mut Criterion) {
-    let (log, base) = (log(), base());
-    let keys = UInt64Array::from(log.places.clone());
-    let places: Vec<u32> = (0..u32::try_from(LOG_RECORDS).unwrap()).collect();
-    let ordering = OrderingColumn::Fixed(log.ordering.clone(), None);
-    let our_base = (base.0.clone(), OrderingColumn::Fixed(base.1.clone(), None));
-    assert_eq!(ours(&log, &keys, &ordering, &places, &our_base), plain(&log, &base));
-    let mut group = criterion.benchmark_group("merge_slice");
-    group.sample_size(10).throughput(Throughput::Elements(LOG_RECORDS + KEYS));
-    group.bench_function("mortice", |bencher| {
-        bencher.iter(|| black_box(ours(&log, &keys, &ordering, &places, &our_base)));
+fn main() {
+    let asked = Asked::of_arguments(500_000, 15);
+    asked.run(|| {
+        let (log, base) = (log(asked.rows), base(asked.rows / OF_EACH));
+        let keys = UInt64Array::from(log.places.clone());
+        let places: Vec<u32> = (0..u32::try_from(asked.rows).unwrap()).collect();
+        let ordering = OrderingColumn::Fixed(log.ordering.clone(), None);
+        let our_base = (base.0.clone(), OrderingColumn::Fixed(base.1.clone(), None));
+        assert_eq!(ours(&log, &keys, &ordering, &places, &our_base), plain(&log, &base));
+        race(
+            &asked,
+            "event time",
+            &mut [
+                Contender::new("HashMap of owned keys", || _ = black_box(plain(&log, &base))),
+                Contender::new("mortice", || _ = black_box(ours(&log, &keys, &ordering, &places, &our_base))),
+            ],
+        );
     });
-    group.bench_function("hash_map_of_owned_keys", |bencher| bencher.iter(|| black_box(plain(&log, &base))));
-    group.finish();
 }
-
-criterion_group!(benches, merge_slice);
-criterion_main!(benches);

@@ -1,12 +1,15 @@
 //! Planning a snapshot of a table of 10,000 partitions with 10 file groups each, from the metadata table and from storage, the
 //! table opened anew each time; and how many requests that makes of storage. Storage is memory; where it says so, each request takes
-//! 1 ms, which is little for an object store.
+//! 1 ms, which is little for an object store. Times are of a file group, by the clock on the wall.
+//!
+//! `cargo bench -p mortice-benches --bench plan_table -- [--rows FILE_GROUPS] [--rounds N]`.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, unreachable_pub)]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, dead_code, unreachable_pub)]
 
 #[allow(dead_code)]
 #[path = "../../tests/rust/hfile/builder.rs"]
 mod builder;
+mod rounds;
 #[allow(dead_code)]
 #[path = "../../tests/rust/planning/synthetic.rs"]
 mod synthetic;
@@ -15,33 +18,42 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use mortice::Ask;
+use rounds::{Asked, Contender, race};
 use synthetic::Synthetic;
 
-const PARTITIONS: usize = 10_000;
+/// Of each partition.
 const GROUPS: usize = 10;
 
-fn plan(c: &mut Criterion) {
-    let mut group = c.benchmark_group("plan 10,000 partitions of 10 file groups");
-    group.sample_size(10);
-    for (name, with_metadata, latency) in [
-        ("metadata table", true, Duration::ZERO),
-        ("storage", false, Duration::ZERO),
-        ("metadata table, 1 ms a request", true, Duration::from_millis(1)),
-        ("storage, 1 ms a request", false, Duration::from_millis(1)),
-    ] {
-        let mut place = Synthetic::new(PARTITIONS, GROUPS, with_metadata);
-        place.latency = latency;
-        let place = Arc::new(place);
-        let splits = || place.table().snapshot(&Ask::default()).unwrap().splits().len();
-        assert_eq!(splits(), PARTITIONS * GROUPS);
-        let (listed, opened) = place.requests();
-        println!("{name}: {listed} listings, {opened} files opened");
-        group.bench_function(name, |b| b.iter(|| black_box(splits())));
-    }
-    group.finish();
+const PLACES: [(&str, bool, Duration); 4] = [
+    ("storage", false, Duration::ZERO),
+    ("metadata table", true, Duration::ZERO),
+    ("storage, 1 ms a request", false, Duration::from_millis(1)),
+    ("metadata table, 1 ms a request", true, Duration::from_millis(1)),
+];
+
+fn place(asked: &Asked, with_metadata: bool, latency: Duration) -> Arc<Synthetic> {
+    let mut place = Synthetic::new(asked.rows / GROUPS, GROUPS, with_metadata);
+    place.latency = latency;
+    Arc::new(place)
 }
 
-criterion_group!(benches, plan);
-criterion_main!(benches);
+fn splits(place: &Arc<Synthetic>) -> usize {
+    place.table().snapshot(&Ask::default()).unwrap().splits().len()
+}
+
+fn main() {
+    let asked = Asked::of_arguments(100_000, 5);
+    let places = PLACES.map(|(name, with_metadata, latency)| (name, place(&asked, with_metadata, latency)));
+    for (name, place) in &places {
+        assert_eq!(splits(place), asked.rows / GROUPS * GROUPS);
+        let (listed, opened) = place.requests();
+        println!("{name}: {listed} listings, {opened} files opened");
+    }
+    let contender = |(name, place): &(&'static str, Arc<Synthetic>)| {
+        let place = Arc::clone(place);
+        Contender::by_the_wall(name, move || _ = black_box(splits(&place)))
+    };
+    let mut contenders: Vec<Contender<'_>> = places.iter().map(contender).collect();
+    race(&asked, "10 file groups a partition", &mut contenders);
+}

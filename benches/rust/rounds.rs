@@ -1,6 +1,15 @@
 //! Contenders timed in turns: each round runs every one of them once, so that what disturbs the machine disturbs all. Time
 //! is the CPU time of the thread. They run in a thread of their own, as readers do: there the allocator gives memory back
 //! to the system sooner.
+//!
+//! Where the variable `BENCH_RECORD` names a file, a line for each contender is added to it: benchmark, case, contender, least and
+//! median; `benches/compare.py` reads them. Without `--bench`, which `cargo bench` gives, everything is done once, with few
+//! rows: whether it works, not how fast it is.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -10,11 +19,15 @@ pub(crate) struct Asked {
     rounds: usize,
     case: Option<String>,
     main_thread: bool,
+    is_timed: bool,
 }
 
 impl Asked {
-    pub(crate) fn of_arguments() -> Self {
-        let mut asked = Self { rows: 300_000, rounds: 15, case: None, main_thread: false };
+    /// With so many rows and rounds, unless it says otherwise.
+    pub(crate) fn of_arguments(rows: usize, rounds: usize) -> Self {
+        let is_timed = std::env::args().any(|argument| argument == "--bench");
+        let (rows, rounds) = if is_timed { (rows, rounds) } else { (2_000, 1) };
+        let mut asked = Self { rows, rounds, case: None, main_thread: false, is_timed };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
             let mut number = || arguments.next().and_then(|number| number.parse().ok()).expect("a number");
@@ -46,37 +59,61 @@ impl Asked {
 pub(crate) struct Contender<'a> {
     name: &'a str,
     pass: Box<dyn FnMut() + 'a>,
+    clock: fn() -> f64,
 }
 
 impl<'a> Contender<'a> {
     pub(crate) fn new(name: &'a str, pass: impl FnMut() + 'a) -> Self {
-        Self { name, pass: Box::new(pass) }
+        Self { name, pass: Box::new(pass), clock: thread_time }
+    }
+
+    /// By the clock on the wall: for what waits, or has threads of its own.
+    pub(crate) fn by_the_wall(name: &'a str, pass: impl FnMut() + 'a) -> Self {
+        Self { name, pass: Box::new(pass), clock: wall_time }
     }
 }
 
 /// Runs the contenders and prints CPU nanoseconds a record, least and median, and how often the second one's median each takes.
-pub(crate) fn race(asked: &Asked, contenders: &mut [Contender<'_>]) {
+pub(crate) fn race(asked: &Asked, case: &str, contenders: &mut [Contender<'_>]) {
     let mut times: Vec<Vec<f64>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..=asked.rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
-            let before = thread_time();
+            let before = (contender.clock)();
             (contender.pass)();
             // The first round warms up.
             if round > 0 {
-                times.push((thread_time() - before) / asked.rows as f64);
+                times.push(((contender.clock)() - before) / asked.rows as f64);
             }
         }
     }
     for times in &mut times {
         times.sort_by(f64::total_cmp);
     }
-    let median = |times: &[f64]| times[times.len() / 2];
-    let (least_of_ours, median_of_ours) = (times[1][0], median(&times[1]));
-    println!("{:24} {:>9} {:>9} {:>14} {:>14}", "ns a record, CPU", "least", "median", "ratio of least", "of medians");
-    for (contender, times) in contenders.iter().zip(&times) {
-        let (least, median) = (times[0], median(times));
-        let (of_least, of_medians) = (least / least_of_ours, median / median_of_ours);
-        println!("{:24} {least:9.1} {median:9.1} {of_least:14.2} {of_medians:14.2}", contender.name);
+    let found: Vec<_> = times.iter().map(|times| (times[0], times[times.len() / 2])).collect();
+    if !asked.is_timed {
+        return;
+    }
+    show(contenders, &found);
+    record(case, contenders, &found);
+}
+
+fn show(contenders: &[Contender<'_>], found: &[(f64, f64)]) {
+    let ours = found[1];
+    println!("{:32} {:>9} {:>9} {:>14} {:>14}", "ns a record", "least", "median", "ratio of least", "of medians");
+    for (contender, (least, median)) in contenders.iter().zip(found) {
+        let (of_least, of_medians) = (least / ours.0, median / ours.1);
+        println!("{:32} {least:9.1} {median:9.1} {of_least:14.2} {of_medians:14.2}", contender.name);
+    }
+}
+
+fn record(case: &str, contenders: &[Contender<'_>], found: &[(f64, f64)]) {
+    let Some(path) = std::env::var_os("BENCH_RECORD") else { return };
+    let program = std::env::args().next().unwrap_or_default();
+    let name = Path::new(&program).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
+    let bench = name.rsplit_once('-').map_or(name, |(bench, _)| bench);
+    let mut file = OpenOptions::new().create(true).append(true).open(path).expect("a file to write to");
+    for (contender, (least, median)) in contenders.iter().zip(found) {
+        writeln!(file, "{bench}\t{case}\t{}\t{least}\t{median}", contender.name).expect("a line");
     }
 }
 
@@ -84,4 +121,10 @@ pub(crate) fn race(asked: &Asked, contenders: &mut [Contender<'_>]) {
 fn thread_time() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+/// Time on the wall, in nanoseconds.
+fn wall_time() -> f64 {
+    thread_local!(static START: Instant = Instant::now());
+    START.with(|start| start.elapsed().as_nanos() as f64)
 }

@@ -5,7 +5,7 @@ A `Scan` is fixed when it is made: it names files, so it gives the same rows unt
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -13,13 +13,16 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.mergers import Merging
+from mortice.metrics import Counts, Meter, added, told
 from mortice.options import checked_count
-from mortice.split import Split, reader
+from mortice.split import Split, record_batches
 
 if TYPE_CHECKING:
     import pandas
     import polars
     from pyspark.sql import DataFrame, SparkSession
+
+    from mortice.spark.metrics import Metrics as SparkMetrics
 
 __all__ = ["Scan"]
 
@@ -42,6 +45,8 @@ class Scan:
         self._without_columns = without_columns
         self._title = title
         self._last: _mortice.Stream | None = None
+        self._read: Counts = {}
+        self._by_spark: list[SparkMetrics] = []
 
     @property
     def schema(self) -> pa.Schema:
@@ -59,12 +64,26 @@ class Scan:
         return [Split(split, self._merger) for split in self._native.splits(max_split_bytes)]
 
     def explain(self) -> str:
-        """How the query will be read, as text."""
-        return self._native.explain()
+        """How the query will be read, as text; and what the readings of it have cost, once there were some."""
+        counts = self.metrics()
+        cost = f"read so far: {counts['splits']} splits, {told(counts)}" if counts else ""
+        return "\n".join(filter(None, [self._native.explain(), cost]))
+
+    def metrics(self) -> Counts:
+        """What all readings of this scan have cost, in this process and in the tasks of `to_spark` (see
+        `mortice.metrics`): empty before the first that came to its end.
+
+        Not counted is what other libraries draw from the C stream; Spark Connect tells nothing.
+        """
+        sums = dict(self._read)
+        for metrics in self._by_spark:
+            sums = added(sums, metrics.counts())
+        return sums
 
     def to_reader(self) -> pa.RecordBatchReader:
         """The rows, batch by batch. Errors keep their type."""
-        return reader(self._stream())
+        stream = self._stream()
+        return pa.RecordBatchReader.from_batches(pa.schema(stream.schema()), self._metered(stream))
 
     def to_arrow(self) -> pa.Table:
         """The rows, in memory."""
@@ -84,10 +103,14 @@ class Scan:
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """The rows as a Spark frame. A large file slice is several tasks, many small ones are one."""
-        from mortice.spark.data_frame import DEFAULT_SPLIT_BYTES, data_frame
+        from mortice.spark.data_frame import DEFAULT_SPLIT_BYTES, data_frame, is_connect
+        from mortice.spark.metrics import Metrics
 
         splits = self.splits(max_split_bytes=DEFAULT_SPLIT_BYTES)
-        return data_frame(spark, self.schema, splits, DEFAULT_SPLIT_BYTES)
+        metrics = None if is_connect(spark) else Metrics()
+        if metrics is not None:
+            self._by_spark.append(metrics)
+        return data_frame(spark, self.schema, splits, DEFAULT_SPLIT_BYTES, metrics)
 
     def count(self) -> int:
         """How many rows there are. Reads only what is needed to tell."""
@@ -106,6 +129,18 @@ class Scan:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._stream().__arrow_c_stream__(requested_schema)
+
+    def _metered(self, stream: _mortice.Stream) -> Iterator[pa.RecordBatch]:
+        """Its batches; counted once they were all drawn."""
+        meter = Meter()
+        for batch in record_batches(stream):
+            meter.batch(batch.num_rows, batch.nbytes)
+            yield batch
+            meter.lap("spark")
+        meter.lap("read")
+        splits = self.splits()
+        size = sum(split.size for split in splits)
+        self._read = added(self._read, meter.counts(stream.report(), splits=len(splits), file_bytes=size))
 
     def _stream(self) -> _mortice.Stream:
         return self._remembered(self._native.stream())

@@ -6,8 +6,8 @@ import pathlib
 import mortice
 
 ROOT = pathlib.Path(mortice.__file__).parent
-# A scan hands itself to Spark: the one place where the table's side names Spark's.
-TO_SPARK = {("mortice.scan", "mortice.spark.data_frame")}
+# A scan hands itself to Spark, and gathers what Spark read: the one place where the table's side names Spark's.
+TO_SPARK = {("mortice.scan", "mortice.spark.data_frame"), ("mortice.scan", "mortice.spark.metrics")}
 
 
 def modules():

@@ -2,13 +2,14 @@
 
 import logging
 import re
+import shutil
 
 import pyarrow as pa
 import pytest
 
 import mortice
 import mortice.spark
-from cases import logs_of
+from cases import answer, assert_same_answer, logs_of
 from mortice.spark import arrow_udf
 
 NAME = "h11_event_time_deletes"
@@ -32,14 +33,28 @@ def test_an_error_keeps_its_code_and_its_place(spark, damaged):
     assert re.search(r"offset \d+", str(raised.value))
 
 
-def test_a_file_that_is_gone_is_named(spark, copy_of):
+@pytest.mark.parametrize("door", ["arrow", pytest.param("source", marks=pytest.mark.spark4)])
+def test_a_file_that_is_gone_is_named_with_its_instant(spark, copy_of, door):
     path = copy_of(NAME)
-    frame = mortice.spark.read(spark, path)
+    frame = mortice.spark.read(spark, path) if door == "arrow" else spark.read.format("mortice").load(str(path))
+    # Spark plans a source at the first action, and keeps to that.
+    assert frame.count() == answer(NAME).num_rows
     base = next(path.glob("*.parquet"))
     base.unlink()
-    with pytest.raises(Exception, match="MORTICE-") as raised:
+    with pytest.raises(Exception, match="MORTICE-FILE-CLEANED") as raised:
         frame.collect()
     assert base.name in str(raised.value)
+    assert f"instant {base.stem.split('_')[-1]}" in str(raised.value)
+
+
+def test_splits_carry_all_that_a_task_needs(copy_of):
+    """A task reads no metadata of the table, so that there is nothing to keep in a process from one to the next."""
+    path = copy_of(NAME)
+    splits = [split.to_bytes() for split in mortice.Table(path).snapshot().splits()]
+    schema = mortice.Table(path).snapshot().schema
+    shutil.rmtree(path / ".hoodie")
+    batches = [batch for split in splits for batch in arrow_udf.split_batches(split, schema)]
+    assert_same_answer(answer(NAME), pa.Table.from_batches(batches))
 
 
 def test_one_warning_for_a_split(damaged, caplog):

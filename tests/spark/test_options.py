@@ -6,7 +6,8 @@ import pytest
 
 from mortice import InvalidArgumentError, UnsupportedError
 from mortice.spark import options
-from mortice.spark.options import STREAMING, read_query
+from mortice.spark.option_names import STREAMING
+from mortice.spark.options import read_query
 from mortice.spark.stream_options import is_of_stream, read_stream
 
 
@@ -176,8 +177,11 @@ def test_wrong_options_are_refused(wrong):
         ("hoodie.datasource.read.incr.path.glob", "*"),
         ("hoodie.datasource.read.incr.filters", "fare > 3"),
         ("hoodie.datasource.read.incr.something.new", "true"),
-        ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING"),
-        ("hoodie.datasource.write.payload.class", "x"),
+        ("hoodie.record.merge.mode", "COMMIT_TIME_ORDERING"),
+        ("hoodie.payload.delete.field", "op"),
+        ("hoodie.payload.delete.marker", "D"),
+        ("hoodie.compaction.payload.class", "x"),
+        ("hoodie.datasource.view.type", "read_optimized"),
         ("hoodie.schema.on.read.enable", "false"),
         ("glob.paths", "*"),
     ],

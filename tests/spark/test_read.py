@@ -91,17 +91,3 @@ def test_no_rows_are_an_empty_frame(spark, table_of):
 def test_a_scan_becomes_a_frame(spark, table_of):
     scan = mortice.Table(table_of(NAME)).snapshot(columns=["trip_id", "fare"])
     assert_same_answer(answer(NAME).select(["trip_id", "fare"]), to_arrow(scan.to_spark(spark)))
-
-
-def test_small_tables_may_be_broadcast_and_others_are_not(spark, table_of):
-    small = mortice.spark.read(spark, table_of(NAME), columns=["trip_id"])
-    other = spark.range(10).selectExpr("cast(id as string) as trip_id")
-    plan = other.join(small, "trip_id")._jdf.queryExecution().toString()
-    assert "BroadcastHashJoin" in plan
-    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "1000")
-    try:
-        large = mortice.spark.read(spark, table_of(NAME), columns=["trip_id"])
-        joined = spark.range(10**7).selectExpr("cast(id as string) as trip_id").join(large, "trip_id")
-        assert "BroadcastHashJoin" not in joined._jdf.queryExecution().toString()
-    finally:
-        spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")

@@ -13,7 +13,8 @@ of these is called.
 """
 
 from mortice.spark.merge_udf import merge_udf
+from mortice.spark.metrics import Metrics
 from mortice.spark.read import read
 from mortice.spark.register import register
 
-__all__ = ["merge_udf", "read", "register"]
+__all__ = ["Metrics", "merge_udf", "read", "register"]

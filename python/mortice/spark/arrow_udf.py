@@ -7,12 +7,14 @@ is all the back-pressure there need be. No thread outlives a split, since Spark 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
+from mortice.metrics import Counts, Meter, told
 from mortice.split import Split, record_batches
 
 DESCRIPTORS = "splits"
@@ -20,22 +22,56 @@ DESCRIPTORS = "splits"
 MOST_BATCH_BYTES = 16 * 1024 * 1024
 """Spark's JVM allocates every batch whole, off its heap."""
 
+LOG_LEVEL = "MORTICE_LOG"
+"""A variable of the environment: the level from which on workers log, `INFO` for a line a split. Workers are set up by
+nobody else: as they start, Python lets warnings through alone."""
+
 logger = logging.getLogger("mortice.spark")
 
 
-def task_batches(descriptors: Iterable[bytes], target: pa.Schema) -> Iterator[pa.RecordBatch]:
+def log_as_told(environment: Mapping[str, str] = os.environ) -> None:
+    """Sets the level that the environment names."""
+    level = environment.get(LOG_LEVEL, "").strip().upper()
+    if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
+        return
+    logger.setLevel(level)
+    # Where Spark collects what workers log, it has put a handler of its own.
+    if "PYSPARK_SPARK_SESSION_UUID" not in environment and not logger.handlers:
+        logger.addHandler(logging.StreamHandler())
+
+
+log_as_told()
+
+
+Tell = Callable[[Counts], None]
+"""What is told the counts of a split that was read to its end (see `mortice.metrics`)."""
+
+
+def task_batches(descriptors: Iterable[bytes], target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of the splits of a task, one split after the other, in batches of the schema `target`."""
     for descriptor in descriptors:
-        yield from split_batches(descriptor, target)
+        yield from split_batches(descriptor, target, tell)
 
 
-def split_batches(descriptor: bytes, target: pa.Schema) -> Iterator[pa.RecordBatch]:
+def split_batches(descriptor: bytes, target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of one split in batches of the schema `target`."""
+    meter = Meter()
     split = Split.from_bytes(descriptor)
     stream = split.stream()
+    meter.lap("open")
     for batch in record_batches(stream):
-        yield from portions(conformed(batch, target))
-    _tell_of_damage(split, stream.report())
+        meter.batch(batch.num_rows, batch.nbytes)
+        for portion in portions(conformed(batch, target)):
+            meter.lap("convert")
+            yield portion
+            meter.lap("spark")
+    meter.lap("read")
+    report = stream.report()
+    _tell_of_damage(split, report)
+    counts = meter.counts(report, splits=1, file_bytes=split.size)
+    logger.info("read %r: %s", split, told(counts))
+    if tell is not None:
+        tell(counts)
 
 
 def conformed(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
@@ -80,17 +116,18 @@ def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
 class ReadDescriptors:
     """For `mapInArrow` over rows of splits."""
 
-    def __init__(self, target: pa.Schema) -> None:
+    def __init__(self, target: pa.Schema, tell: Tell | None = None) -> None:
         self.target = target
+        self.tell = tell
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for descriptors in batch.column(0).to_pylist():
-                yield from task_batches(descriptors, self.target)
+                yield from task_batches(descriptors, self.target, self.tell)
 
 
 class ReadNumbered:
-    """For `mapInArrow` over a range of numbers: Spark Connect has no RDD, so the splits of all tasks travel along."""
+    """For `mapInArrow` over a range of numbers, on the Spark Connect of 3.5: the splits of all tasks travel along."""
 
     def __init__(self, tasks: list[list[bytes]], target: pa.Schema) -> None:
         self.tasks = tasks

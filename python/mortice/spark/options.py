@@ -40,7 +40,8 @@ Streams have options besides, which batch queries refuse: see `mortice.spark.str
 
 An option of Hudi that could change the rows and is not among these is refused by name, since a wrong answer is worse
 than none. One that cannot is left aside in silence; what nobody knows is warned of, once in a process. An unknown
-`mortice.` option is refused.
+`mortice.` option is refused, and so is a name that is one of these with a slip in it. What is decided about each stands
+in `mortice.spark.option_names`. `spark.hoodie.` may stand for `hoodie.`, as with Hudi.
 """
 
 from __future__ import annotations
@@ -57,89 +58,62 @@ from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported, register_merger
 from mortice.options import DEFAULT_BATCH_ROWS, checked_uri
 from mortice.scan import Scan
+from mortice.spark.option_names import (
+    AS_OF,
+    BATCH_ROWS,
+    BEGIN,
+    CHANGELOG,
+    COLUMN_STATS,
+    DATA_SKIPPING,
+    EMIT_DELETES,
+    END,
+    FULL_SCAN,
+    HOLES,
+    INCREMENTAL_FORMAT,
+    INCREMENTAL_VERSION,
+    LOG_SCAN,
+    MEMORY_LIMIT,
+    MERGE_TYPE,
+    MERGER,
+    METADATA,
+    MMAP,
+    ON_CORRUPT,
+    QUERY_TYPE,
+    RECORD_INDEX,
+    RECORD_POSITIONS,
+    SCHEMA_AT_END,
+    SCHEMA_ON_READ,
+    SEMANTICS,
+    SKIP_CLUSTER,
+    SKIP_COMPACT,
+    SPARK_PREFIX,
+    SPILL_COMPRESSED,
+    SPILL_FOLDER,
+    SPLIT_BYTES,
+    STREAMING,
+    THREADS,
+    Decision,
+    decision,
+    harmless,
+    near,
+    why_refused,
+)
 from mortice.spark.option_values import truth as _truth
 from mortice.spark.option_values import whole as _whole
 from mortice.spark.tasks import DEFAULT_SPLIT_BYTES
 from mortice.table import Table
-
-QUERY_TYPE = "hoodie.datasource.query.type"
-AS_OF = "as.of.instant"
-BEGIN = "hoodie.datasource.read.begin.instanttime"
-END = "hoodie.datasource.read.end.instanttime"
-MERGE_TYPE = "hoodie.datasource.merge.type"
-INCREMENTAL_FORMAT = "hoodie.datasource.query.incremental.format"
-INCREMENTAL_VERSION = "hoodie.datasource.read.incr.table.version"
-HOLES = "hoodie.read.timeline.holes.resolution.policy"
-EMIT_DELETES = "mortice.emit_deletes"
-SEMANTICS = "mortice.semantics"
-MERGER = "mortice.merger"
-SPLIT_BYTES = "mortice.split.bytes"
-LOG_SCAN = "hoodie.optimized.log.blocks.scan.enable"
-MEMORY_LIMIT = "hoodie.memory.merge.max.size"
-SPILL_FOLDER = "hoodie.memory.spillable.map.path"
-SPILL_COMPRESSED = "hoodie.common.diskmap.compression.enabled"
-DATA_SKIPPING = "hoodie.enable.data.skipping"
-METADATA = "hoodie.metadata.enable"
-RECORD_POSITIONS = "hoodie.merge.use.record.positions"
-
-CHANGELOG = "mortice.changelog"
-SCHEMA_AT_END = "hoodie.datasource.read.schema.use.end.instanttime"
-
-START = "start"
-START_INCLUSIVE = "start_inclusive"
-START_OFFSET = "hoodie.datasource.streaming.startoffset"
-STREAM_VERSION = "hoodie.datasource.read.streaming.table.version"
-STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantspertrigger", "maxbytespertrigger")
-"""Options of streams alone (see `mortice.spark.stream_options`), in lower case, as Spark hands them over."""
 
 MOST_BATCH_ROWS = 65536
 """Spark's JVM takes every batch whole, off its heap."""
 
 _INCREMENTAL_TRUTHS = {
     CHANGELOG: "changelog",
-    "hoodie.datasource.read.incr.skip_compact": "skip_compact",
-    "hoodie.datasource.read.incr.skip_cluster": "skip_cluster",
-    "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "fall_back_to_full_scan",
+    SKIP_COMPACT: "skip_compact",
+    SKIP_CLUSTER: "skip_cluster",
+    FULL_SCAN: "fall_back_to_full_scan",
     SCHEMA_AT_END: "schema_at_end",
 }
 """Options of an incremental query that are true or false, and the arguments of `Table.incremental` that they are."""
-
-_REFUSED = {
-    "hoodie.datasource.read.incr.filters": "use the option filters",
-    "hoodie.datasource.read.incr.path.glob": "use the option filters, on the partition columns",
-    "hoodie.datasource.read.extract.partition.values.from.path": "partition columns are read from the rows",
-    "hoodie.datasource.read.paths": "load() one table by its base path",
-    "hoodie.datasource.write.payload.class": "the payload is the table's own",
-    "hoodie.datasource.write.precombine.field": "the ordering fields are the table's own",
-    "hoodie.datasource.write.record.merger.impls": "the merge mode is the table's own",
-    "hoodie.compaction.payload.class": "the payload is the table's own",
-    "hoodie.table.ordering.fields": "the ordering fields are the table's own",
-    "hoodie.table.precombine.field": "the ordering fields are the table's own",
-    "glob.paths": "load() one table by its base path, and use filters on its partition columns",
-}
-_REFUSED_PREFIXES = {
-    "hoodie.datasource.read.incr.": "it is not known to this release",
-    "hoodie.datasource.streaming.": "it is not known to this release",
-    "hoodie.datasource.read.streaming.": "it is not known to this release",
-    "hoodie.read.timeline.holes.": "it is not known to this release",
-    "hoodie.write.record.merge.": "the merge mode is the table's own",
-    "hoodie.record.merge.": "the merge mode is the table's own",
-    "hoodie.record.merger.": "the merge mode is the table's own",
-    "hoodie.payload.": "the payload is the table's own",
-}
-"""Options of Hudi that change which rows come back, and why they are not taken."""
-
-_WITHOUT_EFFECT = {
-    "hoodie.file.group.reader.enabled",
-    "hoodie.datasource.read.use.new.parquet.file.format",
-    "hoodie.datasource.read.file.index.listing.mode",
-    "hoodie.datasource.read.file.index.list.file.statuses.using.ro.path.filter",
-    "hoodie.datasource.read.table.version",
-    "hoodie.memory.compaction.max.size",
-    "hoodie.common.spillable.diskmap.type",
-    "hoodie.table.name",
-}
-"""Options of Hudi that change how it reads, never what comes back."""
 
 _said: set[str] = set()
 
@@ -210,14 +184,21 @@ class Query:
         )
 
 
-def lowered(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Options by lower-case name, as Spark hands them over."""
-    return {str(name).lower(): value for name, value in (options or {}).items()}
+def by_one_name(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options by lower-case name, as Spark hands them over; `spark.hoodie.` becomes `hoodie.`."""
+    named: dict[str, Any] = {}
+    for given, value in (options or {}).items():
+        name = str(given).lower()
+        if name.startswith(f"{SPARK_PREFIX}hoodie."):
+            name = name.removeprefix(SPARK_PREFIX)
+        if named.setdefault(name, value) != value:
+            raise InvalidArgumentError(f"the option {name} is given twice, with different values")
+    return named
 
 
 def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
     """The query that options ask for. Values are text; `columns`, `filters` and the instant may be Python values."""
-    rest = lowered(options)
+    rest = by_one_name(options)
     path = _path(rest.pop("path", None), rest.pop("paths", None), uri)
     kind = _query_type(str(rest.pop(QUERY_TYPE, "snapshot")))
     query = Query(
@@ -234,9 +215,9 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         table_arguments=_table_arguments(rest),
     )
     _check_kind(query)
-    _check_schema_on_read(str(rest.pop("hoodie.schema.on.read.enable", "true")))
-    for name in rest:
-        _check_other(name)
+    _check_schema_on_read(str(rest.pop(SCHEMA_ON_READ, "true")))
+    for name, value in rest.items():
+        _check_other(name, value)
     return query
 
 
@@ -286,16 +267,13 @@ def _incremental(kind: str, rest: dict[str, Any]) -> Incremental | None:
     form = str(rest.pop(INCREMENTAL_FORMAT, "latest_state")).strip().lower()
     holes = rest.pop(HOLES, None)
     version = rest.pop(INCREMENTAL_VERSION, None)
-    for name in ("hoodie.datasource.read.incr.filters", "hoodie.datasource.read.incr.path.glob"):
-        if rest.get(name) == "":
-            del rest[name]
     arguments: dict[str, Any] = {
         argument: _truth(name, rest.pop(name)) for name, argument in _INCREMENTAL_TRUTHS.items() if name in rest
     }
     if kind != "incremental":
         if begin is not None or end is not None or arguments.get("changelog"):
             raise InvalidArgumentError(
-                f"{BEGIN}, {END} and mortice.changelog belong to {QUERY_TYPE}=incremental; the query type is {kind}"
+                f"{BEGIN}, {END} and {CHANGELOG} belong to {QUERY_TYPE}=incremental; the query type is {kind}"
             )
         return None
     if form not in ("latest_state", "cdc"):
@@ -329,17 +307,17 @@ def _check_kind(query: Query) -> None:
 
 def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     """Takes the options that are arguments of `Table` out of `rest`."""
-    rows = _whole("mortice.batch.rows", rest.pop("mortice.batch.rows", DEFAULT_BATCH_ROWS))
+    rows = _whole(BATCH_ROWS, rest.pop(BATCH_ROWS, DEFAULT_BATCH_ROWS))
     if rows > MOST_BATCH_ROWS:
         raise InvalidArgumentError(
-            f"mortice.batch.rows is at most {MOST_BATCH_ROWS}, since Spark holds a batch whole; got {rows}"
+            f"{BATCH_ROWS} is at most {MOST_BATCH_ROWS}, since Spark holds a batch whole; got {rows}"
         )
     arguments: dict[str, Any] = {
         "batch_rows": rows,
         # One: Spark gives a task one core and forks its workers.
-        "threads": _whole("mortice.threads", rest.pop("mortice.threads", 1)),
+        "threads": _whole(THREADS, rest.pop(THREADS, 1)),
     }
-    for name, argument in ((SEMANTICS, "semantics"), ("mortice.on_corrupt", "on_corrupt")):
+    for name, argument in ((SEMANTICS, "semantics"), (ON_CORRUPT, "on_corrupt")):
         if name in rest:
             arguments[argument] = rest.pop(name)
     if MEMORY_LIMIT in rest:
@@ -350,16 +328,16 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
         (LOG_SCAN, "optimized_log_scan"),
         (DATA_SKIPPING, "prune"),
         (METADATA, "use_metadata"),
-        ("mortice.column.stats", "use_column_stats"),
-        ("mortice.record.index", "use_record_index"),
+        (COLUMN_STATS, "use_column_stats"),
+        (RECORD_INDEX, "use_record_index"),
         (RECORD_POSITIONS, "record_positions"),
         (SPILL_COMPRESSED, "spill_compressed"),
     )
     for name, argument in truths:
         if name in rest:
             arguments[argument] = _truth(name, rest.pop(name))
-    if "mortice.mmap" in rest:
-        arguments["storage_options"] = {"mmap": _truth("mortice.mmap", rest.pop("mortice.mmap"))}
+    if MMAP in rest:
+        arguments["storage_options"] = {"mmap": _truth(MMAP, rest.pop(MMAP))}
     return arguments
 
 
@@ -378,23 +356,25 @@ def _is_merged(merge_type: str) -> bool:
 
 
 def _check_schema_on_read(value: str) -> None:
-    if not _truth("hoodie.schema.on.read.enable", value):
+    if not _truth(SCHEMA_ON_READ, value):
         raise UnsupportedError(
-            "hoodie.schema.on.read.enable=false is not in this release: "
-            "a table's schema history is always honoured; leave it out"
+            f"{SCHEMA_ON_READ}=false is not in this release: a table's schema history is always honoured; leave it out"
         )
 
 
-def _check_other(name: str) -> None:
+def _check_other(name: str, value: Any) -> None:
+    """Refuses or warns of an option that is not read."""
     if name in STREAMING:
         raise InvalidArgumentError(f"the option {name} is for streams (spark.readStream), not for batch queries")
-    if name.startswith("mortice."):
-        raise InvalidArgumentError(f"no such option: {name}; see mortice.spark.options for those there are")
-    why = _REFUSED.get(name) or next(
-        (why for prefix, why in _REFUSED_PREFIXES.items() if name.startswith(prefix)), None
-    )
-    if why:
-        raise UnsupportedError(f"the option {name} could change the rows and is not taken: {why}")
-    if name not in _WITHOUT_EFFECT and name not in _said:
+    what = decision(name)
+    if what is Decision.REFUSED and not harmless(name, value):
+        raise UnsupportedError(f"the option {name} could change the rows and is not taken: {why_refused(name)}")
+    if what is not Decision.UNKNOWN:
+        return
+    meant = near(name)
+    if meant or name.startswith("mortice."):
+        hint = f"did you mean {meant}?" if meant else "see mortice.spark.options for those there are"
+        raise InvalidArgumentError(f"no such option: {name}; {hint}")
+    if name not in _said:
         _said.add(name)
         warnings.warn(f"the option {name} has no meaning for mortice and is left aside", UserWarning, stacklevel=2)

@@ -10,10 +10,14 @@ from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.options import checked_uri
 from mortice.spark.data_frame import data_frame
-from mortice.spark.options import AS_OF, BEGIN, END, QUERY_TYPE, SEMANTICS, lowered, read_query
+from mortice.spark.option_names import AS_OF, BEGIN, END, QUERY_TYPE, SEMANTICS
+from mortice.spark.options import by_one_name, read_query
+from mortice.spark.session_options import session_options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from mortice.spark.metrics import Metrics
 
 __all__ = ["read"]
 
@@ -35,6 +39,8 @@ def read(  # noqa: PLR0917
     end: InstantLike = None,
     semantics: str = _Default("1.x"),
     options: Mapping[str, Any] | None = None,
+    *,
+    metrics: Metrics | None = None,
 ) -> DataFrame:
     """The rows of a Hudi table as a DataFrame.
 
@@ -42,6 +48,9 @@ def read(  # noqa: PLR0917
     `query_type` is `"snapshot"`, `"read_optimized"` or `"incremental"`, which needs `begin` and may have `end` (see
     `mortice.Table.incremental`). `options` are those of `spark.read.format("mortice")` (see `mortice.spark.options`),
     Hudi's names included; the arguments win over them.
+
+    Options of Hudi in the session's configuration count as well, where neither arguments nor `options` say otherwise:
+    Hudi's own source takes them. `metrics` gathers what the tasks read (see `mortice.spark.Metrics`).
 
     The table is looked at once, here: the frame keeps to that state of it, and `read` again gives a later one.
     """
@@ -54,7 +63,11 @@ def read(  # noqa: PLR0917
         END: end,
         SEMANTICS: None if isinstance(semantics, _Default) else semantics,
     }
-    settings = lowered(options) | {name: value for name, value in given.items() if value is not None}
+    settings = (
+        session_options(spark)
+        | by_one_name(options)
+        | {name: value for name, value in given.items() if value is not None}
+    )
     query = read_query(settings, checked_uri(uri))
     scan = query.scan(query.table(), query.columns)
-    return data_frame(spark, scan.schema, scan.splits(max_split_bytes=query.split_bytes), query.split_bytes)
+    return data_frame(spark, scan.schema, scan.splits(max_split_bytes=query.split_bytes), query.split_bytes, metrics)

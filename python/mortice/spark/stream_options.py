@@ -24,8 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.spark.option_values import truth, whole
-from mortice.spark.options import (
+from mortice.spark.option_names import (
     AS_OF,
     BEGIN,
     CHANGELOG,
@@ -41,11 +40,9 @@ from mortice.spark.options import (
     START_OFFSET,
     STREAM_VERSION,
     STREAMING,
-    Incremental,
-    Query,
-    lowered,
-    read_query,
 )
+from mortice.spark.option_values import truth, whole
+from mortice.spark.options import Incremental, Query, by_one_name, read_query
 
 AFTER_ALL = "99991231235959999"
 """No commit comes later: the range after it is empty, and yet has its columns."""
@@ -81,14 +78,14 @@ class StreamQuery:
 
 def is_of_stream(options: Mapping[str, Any]) -> bool:
     """Whether options can only be those of a stream: Spark asks for the schema before it says what it is for."""
-    names = lowered(options)
+    names = by_one_name(options)
     kind = str(names.get(QUERY_TYPE, "")).strip().lower()
     return any(name in names for name in STREAMING) or (kind == "incremental" and BEGIN not in names)
 
 
 def read_stream(options: Mapping[str, Any]) -> StreamQuery:
     """The stream that options ask for."""
-    rest = lowered(options)
+    rest = by_one_name(options)
     start, inclusive = _start(rest), truth(START_INCLUSIVE, rest.pop(START_INCLUSIVE, False))
     if inclusive and start.lower() in ("earliest", "latest"):
         raise InvalidArgumentError(f"start_inclusive is for a start that is an instant, not {start!r}")

@@ -429,7 +429,7 @@ mod tests {
     fn what_cannot_be_merged_is_refused_by_name() {
         let (older, newer) = (rows(&[("a", Some(1), None)]), rows(&[("a", Some(1), None)]));
         let refused = |older: &RecordBatch, newer: &RecordBatch, options: RowsMergeOptions| {
-            merged(&[older.clone()], &[newer.clone()], options).unwrap_err()
+            merged(std::slice::from_ref(older), std::slice::from_ref(newer), options).unwrap_err()
         };
         let other_key = RowsMergeOptions { record_key: vec!["key".into()], ..options(&[EVENT]) };
         let renamed =

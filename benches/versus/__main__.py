@@ -1,0 +1,87 @@
+"""The command: `python -m versus run` takes a record and writes its report; see `--help`."""
+
+import argparse
+import datetime as dt
+import itertools
+import os
+import sys
+from pathlib import Path
+
+from versus import report
+from versus.contenders import CONTENDERS
+from versus.homes import BENCHES
+from versus.machine import machine, surroundings
+from versus.record import Record
+from versus.rounds import Effort, Rounds
+from versus.tables import prepared
+from versus.workloads import WORKLOADS, points
+
+EFFORTS = {
+    "whole": Effort(rounds=7, warm_ups=4, limit_seconds=900, patience_seconds=20),
+    "quick": Effort(rounds=3, warm_ups=1, limit_seconds=120, patience_seconds=4),
+    "tiny": Effort(rounds=1, warm_ups=1, limit_seconds=120, patience_seconds=1),
+}
+
+
+def chosen(named, known, what):
+    """The names given, or all; an unknown one is refused."""
+    names = named.split(",") if named else list(known)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.exit(f"no such {what}: {', '.join(unknown)}; there are: {', '.join(known)}")
+    return names
+
+
+def record_path(given):
+    """Where a record goes: the name of the machine and the date, unless told. None is written over."""
+    if given:
+        return Path(given)
+    day = dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d")
+    names = (f"{day}{more}.csv" for more in itertools.chain([""], (f"-{again}" for again in itertools.count(2))))
+    return next(path for path in (BENCHES / "record" / machine() / name for name in names) if not path.exists())
+
+
+def run(asked):
+    """Prepares tables, takes a record, writes its report."""
+    workloads = chosen(asked.workloads, WORKLOADS, "workload")
+    names = chosen(asked.contenders, [contender.name for contender in CONTENDERS], "contender")
+    todo = points(workloads, asked.scale)
+    tables = prepared([point.table for point in todo])
+    if asked.prepare:
+        return
+    path = record_path(asked.out)
+    record = Record(path, surroundings(asked.scale))
+    rounds = Rounds([one for one in CONTENDERS if one.name in names], EFFORTS[asked.scale], record)
+    try:
+        for point in todo:
+            rounds.run(point, tables[point.table])
+    finally:
+        rounds.end()
+    print(f"{os.path.relpath(path)}\n{os.path.relpath(report.write(path))}")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="versus", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    runs = commands.add_parser("run", help="take a record and write its report")
+    runs.add_argument("--scale", choices=EFFORTS, default="whole", help="tiny: only to see that all of it works")
+    runs.add_argument("--workloads", help=f"of {','.join(WORKLOADS)}; all unless told")
+    runs.add_argument("--contenders", help="names, with commas between; all unless told")
+    runs.add_argument("--prepare", action="store_true", help="write the tables and nothing more")
+    runs.add_argument("--out", help="the record; benches/record/MACHINE/DATE.csv unless told")
+    runs.set_defaults(act=run)
+    reports = commands.add_parser("report", help="write the report of a record again")
+    reports.add_argument("record")
+    reports.add_argument("--markdown", action="store_true", help="print a table of ratios instead")
+    reports.set_defaults(act=write_report)
+    return parser.parse_args()
+
+
+def write_report(asked):
+    """The page of a record, or its summary."""
+    print("\n".join(report.markdown(asked.record)) if asked.markdown else report.write(asked.record))
+
+
+if __name__ == "__main__":
+    given = arguments()
+    given.act(given)

@@ -1,0 +1,34 @@
+"""Who takes part. Another is a file with a `Contender` (see `contender`), and a line here."""
+
+from versus.contenders.avro_rust import ArrowAvro
+from versus.contenders.contender import Cannot, Contender
+from versus.contenders.fastavro_rows import FastavroRows
+from versus.contenders.hudi_log import HudiLog
+from versus.contenders.hudi_rs import HudiRs
+from versus.contenders.hudi_spark import HudiSpark
+from versus.contenders.limits import Memcpy, PyarrowParquet, SparkParquet
+from versus.contenders.mortice_api import MorticeApi
+from versus.contenders.mortice_spark import MorticeDataSource, MorticeMapInArrow
+
+__all__ = ["CONTENDERS", "Cannot", "Contender", "contender_of"]
+
+# In the order in which they are shown. The first that answers a query is the one whose rows others are compared with.
+CONTENDERS = (
+    HudiSpark("1.2.0"),
+    HudiSpark("0.15.0"),
+    HudiRs(),
+    ArrowAvro(),
+    HudiLog(),
+    FastavroRows(),
+    MorticeApi(),
+    MorticeMapInArrow(),
+    MorticeDataSource(),
+    SparkParquet(),
+    PyarrowParquet(),
+    Memcpy(),
+)
+
+
+def contender_of(name):
+    """By name."""
+    return next(contender for contender in CONTENDERS if contender.name == name)

@@ -1,0 +1,76 @@
+"""What bounds every contender: the bytes copied, the base files alone decoded, Spark's own scan of them.
+
+They merge nothing, so that their rows are not compared with those of others.
+"""
+
+from versus.contenders.contender import Cannot, Contender
+from versus.contenders.spark_reader import SparkReader
+
+CHUNK = 1 << 20
+BATCH_ROWS = 65_536
+
+
+class Memcpy(Contender):
+    """The bytes of the log files, copied from memory to memory."""
+
+    name = "memcpy of the log"
+    kinds = ("decode", "read")
+    is_limit = True
+
+    def start(self, _cores):
+        import numpy
+
+        self.numpy = numpy
+
+    def version(self):
+        return f"numpy {self.numpy.__version__}"
+
+    def prepare(self, query):
+        if not query["logs"]:
+            raise Cannot("there is no log")
+        self.bytes = [self.numpy.fromfile(path, dtype=self.numpy.uint8) for path in query["logs"]]
+        self.copies = [self.numpy.empty_like(bytes_) for bytes_ in self.bytes]
+
+    def run(self, query):  # noqa: ARG002 (what was prepared)
+        for copy, bytes_ in zip(self.copies, self.bytes, strict=True):
+            self.numpy.copyto(copy, bytes_)
+
+
+class PyarrowParquet(Contender):
+    """The base files alone, decoded by pyarrow."""
+
+    name = "base files by pyarrow"
+    kinds = ("read",)
+    is_limit = True
+
+    def start(self, cores):
+        import pyarrow
+        import pyarrow.parquet
+
+        self.pyarrow = pyarrow
+        pyarrow.set_cpu_count(cores)
+
+    def version(self):
+        return self.pyarrow.__version__
+
+    def run(self, query):
+        rows = 0
+        for path in query["bases"]:
+            with self.pyarrow.parquet.ParquetFile(path) as file:
+                rows += sum(batch.num_rows for batch in file.iter_batches(BATCH_ROWS, columns=query.get("columns")))
+        return rows
+
+
+class SparkParquet(SparkReader):
+    """The base files alone, by Spark's own Parquet source."""
+
+    name = "base files by Spark"
+    home = "spark35"
+    kinds = ("read",)
+    is_limit = True
+
+    def frame(self, query):
+        return self.spark.read.parquet(*query["bases"])
+
+    def answer(self, query, path):
+        return Contender.answer(self, query, path)

@@ -1,0 +1,36 @@
+"""Where contenders live: Python environments and jars, all of them under the repository and made by `make`."""
+
+import os
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BENCHES = REPOSITORY / "benches"
+CACHE = Path(os.environ.get("VERSUS_CACHE", REPOSITORY / ".versus"))
+"""Prepared tables."""
+
+ENVIRONMENTS = {"main": ".venv", "spark35": ".venv-spark35", "rivals": ".venv-versus"}
+"""main: mortice with Spark 4. spark35: Spark 3.5, for Hudi's bundles. rivals: whatever else comes from PyPI."""
+
+RELEASES = ("1.2.0", "0.15.0")
+"""Of Hudi, whose Spark bundles write the tables: table versions 9 and 6."""
+
+
+def python_of(home):
+    """The interpreter of a home; this one for "here"."""
+    return sys.executable if home == "here" else str(REPOSITORY / ENVIRONMENTS[home] / "bin" / "python")
+
+
+def bundle(release):
+    """Hudi's Spark bundle of a release, fetched with Maven unless it is there."""
+    if str(REPOSITORY / "tests") not in sys.path:
+        sys.path.insert(0, str(REPOSITORY / "tests"))
+    import fetch_hudi
+
+    return fetch_hudi.fetch(release)
+
+
+def environment():
+    """What a process in any home is started with: mortice and this package can be imported."""
+    path = os.pathsep.join([str(BENCHES), str(REPOSITORY / "python")])
+    return os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}

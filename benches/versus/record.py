@@ -1,0 +1,74 @@
+"""Records: a CSV file a run, a line a round, so that whoever doubts a median can look at what it was made of.
+
+Lines that begin with `#` tell where and when. A contender that has no time has one line, with its reason.
+"""
+
+import csv
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+OK, CANNOT, DIFFERS, FAILED = "ok", "cannot", "differs", "failed"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One round of one contender at one point."""
+
+    workload: str
+    table: str
+    kind: str
+    columns: str
+    cores: int
+    metadata: bool
+    rows: int
+    fraction: float
+    commits: int
+    base_bytes: int
+    log_bytes: int
+    contender: str
+    version: str
+    is_limit: bool
+    state: str
+    round: int = 0
+    status: str = OK
+    reason: str = ""
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    peak_bytes: int = 0
+    rows_out: int = -1
+    """-1 where the contender does not tell."""
+
+    @property
+    def point(self):
+        """What of it says what was asked."""
+        return (self.workload, self.table, self.kind, self.columns, self.cores, self.metadata)
+
+
+class Record:
+    """A record that is being written: every line is on disk when `add` returns."""
+
+    def __init__(self, path, surroundings):
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("w", newline="") as file:
+            file.writelines(f"# {name}: {value}\n" for name, value in surroundings.items())
+            csv.writer(file).writerow([field.name for field in fields(Line)])
+
+    def add(self, line):
+        """Appends a line."""
+        values = [f"{value:.6g}" if isinstance(value, float) else value for value in asdict(line).values()]
+        with self.path.open("a", newline="") as file:
+            csv.writer(file).writerow(values)
+
+
+def _typed(field, text):
+    return text == "True" if field.type is bool else field.type(text)
+
+
+def load(path):
+    """A record that was written: its surroundings, its lines."""
+    text = Path(path).read_text().splitlines()
+    head = [line[2:].partition(": ") for line in text if line.startswith("# ")]
+    rows = csv.DictReader(line for line in text if not line.startswith("#"))
+    lines = [Line(**{field.name: _typed(field, row[field.name]) for field in fields(Line)}) for row in rows]
+    return {name: value for name, _, value in head}, lines

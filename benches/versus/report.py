@@ -1,0 +1,152 @@
+"""A report of a record: one HTML page beside it, with plots where matplotlib is at hand. Made of the record alone."""
+
+import html
+from pathlib import Path
+
+from versus import plots
+from versus.record import load
+from versus.results import OURS, OURS_BESIDE, by_point, per_log_mib, ratios, results, title
+
+STYLE = """
+body { font: 15px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }
+table { border-collapse: collapse; margin: .5em 0 1.5em }
+td, th { padding: .15em .8em; text-align: right; border-bottom: 1px solid #ddd }
+td:first-child, th:first-child { text-align: left }
+td.why { text-align: left; color: #a33 }
+tr.limit { color: #777 }
+img { max-width: 100% }
+"""
+
+NOTES = """
+Every contender is a process of its own, bound to the cores that are named; at each point they take turns, one run each
+a round. CPU is user and system time of the process and all that it started: every thread of a JVM and every Python
+worker. Times are medians, with the least and the most of the rounds. Rows were compared, sorted by hash, before any
+time counted: with those of the first contender that is shown at the point and answered. A ratio is how many times the
+CPU (and wall) time of mortice a contender takes: of mortice mapInArrow beside Spark, else of the mortice API. What is
+grey bounds the others and answers no query: it merges nothing. “cold” is the first query of a new process, whose
+session was up, files dropped from the page cache. Peak is the most memory that was resident, mapped files and the heap
+that a JVM has kept included.
+"""
+
+
+def write(path, out=None):
+    """The page of a record; its plots lie in a folder beside it. Returns the page's path."""
+    path = Path(path)
+    head, lines = load(path)
+    page = Path(out or path.with_suffix(".html"))
+    found = results(lines)
+    pictures = plots.draw(found, page.with_suffix(""))
+    page.write_text("\n".join(_page(head, found, pictures, page)))
+    return page
+
+
+def _page(head, found, pictures, page):
+    yield "<!doctype html><html lang=en><meta charset=utf-8><title>mortice beside its rivals</title>"
+    yield f"<style>{STYLE}</style><h1>mortice beside its rivals</h1><table>"
+    yield from (f"<tr><td>{_text(name)}</td><td>{_text(value)}</td></tr>" for name, value in head.items())
+    yield f"</table><p>{NOTES}</p><h2>Summary</h2>{_summary(found)}"
+    workloads = dict.fromkeys(point[0] for point, _ in by_point(found))
+    for workload in workloads:
+        yield f"<h2>{_text(workload)}</h2>"
+        of_workload = [picture for name, picture in pictures if name == workload]
+        yield from (
+            f'<p><img src="{picture.relative_to(page.parent)}" alt="{_text(workload)}"></p>' for picture in of_workload
+        )
+        if workload == "growth":
+            yield from _per_log_mib(found)
+        for (point, state), together in by_point(found).items():
+            if point[0] == workload:
+                yield from _table(together, state)
+    yield "</html>"
+
+
+def _per_log_mib(found):
+    """The same cost a MiB at every size is linear growth."""
+    yield "<p>What a MiB of log costs beyond the table without logs, by the size of the log:</p><table>"
+    for (contender, cores), costs in per_log_mib(found).items():
+        cells = "".join(f"<td>{size:,.1f} MiB: {_time(max(cost, 0.0))}</td>" for size, cost in costs)
+        yield f"<tr><td>{_text(contender)}, {cores} cores</td>{cells}</tr>"
+    yield "</table>"
+
+
+def _text(value):
+    return html.escape(str(value))
+
+
+def _table(together, state):
+    line = together[0].line
+    yield f"<h3>{_text(title(line))}: {state}</h3>"
+    yield f"<p>{_text(line.table)}: base files {_size(line.base_bytes)}, log files {_size(line.log_bytes)}</p><table>"
+    heads = ("contender", "CPU", "least – most", "wall", "least – most", "peak", "× CPU (wall) of mortice", "rounds")
+    yield f"<tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>"
+    times = ratios(together)
+    for result in together:
+        yield _row(result, times.get(result.line.contender))
+    yield "</table>"
+
+
+def _row(result, ratio):
+    line = result.line
+    name = f"{_text(line.contender)} <small>{_text(line.version)}</small>"
+    head = f"<tr{' class=limit' if line.is_limit else ''}><td>{name}</td>"
+    if not result.is_ok:
+        return f"{head}<td class=why colspan=7>{_text(result.reason)}</td></tr>"
+    cpu, wall = result.spread("cpu_s"), result.spread("wall_s")
+    cells = [_time(cpu.median), f"{_time(cpu.least)} – {_time(cpu.most)}"]
+    cells += [_time(wall.median), f"{_time(wall.least)} – {_time(wall.most)}"]
+    cells += [
+        _size(result.spread("peak_bytes").most),
+        f"{_ratio(ratio[0])} ({_ratio(ratio[1])})" if ratio else "",
+        len(result.lines),
+    ]
+    return head + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _time(seconds):
+    return (
+        f"{seconds:.2f} s"
+        if seconds >= 1
+        else f"{seconds * 1e3:.1f} ms"
+        if seconds >= 1e-3
+        else f"{seconds * 1e6:.0f} µs"
+    )
+
+
+def _ratio(ratio):
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2g}"
+
+
+def _size(count):
+    return f"{count / 2**20:,.1f} MiB"
+
+
+def summary(found):
+    """Rows of a table of ratios: (point, rival, CPU ratio, wall ratio, spread of the CPU ratio), warm points alone."""
+    for (_, state), together in by_point(found).items():
+        if state != "warm":
+            continue
+        for name, (cpu, wall) in ratios(together).items():
+            if not name.startswith("mortice"):
+                yield title(together[0].line), name, OURS_BESIDE.get(name, OURS), cpu, wall
+
+
+def _summary(found):
+    rows = [
+        f"<tr><td>{_text(point)}<td>{_text(rival)}<td>{_text(ours)}<td>{_ratio(cpu)}<td>{_ratio(wall)}</tr>"
+        for point, rival, ours, cpu, wall in summary(found)
+    ]
+    head = "<tr><th>warm<th>contender<th>beside<th>× CPU<th>× wall</tr>"
+    return f"<table>{head}{''.join(rows)}</table>"
+
+
+def markdown(path):
+    """The summary of a record as a table for a README, and the command that takes such a record."""
+    head, lines = load(path)
+    yield f"{head.get('processor', '')}; {head.get('date', '')}; commit {head.get('commit', '')}"
+    yield ""
+    yield "| query | contender | beside | × CPU | × wall |"
+    yield "|---|---|---|---|---|"
+    for point, rival, ours, cpu, wall in summary(results(lines)):
+        yield f"| {point} | {rival} | {ours} | {_ratio(cpu)} | {_ratio(wall)} |"
+    yield ""
+    yield f"`make bench{' QUICK=1' if head.get('scale') == 'quick' else ''}` takes such figures."

@@ -1,0 +1,225 @@
+"""Contenders take turns: at each point every one is asked once a round, in an order that changes from round to round,
+so that what disturbs the machine disturbs all. Nobody's time counts before its rows are those of the first that
+answered.
+"""
+
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from versus import equal
+from versus.contenders.contender import Cannot
+from versus.process import Failed, Process
+from versus.record import CANNOT, DIFFERS, FAILED, OK, Line
+
+SHORTEST_SECONDS = 0.1
+"""A query that takes less is run several times a round."""
+MOST_TIMES = 50
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is done for a time."""
+
+    rounds: int
+    warm_ups: int
+    limit_seconds: float
+    """What takes longer is given up."""
+    patience_seconds: float
+    """Who takes longer than this for one run has three rounds, and no other warm-up than its answer."""
+
+
+class Rounds:
+    """The contenders' processes and what is known about their answers, for as many points as there are."""
+
+    def __init__(self, contenders, effort, record, say=print):
+        self.contenders = contenders
+        self.effort = effort
+        self.record = record
+        self.say = say
+        self._processes = {}
+        self._verdicts = {}
+        self._references = {}
+
+    def run(self, point, written):
+        """All contenders at one point, on record."""
+        asked = _Asked(point, written)
+        field = [one for one in self.contenders if point.kind in one.kinds and one.name not in point.without]
+        self.say(point.title)
+        self._end_others(asked.cores)
+        able = [contender for contender in field if not contender.refuses(asked.query)]
+        firsts = {contender.name: self._cold(contender, asked) for contender in able} if asked.is_cold else {}
+        fit = []
+        for contender in field:
+            status, reason = self._verdict(contender, asked)
+            if status == OK:
+                fit.append(contender)
+                if first := firsts.get(contender.name):
+                    self._add(contender, asked, "cold", first)
+            else:
+                self._refused(contender, asked, status, reason)
+        if "warm" in point.states:
+            self._warm(fit, asked)
+
+    def end(self):
+        """Ends all processes."""
+        for process in self._processes.values():
+            process.end()
+        self._processes.clear()
+
+    def _end_others(self, cores):
+        for name, of in [key for key in self._processes if key[1] != cores]:
+            self._processes.pop((name, of)).end()
+
+    def _process(self, contender, cores, is_new=False):
+        key = (contender.name, cores)
+        old = self._processes.get(key)
+        if old and (is_new or not old.is_alive):
+            self._processes.pop(key).end()
+        if key not in self._processes:
+            self._processes[key] = Process(contender, cores)
+        return self._processes[key]
+
+    def _cold(self, contender, asked):
+        """The first query of a new process; None where it fails, which the verdict will tell of."""
+        try:
+            process = self._process(contender, asked.cores, is_new=True)
+            process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
+            asked.drop_from_page_cache()
+            return process.measured(asked.query, 1, self.effort.limit_seconds)
+        except (Cannot, Failed):
+            return None
+
+    def _verdict(self, contender, asked):
+        """Whether its rows are right; asked once for the same rows, however many cores."""
+        key = (contender.name, asked.rows_key)
+        if key not in self._verdicts:
+            no = contender.refuses(asked.query)
+            self._verdicts[key] = (CANNOT, no) if no else self._judged(contender, asked)
+        return self._verdicts[key]
+
+    def _judged(self, contender, asked):
+        folder = Path(tempfile.mkdtemp(prefix="versus-"))
+        try:
+            process = self._process(contender, asked.cores)
+            process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
+            if contender.is_limit or asked.point.kind == "plan":
+                return OK, ""
+            path = folder / "answer.parquet"
+            process.ask({"do": "answer", "query": asked.query, "path": str(path)}, self.effort.limit_seconds)
+            return self._compared(equal.read(path), asked)
+        except equal.UNREADABLE as error:
+            return FAILED, f"its rows cannot be read: {error}"
+        except Cannot as no:
+            return CANNOT, str(no)
+        except Failed as error:
+            return FAILED, str(error)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _compared(self, rows, asked):
+        reference = self._references.get(asked.rows_key)
+        if reference is None:
+            self._references[asked.rows_key] = equal.digest(rows)
+            return OK, ""
+        reason = equal.difference(reference, rows)
+        return (DIFFERS, reason) if reason else (OK, "")
+
+    def _warm(self, contenders, asked):
+        """The rounds. `plans`: how often each is run in a round, and in how many rounds; who fails is struck out."""
+        plans = {}
+        for contender in contenders:
+            self._tried(contender, asked, lambda one=contender: plans.update({one: self._warmed_up(one, asked)}))
+        for round_ in range(1, self.effort.rounds + 1):
+            turn = [contender for contender, (_, rounds) in plans.items() if round_ <= rounds]
+            first = round_ % max(1, len(turn))
+            for contender in turn[first:] + turn[:first]:
+                if not self._tried(
+                    contender, asked, lambda one=contender, at=round_: self._round(one, asked, plans[one][0], at)
+                ):
+                    plans.pop(contender)
+
+    def _tried(self, contender, asked, step):
+        """Whether a step went well; that it did not is put on record."""
+        try:
+            step()
+        except (Cannot, Failed) as error:
+            self._refused(contender, asked, FAILED, str(error))
+            return False
+        return True
+
+    def _round(self, contender, asked, times, round_):
+        process = self._process(contender, asked.cores)
+        self._add(contender, asked, "warm", process.measured(asked.query, times, self.effort.limit_seconds), round_)
+
+    def _warmed_up(self, contender, asked):
+        """How often it is to be run in a round, and in how many rounds."""
+        process = self._process(contender, asked.cores)
+        process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
+        for _ in range(self.effort.warm_ups):
+            wall = process.measured(asked.query, 1, self.effort.limit_seconds)["wall_s"]
+            if wall > self.effort.patience_seconds:
+                return 1, min(3, self.effort.rounds)
+        return max(1, min(MOST_TIMES, round(SHORTEST_SECONDS / max(wall, 1e-6)))), self.effort.rounds
+
+    def _line(self, contender, asked, state, **taken):
+        process = self._processes.get((contender.name, asked.cores))
+        return Line(
+            **asked.told,
+            contender=contender.name,
+            version=process.version if process else "unknown",
+            is_limit=contender.is_limit,
+            state=state,
+            **taken,
+        )
+
+    def _add(self, contender, asked, state, taken, round_=0):
+        rows = -1 if taken["rows"] is None else taken["rows"]
+        measured = {name: taken[name] for name in ("wall_s", "cpu_s", "peak_bytes")}
+        self.record.add(self._line(contender, asked, state, round=round_, rows_out=rows, **measured))
+
+    def _refused(self, contender, asked, status, reason):
+        self.say(f"    {contender.name} {status}: {reason}")
+        for state in asked.point.states:
+            self.record.add(self._line(contender, asked, state, status=status, reason=reason))
+
+
+class _Asked:
+    """A point with its table at hand."""
+
+    def __init__(self, point, written):
+        self.point = point
+        self.written = written
+        self.query = point.query(written)
+        self.cores = point.cores or len(os.sched_getaffinity(0))
+
+    @property
+    def is_cold(self):
+        return "cold" in self.point.states
+
+    @property
+    def rows_key(self):
+        """The same for queries that have the same rows."""
+        return (self.point.table.name, self.point.kind, self.point.columns, self.point.metadata)
+
+    @property
+    def told(self):
+        """What a line of the record says about it."""
+        point, table = self.point, self.point.table
+        told = {name: getattr(point, name) for name in ("workload", "kind", "columns", "metadata")}
+        told |= {"table": table.name, "rows": table.rows, "fraction": table.fraction, "commits": table.commits}
+        return told | {
+            "cores": self.cores,
+            "base_bytes": self.written.base_bytes,
+            "log_bytes": self.written.log_bytes,
+        }
+
+    def drop_from_page_cache(self):
+        """Has the system forget the contents of the table's files, as far as no process maps them."""
+        for path in self.written.files:
+            file = os.open(path, os.O_RDONLY)
+            os.fsync(file)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(file)

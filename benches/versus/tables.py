@@ -1,0 +1,120 @@
+"""The tables that are read: told by their parameters, written by Hudi when they are first asked for, then kept.
+
+A table is a bulk insert of all rows, then `commits` upserts, which together update `fraction` of the rows, each once.
+Its name tells all that it was made from, so that a kept table is never another one.
+"""
+
+import json
+import os
+import subprocess
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from versus.homes import CACHE, bundle, environment, python_of
+
+FOLDER = "tables"
+"""To be renamed when `writing` makes other rows: what was kept is then written anew."""
+LATE = {"commits": 0, "fraction": 0.0}
+"""What a table has before its upserts."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be written. `shape` is one of `writing.SHAPES`; `partitions` 0: none; each has `groups` files."""
+
+    rows: int
+    shape: str = "wide"
+    groups: int = 1
+    partitions: int = 0
+    commits: int = 0
+    fraction: float = 0.0
+    metadata: bool = False
+    release: str = "1.2.0"
+
+    @property
+    def name(self):
+        """All parameters, as a folder is called."""
+        parts = [self.shape, f"{self.rows}r", f"{max(self.partitions, 1) * self.groups}f"]
+        parts += [f"{self.partitions}p"] if self.partitions else []
+        parts += [f"{self.fraction * 100:g}pc{self.commits}"] if self.commits else []
+        parts += ["mdt"] if self.metadata else []
+        return "-".join([*parts, self.release])
+
+    @property
+    def base(self):
+        """The same before its upserts."""
+        return replace(self, **LATE)
+
+    @property
+    def path(self):
+        """Where it is kept."""
+        return CACHE / FOLDER / self.name
+
+
+class Written:
+    """A table that is there: its files and instants, as its folder tells."""
+
+    def __init__(self, table, path=None):
+        self.table = table
+        self.path = Path(path or table.path)
+
+    @cached_property
+    def files(self):
+        """Data files with their sizes: {path: bytes}."""
+        found = {}
+        for folder, folders, names in os.walk(self.path):
+            folders[:] = [name for name in folders if name != ".hoodie"]
+            data = [name for name in names if name.endswith(".parquet") or _is_log(name)]
+            found.update((path, path.stat().st_size) for path in (Path(folder, name) for name in data))
+        return {str(path): size for path, size in sorted(found.items())}
+
+    @property
+    def logs(self):
+        """Log files, sorted."""
+        return [path for path in self.files if _is_log(Path(path).name)]
+
+    @property
+    def bases(self):
+        """Base files, sorted."""
+        return [path for path in self.files if not _is_log(Path(path).name)]
+
+    @property
+    def log_bytes(self):
+        return sum(self.files[path] for path in self.logs)
+
+    @property
+    def base_bytes(self):
+        return sum(self.files[path] for path in self.bases)
+
+    @cached_property
+    def instants(self):
+        """Completed commits in order: (requested, completed), the latter as the former up to table version 7."""
+        folder = self.path / ".hoodie" / "timeline"
+        folder = folder if folder.is_dir() else self.path / ".hoodie"
+        names = [path.name.split(".") for path in folder.iterdir()]
+        times = [name[0] for name in names if name[1:] in (["deltacommit"], ["commit"])]
+        return sorted((time.split("_")[0], time.split("_")[-1]) for time in times if time[:1].isdigit())
+
+
+def _is_log(name):
+    return ".log." in name and not name.endswith(".crc")
+
+
+def prepared(tables, say=print):
+    """The tables, written where they are not there yet: one Spark for each release of Hudi."""
+    tables = list(dict.fromkeys(tables))
+    missing = [table for table in tables if not table.path.is_dir()]
+    for release in dict.fromkeys(table.release for table in missing):
+        of_release = [asdict(table) for table in missing if table.release == release]
+        say(f"Hudi {release} writes {len(of_release)} tables into {CACHE / FOLDER}")
+        written = subprocess.run(
+            [python_of("spark35"), "-m", "versus.writing", str(bundle(release))],
+            input=json.dumps(of_release),
+            text=True,
+            env=environment(),
+            check=False,
+        )
+        if written.returncode:
+            raise RuntimeError(f"Hudi {release} could not write the tables: see above")
+    return {table: Written(table) for table in tables}

@@ -1,0 +1,65 @@
+"""A contender's process: `python -m versus.worker NAME CORES`. Requests come and replies go as JSON, a line each:
+
+    {"do": "start"}                                  {"version": …}
+    {"do": "prepare", "query": {…}}                  {}
+    {"do": "run", "query": {…}, "times": n}          {"wall": seconds of one, "rows": of one, or null}
+    {"do": "answer", "query": {…}, "path": …}        {}
+
+Whatever goes wrong is a reply, too: {"cannot": why} where the contender says no, else {"error": what}.
+What libraries print goes to standard error, so that it is never taken for a reply.
+"""
+
+import json
+import os
+import sys
+import time
+
+from versus.contenders import contender_of
+from versus.contenders.contender import Cannot
+
+
+def run(contender, query, times):
+    """Runs a query so often; the wall time of one."""
+    began = time.perf_counter()
+    for _ in range(times):
+        rows = contender.run(query)
+    return {"wall": (time.perf_counter() - began) / times, "rows": rows}
+
+
+def obey(contender, asked, cores):
+    """One request's reply."""
+    if asked["do"] == "start":
+        contender.start(cores)
+        return {"version": contender.version()}
+    if asked["do"] == "prepare":
+        contender.prepare(asked["query"])
+        return {}
+    if asked["do"] == "answer":
+        contender.answer(asked["query"], asked["path"])
+        return {}
+    return run(contender, asked["query"], asked["times"])
+
+
+def reply_to(contender, asked, cores):
+    """The same, errors told."""
+    try:
+        return obey(contender, asked, cores)
+    except Cannot as no:
+        return {"cannot": str(no)}
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt | SystemExit):
+            raise
+        first = str(error).strip().partition("\n")[0]
+        return {"error": f"{type(error).__name__}: {first}"[:500]}
+
+
+def main():
+    contender, cores = contender_of(sys.argv[1]), int(sys.argv[2])
+    replies = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        print(json.dumps(reply_to(contender, json.loads(line), cores)), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,316 @@
+"""The rules of the benchmarks beside rivals (`benches/versus`): wrong rows have no time, who cannot is shown with the
+reason, CPU of children counts, and a report is made of a record alone."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("polars")
+if not sys.platform.startswith("linux"):
+    pytest.skip("the benchmarks read Linux' /proc", allow_module_level=True)
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from versus import avro_types, cpu, equal, plots, process, report, rounds, workloads
+from versus.contenders import CONTENDERS
+from versus.contenders.contender import Cannot, Contender
+from versus.contenders.fastavro_rows import datums
+from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, load
+from versus.results import ratios, results
+from versus.tables import Table, Written
+
+EFFORT = rounds.Effort(rounds=2, warm_ups=1, limit_seconds=60, patience_seconds=60)
+ROWS = pa.table(
+    {
+        "key": ["a", "b", "c"],
+        "n": [1, 2, None],
+        "s": [{"x": 1}, None, {"x": 3}],
+        "m": pa.array([[("p", 1), ("q", 2)], [], None], pa.map_("string", "int64")),
+    }
+)
+
+
+def changed(column, values):
+    at = ROWS.schema.get_field_index(column)
+    return ROWS.set_column(at, column, pa.array(values, ROWS.schema.field(at).type))
+
+
+def test_rows_are_equal_in_any_order_and_in_types_that_say_the_same():
+    other = ROWS.take([2, 0, 1]).select(["n", "m", "key", "s"])
+    other = other.set_column(2, "key", other["key"].cast(pa.large_string()))
+    assert equal.difference(equal.digest(ROWS), other) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("key", ["a", "b", "d"]),
+        ("n", [1, 2, 0]),
+        ("n", [None, 1, 2]),
+        ("s", [{"x": 1}, None, {"x": 4}]),
+        ("m", [[("p", 1), ("q", 3)], [], None]),
+        ("m", [[("p", 1), ("q", 2)], None, None]),
+    ],
+)
+def test_one_wrong_value_is_a_difference(column, values):
+    assert "differ" in equal.difference(equal.digest(ROWS), changed(column, values))
+
+
+def test_a_row_twice_in_the_place_of_another_is_a_difference():
+    rows = ROWS.take([0, 0, 1])
+    assert equal.difference(equal.digest(ROWS), rows) is not None
+    assert equal.difference(equal.digest(rows), ROWS.take([0, 1, 1])) is not None
+
+
+def test_missing_rows_columns_and_other_types_are_differences():
+    reference = equal.digest(ROWS)
+    assert equal.difference(reference, ROWS.slice(1)) == "2 rows, not 3"
+    assert "missing: ['n']" in equal.difference(reference, ROWS.drop_columns("n"))
+    assert "too many: ['more']" in equal.difference(reference, ROWS.append_column("more", ROWS["n"]))
+    assert "other types" in equal.difference(reference, ROWS.set_column(0, "key", pa.array([1, 2, 3])))
+
+
+BURN = "import time\nwhile time.process_time() < 0.4: pass\n"
+WAIT = "import time\ntime.sleep(60)\n"
+START_A_CHILD = "import subprocess, sys\nchild = subprocess.Popen([sys.executable, '-c', {child!r}])\n"
+
+
+@pytest.mark.parametrize("is_alive", [False, True], ids=["ended", "still alive"])
+def test_cpu_of_children_counts(is_alive):
+    code = START_A_CHILD.format(child=BURN + WAIT * is_alive) + "child.wait()\n" * (not is_alive) + WAIT
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    try:
+        until = time.monotonic() + 60
+        while cpu.cpu_seconds(parent.pid) < 0.4 and time.monotonic() < until:
+            time.sleep(0.05)
+        assert cpu.cpu_seconds(parent.pid) >= 0.4
+        assert cpu.cpu_seconds(parent.pid) < 2
+    finally:
+        for pid in cpu.tree(parent.pid):
+            os.kill(pid, 9)
+        parent.wait()
+
+
+def test_cpu_of_threads_that_ended_counts():
+    def burn():
+        while time.thread_time() < 0.3:
+            pass
+
+    before = cpu.cpu_seconds(os.getpid())
+    thread = threading.Thread(target=burn)
+    thread.start()
+    thread.join()
+    assert cpu.cpu_seconds(os.getpid()) - before >= 0.3
+
+
+def test_the_peak_of_memory_is_seen_after_it_was_given_back():
+    cpu.reset_peak(os.getpid())
+    before = cpu.peak_bytes(os.getpid())
+    held = b"x" * (64 << 20)
+    del held
+    assert cpu.peak_bytes(os.getpid()) - before > 60 << 20
+
+
+class Stand(Contender):
+    """A contender whose process is this test's: its rows, or why there are none."""
+
+    kinds = ("read",)
+
+    def __init__(self, name, rows=None, raises=None):
+        self.name = name
+        self.rows = rows
+        self.raises = raises
+
+    def version(self):
+        return "1"
+
+    def run(self, query):
+        return self.rows.num_rows
+
+
+class StandProcess:
+    """In the place of `versus.process.Process`."""
+
+    is_alive = True
+    version = "1"
+
+    def __init__(self, contender, cores):
+        self.contender = contender
+
+    def ask(self, request, limit_seconds):
+        if self.contender.raises:
+            raise self.contender.raises
+        if request["do"] == "answer":
+            pq.write_table(self.contender.rows, request["path"])
+        return {}
+
+    def measured(self, query, times, limit_seconds):
+        return {"wall_s": 0.5, "cpu_s": 1.0, "peak_bytes": 1, "rows": self.contender.rows.num_rows}
+
+    def end(self):
+        pass
+
+
+@pytest.fixture
+def raced(tmp_path, monkeypatch):
+    """Has contenders take part, and gives the record."""
+    monkeypatch.setattr(rounds, "Process", StandProcess)
+
+    def race(*contenders):
+        record = Record(tmp_path / "record.csv", {"date": "2024-01-01", "scale": "tiny", "note": "a, b: c"})
+        race = rounds.Rounds(contenders, EFFORT, record, say=lambda _: None)
+        race.run(workloads.Point("slice", Table(3), "read", states=("cold", "warm")), Written(Table(3), tmp_path))
+        race.end()
+        return record.path
+
+    return race
+
+
+@pytest.fixture
+def record(raced):
+    return raced(
+        Stand("hudi-rs", ROWS),
+        Stand("mortice API", ROWS.take([1, 0, 2])),
+        Stand("wrong", changed("n", [1, 3, None])),
+        Stand("Hudi 0.15.0 on Spark", raises=Cannot("it knows no maps & such")),
+        Stand("fastavro", raises=process.Failed("took longer than 60 s")),
+    )
+
+
+def test_only_those_with_the_right_rows_have_times(record):
+    _, lines = load(record)
+    told = {(line.contender, line.status) for line in lines}
+    assert told == {
+        ("hudi-rs", OK),
+        ("mortice API", OK),
+        ("wrong", DIFFERS),
+        ("Hudi 0.15.0 on Spark", CANNOT),
+        ("fastavro", FAILED),
+    }
+    assert all((line.cpu_s > 0) == (line.status == OK) for line in lines)
+    assert [line.round for line in lines if line.contender == "mortice API"] == [0, 1, 2]
+    assert {line.state for line in lines if line.status == CANNOT} == {"cold", "warm"}
+
+
+def test_a_report_is_made_of_a_record_alone(record):
+    page = report.write(record).read_text()
+    for shown in (
+        "a, b: c",
+        "cannot: it knows no maps &amp; such",
+        "failed: took longer than 60 s",
+        "differs: 1 of 3 rows differ",
+    ):
+        assert shown in page
+    assert "| hudi-rs | mortice API | 1.0 | 1.0 |" in "\n".join(report.markdown(record))
+
+
+def test_plots_are_drawn_where_matplotlib_is(record):
+    pytest.importorskip("matplotlib")
+    _, lines = load(record)
+    assert [path.name for _, path in plots.draw(results(lines), record.with_suffix(""))] == [
+        "log-ratio.png",
+        "columns.png",
+    ]
+
+
+def line(contender, cpu_s, round_=1, status=OK):
+    asked = {"workload": "slice", "table": "t-1.2.0", "kind": "read", "columns": "all", "cores": 1, "metadata": False}
+    asked |= {"rows": 1, "fraction": 0.5, "commits": 1, "base_bytes": 1, "log_bytes": 1}
+    return Line(
+        **asked,
+        contender=contender,
+        version="1",
+        is_limit=False,
+        state="warm",
+        round=round_,
+        status=status,
+        cpu_s=cpu_s,
+        wall_s=cpu_s,
+    )
+
+
+def test_ratios_are_of_medians_and_beside_the_mortice_that_does_the_same():
+    lines = [line("mortice API", cpu_s, at) for at, cpu_s in enumerate((1.0, 9.0, 2.0))]
+    lines += [line("hudi-rs", 6.0), line("Hudi 1.2.0 on Spark", 20.0), line("mortice mapInArrow", 4.0)]
+    found = ratios(list(results(lines).values()))
+    assert found["hudi-rs"] == (3.0, 3.0)
+    assert found["Hudi 1.2.0 on Spark"] == (5.0, 5.0)
+
+
+def test_who_fails_in_a_later_round_has_no_time():
+    (result,) = results([line("hudi-rs", 1.0), line("hudi-rs", 0.0, 2, FAILED), line("hudi-rs", 1.0, 3)]).values()
+    assert not result.is_ok
+    assert result.reason.startswith("failed")
+
+
+def test_a_process_is_asked_measured_and_ended(table_of):
+    written = Written(Table(150), table_of("h11_event_time_deletes"))
+    api = next(contender for contender in CONTENDERS if contender.name == "mortice API")
+    asked = workloads.Point("slice", written.table, "read").query(written) | {"columns": ["_hoodie_record_key"]}
+    started = process.Process(Here(api), 1)
+    try:
+        taken = started.measured(asked, 2, 60)
+        assert taken["rows"] > 0
+        assert taken["cpu_s"] > 0
+        with pytest.raises(process.Failed, match="no_such"):
+            started.ask({"do": "run", "query": asked | {"columns": ["no_such"]}, "times": 1}, 60)
+    finally:
+        started.end()
+    with pytest.raises(process.Failed, match="its process ended"):
+        started.ask({"do": "start"}, 1)
+
+
+class Here(Stand):
+    """A contender at home in the environment of the tests; the build may be the checked one."""
+
+    def __init__(self, contender):
+        super().__init__(contender.name)
+
+    def command(self):
+        code = "from mortice import _mortice; _mortice.debug_build = False; from versus.worker import main; main()"
+        return [sys.executable, "-c", code, self.name, "1"]
+
+
+def test_hudi_is_not_asked_for_tables_of_later_releases():
+    hudi = {one.name: one for one in CONTENDERS}
+    assert "1.2.0" in hudi["Hudi 0.15.0 on Spark"].refuses({"release": "1.2.0"})
+    assert not hudi["Hudi 0.15.0 on Spark"].refuses({"release": "0.15.0"})
+    assert not hudi["Hudi 1.2.0 on Spark"].refuses({"release": "0.15.0"})
+
+
+def test_every_contender_takes_part_and_every_workload_asks_for_what_somebody_answers():
+    names = [contender.name for contender in CONTENDERS]
+    assert len(set(names)) == len(names)
+    for scale in ("tiny", "quick", "whole"):
+        kinds = {point.kind for point in workloads.points(workloads.WORKLOADS, scale)}
+        for kind in kinds:
+            assert [one.name for one in CONTENDERS if kind in one.kinds and not one.is_limit]
+        assert all(kinds & set(one.kinds) for one in CONTENDERS)
+
+
+def test_tables_have_a_name_of_all_that_they_are_made_of():
+    points = workloads.points(workloads.WORKLOADS, "whole")
+    tables = {point.table for point in points}
+    assert len({table.name for table in tables}) == len(tables)
+
+
+def test_records_of_a_block_are_cut_by_their_lengths():
+    content = b"".join(len(one).to_bytes(4, "big") + one for one in (b"abc", b"", b"d"))
+    assert list(datums((3).to_bytes(4, "big") * 2 + content)) == [b"abc", b"", b"d"]
+
+
+def test_python_rows_get_the_types_of_their_avro_schema():
+    inner = {"type": "record", "name": "r", "fields": [{"name": "x", "type": ["null", "int"]}]}
+    fixed = {"type": "fixed", "name": "f", "size": 5, "logicalType": "decimal", "precision": 11, "scale": 2}
+    types = [{"type": "map", "values": ["null", "long"]}, {"type": "array", "items": inner}, ["null", fixed], "string"]
+    fields = [{"name": f"c{at}", "type": type_} for at, type_ in enumerate(types)]
+    row = {"c0": {"a": 1, "b": None}, "c1": [{"x": 1}], "c2": None, "c3": "s"}
+    table = avro_types.table({"type": "record", "name": "t", "fields": fields}, [row])
+    assert [str(type_) for type_ in table.schema.types][:1] == ["map<string, int64>"]
+    assert table.schema.field("c2").type == pa.decimal128(11, 2)
+    assert table.to_pylist()[0] == row | {"c0": [("a", 1), ("b", None)]}
