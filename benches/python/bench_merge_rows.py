@@ -1,7 +1,7 @@
 """Merging change rows into a snapshot, by event time with deletes: `mortice.merge` against pandas and polars, and
 `merge_udf` on Spark against a window (`row_number` over the key, by ordering descending), on the same rows.
 
-`MERGE_ROWS` says how many rows the snapshot has (1,000,000); a fifth as many are changed.
+`BENCH_RECORDS` says how many rows the snapshot has (1,000,000); a fifth as many are changed.
 """
 
 import os
@@ -14,7 +14,7 @@ import pytest
 import mortice
 import mortice.spark
 
-ROWS = int(os.environ.get("MERGE_ROWS", "1000000"))
+ROWS = int(os.environ.get("BENCH_RECORDS", "1000000"))
 HERE = f"merge {ROWS // 5} changes into {ROWS} rows"
 ON_SPARK = f"{HERE}, on Spark, written nowhere"
 RULES = {"record_key": "id", "ordering": "ts", "delete_field": "op", "delete_marker": "d"}
