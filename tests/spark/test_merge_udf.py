@@ -128,23 +128,26 @@ def test_columns_that_changes_lack(older, newer):
 
 @spark4
 @pytest.mark.parametrize(
-    ("conf", "value"),
+    "setting",
     [
         ("spark.sql.session.timeZone", "America/Los_Angeles"),
         ("spark.sql.execution.arrow.useLargeVarTypes", "true"),
         ("spark.sql.execution.arrow.maxRecordsPerBatch", "7"),
     ],
 )
-def test_settings_of_spark(spark, older, newer, conf, value):
-    before = expected(older, newer)
-    known = spark.conf.get(conf)
+def test_settings_of_spark(spark, older, newer, both, setting):
+    conf, value = setting
+    known, expected_rows = spark.conf.get(conf), sum(expected(older, newer).values())
     spark.conf.set(conf, value)
     try:
-        fn = merge_udf(older, **BY)
-        merged = older.groupBy(bucket()).cogroup(newer.groupBy(bucket())).applyInArrow(fn, fn.schema).collect()
+        fn = merge_udf(older, is_newer="is_newer", **BY)
+        by_cogroup = older.groupBy(bucket()).cogroup(newer.groupBy(bucket())).applyInArrow(fn, fn.schema).collect()
+        by_group = both.groupBy(bucket()).applyInArrow(fn, fn.schema).collect()
+        by_partition = both.repartition(2, "id", "region").mapInArrow(fn, fn.schema).collect()
     finally:
         spark.conf.set(conf, known)
-    assert len(merged) == sum(before.values())
+    assert len(by_cogroup) == expected_rows
+    assert sorted(map(str, by_cogroup)) == sorted(map(str, by_group)) == sorted(map(str, by_partition))
 
 
 def test_as_a_table_says(spark, table_of):

@@ -158,7 +158,10 @@ class _Merging:
     def __call__(self, older: pa.Table, newer: pa.Table) -> pa.Table:
         """Merges rows of a group."""
         merged = self.by(older.select(self.names), newer)
-        is_large = any(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) for kind in older.schema.types)
+        kinds = older.schema.types
+        is_large = any(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) for kind in kinds)
+        # Spark 4.0 hands over large types and takes none back.
+        is_large = is_large and _spark_version() >= (4, 1)
         return merged.cast(self.large_target if is_large else self.target)
 
     def of_rows(self, rows: pa.Table) -> pa.Table:
@@ -185,6 +188,13 @@ class _Merging:
             del rows
             for batch in self.of_rows(table).to_batches():
                 yield from portions(batch)
+
+
+def _spark_version() -> tuple[int, int]:
+    import pyspark
+
+    major, minor = pyspark.__version__.split(".")[:2]
+    return int(major), int(minor)
 
 
 def _without_meta(table: Table) -> pa.Schema:
