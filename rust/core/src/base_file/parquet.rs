@@ -103,6 +103,18 @@ impl BaseFile for ParquetFile {
         self.metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).collect()
     }
 
+    fn column_bytes(&self, wanted: &SchemaRef) -> Option<Vec<u64>> {
+        let mut bytes = vec![0_u64; wanted.fields().len()];
+        for column in self.metadata.metadata().row_groups().iter().flat_map(|group| group.columns()) {
+            let root = column.column_path().parts().first();
+            let place = root.and_then(|root| wanted.index_of(root).ok());
+            if let Some(sum) = place.and_then(|at| bytes.get_mut(at)) {
+                *sum = sum.saturating_add(u64::try_from(column.uncompressed_size()).unwrap_or(0));
+            }
+        }
+        Some(bytes)
+    }
+
     fn keep_row_groups(&mut self, kept: Range<usize>) {
         self.row_groups = Some(kept.collect());
     }

@@ -27,6 +27,11 @@ pub trait BaseFile: Send {
         vec![self.row_count()]
     }
 
+    /// Bytes, unpacked, of each of the wanted columns in the whole file, where columns can be read one without the others.
+    fn column_bytes(&self, _: &SchemaRef) -> Option<Vec<u64>> {
+        None
+    }
+
     /// Reads only some of [`BaseFile::row_groups`]: by their numbers, all of which are there. A file that has one reads it.
     fn keep_row_groups(&mut self, _: Range<usize>) {}
 

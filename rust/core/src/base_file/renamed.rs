@@ -56,6 +56,10 @@ impl BaseFile for Renamed {
         self.file.row_groups()
     }
 
+    fn column_bytes(&self, wanted: &SchemaRef) -> Option<Vec<u64>> {
+        self.file.column_bytes(&self.in_file(wanted))
+    }
+
     fn keep_row_groups(&mut self, kept: Range<usize>) {
         self.file.keep_row_groups(kept);
     }

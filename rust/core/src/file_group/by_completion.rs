@@ -10,9 +10,8 @@
 //! So writers need not wait for a compaction, and requested times would lose rows. Files of instants that are not completed are
 //! left out first; Hudi lets such a log open a slice, which hides the completed logs that follow it.
 //!
-//! Of an archived instant that was requested after the first active one (a restore or a savepoint that stayed behind), Hudi 1.2
-//! finds no completion time, and takes it to be later than any (`CompletionTimeQueryViewV2.getCompletionTime`): its logs stay out of
-//! compactions, and belong to the newest slice.
+//! Logs of instants that were archived while older ones stayed active may have been passed by: they belong to the slice of the last
+//! compaction that did not merge them ([`Timeline::was_passed_by`]).
 
 use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
@@ -64,9 +63,6 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<S
     if *newest <= log.instant {
         return Ok(newest.clone());
     }
-    if timeline.is_archived_amid_active(&log.instant) {
-        return Ok(newest.clone());
-    }
     let completion = match timeline.completion_time(&log.instant)? {
         Completion::At(time) => time,
         Completion::Pending | Completion::Archived => {
@@ -82,7 +78,23 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<S
         let time = if key.len() == completion.len() { completion } else { log.instant.as_str() };
         key.as_str() <= time
     };
-    Ok(slices.keys().rev().find(had_begun).map_or_else(own, Clone::clone))
+    let found = slices.keys().rev().find(had_begun).map_or_else(own, Clone::clone);
+    if timeline.is_archived_amid_active(&log.instant) {
+        return passed_by(log, found, slices, timeline);
+    }
+    Ok(found)
+}
+
+/// The slice of a log that belongs to `found`, or to the last of the compactions behind it that passed the log by.
+fn passed_by(log: &LogFileName, found: String, slices: &Slices, timeline: &Timeline) -> Result<String> {
+    let mut last = found.clone();
+    for (key, _) in slices.iter().filter(|(key, slice)| **key > found && !slice.bases.is_empty()) {
+        if !timeline.was_passed_by(&log.name, key)? {
+            break;
+        }
+        last.clone_from(key);
+    }
+    Ok(last)
 }
 
 #[cfg(test)]
@@ -140,15 +152,6 @@ mod tests {
         assert_eq!(slices(&instants, &[BASE, ".f_12.log.1_0-1-2"], None).unwrap(), ["10: base 1 logs"]);
         let error = slices(&instants, &[BASE, ".f_12.log.1_0-1-2", "f_0-1-2_20.parquet"], None).unwrap_err();
         assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::Unsupported, Some("12")));
-    }
-
-    #[test]
-    fn a_log_archived_while_older_instants_stay_active_belongs_to_the_newest_slice() {
-        let instants = ["11_12.restore", "20_30.commit", "40_41.deltacommit"];
-        let base = "f_0-1-2_20.parquet";
-        assert_eq!(slices(&instants, &[base, ".f_12.log.1_0-1-2"], None).unwrap(), ["20: base 1 logs"]);
-        let error = slices(&instants, &[base, ".f_10.log.1_0-1-2"], None).unwrap_err();
-        assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::Unsupported, Some("10")));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::projection::Projection;
 use super::report::SharedReport;
 use super::row_range::RowRange;
 use super::slice_merge::{SliceMerge, Sources};
-use super::split_base::SplitBase;
+use super::split_base::{SplitBase, Threads};
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::Result;
@@ -29,6 +29,8 @@ pub(super) struct SliceReader {
     schema: SchemaRef,
     report: SharedReport,
     memory_limit: u64,
+    /// Threads that it may have beside the one that reads it.
+    threads: usize,
     /// The table, where it is open already.
     place: Option<Arc<dyn Place>>,
     state: State,
@@ -57,12 +59,17 @@ impl SliceReader {
     pub(super) fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
-        Ok(Self { split, schema, report, memory_limit, place: None, state: State::Planned })
+        Ok(Self { split, schema, report, memory_limit, threads: 0, place: None, state: State::Planned })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
     pub(super) fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
+    }
+
+    /// With so many threads beside the one that reads.
+    pub(super) fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
     }
 
     /// Reads from a table that is open already.
@@ -79,11 +86,17 @@ impl SliceReader {
         if let State::Planned = self.state {
             let query = &self.split.query;
             let place = self.place.take().map_or_else(|| storage::open(&query.uri, &query.storage), Ok)?;
-            let reading = Reading::open(&self.split, &place, self.memory_limit, &self.report)?;
+            let reading = self.open(&place)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }
         let State::Reading(reading) = &mut self.state else { return Ok(None) };
         reading.next_batch()
+    }
+
+    fn open(&self, place: &Arc<dyn Place>) -> Result<Option<Reading>> {
+        // A quarter of all memory is for batches that wait.
+        let threads = Threads { count: self.threads, bytes: self.memory_limit / 4 };
+        Reading::open(&self.split, place, self.memory_limit, threads, &self.report)
     }
 }
 
@@ -101,7 +114,13 @@ impl Iterator for SliceReader {
 
 impl Reading {
     /// None where the split is a part that has no rows to give.
-    fn open(split: &Split, place: &Arc<dyn Place>, memory_limit: u64, report: &SharedReport) -> Result<Option<Self>> {
+    fn open(
+        split: &Split,
+        place: &Arc<dyn Place>,
+        memory_limit: u64,
+        threads: Threads,
+        report: &SharedReport,
+    ) -> Result<Option<Self>> {
         let query = &split.query;
         let Some(base) = SplitBase::of(split, place)? else { return Ok(None) };
         let base = Arc::new(base);
@@ -127,7 +146,7 @@ impl Reading {
             (projection, Some(merge))
         };
         let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns);
-        let (rows, pruned) = base.own_rows(&projection.base, &filter)?;
+        let (rows, pruned) = base.own_rows(&projection.base, &filter, threads)?;
         let mut told = report.edit();
         told.files += u64::from(split.slice.base_file.is_some());
         told.row_groups_pruned += pruned;

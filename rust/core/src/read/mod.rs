@@ -23,6 +23,7 @@
 //! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `unmerged` | log rows as they stand, streamed |
 //! | `merge_base` | the rows that logs are merged with |
+//! | `base_threads` | base rows read by threads of their own, each some of the columns |
 //! | `split_base` | the base file of a split |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
 //! | `file_slice` | the slice of a split, read |
@@ -44,6 +45,7 @@ mod ahead;
 mod base_filter;
 mod base_rows;
 mod base_segments;
+mod base_threads;
 mod change_batch;
 mod change_logs;
 mod changes;

@@ -5,6 +5,7 @@
 //! bounded; a consumer that stops early stops the readers. A stream that was begun before a fork refuses to go on in the child.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -40,10 +41,11 @@ enum State {
 }
 
 impl Stream {
-    /// Batches of `schema` from all splits, read by up to `threads` threads; with one, in the caller's own.
+    /// Batches of `schema` from all splits, read by up to `threads` threads; with one, in the caller's own. Where there are more
+    /// threads than splits, several share one. The batches are the same by any number of threads.
     #[must_use]
     pub fn new(schema: SchemaRef, splits: Vec<Split>, threads: usize) -> Self {
-        let threads = threads.clamp(1, splits.len().max(1));
+        let threads = threads.max(1);
         Self { schema, report: SharedReport::default(), splits: splits.into(), threads, skip: 0, state: State::Idle }
     }
 
@@ -83,7 +85,7 @@ impl Stream {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             match &mut self.state {
-                State::Idle if self.threads > 1 => {
+                State::Idle if self.threads > 1 && !self.splits.is_empty() => {
                     let splits = std::mem::take(&mut self.splits);
                     self.state = State::Pooled(Pool::start(splits, self.threads, &self.report)?);
                 }
@@ -144,6 +146,10 @@ struct Work {
     ahead: Ahead,
     /// Bytes of memory for each split that is read.
     share: u64,
+    /// Threads for all splits together.
+    threads: usize,
+    /// Splits that are not read to their ends yet.
+    unfinished: AtomicUsize,
     report: SharedReport,
 }
 
@@ -163,11 +169,13 @@ impl Pool {
             queues.push_back(receiver);
             tasks.push_back((ordinal, split, sender));
         }
-        let share = limit / u64::try_from(threads).unwrap_or(1).max(1);
+        let readers = threads.min(tasks.len()).max(1);
+        let share = limit / u64::try_from(readers).unwrap_or(1);
+        let unfinished = AtomicUsize::new(tasks.len());
         let (tasks, ahead) = (Mutex::new(tasks), Ahead::new(limit / 4));
-        let work = Arc::new(Work { tasks, ahead, share, report: report.clone() });
+        let work = Arc::new(Work { tasks, ahead, share, threads, unfinished, report: report.clone() });
         let mut pool = Self { queues, work, threads: Vec::new(), process: std::process::id() };
-        for ordinal in 0..threads {
+        for ordinal in 0..readers {
             let work = Arc::clone(&pool.work);
             let thread = std::thread::Builder::new().name(format!("mortice-read-{ordinal}"));
             match thread.spawn(move || read_splits(&work)) {
@@ -231,9 +239,19 @@ fn read_splits(work: &Work) {
     }
 }
 
+impl Work {
+    /// Threads that the reader of the next split may have beside its own: those that no split is left for.
+    fn spare(&self) -> usize {
+        let unfinished = self.unfinished.load(Ordering::Relaxed).max(1);
+        if unfinished < self.threads { self.threads / unfinished } else { 0 }
+    }
+}
+
 /// Whether there is still somebody to read for.
 fn read_split(work: &Work, (ordinal, split, queue): Task) -> bool {
-    let reader = match SplitReader::new(split, work.report.clone()).map(|reader| reader.within(work.share)) {
+    let reader = match SplitReader::new(split, work.report.clone())
+        .map(|reader| reader.within(work.share).with_threads(work.spare()))
+    {
         Ok(reader) => reader,
         Err(error) => return queue.send(Message::Failed(error)).is_ok(),
     };
@@ -252,5 +270,6 @@ fn read_split(work: &Work, (ordinal, split, queue): Task) -> bool {
             return false;
         }
     }
+    work.unfinished.fetch_sub(1, Ordering::Relaxed);
     queue.send(Message::End).is_ok()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_schema::SchemaRef;
 
 use super::base_segments::{BaseSegments, Segment};
+use super::base_threads;
 use super::log_blocks::open_planned;
 use super::merge_base::MergeBase;
 use super::row_range::RowRange;
@@ -14,6 +15,19 @@ use crate::file_group;
 use crate::filter::BoundFilter;
 use crate::plan::{Query, Split};
 use crate::storage::{self, Place};
+
+/// Threads that a read may have beside its own, and bytes for the batches that they make ahead.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Threads {
+    pub(super) count: usize,
+    pub(super) bytes: u64,
+}
+
+impl Threads {
+    fn have_room_for(self, batch: u64) -> bool {
+        self.count > 0 && batch.saturating_mul(base_threads::BATCHES_AHEAD) <= self.bytes
+    }
+}
 
 /// A split's base file, if it has one, and which of its rows are the split's.
 pub(super) struct SplitBase {
@@ -34,21 +48,68 @@ impl SplitBase {
         self.split.slice.base_file.as_ref().map(|base| self.place.full_path(&base.path))
     }
 
-    /// The split's own rows that count, without row groups that hold none that passes the filter, and how many those are.
-    pub(super) fn own_rows(&self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<(Batches, u64)> {
-        self.pruned(Segment::Own, wanted, Some(filter))
+    /// The split's own rows that count, without row groups that hold none that passes the filter, and how many those are. Read by
+    /// threads of their own, where there are any.
+    pub(super) fn own_rows(
+        &self,
+        wanted: &SchemaRef,
+        filter: &BoundFilter,
+        threads: Threads,
+    ) -> Result<(Batches, u64)> {
+        let Some((file, pruned)) = self.pruned(Segment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
+        let weights =
+            file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
+        let batches = match weights {
+            Some(weights) => self.by_threads(wanted, filter, base_threads::shares(wanted, &weights, threads.count))?,
+            None => file.batches(wanted, self.batch_rows())?,
+        };
+        Ok((self.in_range(batches), pruned))
     }
 
-    fn pruned(&self, segment: Segment, wanted: &SchemaRef, filter: Option<&BoundFilter>) -> Result<(Batches, u64)> {
+    /// The same rows, the columns of each share read by a thread of its own.
+    fn by_threads(&self, wanted: &SchemaRef, filter: &BoundFilter, shares: Vec<SchemaRef>) -> Result<Batches> {
+        let read = |share: SchemaRef| {
+            let batches = match self.pruned(Segment::Own, wanted, Some(filter))? {
+                Some((file, _)) => file.batches(&share, self.batch_rows())?,
+                None => none(),
+            };
+            Ok((share, batches))
+        };
+        base_threads::side_by_side(shares.into_iter().map(read).collect::<Result<_>>()?, wanted)
+    }
+
+    /// About how many bytes a batch takes.
+    fn batch_bytes(&self, weights: &[u64], file: &dyn BaseFile) -> u64 {
+        let of_row = weights.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)) / file.row_count().max(1);
+        of_row.saturating_add(1).saturating_mul(self.batch_rows() as u64)
+    }
+
+    fn batch_rows(&self) -> usize {
+        self.split.query.options.batch_rows.max(1)
+    }
+
+    /// Without the rows of commits that are not asked for.
+    fn in_range(&self, batches: Batches) -> Batches {
+        let Some(base) = &self.split.slice.base_file else { return batches };
+        let range = RowRange::of_base(&self.split.query, &base.instant);
+        Box::new(batches.map(move |batch| range.keep(batch?)))
+    }
+
+    /// The base file, told which rows to leave out, and how many row groups those are; none where there are no rows.
+    fn pruned(
+        &self,
+        segment: Segment,
+        wanted: &SchemaRef,
+        filter: Option<&BoundFilter>,
+    ) -> Result<Option<(Box<dyn BaseFile>, u64)>> {
         let query = &self.split.query;
         let groups = self.segments.row_groups(segment);
-        let nothing = || Ok((Box::new(std::iter::empty()) as Batches, 0));
         if !self.segments.has(segment) {
-            return nothing();
+            return Ok(None);
         }
         let (Some(base), Some(mut file)) = (&self.split.slice.base_file, opened(&self.split, self.place.as_ref())?)
         else {
-            return nothing();
+            return Ok(None);
         };
         if let Some(groups) = groups {
             file.keep_row_groups(groups);
@@ -61,8 +122,7 @@ impl SplitBase {
                 pruned = pruned.saturating_add(file.prune(wanted, filter)?);
             }
         }
-        let batches = file.batches(wanted, query.options.batch_rows.max(1))?;
-        Ok((Box::new(batches.map(move |batch| range.keep(batch?))), pruned))
+        Ok(Some((file, pruned)))
     }
 }
 
@@ -76,8 +136,13 @@ impl MergeBase for SplitBase {
     }
 
     fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
-        self.pruned(segment, wanted, None).map(|(rows, _)| rows)
+        let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
+        Ok(self.in_range(file.batches(wanted, self.batch_rows())?))
     }
+}
+
+fn none() -> Batches {
+    Box::new(std::iter::empty())
 }
 
 fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>> {

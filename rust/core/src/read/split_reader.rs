@@ -44,6 +44,16 @@ impl SplitReader {
         Self { reader, ..self }
     }
 
+    /// With so many threads beside the one that reads.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        let reader = match self.reader {
+            Reader::Slice(reader) => Reader::Slice(Box::new(reader.with_threads(threads))),
+            changes @ Reader::Changes(_) => changes,
+        };
+        Self { reader, ..self }
+    }
+
     /// Reads a slice from a table that is open already.
     #[must_use]
     pub fn in_place(self, place: Arc<dyn Place>) -> Self {

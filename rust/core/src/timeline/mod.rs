@@ -11,6 +11,7 @@
 //! | `archived_v1` | the archive of layout 1 |
 //! | `history_v2` | the archive of layout 2 |
 //! | `archived` | archived instants and what any instant's files hold, in either layout |
+//! | `compacted_logs` | which logs compactions passed by |
 //! | `span` | the stretch of time that an incremental query asks for |
 //! | `bounds` | positions between the writes of a timeline |
 //! | `holes` | writes under way in such a stretch that later ones have overtaken |
@@ -25,6 +26,7 @@ mod archived_v1;
 mod avro_value;
 mod bounds;
 mod commit_metadata;
+mod compacted_logs;
 mod history_v2;
 mod holes;
 mod instant;

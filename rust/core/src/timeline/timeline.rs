@@ -4,8 +4,8 @@
 //! write, in whatever state (archiving never passes a pending one), that is not kept back by a savepoint: archiving may go on
 //! past a savepoint and leave a hole behind it.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::instant::{Action, Instant};
 use super::instant_filter::InstantFilter;
@@ -20,10 +20,15 @@ pub struct Timeline {
     pub(super) layout: TimelineLayout,
     pub(super) archive_folder: Option<String>,
     pub(super) archived: OnceLock<Vec<Instant>>,
+    /// What compactions merged, as far as it was asked for.
+    pub(super) compacted: Mutex<HashMap<String, CompactedLogs>>,
     instants: Vec<Instant>,
     writes: BTreeMap<String, Vec<usize>>,
     start: Option<String>,
 }
+
+/// The names of the logs that a compaction merged; none where it is none, or its plan is gone.
+pub(super) type CompactedLogs = Option<Arc<HashSet<String>>>;
 
 /// When a write was completed, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +60,8 @@ impl Timeline {
             .map(|instant| instant.requested_time.as_str())
             .collect();
         let start = writes.keys().find(|time| !savepoints.contains(time.as_str())).or(writes.keys().next()).cloned();
-        Self { place, folder, layout, archive_folder, archived: OnceLock::new(), instants, writes, start }
+        let (archived, compacted) = (OnceLock::new(), Mutex::default());
+        Self { place, folder, layout, archive_folder, archived, compacted, instants, writes, start }
     }
 
     /// All instants, sorted by requested time.
@@ -145,13 +151,6 @@ impl Timeline {
         let mut archived = self.archived_at(requested_time)?.filter(|instant| instant.action.is_write());
         let completed = archived.find_map(|instant| instant.completion_time.as_deref());
         Ok(completed.map_or(Completion::Archived, Completion::At))
-    }
-
-    /// Whether a write is archived although an instant that was requested no later is still active.
-    #[must_use]
-    pub fn is_archived_amid_active(&self, requested_time: &str) -> bool {
-        let is_archived = !self.writes.contains_key(requested_time) && self.is_before_start(requested_time);
-        is_archived && self.instants.first().is_some_and(|first| first.requested_time.as_str() <= requested_time)
     }
 
     /// What a scan of logs needs in order to tell the blocks that count at `latest` from the others.

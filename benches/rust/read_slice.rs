@@ -1,0 +1,99 @@
+//! Reading one file slice from disk, a tenth of its 1,000,000 wide rows updated by 5 log files, beside what the parquet crate
+//! takes to scan the base file alone. Times are CPU times of the process a base row; the last race, of one thread and two, is
+//! by the wall.
+//!
+//! `cargo bench -p mortice-benches --bench read_slice -- ['all columns'|'one column'|threads] [--rows N] [--rounds N]`. First the rows of
+//! one and of several threads are held to be the same, batch by batch.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, dead_code)]
+
+mod records;
+mod rounds;
+mod slice_table;
+
+use std::fs::File;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use mortice::{Ask, ReadOptions, Table};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use rounds::{Asked, Contender, race};
+
+const LOGS: usize = 5;
+/// The column that is read alone; scanning it takes the key, too.
+const COLUMN: &str = "c2";
+const KEY: &str = "_hoodie_record_key";
+const BATCH: usize = 8192;
+
+/// All rows, merged, each batch shown to `each`.
+fn merged(table: &Table, columns: Option<&str>, each: &mut dyn FnMut(RecordBatch)) {
+    let columns = columns.map(|name| vec![name.to_owned()]);
+    let scan = table.snapshot(&Ask { columns, ..Ask::default() }).unwrap();
+    scan.stream().for_each(|batch| each(batch.unwrap()));
+}
+
+fn scanned(base: &Path, columns: Option<[&str; 2]>) -> usize {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(File::open(base).unwrap()).unwrap();
+    let mask = match columns {
+        None => ProjectionMask::all(),
+        Some(names) => ProjectionMask::columns(builder.parquet_schema(), names),
+    };
+    let reader = builder.with_projection(mask).with_batch_size(BATCH).build().unwrap();
+    reader.map(|batch| batch.unwrap().num_rows()).sum()
+}
+
+fn table(folder: &Path, threads: usize) -> Table {
+    let options = ReadOptions { threads: Some(threads), ..ReadOptions::default() };
+    Table::open(folder.to_str().unwrap(), &Default::default(), options).unwrap()
+}
+
+fn main() {
+    let asked = Asked::of_arguments(1_000_000, 7);
+    asked.run(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let base =
+            folder.path().join(slice_table::write_table(folder.path(), asked.rows, LOGS, asked.rows / 10 / LOGS));
+        let (one, two) = (table(folder.path(), 1), table(folder.path(), 2));
+        let all = |table| {
+            let mut batches = Vec::new();
+            merged(table, None, &mut |batch| batches.push(batch));
+            batches
+        };
+        assert!(all(&one) == all(&two), "other batches by two threads");
+        let mut rows = 0;
+        let mut count = |batch: RecordBatch| rows += batch.num_rows();
+        if asked.is_asked("all columns") {
+            race(
+                &asked,
+                "all columns",
+                &mut [
+                    Contender::of_the_process("parquet, the base file alone", || {
+                        assert_eq!(scanned(&base, None), asked.rows)
+                    }),
+                    Contender::of_the_process("mortice", || merged(&one, None, &mut count)),
+                ],
+            );
+        }
+        if asked.is_asked("one column") {
+            race(
+                &asked,
+                "one column",
+                &mut [
+                    Contender::of_the_process("parquet, it and the key", || _ = scanned(&base, Some([KEY, COLUMN]))),
+                    Contender::of_the_process("mortice", || merged(&one, Some(COLUMN), &mut |_| ())),
+                ],
+            );
+        }
+        if asked.is_asked("threads") {
+            race(
+                &asked,
+                "threads",
+                &mut [
+                    Contender::by_the_wall("one thread", || merged(&one, None, &mut |_| ())),
+                    Contender::by_the_wall("two threads", || merged(&two, None, &mut |_| ())),
+                ],
+            );
+        }
+    });
+}
