@@ -27,6 +27,7 @@ from mortice.follow import Follower
 from mortice.log_file import LogFile
 from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
 from mortice.mergers import register_merger
+from mortice.row_merge import merge
 from mortice.scan import Scan
 from mortice.split import Split
 from mortice.table import Table
@@ -57,6 +58,7 @@ __all__ = [
     "UnsupportedError",
     "WrittenBlock",
     "__version__",
+    "merge",
     "register_merger",
 ]
 

@@ -21,6 +21,7 @@ __all__ = [
     "Table",
     "__version__",
     "debug_build",
+    "merge_rows",
 ]
 
 __version__: str
@@ -82,6 +83,10 @@ class Table:
     def ordering_fields(self) -> list[str]: ...
     @property
     def properties(self) -> dict[str, str]: ...
+    @property
+    def semantics(self) -> str: ...
+    def avro_schema(self) -> str:
+        """The same schema as Avro, in JSON: what fields default to stands there."""
     def schema(self) -> ArrowSchema: ...
     def timeline(self) -> list[_Instant]:
         """Active instants."""
@@ -296,3 +301,22 @@ class LogWriter:
     @property
     def paths(self) -> list[str]: ...
     def finish(self) -> None: ...
+
+def merge_rows(
+    older: Any,
+    newer: Any,
+    *,
+    record_key: Sequence[str],
+    properties: Mapping[str, str],
+    semantics: str,
+    schema: str | None,
+    commit_order: Sequence[str],
+    partial: bool,
+    emit_deletes: bool,
+    merger: Any = None,
+) -> tuple[ArrowSchema, list[ArrowBatch]]:
+    """Older rows in the place of a base file and newer ones in that of its logs, merged as a table with these properties is.
+
+    Both are Arrow data. What comes out has the columns of the older rows and their types. `schema` is an Avro schema that
+    tells columns' defaults.
+    """

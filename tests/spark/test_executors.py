@@ -78,11 +78,11 @@ def test_no_warning_where_nothing_is_wrong(table_of, caplog):
 def test_batches_are_cut_where_the_jvm_would_choke(monkeypatch):
     monkeypatch.setattr(arrow_udf, "MOST_BATCH_BYTES", 1000)
     batch = pa.record_batch({"c": pa.array(["x" * 100] * 55)})
-    parts = list(arrow_udf._portions(batch))
+    parts = list(arrow_udf.portions(batch))
     assert len(parts) > 1
     assert pa.Table.from_batches(parts).to_pylist() == batch.to_pylist()
     one = pa.record_batch({"c": ["x" * 5000]})
-    assert list(arrow_udf._portions(one)) == [one]
+    assert list(arrow_udf.portions(one)) == [one]
 
 
 def test_nothing_is_read_before_it_is_asked_for(table_of):

@@ -61,7 +61,7 @@ def split_batches(descriptor: bytes, target: pa.Schema, tell: Tell | None = None
     meter.lap("open")
     for batch in record_batches(stream):
         meter.batch(batch.num_rows, batch.nbytes)
-        for portion in _portions(conformed(batch, target)):
+        for portion in portions(conformed(batch, target)):
             meter.lap("convert")
             yield portion
             meter.lap("spark")
@@ -93,7 +93,7 @@ def _as_type(column: pa.Array, field: pa.Field) -> pa.Array:
     return column.cast(field.type, safe=True)
 
 
-def _portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+def portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """The batch, in parts where it is too large for the JVM to take at once."""
     if batch.nbytes <= MOST_BATCH_BYTES or batch.num_rows <= 1:
         yield batch

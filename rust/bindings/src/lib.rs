@@ -9,6 +9,7 @@ mod errors;
 mod follower;
 mod log_file;
 mod log_writer;
+mod merge_rows;
 mod merger;
 mod scan;
 mod split;
@@ -32,6 +33,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
+    module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())

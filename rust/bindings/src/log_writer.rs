@@ -120,7 +120,7 @@ impl LogBlock {
 }
 
 /// A schema that the caller gave: what is wrong with it is wrong with an argument.
-fn parsed(schema: &str) -> mortice::Result<Schema> {
+pub(crate) fn parsed(schema: &str) -> mortice::Result<Schema> {
     let refused = |error: Error| match error.kind() {
         mortice::Kind::InvalidTable => Error::invalid_argument("schema is no Avro schema").caused_by(error),
         _ => error,

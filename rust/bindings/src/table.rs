@@ -114,6 +114,15 @@ impl Table {
         released(py, || self.0.schema()).map(ArrowSchema)
     }
 
+    fn avro_schema(&self, py: Python<'_>) -> PyResult<String> {
+        released(py, || self.0.avro_schema())
+    }
+
+    #[getter]
+    fn semantics(&self) -> &'static str {
+        self.0.semantics().name()
+    }
+
     fn timeline(&self) -> Vec<Instant> {
         self.0.timeline().instants().iter().map(told).collect()
     }

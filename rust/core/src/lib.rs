@@ -31,6 +31,6 @@ pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
 pub use plan::{MergerHandle, Skip, Split};
-pub use read::{Report, Stream};
+pub use read::{Report, RowsMerge, RowsMergeOptions, Stream};
 pub use table::{Ask, Between, Follower, Scan, Start, Step, Table};
 pub use timeline::Holes;

@@ -37,6 +37,15 @@ pub enum Semantics {
 
 impl Semantics {
     /// `1.x` or `0.x`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::V1x => "1.x",
+            Self::V0x => "0.x",
+        }
+    }
+
+    /// `1.x` or `0.x`.
     pub fn parse(text: &str) -> Result<Self> {
         match text {
             "1.x" => Ok(Self::V1x),

@@ -21,6 +21,7 @@ use std::cmp::Ordering;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, BinaryArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
@@ -86,6 +87,10 @@ impl OrderingColumn {
             DataType::Int64 => fixed::<Int64Type>(array, |value| value),
             DataType::Date32 => fixed::<Date32Type>(array, i64::from),
             DataType::Timestamp(TimeUnit::Microsecond, _) => fixed::<TimestampMicrosecondType>(array, |value| value),
+            // Rows that are no table's may have these; a column has one unit.
+            DataType::Timestamp(TimeUnit::Nanosecond, _) => fixed::<TimestampNanosecondType>(array, |value| value),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => fixed::<TimestampMillisecondType>(array, |value| value),
+            DataType::Timestamp(TimeUnit::Second, _) => fixed::<TimestampSecondType>(array, |value| value),
             DataType::Float32 => fixed::<Float32Type>(array, |value| double_order(f64::from(value))),
             DataType::Float64 => fixed::<Float64Type>(array, double_order),
             DataType::Decimal128(..) => {

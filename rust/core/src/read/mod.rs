@@ -18,6 +18,7 @@
 //! | `merge_plan` | how the records of a key are merged |
 //! | `memory` | what a merge may keep in memory, and what it sets aside |
 //! | `settled` | what becomes of keys that do not fit in memory, in passes |
+//! | `base_rows` | base rows folded, and what becomes of them |
 //! | `base_segments` | base rows that a part of a slice gives, or looks at |
 //! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `unmerged` | log rows as they stand, streamed |
@@ -31,6 +32,9 @@
 //! | `log_changes` | what logs change in the rows of a slice |
 //! | `change_logs` | what change logs tell |
 //! | `changes` | what a commit changed, read |
+//! | `row_columns` | columns of rows that are merged without a table |
+//! | `commit_order` | such rows, in the order of their commits |
+//! | `rows_merge` | rows merged as those of a table are |
 //! | `split_reader` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
@@ -39,11 +43,13 @@
 
 mod ahead;
 mod base_filter;
+mod base_rows;
 mod base_segments;
 mod base_threads;
 mod change_batch;
 mod change_logs;
 mod changes;
+mod commit_order;
 mod deleted_rows;
 mod field_path;
 mod file_schema;
@@ -64,8 +70,10 @@ mod pool;
 mod projection;
 mod record_key;
 mod report;
+mod row_columns;
 mod row_numbers;
 mod row_range;
+mod rows_merge;
 mod settled;
 mod slice_merge;
 mod split_base;
@@ -75,4 +83,5 @@ mod unmerged;
 pub use file_schema::newest_schema;
 pub use pool::Stream;
 pub use report::{Corrupt, Report, SharedReport};
+pub use rows_merge::{RowsMerge, RowsMergeOptions};
 pub use split_reader::SplitReader;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, UInt64Array};
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use arrow_select::take::take_record_batch;
 
+use super::base_rows::{Base, Fates, Made, take_rows};
 use super::base_segments::Segment;
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
@@ -25,12 +25,10 @@ use super::unmerged::Unmerged;
 use crate::avro;
 use crate::base_file::Batches;
 use crate::config::Semantics;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::merge::fold::{Chains, Fold};
-use crate::merge::{
-    BaseRows, DeletedRows, EveryRow, Fate, Fetched, Histories, KeyPart, Merger, RowRef, Winners, weave,
-};
+use crate::merge::{BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, weave};
 use crate::plan::{Deletes, MergerHandle, Query};
 
 /// A slice whose logs are loaded.
@@ -422,60 +420,4 @@ pub(super) struct RowChanges {
     pub(super) deleted: Vec<bool>,
     /// What the others become, in their order.
     pub(super) after: Option<RecordBatch>,
-}
-
-/// What becomes of base rows.
-struct Fates {
-    fates: Vec<Fate>,
-    /// The rows that take their places, where they were made and are not those of log records.
-    made: Option<RecordBatch>,
-}
-
-/// A batch of base rows.
-struct Base<'a> {
-    rows: &'a RecordBatch,
-    /// The number of the first row.
-    first: u64,
-    count: usize,
-    projection: &'a Projection,
-    keys: &'a KeyColumns,
-}
-
-impl Base<'_> {
-    /// What becomes of the rows, folded with the log records that are noted under their numbers.
-    fn folded(self, folder: &dyn Fold, histories: &Histories, winners: &mut dyn Winners) -> Result<Option<Fates>> {
-        if histories.is_empty() {
-            return Ok(None);
-        }
-        let rows: Vec<u64> = histories.numbers().map(|number| number.saturating_sub(self.first)).collect();
-        let met = take_rows(self.rows, &rows)?;
-        let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
-        let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
-        let mut fates = vec![Fate::Keep; self.count];
-        for (row, fate) in rows.into_iter().zip(folded.fates) {
-            if let Some(slot) = usize::try_from(row).ok().and_then(|row| fates.get_mut(row)) {
-                *slot = fate;
-            }
-        }
-        Ok(Some(Fates { fates, made: Some(folded.rows) }))
-    }
-}
-
-/// Rows that a fold made, by ordinal.
-struct Made(RecordBatch);
-
-impl Winners for Made {
-    fn schema(&self) -> SchemaRef {
-        self.0.schema()
-    }
-
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
-        let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
-        Ok(Fetched { batches: vec![self.0.clone()], picks })
-    }
-}
-
-fn take_rows(batch: &RecordBatch, rows: &[u64]) -> Result<RecordBatch> {
-    take_record_batch(batch, &UInt64Array::from(rows.to_vec()))
-        .map_err(|error| Error::invalid_table("rows of a base file could not be taken").caused_by(error))
 }

@@ -66,6 +66,12 @@ impl Table {
         &self.merge
     }
 
+    /// Whose rules of merging are followed.
+    #[must_use]
+    pub fn semantics(&self) -> Semantics {
+        self.options.semantics
+    }
+
     /// The timeline as it was when the table was opened.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
@@ -76,6 +82,12 @@ impl Table {
     pub fn schema(&self) -> Result<SchemaRef> {
         let (_, types) = self.schema_at(None)?;
         Ok(types)
+    }
+
+    /// The same as an Avro schema, in JSON: what fields default to stands there.
+    pub fn avro_schema(&self) -> Result<String> {
+        let (found, _) = self.schema_at(None)?;
+        Ok(found.schema.json().to_owned())
     }
 
     /// The file slices that a snapshot reads, without those of partitions that hold no row of the filter.

@@ -1,0 +1,72 @@
+//! Base rows and what becomes of them: folded with the records that they meet, and the rows that a fold made.
+
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
+use arrow_select::take::take_record_batch;
+
+use super::log_keys::KeyColumns;
+use super::projection::Projection;
+use crate::error::{Error, Result};
+use crate::merge::fold::Fold;
+use crate::merge::{Fate, Fetched, Histories, RowRef, Winners};
+
+/// What becomes of base rows.
+pub(super) struct Fates {
+    pub(super) fates: Vec<Fate>,
+    /// The rows that take their places, where they were made and are not those of log records.
+    pub(super) made: Option<RecordBatch>,
+}
+
+/// A batch of base rows.
+pub(super) struct Base<'a> {
+    pub(super) rows: &'a RecordBatch,
+    /// The number of the first row.
+    pub(super) first: u64,
+    pub(super) count: usize,
+    pub(super) projection: &'a Projection,
+    pub(super) keys: &'a KeyColumns,
+}
+
+impl Base<'_> {
+    /// What becomes of the rows, folded with the log records that are noted under their numbers.
+    pub(super) fn folded(
+        self,
+        folder: &dyn Fold,
+        histories: &Histories,
+        winners: &mut dyn Winners,
+    ) -> Result<Option<Fates>> {
+        if histories.is_empty() {
+            return Ok(None);
+        }
+        let rows: Vec<u64> = histories.numbers().map(|number| number.saturating_sub(self.first)).collect();
+        let met = take_rows(self.rows, &rows)?;
+        let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
+        let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
+        let mut fates = vec![Fate::Keep; self.count];
+        for (row, fate) in rows.into_iter().zip(folded.fates) {
+            if let Some(slot) = usize::try_from(row).ok().and_then(|row| fates.get_mut(row)) {
+                *slot = fate;
+            }
+        }
+        Ok(Some(Fates { fates, made: Some(folded.rows) }))
+    }
+}
+
+/// Rows that a fold made, by ordinal.
+pub(super) struct Made(pub(super) RecordBatch);
+
+impl Winners for Made {
+    fn schema(&self) -> SchemaRef {
+        self.0.schema()
+    }
+
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+        let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
+        Ok(Fetched { batches: vec![self.0.clone()], picks })
+    }
+}
+
+pub(super) fn take_rows(batch: &RecordBatch, rows: &[u64]) -> Result<RecordBatch> {
+    take_record_batch(batch, &UInt64Array::from(rows.to_vec()))
+        .map_err(|error| Error::invalid_table("rows of a base file could not be taken").caused_by(error))
+}

@@ -1,0 +1,62 @@
+"""Runs a notebook's cells, one after the other in one namespace, and keeps what they print.
+
+    python tests/notebook.py docs/quickstart.ipynb
+
+writes their output into the notebook. The tests run it, too, and write nothing.
+"""
+
+import ast
+import contextlib
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def cells_of(path):
+    """The sources of the cells of code."""
+    cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+
+
+def run(sources, folder):
+    """What each cell prints, and what its last expression is (None where that is nothing), run in a folder."""
+    namespace = {"__name__": "__main__"}
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return [_run(source, namespace, number) for number, source in enumerate(sources, start=1)]
+    finally:
+        os.chdir(before)
+
+
+def _run(source, namespace, number):
+    tree = ast.parse(source, f"<cell {number}>")
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    printed, value = io.StringIO(), None
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, f"<cell {number}>", "exec"), namespace)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), f"<cell {number}>", "eval"), namespace)
+    return printed.getvalue(), None if value is None else repr(value)
+
+
+def write(path):
+    """Runs a notebook where it lies and writes the output into it."""
+    path = Path(path).resolve()
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    for number, (cell, (printed, value)) in enumerate(zip(cells, run(cells_of(path), path.parent), strict=True), 1):
+        outputs = []
+        if printed:
+            outputs.append({"name": "stdout", "output_type": "stream", "text": printed.splitlines(keepends=True)})
+        if value is not None:
+            data = {"text/plain": value.splitlines(keepends=True)}
+            outputs.append({"data": data, "execution_count": number, "metadata": {}, "output_type": "execute_result"})
+        cell.update(execution_count=number, outputs=outputs)
+    path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(sys.argv[1])

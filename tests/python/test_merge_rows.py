@@ -1,0 +1,360 @@
+"""Rows merged without a table: against the oracle, and against tables that hold the same rows, in every way of merging.
+
+More of them: `MERGE_EXAMPLES=1000` examples of each way, not the same ones every time.
+"""
+
+import os
+import pickle
+import random
+import tempfile
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import mortice
+from cases import multiset
+from histories import SCENARIOS, histories
+from mortice.row_merge import RowMerge
+from oracle import DataBlock, HudiFails, deleted_keys, merged
+from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY, META
+from table_writer import arrow_table, avro_schema, write_table
+
+EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))
+WAYS = [scenario for scenario in SCENARIOS if not scenario.skip_merge]
+ORDER = "seq no"
+
+quick = settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize="MERGE_EXAMPLES" not in os.environ,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def rows_of(history, partial):
+    """The same history without delete blocks; where records are partial, all of them have the columns of the first."""
+    commits = [[block for block in blocks if isinstance(block, DataBlock)] for blocks in history.slice.commits]
+    blocks = [block for blocks in commits for block in blocks]
+    if partial and blocks:
+        columns = blocks[0].rows[0].keys()
+        commits = [
+            [
+                replace(block, rows=tuple({name: row[name] for name in columns} for row in block.rows), partial=True)
+                for block in blocks
+                if columns <= block.rows[0].keys()
+            ]
+            for blocks in commits
+        ]
+    commits = tuple(tuple(blocks) for blocks in commits if blocks)
+    return replace(history, slice=replace(history.slice, commits=commits))
+
+
+def blocks_of(history):
+    return [block for blocks in history.slice.commits for block in blocks]
+
+
+def table_of_rows(fields, rows):
+    """Rows with all of the columns, defaults where they have none."""
+    defaults = {field.name: field.default for field in fields}
+    return arrow_table(fields, [{**defaults, **row} for row in rows])
+
+
+def newer_tables(history, scenario):
+    fields = history.merging.fields
+    tables = []
+    for block in blocks_of(history):
+        known = block.rows[0].keys()
+        own = [field for field in fields if field.name in known] if scenario.partial_blocks else fields
+        tables.append(table_of_rows(own, block.rows))
+    return tables or [table_of_rows(fields, ())]
+
+
+def arguments(history, scenario):
+    """What `mortice.merge` is told of a scenario."""
+    merging = history.merging
+    told = {
+        "record_key": KEY,
+        "ordering": list(merging.ordering),
+        "avro_schema": avro_schema(merging.fields),
+        "semantics": merging.semantics,
+        "partial": scenario.partial_blocks,
+        "partial_update": merging.partial_update,
+        "unavailable": merging.unavailable,
+    }
+    if merging.mode == CUSTOM:
+        return told | {"payload": merging.payload}
+    return told | {
+        "mode": merging.mode,
+        "delete_field": merging.delete_field,
+        "delete_marker": merging.delete_marker,
+    }
+
+
+def expected(history, merge):
+    """What the oracle answers, and the keys for which Hudi has no answer."""
+    answers, unanswered = [], set()
+    base, blocks = history.slice.base or (), blocks_of(history)
+    for key in sorted({row[KEY] for row in base}.union(*({row[KEY] for row in block.rows} for block in blocks))):
+        of_base = [row for row in base if row[KEY] == key]
+        of_log = [DataBlock(tuple(row for row in block.rows if row[KEY] == key), block.partial) for block in blocks]
+        try:
+            answers += merge(of_base, of_log, history.merging)
+        except HudiFails:
+            unanswered.add(key)
+    return answers, unanswered
+
+
+def older_table(history):
+    return table_of_rows(history.merging.fields, history.slice.base or ())
+
+
+@pytest.mark.parametrize("scenario", WAYS, ids=str)
+@quick
+@given(data=st.data())
+def test_random_rows(scenario, data):
+    history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
+    rows, unanswered = expected(history, merged)
+    older, newer = older_table(history), newer_tables(history, scenario)
+    told = arguments(history, scenario)
+    answer = mortice.merge(older, newer, **told)
+    assert answer.schema == older.schema
+    assert multiset(row for row in answer.to_pylist() if row[KEY] not in unanswered) == multiset(rows)
+
+    whole = pa.concat_tables(newer)
+    numbered = whole.append_column(ORDER, pa.array(range(len(whole)), pa.int64()))
+    order = pa.array(random.Random(0).sample(range(len(whole)), len(whole)), pa.int64())
+    shuffled = numbered.take(order)
+    batches = shuffled.to_batches(max_chunksize=3) or [pa.RecordBatch.from_pylist([], schema=shuffled.schema)]
+    in_order = mortice.merge(older, batches, commit_order=ORDER, **told)
+    assert in_order[KEY] == answer[KEY]
+    assert multiset(in_order.to_pylist()) == multiset(answer.to_pylist())
+
+
+@pytest.mark.parametrize("scenario", WAYS, ids=str)
+@quick
+@given(data=st.data())
+def test_tables_of_the_same_rows(scenario, data):
+    """What a table with these rows gives, asked for deletes, too; and merged by what the table says of itself."""
+    history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
+    if not history.slice.commits:
+        return
+    _, unanswered = expected(history, merged)
+    older, newer = older_table(history), newer_tables(history, scenario)
+    with tempfile.TemporaryDirectory() as folder:
+        path = write_table(Path(folder), history.merging, history.version, history.slice)
+        table = mortice.Table(path, semantics=scenario.semantics, threads=1)
+        for emit_deletes in (False, True):
+            of_table = known(table.snapshot(emit_deletes=emit_deletes).to_arrow(), unanswered)
+            told = arguments(history, scenario)
+            assert known(mortice.merge(older, newer, emit_deletes=emit_deletes, **told), unanswered) == of_table
+            assert known(by_table(table, older, newer, scenario, emit_deletes=emit_deletes), unanswered) == of_table
+
+
+def by_table(table, older, newer, scenario, **more):
+    # Its key is the field id, whose values are the keys.
+    return mortice.merge(older, newer, table=table, partial=scenario.partial_blocks, **more)
+
+
+def known(rows, unanswered):
+    return multiset(row for row in rows.to_pylist() if row[KEY] not in unanswered)
+
+
+@pytest.mark.parametrize("scenario", WAYS, ids=str)
+@quick
+@given(data=st.data())
+def test_deleted_keys(scenario, data):
+    history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
+    keys, unanswered = expected(history, deleted_keys)
+    older, newer = older_table(history), newer_tables(history, scenario)
+    told = arguments(history, scenario)
+    rows = mortice.merge(older, newer, **told).to_pylist()
+    deletes = multiset(mortice.merge(older, newer, emit_deletes=True, **told).to_pylist())
+    deletes.subtract(multiset({"_hoodie_operation": None, **row} for row in rows))
+    assert min(deletes.values(), default=0) >= 0
+    deleted = [dict(row) for row, count in deletes.items() for _ in range(count)]
+    assert {row["_hoodie_operation"] for row in deleted} <= {repr("D")}
+    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, unanswered)) == Counter(map(repr, keys))
+
+
+OLDER = pa.table({"a": ["x", "x", "y"], "b": [1, 2, None], "ts": [5, 5, 5], "v": ["1", "2", "3"]})
+BY_KEY = {"record_key": ["a", "b"], "ordering": "ts"}
+
+
+def changed(**columns):
+    return pa.table({"a": ["x", "y", "z"], "b": [2, None, 9], "ts": [6, 6, 6], "v": ["new", "new", "new"]} | columns)
+
+
+def values(rows):
+    return rows["v"].to_pylist()
+
+
+def test_keys_of_several_columns():
+    assert values(mortice.merge(OLDER, changed(), **BY_KEY)) == ["1", "new", "new", "new"]
+
+
+def test_fields_of_structs():
+    rows = [{"id": {"n": n}, "at": {"ts": n}, "v": str(n)} for n in (1, 2)]
+    newer = [{"id": {"n": 2}, "at": {"ts": 1}, "v": "late"}, {"id": {"n": 1}, "at": {"ts": 9}, "v": "new"}]
+    answer = mortice.merge(pa.Table.from_pylist(rows), pa.Table.from_pylist(newer), record_key="id.n", ordering="at.ts")
+    assert values(answer) == ["new", "2"]
+
+
+def test_deletes_by_columns_that_older_rows_lack():
+    newer = changed(op=["d", "u", "c"])
+    answer = mortice.merge(OLDER, newer, delete_field="op", delete_marker="d", **BY_KEY)
+    assert (answer.schema, values(answer)) == (OLDER.schema, ["1", "new", "new"])
+    flags = changed(_hoodie_is_deleted=[True, None, False])
+    assert values(mortice.merge(OLDER, flags, **BY_KEY)) == ["1", "new", "new"]
+    operations = changed(_hoodie_operation=["-U", "U", "I"])
+    assert values(mortice.merge(OLDER, operations, **BY_KEY)) == ["1", "new", "new"]
+    emitted = mortice.merge(OLDER, operations, emit_deletes=True, **BY_KEY)
+    assert emitted["_hoodie_operation"].to_pylist() == [None, "D", "U", "I"]
+
+
+def test_types_come_out_as_they_went_in():
+    kinds = {
+        "k": pa.dictionary(pa.int32(), pa.string()),
+        "n": pa.int16(),
+        "ts": pa.timestamp("ns", "Europe/Berlin"),
+        "text": pa.large_string(),
+        "view": pa.string_view(),
+        "span": pa.duration("s"),
+        "list": pa.list_(pa.field("x", pa.int8())),
+        "a b": pa.uint64(),
+    }
+    one = {"k": "k", "n": 1, "ts": 10, "text": "t", "view": "v", "span": 5, "list": [1], "a b": 2**63}
+    other = one | {"ts": 11, "list": [2], "text": None}
+    schema = pa.schema(kinds)
+    older, newer = (pa.Table.from_pylist([row], schema=schema) for row in (one, other))
+    for more in ({}, {"partial_update": IGNORE_DEFAULTS}):
+        answer = mortice.merge(older, newer, record_key="k", ordering="ts", **more)
+        assert answer.schema == schema
+        assert answer.to_pylist() == [
+            other | {"ts": answer["ts"][0].as_py(), "span": answer["span"][0].as_py()} | ({"text": "t"} if more else {})
+        ]
+        assert answer["ts"].cast(pa.int64()).to_pylist() == [11]
+
+
+def test_any_arrow_data():
+    polars = pytest.importorskip("polars")
+    duckdb = pytest.importorskip("duckdb")
+    answer = values(mortice.merge(OLDER, changed(), **BY_KEY))
+    for newer in (polars.from_arrow(changed()), duckdb.from_arrow(changed()), changed().to_reader()):
+        assert values(mortice.merge(OLDER, newer, **BY_KEY)) == answer
+    assert values(mortice.merge(polars.from_arrow(OLDER), changed(), **BY_KEY)) == answer
+    assert duckdb.from_arrow(mortice.merge(OLDER, changed(), **BY_KEY)).count("v").fetchall() == [(4,)]
+
+
+def test_no_older_rows():
+    newer = [changed(), changed(ts=[7, 5, 7], v=["b", "b", "b"])]
+    assert values(mortice.merge(None, newer, **BY_KEY)) == ["b", "new", "b"]
+    assert values(mortice.merge(OLDER.slice(0, 0), newer, **BY_KEY)) == ["b", "new", "b"]
+    assert values(mortice.merge(OLDER, changed().slice(0, 0), **BY_KEY)) == values(OLDER)
+
+
+def test_large_rows_in_many_batches():
+    """More rows than go at once, many batches on both sides; the order of the older rows stays."""
+    count = 200_000
+    older = pa.table({"id": range(count), "ts": [1] * count, "v": range(count)})
+    ids = pa.array(range(count // 2, count + count // 2))
+    newer = pa.table({"id": ids, "ts": [2] * count, "v": pc.negate(ids)})
+    chunked = [pa.Table.from_batches(table.to_batches(max_chunksize=7001)) for table in (older, newer)]
+    answer = mortice.merge(*chunked, record_key="id", ordering="ts")
+    assert answer["id"].to_pylist() == list(range(count + count // 2))
+    half = count // 2
+    assert answer["v"].to_pylist() == [*range(half), *(-n for n in range(half, count + half))]
+
+
+def test_merger_of_ones_own():
+    def sum_of_both(older, newer):
+        both = pc.add(older["ts"], newer["ts"])
+        columns = [both if name == "ts" else newer[name] for name in newer.schema.names]
+        return pa.RecordBatch.from_arrays(columns, schema=newer.schema), pa.array([True] * len(newer))
+
+    mortice.register_merger("com.acme.Sum", sum_of_both)
+    try:
+        answer = mortice.merge(OLDER, [changed(), changed()], payload="com.acme.Sum", **BY_KEY)
+    finally:
+        mortice.register_merger("com.acme.Sum", None)
+    assert answer["ts"].to_pylist() == [5, 17, 17, 12]
+    with pytest.raises(mortice.UnsupportedError, match=r"com\.acme\.Sum"):
+        mortice.merge(OLDER, changed(), payload="com.acme.Sum", **BY_KEY)
+
+
+def test_settings_travel():
+    by = RowMerge.of(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
+    assert pickle.loads(pickle.dumps(by)) == by
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"record_key": None}, "record_key"),
+        ({"record_key": []}, "record_key"),
+        ({"record_key": "key"}, "'?\"?key"),
+        ({"record_key": 1}, "record_key"),
+        ({"ordering": "when"}, "when"),
+        ({"ordering": None, "mode": EVENT_TIME}, "ordering"),
+        ({"mode": "LATEST"}, "LATEST"),
+        ({"mode": CUSTOM}, "payload"),
+        ({"semantics": "0.x"}, "payload"),
+        ({"semantics": "2.x"}, "semantics"),
+        ({"payload": "EventTimeAvroPayload", "mode": COMMIT_TIME}, "mode"),
+        ({"payload": "EventTimeAvroPayload", "partial_update": IGNORE_DEFAULTS}, "partial_update"),
+        ({"partial_update": "KEEP_VALUES"}, "KEEP_VALUES"),
+        ({"partial_update": "FILL_UNAVAILABLE"}, "unavailable"),
+        ({"unavailable": "x"}, "unavailable"),
+        ({"delete_field": "v"}, "delete_marker"),
+        ({"delete_field": "op", "delete_marker": "d"}, "op"),
+        ({"commit_order": "seq"}, "seq"),
+        ({"emit_deletes": 1}, "emit_deletes"),
+        ({"avro_schema": "{"}, "schema"),
+        ({"avro_schema": 5}, "avro_schema"),
+        ({"table": "/lake"}, "table"),
+    ],
+)
+def test_wrong_arguments(told, words):
+    with pytest.raises(mortice.InvalidArgumentError, match=words):
+        mortice.merge(OLDER, changed(), **(BY_KEY | told))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "words"),
+    [
+        (OLDER, changed().drop_columns(["v"]), '"v"'),
+        (OLDER, changed(more=[1, 2, 3]), '"more"'),
+        (OLDER, changed(v=[1, 2, 3]), '"v" is Int64'),
+        (OLDER, changed(ts=pa.array([6, 6, 6], pa.int32())), '"ts" is Int32'),
+        (OLDER, [], "empty list"),
+        (OLDER, 7, "int"),
+        (OLDER.append_column("v", OLDER["v"]), changed(), "two columns"),
+    ],
+)
+def test_wrong_rows(older, newer, words):
+    with pytest.raises(mortice.InvalidArgumentError, match=words):
+        mortice.merge(older, newer, **BY_KEY)
+
+
+def test_rows_without_a_key():
+    keyless = pa.table({"id": [None, "a"], "ts": [1, 1]})
+    other = pa.table({"id": ["a"], "ts": [2]})
+    assert mortice.merge(keyless, other, record_key="id", ordering="ts").to_pylist() == [
+        {"id": None, "ts": 1},
+        {"id": "a", "ts": 2},
+    ]
+    with pytest.raises(mortice.InvalidArgumentError, match="record key"):
+        mortice.merge(other, keyless, record_key="id", ordering="ts")
+
+
+def test_meta_columns_are_columns_like_others():
+    assert set(META) > {KEY}
+    older = pa.table({KEY: ["a"], "v": ["1"]})
+    answer = mortice.merge(older, pa.table({KEY: ["a", "b"], "v": ["2", "3"]}), record_key=KEY)
+    assert values(answer) == ["2", "3"]
