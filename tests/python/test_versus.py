@@ -108,12 +108,29 @@ def test_cpu_of_threads_that_ended_counts():
     assert cpu.cpu_seconds(os.getpid()) - before >= 0.3
 
 
+HOLDS_AND_LETS_GO = """
+print("here", flush=True)
+input()
+held = b"x" * (64 << 20)
+del held
+print("done", flush=True)
+input()
+"""
+
+
 def test_the_peak_of_memory_is_seen_after_it_was_given_back():
-    cpu.reset_peak(os.getpid())
-    before = cpu.peak_bytes(os.getpid())
-    held = b"x" * (64 << 20)
-    del held
-    assert cpu.peak_bytes(os.getpid()) - before > 60 << 20
+    # A process of its own: this one may have others below it, that come and go.
+    command = [sys.executable, "-c", HOLDS_AND_LETS_GO]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline() == "here\n"
+        cpu.reset_peak(child.pid)
+        before = cpu.peak_bytes(child.pid)
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "done\n"
+        peak = cpu.peak_bytes(child.pid)
+        child.communicate("\n")
+    assert peak - before > 60 << 20
 
 
 class Stand(Contender):
