@@ -20,8 +20,7 @@ FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 FUZZ_SECONDS ?= 600
-# Not yet among them: orc (make fuzz FUZZ_TARGETS=orc).
-FUZZ_TARGETS := framing block header avro deletes hfile positions names
+FUZZ_TARGETS := framing block header avro deletes hfile orc positions names
 RUFF_PATHS := python tests benches
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
 PROFILE ?= release
