@@ -32,6 +32,7 @@ use crate::storage::Source;
 const AVRO_SCHEMA: &str = "parquet.avro.schema";
 
 /// A parquet file, its footer read.
+#[derive(Clone)]
 pub(super) struct ParquetFile {
     bytes: SourceBytes,
     metadata: ArrowReaderMetadata,
@@ -113,6 +114,10 @@ impl BaseFile for ParquetFile {
             }
         }
         Some(bytes)
+    }
+
+    fn again(&self) -> Option<Box<dyn BaseFile>> {
+        Some(Box::new(self.clone()))
     }
 
     fn keep_row_groups(&mut self, kept: Range<usize>) {

@@ -32,6 +32,11 @@ pub trait BaseFile: Send {
         None
     }
 
+    /// The file once more, told the same, for another reader of some of its columns; where [`BaseFile::column_bytes`] tells of them.
+    fn again(&self) -> Option<Box<dyn BaseFile>> {
+        None
+    }
+
     /// Reads only some of [`BaseFile::row_groups`]: by their numbers, all of which are there. A file that has one reads it.
     fn keep_row_groups(&mut self, _: Range<usize>) {}
 

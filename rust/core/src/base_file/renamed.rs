@@ -60,6 +60,10 @@ impl BaseFile for Renamed {
         self.file.column_bytes(&self.in_file(wanted))
     }
 
+    fn again(&self) -> Option<Box<dyn BaseFile>> {
+        Some(Box::new(Self { file: self.file.again()?, names: self.names.clone() }))
+    }
+
     fn keep_row_groups(&mut self, kept: Range<usize>) {
         self.file.keep_row_groups(kept);
     }

@@ -10,11 +10,11 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread::JoinHandle;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
+use super::reader_threads::ReaderThreads;
 use crate::base_file::Batches;
 use crate::error::{Error, Kind, Result};
 
@@ -56,8 +56,7 @@ pub(super) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &SchemaRef
         wanted: Arc::clone(wanted),
         places,
         queues: Vec::new(),
-        threads: Vec::new(),
-        process: std::process::id(),
+        threads: ReaderThreads::default(),
         done: false,
     };
     for (ordinal, (_, batches)) in shares.into_iter().enumerate() {
@@ -73,9 +72,9 @@ struct SideBySide {
     wanted: SchemaRef,
     /// Of each column the share that has it, and where.
     places: Vec<(usize, usize)>,
+    /// Dropped before the threads: those that wait for room find their queues gone, and end.
     queues: Vec<Receiver<Message>>,
-    threads: Vec<JoinHandle<()>>,
-    process: u32,
+    threads: ReaderThreads,
     done: bool,
 }
 
@@ -90,16 +89,13 @@ impl SideBySide {
             }
             let _ = sender.send(None);
         };
-        let thread = std::thread::Builder::new().name(format!("mortice-base-{ordinal}"));
-        self.threads.push(thread.spawn(read).map_err(|error| Error::io("could not start a reader thread", error))?);
+        self.threads.start(format!("mortice-base-{ordinal}"), read)?;
         self.queues.push(receiver);
         Ok(())
     }
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
-        if self.process != std::process::id() {
-            return Err(Error::invalid_argument("a stream cannot be read on in a forked child; read the scan again"));
-        }
+        self.threads.check_here()?;
         let mut parts = Vec::with_capacity(self.queues.len());
         for queue in &self.queues {
             let Ok(message) = queue.recv() else {
@@ -131,21 +127,6 @@ impl Iterator for SideBySide {
         let step = self.step().transpose();
         self.done = !matches!(step, Some(Ok(_)));
         step
-    }
-}
-
-impl Drop for SideBySide {
-    fn drop(&mut self) {
-        // Threads that wait for room in a queue find it gone, and end.
-        self.queues.clear();
-        for thread in std::mem::take(&mut self.threads) {
-            if self.process == std::process::id() {
-                let _ = thread.join();
-            } else {
-                // In a forked child the thread does not exist; waiting for it would never end.
-                std::mem::forget(thread);
-            }
-        }
     }
 }
 

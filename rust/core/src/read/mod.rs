@@ -38,6 +38,7 @@
 //! | `split_reader` | one split, read |
 //! | `file_schema` | the schema that files hold, where commits hold none |
 //! | `pool` | several splits, read at once |
+//! | `reader_threads` | the threads of a stream |
 //! | `ahead` | how far they may be ahead of the consumer |
 //! | `report` | what a read has met |
 
@@ -68,6 +69,7 @@ mod ordering_field;
 mod path_values;
 mod pool;
 mod projection;
+mod reader_threads;
 mod record_key;
 mod report;
 mod row_columns;

@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::ahead::Ahead;
+use super::reader_threads::ReaderThreads;
 use super::report::{Report, SharedReport};
 use super::split_reader::SplitReader;
 use crate::error::{Error, Kind, Result};
@@ -156,8 +156,7 @@ struct Work {
 struct Pool {
     queues: VecDeque<Receiver<Message>>,
     work: Arc<Work>,
-    threads: Vec<JoinHandle<()>>,
-    process: u32,
+    threads: ReaderThreads,
 }
 
 impl Pool {
@@ -174,24 +173,21 @@ impl Pool {
         let unfinished = AtomicUsize::new(tasks.len());
         let (tasks, ahead) = (Mutex::new(tasks), Ahead::new(limit / 4));
         let work = Arc::new(Work { tasks, ahead, share, threads, unfinished, report: report.clone() });
-        let mut pool = Self { queues, work, threads: Vec::new(), process: std::process::id() };
+        let mut pool = Self { queues, work, threads: ReaderThreads::default() };
         for ordinal in 0..readers {
             let work = Arc::clone(&pool.work);
-            let thread = std::thread::Builder::new().name(format!("mortice-read-{ordinal}"));
-            match thread.spawn(move || read_splits(&work)) {
-                Ok(thread) => pool.threads.push(thread),
+            match pool.threads.start(format!("mortice-read-{ordinal}"), move || read_splits(&work)) {
+                Ok(()) => {}
                 // Fewer threads than wished for read all the same; without any there is nobody to wait for.
                 Err(_) if ordinal > 0 => break,
-                Err(error) => return Err(Error::io("could not start a reader thread", error)),
+                Err(error) => return Err(error),
             }
         }
         Ok(pool)
     }
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if self.process != std::process::id() {
-            return Err(Error::invalid_argument("a stream cannot be read on in a forked child; read the scan again"));
-        }
+        self.threads.check_here()?;
         while let Some(queue) = self.queues.front() {
             match queue.recv() {
                 Ok(Message::Batch(batch, bytes)) => {
@@ -215,16 +211,8 @@ impl Drop for Pool {
         // Readers that wait for room in a queue find it gone, and end. In a forked child there are none, and a lock that one held
         // would stay locked.
         self.queues.clear();
-        if self.process == std::process::id() {
+        if self.threads.are_here() {
             self.work.ahead.close();
-        }
-        for thread in std::mem::take(&mut self.threads) {
-            if self.process == std::process::id() {
-                let _ = thread.join();
-            } else {
-                // In a forked child the thread does not exist; waiting for it would never end.
-                std::mem::forget(thread);
-            }
         }
     }
 }

@@ -85,6 +85,26 @@ impl Sources<'_> {
     }
 }
 
+impl Sources<'_> {
+    /// The log rows as they stand.
+    fn unmerged(self, keys: KeyColumns, carried: &SchemaRef, deleted: Option<DeletedKeys>) -> Unmerged {
+        Unmerged {
+            table: self.table.clone(),
+            types: self.types.clone(),
+            evolution: self.query.evolution.clone(),
+            keys,
+            carried: Arc::clone(carried),
+            deleted,
+            report: self.report.clone(),
+            left: self.base.segments().range(self.blocks.blocks.len()),
+            blocks: self.blocks,
+            with_deletes: self.query.changelog,
+            rows: EveryRow::default(),
+            next_row: None,
+        }
+    }
+}
+
 impl SliceMerge {
     /// Reads the keys of all blocks; and which columns the read carries.
     pub(super) fn load(from: Sources<'_>) -> Result<(Projection, Self)> {
@@ -109,24 +129,12 @@ impl SliceMerge {
             .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
         let evolution = query.evolution.as_ref();
         let loader = LogLoader { table, types, evolution, keys: &keys, carried, deleted, report: report.clone() };
+        let base = Arc::clone(from.base);
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
         let budget = memory.keys();
         let (records, by) = match plan {
             MergePlan::KeepAll => {
-                let unmerged = Unmerged {
-                    table: table.clone(),
-                    types: types.clone(),
-                    evolution: query.evolution.clone(),
-                    keys: keys.clone(),
-                    carried: Arc::clone(carried),
-                    deleted: loader.deleted,
-                    report: report.clone(),
-                    left: from.base.segments().range(from.blocks.blocks.len()),
-                    blocks: from.blocks,
-                    with_deletes: query.changelog,
-                    rows: EveryRow::default(),
-                    next_row: None,
-                };
+                let unmerged = from.unmerged(keys.clone(), carried, loader.deleted);
                 let records = LogRecords::new(Arc::clone(carried), report.clone());
                 (records, By::KeepingAll(Box::new(unmerged)))
             }
@@ -152,13 +160,13 @@ impl SliceMerge {
             }
         };
         let looked_at = select(types, &keys.key.columns(), &RowRange::columns(query))?;
-        let next_row = from.base.segments().row_numbers(Segment::Own).start;
+        let next_row = base.segments().row_numbers(Segment::Own).start;
         let mut merge = Self {
             keys,
             records,
             memory,
             by,
-            base: Arc::clone(from.base),
+            base,
             looked_at,
             over_base: query.over_base,
             deleted_rows,

@@ -60,19 +60,17 @@ impl SplitBase {
         let weights =
             file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
         let batches = match weights {
-            Some(weights) => self.by_threads(wanted, filter, base_threads::shares(wanted, &weights, threads.count))?,
+            Some(weights) => self.by_threads(&*file, wanted, base_threads::shares(wanted, &weights, threads.count))?,
             None => file.batches(wanted, self.batch_rows())?,
         };
         Ok((self.in_range(batches), pruned))
     }
 
     /// The same rows, the columns of each share read by a thread of its own.
-    fn by_threads(&self, wanted: &SchemaRef, filter: &BoundFilter, shares: Vec<SchemaRef>) -> Result<Batches> {
+    fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<Batches> {
         let read = |share: SchemaRef| {
-            let batches = match self.pruned(Segment::Own, wanted, Some(filter))? {
-                Some((file, _)) => file.batches(&share, self.batch_rows())?,
-                None => none(),
-            };
+            let again = file.again().ok_or_else(|| Error::unsupported("a base file that can be read only once"))?;
+            let batches = again.batches(&share, self.batch_rows())?;
             Ok((share, batches))
         };
         base_threads::side_by_side(shares.into_iter().map(read).collect::<Result<_>>()?, wanted)

@@ -1,0 +1,54 @@
+//! Threads that read for a stream: they belong to it, and are joined when it is dropped. After a fork the child has none of them.
+
+use std::thread::{Builder, JoinHandle};
+
+use crate::error::{Error, Result};
+
+/// Threads of one process. Whoever holds them lets go first of what they wait for: they are joined when they are dropped.
+pub(super) struct ReaderThreads {
+    threads: Vec<JoinHandle<()>>,
+    process: u32,
+}
+
+impl Default for ReaderThreads {
+    fn default() -> Self {
+        Self { threads: Vec::new(), process: std::process::id() }
+    }
+}
+
+impl ReaderThreads {
+    /// Starts one more.
+    pub(super) fn start(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
+        let thread = Builder::new().name(name).spawn(work);
+        self.threads.push(thread.map_err(|error| Error::io("could not start a reader thread", error))?);
+        Ok(())
+    }
+
+    /// Whether this is the process that they run in, and not a child that was forked from it.
+    pub(super) fn are_here(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// # Errors
+    /// In a forked child, where nobody would ever send anything.
+    pub(super) fn check_here(&self) -> Result<()> {
+        if self.are_here() {
+            return Ok(());
+        }
+        Err(Error::invalid_argument("a stream cannot be read on in a forked child; read the scan again"))
+    }
+}
+
+impl Drop for ReaderThreads {
+    fn drop(&mut self) {
+        let are_here = self.are_here();
+        for thread in std::mem::take(&mut self.threads) {
+            if are_here {
+                let _ = thread.join();
+            } else {
+                // In a forked child the thread does not exist; waiting for it would never end.
+                std::mem::forget(thread);
+            }
+        }
+    }
+}
