@@ -78,7 +78,7 @@ fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
 fn main() {
     let asked = Asked::of_arguments(300_000, 15);
     asked.run(|| {
-        let case = records::updates(asked.rows, asked.rows / 5);
+        let case = records::updates(asked.rows, asked.rows / 5, 0);
         let content = Bytes::from(case.content);
         let schema = Schema::parse(&case.json).expect("a schema");
         let wants = [Want::Place("_hoodie_record_key".into()), Want::Value("ts".into())];

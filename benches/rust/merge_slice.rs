@@ -10,7 +10,6 @@ mod rounds;
 use std::collections::HashMap;
 use std::hint::black_box;
 
-use arrow_array::Array;
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
 use mortice::merge::{BaseRows, Fate, LogBatch, LogKind, LogSink, Merger, OrderingColumn, Rules};
@@ -54,8 +53,8 @@ fn ours(
     let mut merger = Merger::new(Rules::EventTime { int_ordering: false });
     let source = merger.add_source(log.bytes.clone()).unwrap();
     merger.add(source, &LogBatch { kind: LogKind::Data, keys, ordering, deleted: None, places }).unwrap();
-    let fates = merger.merge_base(&BaseRows::Keys(base.0.clone()), base.0.len(), &base.1).unwrap_or_default();
-    fates.iter().filter(|fate| matches!(fate, Fate::Replace(_))).count()
+    let fates = merger.merge_base(&BaseRows::Keys(base.0.clone()), &base.1);
+    fates.iter().filter(|(_, fate)| matches!(fate, Fate::Replace(_))).count()
 }
 
 fn plain(log: &Log, base: &(StringArray, Vec<i64>)) -> usize {

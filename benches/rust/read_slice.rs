@@ -2,8 +2,9 @@
 //! takes to scan the base file alone. Times are CPU times of the process a base row; the last race, of one thread and two, is
 //! by the wall.
 //!
-//! `cargo bench -p mortice-benches --bench read_slice -- ['all columns'|'one column'|threads] [--rows N] [--rounds N]`. First the rows of
-//! one and of several threads are held to be the same, batch by batch.
+//! `cargo bench -p mortice-benches --bench read_slice -- ['all columns'|'one column'|'no later'|threads] [--rows N] [--rounds N]`. First the
+//! rows of one and of several threads are held to be the same, batch by batch. Updates are later than all base rows, as they mostly
+//! are, so that base rows need not be asked when they are from; but for `no later`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, dead_code)]
 
@@ -52,8 +53,10 @@ fn main() {
     let asked = Asked::of_arguments(1_000_000, 7);
     asked.run(|| {
         let folder = tempfile::tempdir().unwrap();
-        let base =
-            folder.path().join(slice_table::write_table(folder.path(), asked.rows, LOGS, asked.rows / 10 / LOGS));
+        let written = |folder: &Path, later| {
+            folder.join(slice_table::write_table(folder, asked.rows, LOGS, asked.rows / 10 / LOGS, later))
+        };
+        let base = written(folder.path(), asked.rows);
         let (one, two) = (table(folder.path(), 1), table(folder.path(), 2));
         let all = |table| {
             let mut batches = Vec::new();
@@ -79,6 +82,19 @@ fn main() {
             race(
                 &asked,
                 "one column",
+                &mut [
+                    Contender::of_the_process("parquet, it and the key", || _ = scanned(&base, Some([KEY, COLUMN]))),
+                    Contender::of_the_process("mortice", || merged(&one, Some(COLUMN), &mut |_| ())),
+                ],
+            );
+        }
+        if asked.is_asked("no later") {
+            let folder = tempfile::tempdir().unwrap();
+            let base = written(folder.path(), 0);
+            let one = table(folder.path(), 1);
+            race(
+                &asked,
+                "one column, updates no later than the base",
                 &mut [
                     Contender::of_the_process("parquet, it and the key", || _ = scanned(&base, Some([KEY, COLUMN]))),
                     Contender::of_the_process("mortice", || merged(&one, Some(COLUMN), &mut |_| ())),

@@ -72,9 +72,14 @@ fn meta(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
 }
 
 fn wide(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
+    wide_later(dice, row, 0, out);
+}
+
+/// A wide record, so much later than its row's first.
+fn wide_later(dice: &mut Dice, row: usize, later: usize, out: &mut Vec<u8>) {
     meta(dice, row, out);
     text(&format!("key-{row:012}"), out);
-    long(1_700_000_000_000 + row as i64, out);
+    long(1_700_000_000_000 + (row + later) as i64, out);
     for column in 0..18 {
         nullable(dice, out, |dice, out| match column % 9 {
             0 => long(dice.roll(1 << 20) as i64 - 1000, out),
@@ -222,11 +227,11 @@ pub(crate) fn cases(rows: usize) -> [Case; 4] {
 }
 
 /// Wide records that update so many keys, over and over, in no order.
-pub(crate) fn updates(rows: usize, keys: usize) -> Case {
+pub(crate) fn updates(rows: usize, keys: usize, later: usize) -> Case {
     let (mut dice, mut content, mut datums) = begin(rows);
     for _ in 0..rows {
         let key = dice.roll(keys as u64) as usize;
-        append(&mut content, &mut datums, |out| wide(&mut dice, key, out));
+        append(&mut content, &mut datums, |out| wide_later(&mut dice, key, later, out));
     }
     Case { name: "updates", json: wide_schema(), content, datums, columns: None }
 }

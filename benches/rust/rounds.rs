@@ -1,6 +1,5 @@
 //! Contenders timed in turns: each round runs every one of them once, so that what disturbs the machine disturbs all. Time
-//! is the CPU time of the thread. They run in a thread of their own, as readers do: there the allocator gives memory back
-//! to the system sooner.
+//! is the CPU time of the thread. They run in a thread of their own, as readers do.
 //!
 //! Where the variable `BENCH_RECORD` names a file, a line for each contender is added to it: benchmark, case, contender, least and
 //! median; `benches/compare.py` reads them. Without `--bench`, which `cargo bench` gives, everything is done once, with few
@@ -142,3 +141,7 @@ fn wall_time() -> f64 {
     thread_local!(static START: Instant = Instant::now());
     START.with(|start| start.elapsed().as_nanos() as f64)
 }
+
+/// As in the Python module; the rivals have it, too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

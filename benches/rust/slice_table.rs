@@ -74,8 +74,9 @@ hoodie.compaction.payload.class=org.apache.hudi.common.model.DefaultHoodieRecord
 hoodie.populate.meta.fields=true
 ";
 
-/// Writes the table: so many base rows, and as many log files, each of which updates so many of them. The base file's name.
-pub(crate) fn write_table(folder: &Path, rows: usize, logs: usize, updated: usize) -> String {
+/// Writes the table: so many base rows, and as many log files, each of which updates so many of them, so much later than they
+/// are. The base file's name.
+pub(crate) fn write_table(folder: &Path, rows: usize, logs: usize, updated: usize, later: usize) -> String {
     create_dir_all(folder.join(".hoodie")).unwrap();
     write(folder.join(".hoodie/hoodie.properties"), PROPERTIES).unwrap();
     let partition = format!("commitTime={BASE_INSTANT}\npartitionDepth=0\n");
@@ -86,7 +87,7 @@ pub(crate) fn write_table(folder: &Path, rows: usize, logs: usize, updated: usiz
     write_commit(folder, BASE_INSTANT, &wide.json, &base);
     let schema = Schema::parse(&wide.json).unwrap();
     let place = open_writable(folder.to_str().unwrap(), &Default::default()).unwrap();
-    let every = updates(logs * updated, rows);
+    let every = updates(logs * updated, rows, later);
     for (number, batch) in (1..=logs).zip(batches_of(&every, updated)) {
         let instant = format!("20240101000{number:03}000");
         let header = BlockHeader::new(&instant).unwrap();

@@ -2,6 +2,7 @@
 //!
 //! The GIL is released while Rust works. Arrow data crosses through the PyCapsule interface alone.
 
+mod allocator;
 mod arguments;
 mod arrow;
 mod arrow_in;

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 use bytes::{Buf, Bytes};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -25,7 +25,7 @@ use super::reader::{BaseFile, Batches};
 use super::row_ranges;
 use super::statistics::bounds;
 use crate::error::{Error, Result};
-use crate::filter::BoundFilter;
+use crate::filter::{BoundFilter, Bounds};
 use crate::storage::Source;
 
 /// The key under which Avro writers leave their schema.
@@ -116,6 +116,12 @@ impl BaseFile for ParquetFile {
         Some(bytes)
     }
 
+    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+        let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
+        // Statistics that make no sense are as good as none.
+        guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, wanted))).ok().flatten()
+    }
+
     fn again(&self) -> Option<Box<dyn BaseFile>> {
         Some(Box::new(self.clone()))
     }
@@ -137,13 +143,8 @@ impl BaseFile for ParquetFile {
         if filter.is_empty() {
             return Ok(0);
         }
-        let (metadata, file) = (self.metadata.metadata(), self.metadata.schema());
         let rows = self.row_groups();
-        let may_pass = filter.may_pass(&rows, |column| {
-            let field = wanted.fields().get(column)?;
-            // Statistics that make no sense are as good as none.
-            guarded(&self.bytes, || Ok::<_, ParquetError>(bounds(metadata, file, field))).ok().flatten()
-        })?;
+        let may_pass = filter.may_pass(&rows, |column| self.bounds(wanted.fields().get(column)?))?;
         let mut kept = self.row_groups.take().unwrap_or_else(|| (0..rows.len()).collect());
         let before = kept.len();
         kept.retain(|group| may_pass.get(*group).is_none_or(|may| *may));

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Field, SchemaRef};
 
 use crate::error::Result;
-use crate::filter::BoundFilter;
+use crate::filter::{BoundFilter, Bounds};
 
 /// Record batches of a base file, in the file's order.
 pub type Batches = Box<dyn Iterator<Item = Result<RecordBatch>> + Send>;
@@ -29,6 +29,11 @@ pub trait BaseFile: Send {
 
     /// Bytes, unpacked, of each of the wanted columns in the whole file, where columns can be read one without the others.
     fn column_bytes(&self, _: &SchemaRef) -> Option<Vec<u64>> {
+        None
+    }
+
+    /// What the file itself says of a column, for each of [`BaseFile::row_groups`]; none where it says nothing.
+    fn bounds(&self, _: &Field) -> Option<Bounds> {
         None
     }
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray};
-use arrow_schema::{ArrowError, DataType, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 
 use super::reader::{BaseFile, Batches};
 use crate::error::{Error, Result};
-use crate::filter::BoundFilter;
+use crate::filter::{BoundFilter, Bounds};
 use crate::names::FieldNames;
 
 /// The file with its columns under the table's names.
@@ -58,6 +58,12 @@ impl BaseFile for Renamed {
 
     fn column_bytes(&self, wanted: &SchemaRef) -> Option<Vec<u64>> {
         self.file.column_bytes(&self.in_file(wanted))
+    }
+
+    fn bounds(&self, wanted: &Field) -> Option<Bounds> {
+        let wanted: FieldRef = Arc::new(wanted.clone());
+        let in_file = fields_in_file(&Fields::from(vec![wanted]), &self.names);
+        self.file.bounds(in_file.first()?)
     }
 
     fn again(&self) -> Option<Box<dyn BaseFile>> {

@@ -9,6 +9,7 @@ use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
+use std::ops::Range;
 
 use super::base_rows::{BaseRows, NUMBER_LEN};
 use super::input::RowRef;
@@ -86,6 +87,9 @@ const LOOK_EVERY: usize = 1024;
 
 /// Keys that are looked for together.
 pub(super) const AHEAD: usize = 64;
+
+/// Base rows that are looked for together. Most have no entry: of so many, enough have one for memory to be kept busy.
+const BASE_ROWS_AHEAD: usize = 128;
 
 const _: () = assert!(size_of::<Entry>() == 16);
 
@@ -209,8 +213,18 @@ impl KeyIndex {
         // The old table goes before the new one comes.
         self.table = KeyTable::default();
         let mut table = KeyTable::with_room(keys);
-        for (index, entry) in (0_u32..).zip(&self.entries) {
-            table.insert(self.hash_of(entry), index);
+        let mut index = 0_u32;
+        for entries in self.entries.chunks(AHEAD) {
+            entries.iter().for_each(|entry| self.prefetch_key_of(entry));
+            let mut hashes = [0; AHEAD];
+            for (entry, slot) in entries.iter().zip(&mut hashes) {
+                *slot = self.hash_of(entry);
+                table.prefetch(*slot);
+            }
+            for hash in hashes.into_iter().take(entries.len()) {
+                table.insert(hash, index);
+                index += 1;
+            }
         }
         self.table = table;
     }
@@ -254,23 +268,34 @@ impl KeyIndex {
         let hashed = hashes.get(..count).unwrap_or_default();
         let mut guesses = [None; AHEAD];
         for (hash, guess) in hashed.iter().zip(&mut guesses) {
-            *guess = self.table.guess(hash.0);
-            if let Some(entry) = guess.and_then(|index| self.entries.get(index as usize)) {
-                prefetch_entry(entry);
-            }
-            if let Some(index) = guess {
-                self.orderings.prefetch(*index as usize);
-            }
+            *guess = self.guess(*hash);
         }
-        for index in guesses.into_iter().flatten() {
-            let entry = self.entries.get(index as usize);
-            let key = entry.and_then(|entry| key_in(&self.sources, entry.row.source, entry.place()));
-            // A short key may lie in two cache lines.
-            for end in [key.and_then(<[u8]>::first), key.and_then(<[u8]>::last)] {
-                end.into_iter().for_each(prefetch);
-            }
-        }
+        guesses.into_iter().flatten().for_each(|index| self.prefetch_key(index));
         hashes
+    }
+
+    /// An entry that may well be the key's; it comes from memory from now on.
+    #[inline]
+    fn guess(&self, hash: KeyHash) -> Option<u32> {
+        let index = self.table.guess(hash.0)?;
+        self.entries.get(index as usize).into_iter().for_each(prefetch_entry);
+        self.orderings.prefetch(index as usize);
+        Some(index)
+    }
+
+    /// Has the key of an entry fetched, that lies in cache already.
+    #[inline]
+    fn prefetch_key(&self, index: u32) {
+        self.entries.get(index as usize).into_iter().for_each(|entry| self.prefetch_key_of(entry));
+    }
+
+    #[inline]
+    fn prefetch_key_of(&self, entry: &Entry) {
+        let key = key_in(&self.sources, entry.row.source, entry.place());
+        // A short key may lie in two cache lines.
+        for end in [key.and_then(<[u8]>::first), key.and_then(<[u8]>::last)] {
+            end.into_iter().for_each(prefetch);
+        }
     }
 
     /// The entry of a key.
@@ -348,15 +373,8 @@ impl KeyIndex {
         match rows {
             _ if self.taken == self.entries.len() => {}
             BaseRows::Keys(keys) => {
-                for first in (0..keys.len()).step_by(AHEAD) {
-                    let some = || (first..keys.len().min(first + AHEAD)).map(|row| (row, key_of_row(keys, row)));
-                    let hashes = self.look_ahead(some().map(|(_, key)| key));
-                    for ((row, key), hash) in some().zip(hashes) {
-                        let found = key.and_then(|key| self.find(hash, key));
-                        if let Some(index) = found.filter(|index| self.take(*index)) {
-                            met.push((row, index));
-                        }
-                    }
+                for first in (0..keys.len()).step_by(BASE_ROWS_AHEAD) {
+                    self.meet_some(keys, first..keys.len().min(first + BASE_ROWS_AHEAD), &mut met);
                 }
             }
             BaseRows::Numbers(rows) => {
@@ -372,6 +390,37 @@ impl KeyIndex {
             }
         }
         met
+    }
+
+    /// The same for some rows, [`BASE_ROWS_AHEAD`] at most. Most have no entry, as a glance at the filter tells.
+    fn meet_some(&mut self, keys: &StringArray, rows: Range<usize>, met: &mut Vec<(usize, u32)>) {
+        let mut hashes = [KeyHash(0); BASE_ROWS_AHEAD];
+        for (row, slot) in rows.clone().zip(&mut hashes) {
+            *slot = key_of_row(keys, row).map_or(KeyHash(0), |key| self.hash(key));
+            self.table.prefetch_filter(slot.0);
+        }
+        let mut likely = [(0, KeyHash(0)); BASE_ROWS_AHEAD];
+        let mut count = 0;
+        for (row, hash) in rows.zip(hashes) {
+            // A row that is not likely gives its place to the next, without a branch.
+            if let Some(slot) = likely.get_mut(count) {
+                *slot = (row, hash);
+                count += usize::from(self.table.may_hold(hash.0));
+            }
+        }
+        let likely = likely.get(..count).unwrap_or_default();
+        likely.iter().for_each(|(_, hash)| self.table.prefetch(hash.0));
+        let mut guesses = [None; BASE_ROWS_AHEAD];
+        for ((_, hash), guess) in likely.iter().zip(&mut guesses) {
+            *guess = self.guess(*hash);
+        }
+        guesses.into_iter().flatten().for_each(|index| self.prefetch_key(index));
+        for (row, hash) in likely {
+            let index = key_of_row(keys, *row).and_then(|key| self.find(*hash, key));
+            if let Some(index) = index.filter(|index| self.take(*index)) {
+                met.push((*row, index));
+            }
+        }
     }
 
     /// Marks as used up what is not of a share of all keys: others see to it.

@@ -10,7 +10,7 @@ use super::base_rows::BaseRows;
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::key_part::KeyPart;
-use super::ordering::OrderingColumn;
+use super::ordering::{OrderingColumn, OrderingValue};
 use super::rules::{Deleted, Rules};
 use crate::error::Result;
 use crate::filter::KeyFilter;
@@ -32,13 +32,14 @@ pub struct Merger {
     index: KeyIndex,
     wanted: KeyFilter,
     deletes_win: bool,
+    wins_over_all: bool,
 }
 
 impl Merger {
     /// An empty merge by the rules of a table.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
-        Self { rules, index: KeyIndex::default(), wanted: KeyFilter::All, deletes_win: false }
+        Self { rules, index: KeyIndex::default(), wanted: KeyFilter::All, deletes_win: false, wins_over_all: false }
     }
 
     /// Passes over data records of keys that are not wanted. Deletes are never filtered, as in Hudi.
@@ -80,25 +81,34 @@ impl Merger {
         self.index.open() > 0
     }
 
-    /// The fates of `count` base rows, or `None` where all of them stay. A row without a key stays: no log record is its.
-    pub fn merge_base(&mut self, rows: &BaseRows, count: usize, ordering: &OrderingColumn) -> Option<Vec<Fate>> {
-        let mut fates: Option<Vec<Fate>> = None;
-        for (row, index) in self.index.meet(rows) {
-            let Some(log) = self.index.stored(index) else { continue };
+    /// Told of base rows the greatest ordering values, none of which is null: whether every log record wins over any of them. Then
+    /// [`Merger::merge_base`] looks at their values no more.
+    pub fn win_over_all(&mut self, greatest: &OrderingColumn, count: usize) -> bool {
+        let most = (0..count).map(|at| greatest.value(at)).max_by(OrderingValue::compare);
+        let wins =
+            |most| (0_u32..).map_while(|at| self.index.stored(at)).all(|log| self.rules.wins_over_base(log.side, most));
+        self.wins_over_all = most.is_some_and(wins);
+        self.wins_over_all
+    }
+
+    /// Whether log records win over whatever base row they meet.
+    #[must_use]
+    pub const fn wins_over_all(&self) -> bool {
+        self.wins_over_all
+    }
+
+    /// The base rows that do not stay, ascending, and their fates. A row without a key stays: no log record is its.
+    pub fn merge_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn) -> Vec<(usize, Fate)> {
+        let met = self.index.meet(rows);
+        let fates = met.into_iter().filter_map(|(row, index)| {
+            let log = self.index.stored(index)?;
             let deletes = self.deletes_win && log.side.deleted != Deleted::No;
-            let wins = deletes || self.rules.wins_over_base(log.side, ordering.value(row));
-            let fate = match (wins, log.side.deleted) {
-                (false, _) => Fate::Keep,
-                (true, Deleted::No) => Fate::Replace(log.row),
-                (true, _) => Fate::Delete(log.row),
-            };
-            if fate != Fate::Keep
-                && let Some(slot) = fates.get_or_insert_with(|| vec![Fate::Keep; count]).get_mut(row)
-            {
-                *slot = fate;
-            }
-        }
-        fates
+            let wins = self.wins_over_all || deletes || self.rules.wins_over_base(log.side, ordering.value(row));
+            wins.then(|| {
+                (row, if log.side.deleted == Deleted::No { Fate::Replace(log.row) } else { Fate::Delete(log.row) })
+            })
+        });
+        fates.collect()
     }
 
     /// Base rows that others read: what they meet is used up.
@@ -199,8 +209,8 @@ mod tests {
 
     fn fate(merger: &mut Merger, key: &str, ordering: i64) -> Fate {
         let keys = StringArray::from(vec![key]);
-        let fates = merger.merge_base(&BaseRows::Keys(keys), 1, &OrderingColumn::Fixed(vec![ordering], None));
-        fates.map_or(Fate::Keep, |fates| fates[0])
+        let fates = merger.merge_base(&BaseRows::Keys(keys), &OrderingColumn::Fixed(vec![ordering], None));
+        fates.first().map_or(Fate::Keep, |(_, fate)| *fate)
     }
 
     fn replaced_by(record: u32) -> Fate {
@@ -246,9 +256,8 @@ mod tests {
     #[test]
     fn the_first_of_repeated_base_keys_takes_the_log_record() {
         let mut merger = merger(EVENT, &[("k", Some(20), None)]);
-        let fates =
-            merger.merge_base(&BaseRows::Keys(vec!["k", "k"].into()), 2, &OrderingColumn::Fixed(vec![1, 1], None));
-        assert_eq!(fates.unwrap(), [replaced_by(0), Fate::Keep]);
+        let fates = merger.merge_base(&BaseRows::Keys(vec!["k", "k"].into()), &OrderingColumn::Fixed(vec![1, 1], None));
+        assert_eq!(fates, [(0, replaced_by(0))]);
         assert!(!merger.has_open_keys());
     }
 

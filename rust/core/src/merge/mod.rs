@@ -20,6 +20,7 @@
 //! | `every_row` | no merge: every row of a log |
 //! | `fold` | rows that are made of several records, field by field |
 //! | `output` | base rows and log rows woven into one batch |
+//! | `patch` | rows of a batch replaced in place |
 //!
 //! Nothing here knows a log file: the same merger serves a reference implementation in a test.
 
@@ -40,6 +41,7 @@ mod ordering;
 mod ordering_tuple;
 mod orderings;
 mod output;
+mod patch;
 mod rules;
 
 pub use base_rows::{BaseRows, NUMBER_LEN, numbers_as_keys};
@@ -50,5 +52,5 @@ pub use input::{Fetched, LogBatch, LogKind, LogSink, RowRef, Winners};
 pub use key_part::KeyPart;
 pub use merger::{Fate, Merger};
 pub use ordering::{OrderingColumn, OrderingValue, double_order};
-pub use output::{DeletedRows, weave};
+pub use output::{DeletedRows, log_rows, weave};
 pub use rules::{OverBase, Rules};

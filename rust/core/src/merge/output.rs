@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{RecordBatch, RecordBatchOptions, StringArray};
-use arrow_schema::SchemaRef;
+use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_buffer::BooleanBufferBuilder;
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave;
 
-use super::input::{Fetched, RowRef, Winners};
+use super::input::{RowRef, Winners};
 use super::merger::Fate;
+use super::patch::{Patch, patched};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 
@@ -24,44 +27,66 @@ pub enum DeletedRows {
 /// What a `_hoodie_operation` says of a delete (`HoodieOperation.DELETE`).
 const DELETE: &str = "D";
 
-/// The batch that comes of rows of a base file, or of none, and of their fates. `base` has the schema that `winners` gives.
+/// The batch that comes of rows of a base file and of the fates of those that do not stay, by ascending rows. `base` has the
+/// schema that `winners` gives.
 pub fn weave(
-    base: Option<&RecordBatch>,
-    fates: &[Fate],
+    base: &RecordBatch,
+    fates: &[(usize, Fate)],
     winners: &mut dyn Winners,
     deleted_rows: DeletedRows,
 ) -> Result<RecordBatch> {
-    let delivers = deleted_rows == DeletedRows::Delivered;
-    let of_log: Vec<RowRef> = fates
-        .iter()
-        .filter_map(|fate| match fate {
-            Fate::Replace(row) => Some(*row),
-            Fate::Delete(row) if delivers => Some(*row),
-            Fate::Keep | Fate::Delete(_) => None,
-        })
-        .collect();
-    let Fetched { mut batches, picks } = winners.fetch(&of_log)?;
-    let shift = base.iter().len();
-    batches.splice(0..0, base.cloned());
-    let mut log_rows = picks.into_iter().map(|(batch, row)| (batch + shift, row));
-    let mut picks: Vec<(usize, usize)> = Vec::with_capacity(fates.len());
-    let mut deleted = Vec::new();
-    for (row, fate) in fates.iter().enumerate() {
-        match fate {
-            Fate::Keep if base.is_some() => picks.push((0, row)),
-            Fate::Replace(_) => picks.extend(log_rows.next()),
-            Fate::Delete(_) if delivers => {
-                deleted.push(picks.len());
-                picks.extend(log_rows.next());
-            }
-            Fate::Keep | Fate::Delete(_) => {}
+    let of_log = |fate: &Fate| of_log(*fate, deleted_rows);
+    let rows: Vec<RowRef> = fates.iter().filter_map(|(_, fate)| of_log(fate)).collect();
+    let fetched = winners.fetch(&rows)?;
+    let mut patches = Vec::with_capacity(rows.len());
+    let (mut left_out, mut deleted) = (Vec::new(), Vec::new());
+    let mut picks = fetched.picks.iter();
+    for (row, fate) in fates {
+        if of_log(fate).is_none() {
+            left_out.push(*row);
+            continue;
         }
+        let row = row.saturating_sub(left_out.len());
+        if let Fate::Delete(_) = fate {
+            deleted.push(row);
+        }
+        patches.extend(picks.next().map(|(batch, from)| Patch { row, batch: *batch, from: *from }));
     }
-    marked(pick(&winners.schema(), &batches, &picks)?, &deleted)
+    let stay = without(base, &left_out).map_err(failed)?;
+    marked(patched(&winners.schema(), &stay, &fetched.batches, &patches).map_err(failed)?, &deleted)
+}
+
+/// The rows that logs give where there is no base row, by their fates.
+pub fn log_rows(fates: &[Fate], winners: &mut dyn Winners, deleted_rows: DeletedRows) -> Result<RecordBatch> {
+    let given = || fates.iter().filter_map(|fate| Some((fate, of_log(*fate, deleted_rows)?)));
+    let rows: Vec<RowRef> = given().map(|(_, row)| row).collect();
+    let deleted = given().enumerate().filter(|(_, (fate, _))| matches!(fate, Fate::Delete(_))).map(|(row, _)| row);
+    let fetched = winners.fetch(&rows)?;
+    let rows = pick(&winners.schema(), &fetched.batches, &fetched.picks).map_err(failed)?;
+    marked(rows, &deleted.collect::<Vec<_>>())
+}
+
+/// The log record that is delivered.
+const fn of_log(fate: Fate, deleted_rows: DeletedRows) -> Option<RowRef> {
+    match (fate, deleted_rows) {
+        (Fate::Replace(row), _) | (Fate::Delete(row), DeletedRows::Delivered) => Some(row),
+        (Fate::Keep, _) | (Fate::Delete(_), DeletedRows::LeftOut) => None,
+    }
+}
+
+/// All rows but some.
+fn without(base: &RecordBatch, left_out: &[usize]) -> Result<RecordBatch, ArrowError> {
+    if left_out.is_empty() {
+        return Ok(base.clone());
+    }
+    let mut stays = BooleanBufferBuilder::new(base.num_rows());
+    stays.append_n(base.num_rows(), true);
+    left_out.iter().filter(|row| **row < base.num_rows()).for_each(|row| stays.set_bit(*row, false));
+    filter_record_batch(base, &BooleanArray::new(stays.finish(), None))
 }
 
 /// Rows of several batches of one schema, in the order of `picks` (batch, row).
-fn pick(schema: &SchemaRef, batches: &[RecordBatch], picks: &[(usize, usize)]) -> Result<RecordBatch> {
+fn pick(schema: &SchemaRef, batches: &[RecordBatch], picks: &[(usize, usize)]) -> Result<RecordBatch, ArrowError> {
     if picks.is_empty() {
         return Ok(RecordBatch::new_empty(schema.clone()));
     }
@@ -76,10 +101,9 @@ fn pick(schema: &SchemaRef, batches: &[RecordBatch], picks: &[(usize, usize)]) -
             let sources: Vec<_> = batches.iter().map(|batch| batch.column(column).as_ref()).collect();
             interleave(&sources, picks)
         })
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(failed)?;
+        .collect::<Result<Vec<_>, _>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(picks.len()));
-    RecordBatch::try_new_with_options(schema.clone(), columns, &options).map_err(failed)
+    RecordBatch::try_new_with_options(schema.clone(), columns, &options)
 }
 
 /// The same rows, those that are deletes saying so.
@@ -105,6 +129,6 @@ fn marked(rows: RecordBatch, deleted: &[usize]) -> Result<RecordBatch> {
     RecordBatch::try_new_with_options(rows.schema(), columns, &options).map_err(failed)
 }
 
-fn failed(error: arrow_schema::ArrowError) -> Error {
+fn failed(error: ArrowError) -> Error {
     Error::invalid_table("base rows and log rows do not fit together").caused_by(error)
 }

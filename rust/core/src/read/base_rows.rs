@@ -10,9 +10,10 @@ use crate::error::{Error, Result};
 use crate::merge::fold::Fold;
 use crate::merge::{Fate, Fetched, Histories, RowRef, Winners};
 
-/// What becomes of base rows.
+/// What becomes of base rows that do not stay.
 pub(super) struct Fates {
-    pub(super) fates: Vec<Fate>,
+    /// By ascending rows.
+    pub(super) fates: Vec<(usize, Fate)>,
     /// The rows that take their places, where they were made and are not those of log records.
     pub(super) made: Option<RecordBatch>,
 }
@@ -22,7 +23,6 @@ pub(super) struct Base<'a> {
     pub(super) rows: &'a RecordBatch,
     /// The number of the first row.
     pub(super) first: u64,
-    pub(super) count: usize,
     pub(super) projection: &'a Projection,
     pub(super) keys: &'a KeyColumns,
 }
@@ -42,12 +42,10 @@ impl Base<'_> {
         let met = take_rows(self.rows, &rows)?;
         let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
         let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
-        let mut fates = vec![Fate::Keep; self.count];
-        for (row, fate) in rows.into_iter().zip(folded.fates) {
-            if let Some(slot) = usize::try_from(row).ok().and_then(|row| fates.get_mut(row)) {
-                *slot = fate;
-            }
-        }
+        let fates = rows.into_iter().zip(folded.fates).filter(|(_, fate)| *fate != Fate::Keep);
+        let mut fates: Vec<_> = fates.filter_map(|(row, fate)| Some((usize::try_from(row).ok()?, fate))).collect();
+        // Histories that were set aside come part by part.
+        fates.sort_by_key(|(row, _)| *row);
         Ok(Some(Fates { fates, made: Some(folded.rows) }))
     }
 }

@@ -145,6 +145,14 @@ impl KeyColumns {
         self.ordering.first().map(|field| field.path.column())
     }
 
+    /// The one ordering column, where whole numbers order.
+    pub(super) fn whole_numbers(&self) -> Option<&str> {
+        match self.ordering.as_slice() {
+            [only] => only.whole_numbers(),
+            _ => None,
+        }
+    }
+
     /// Columns that base rows must bring to be merged.
     pub(super) fn of_base(&self) -> Vec<String> {
         let ordering = self.ordering.iter().map(|field| field.path.column().to_owned());

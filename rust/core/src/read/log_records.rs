@@ -95,19 +95,19 @@ impl Winners for Fetching<'_> {
 
     fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
         // Rows of one block are decoded together, whatever order they are wanted in.
-        let mut order: Vec<usize> = (0..rows.len()).collect();
-        order.sort_by_key(|index| rows.get(*index));
+        let mut order: Vec<(RowRef, usize)> = rows.iter().copied().zip(0..).collect();
+        // As one number, which compares without a branch.
+        order.sort_unstable_by_key(|(row, _)| u64::from(row.source) << 32 | u64::from(row.at));
         let mut picks = vec![(0, 0); rows.len()];
         let mut growing: Vec<Growing> = Vec::new();
-        let in_one_block = |one: &usize, two: &usize| self.records.in_one_block(rows.get(*one), rows.get(*two));
-        let blocks: Vec<&[usize]> = order.chunk_by(in_one_block).collect();
-        for some in blocks {
-            let Some(source) = some.first().and_then(|first| rows.get(*first)).map(|row| row.source as usize) else {
-                continue;
-            };
-            let wanted: Vec<u32> = some.iter().filter_map(|index| rows.get(*index)).map(|row| row.at).collect();
-            let (batch, found) = self.records.grow(source, &wanted, &mut growing, self.memory)?;
-            for (index, row) in some.iter().zip(found) {
+        let mut rest = order.as_slice();
+        while let [(first, _), ..] = rest {
+            let end = rest.iter().position(|(row, _)| !self.records.in_one_block(*first, *row)).unwrap_or(rest.len());
+            let (some, others) = rest.split_at(end);
+            rest = others;
+            let wanted: Vec<u32> = some.iter().map(|(row, _)| row.at).collect();
+            let (batch, found) = self.records.grow(first.source as usize, &wanted, &mut growing, self.memory)?;
+            for ((_, index), row) in some.iter().zip(found) {
                 if let Some(pick) = picks.get_mut(*index) {
                     *pick = (batch, row);
                 }
@@ -169,9 +169,8 @@ impl LogRecords {
     }
 
     /// Whether rows lie in one Avro block, so that they may be decoded together, or at least in one source.
-    fn in_one_block(&self, one: Option<&RowRef>, two: Option<&RowRef>) -> bool {
-        let (Some(one), Some(two)) = (one, two) else { return false };
-        let rows = |row: &RowRef| self.sources.get(row.source as usize).map(|source| &source.rows);
+    fn in_one_block(&self, one: RowRef, two: RowRef) -> bool {
+        let rows = |row: RowRef| self.sources.get(row.source as usize).map(|source| &source.rows);
         match (rows(one), rows(two)) {
             _ if one.source == two.source => true,
             (Some(Rows::Avro { content: one, program: by }), Some(Rows::Avro { content: two, program: also_by })) => {
@@ -191,7 +190,8 @@ impl Decoders {
         wanted: &[u32],
         growing: &mut Vec<Growing>,
     ) -> Result<(usize, Vec<usize>)> {
-        let datums = wanted.iter().map(|at| datum(content, *at)).collect::<Result<Vec<_>>>()?;
+        let datums = avro_data::datums_at(content, wanted).map(|place| place.map(|(at, len)| Datum { at, len }));
+        let datums = datums.collect::<Result<Vec<_>>>()?;
         let known =
             growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
         let batch = known.unwrap_or(growing.len());
@@ -213,10 +213,4 @@ impl Decoders {
         let program = program.ok_or_else(|| Error::invalid_argument("a row of a block that was not read"))?;
         Ok(Box::new(Decoder::new(Arc::clone(program))))
     }
-}
-
-/// The datum that begins at `at`; its length stands before it.
-fn datum(content: &[u8], at: u32) -> Result<Datum> {
-    let (at, len) = avro_data::datum_at(content, (at as usize).saturating_sub(4))?;
-    Ok(Datum { at, len })
 }

@@ -22,6 +22,7 @@
 //! | `base_segments` | base rows that a part of a slice gives, or looks at |
 //! | `base_filter` | which terms of a filter may leave out base rows |
 //! | `unmerged` | log rows as they stand, streamed |
+//! | `base_bounds` | whether base rows have to say what they are ordered by |
 //! | `merge_base` | the rows that logs are merged with |
 //! | `base_threads` | base rows read by threads of their own, each some of the columns |
 //! | `split_base` | the base file of a split |
@@ -43,6 +44,7 @@
 //! | `report` | what a read has met |
 
 mod ahead;
+mod base_bounds;
 mod base_filter;
 mod base_rows;
 mod base_segments;

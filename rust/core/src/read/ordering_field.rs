@@ -54,6 +54,13 @@ impl OrderingField {
         matches!(self.kind, DataType::Int32 | DataType::Date32)
     }
 
+    /// The column, where its own values are what orders, and their order is that of whole numbers.
+    pub(super) fn whole_numbers(&self) -> Option<&str> {
+        let is_whole =
+            matches!(self.kind, DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Timestamp(..));
+        (is_whole && self.path.name() == self.path.column()).then(|| self.path.column())
+    }
+
     /// The values of rows, by the column that the field is or lies in.
     pub(super) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
         let values = OrderingColumn::of(&self.path.values(column)?)?;

@@ -39,10 +39,14 @@ impl Projection {
         more.extend_from_slice(fold_columns);
         let output = select(table, columns, &[])?;
         let carried = select(table, columns, &more)?;
-        let carried_names: Vec<String> = carried.fields().iter().map(|field| field.name().clone()).collect();
-        let base = select(table, &carried_names, merge_columns)?;
+        let base = with_columns(table, &carried, merge_columns)?;
         let filter = BoundFilter::bind(filter, &carried)?;
         Ok(Self { output, carried, base, filter, filtering })
+    }
+
+    /// The same, of base rows other columns needed to merge.
+    pub(super) fn merging_by(self, table: &Schema, merge_columns: &[String]) -> Result<Self> {
+        Ok(Self { base: with_columns(table, &self.carried, merge_columns)?, ..self })
     }
 
     /// The carried columns of a base batch.
@@ -60,6 +64,12 @@ impl Projection {
         let passing = if self.filtering { &self.filter.apply(carried)? } else { carried };
         first_columns(passing, &self.output)
     }
+}
+
+/// Columns, and then those of `more` that are not among them.
+fn with_columns(table: &Schema, columns: &Schema, more: &[String]) -> Result<SchemaRef> {
+    let names: Vec<String> = columns.fields().iter().map(|field| field.name().clone()).collect();
+    select(table, &names, more)
 }
 
 /// The named columns and then those of `more` that are not among them.

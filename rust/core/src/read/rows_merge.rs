@@ -27,7 +27,7 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::{Filter, KeyFilter};
 use crate::merge::fold::{Chains, Fold};
 use crate::merge::{
-    DeletedRows, Fetched, Histories, LogBatch, LogKind, LogSink, Merger, RowRef, Rules, Winners, weave,
+    DeletedRows, Fetched, Histories, LogBatch, LogKind, LogSink, Merger, RowRef, Rules, Winners, log_rows, weave,
 };
 use crate::plan::MergerHandle;
 
@@ -221,20 +221,16 @@ impl RowsMerge {
         match by {
             By::Choosing(merger) => {
                 let ordering = self.keys.base_ordering(&base)?;
-                match merger.merge_base(&rows, base.num_rows(), &ordering) {
-                    Some(fates) => weave(Some(&carried), &fates, winners, self.deleted_rows()),
-                    None => Ok(carried),
-                }
+                weave(&carried, &merger.merge_base(&rows, &ordering), winners, self.deleted_rows())
             }
             By::Folding(chains, fold) => {
                 let mut histories = Histories::default();
                 let met = chains.meet_base(&rows);
                 chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
-                let count = carried.num_rows();
-                let base = Base { rows: &base, first: 0, count, projection: &self.projection, keys: &self.keys };
+                let base = Base { rows: &base, first: 0, projection: &self.projection, keys: &self.keys };
                 let Some(fates) = base.folded(fold.as_ref(), &histories, winners)? else { return Ok(carried) };
                 let made = fates.made.unwrap_or_else(|| RecordBatch::new_empty(winners.schema()));
-                weave(Some(&carried), &fates.fates, &mut Made(made), self.deleted_rows())
+                weave(&carried, &fates.fates, &mut Made(made), self.deleted_rows())
             }
         }
     }
@@ -245,7 +241,7 @@ impl RowsMerge {
             By::Choosing(merger) => {
                 let (fates, next) = merger.inserts(from, INSERTS);
                 let is_empty = fates.is_empty();
-                let rows = || weave(None, &fates, winners, self.deleted_rows());
+                let rows = || log_rows(&fates, winners, self.deleted_rows());
                 Ok(((!is_empty).then(rows).transpose()?, next))
             }
             By::Folding(chains, fold) => {
@@ -256,7 +252,7 @@ impl RowsMerge {
                     return Ok((None, next));
                 }
                 let folded = fold.fold(&histories, None, winners)?;
-                Ok((Some(weave(None, &folded.fates, &mut Made(folded.rows), self.deleted_rows())?), next))
+                Ok((Some(log_rows(&folded.fates, &mut Made(folded.rows), self.deleted_rows())?), next))
             }
         }
     }

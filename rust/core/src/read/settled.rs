@@ -28,14 +28,7 @@ pub(super) trait Pass: LogSink {
     fn part(&self) -> KeyPart;
 
     /// Notes what the log has for base rows, the first of which has the number `first`.
-    fn note_base(
-        &mut self,
-        rows: &BaseRows,
-        count: usize,
-        ordering: &OrderingColumn,
-        first: u64,
-        notes: &mut Histories,
-    );
+    fn note_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn, first: u64, notes: &mut Histories);
 
     /// Base rows that others read: what they meet is used up.
     fn pass_over(&mut self, rows: &BaseRows);
@@ -52,16 +45,9 @@ impl Pass for Merger {
         Self::part(self)
     }
 
-    fn note_base(
-        &mut self,
-        rows: &BaseRows,
-        count: usize,
-        ordering: &OrderingColumn,
-        first: u64,
-        notes: &mut Histories,
-    ) {
-        let fates = self.merge_base(rows, count, ordering).unwrap_or_default();
-        (first..).zip(fates).for_each(|(row, fate)| notes.add_fate(row, fate));
+    fn note_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn, first: u64, notes: &mut Histories) {
+        let fates = self.merge_base(rows, ordering);
+        fates.into_iter().for_each(|(row, fate)| notes.add_fate(first.saturating_add(row as u64), fate));
     }
 
     fn pass_over(&mut self, rows: &BaseRows) {
@@ -84,7 +70,7 @@ impl Pass for Chains {
         Self::part(self)
     }
 
-    fn note_base(&mut self, rows: &BaseRows, _: usize, _: &OrderingColumn, first: u64, notes: &mut Histories) {
+    fn note_base(&mut self, rows: &BaseRows, _: &OrderingColumn, first: u64, notes: &mut Histories) {
         let met = self.meet_base(rows);
         self.note(met.into_iter().map(|(row, entry)| (first + row as u64, entry)), notes);
     }
@@ -136,7 +122,7 @@ impl Settled {
                 let rows = batch.num_rows();
                 let met = keys.key.base_rows(&batch, number)?;
                 if segment == Segment::Own {
-                    pass.note_base(&met, rows, &keys.base_ordering(&batch)?, first, &mut run.notes);
+                    pass.note_base(&met, &keys.base_ordering(&batch)?, first, &mut run.notes);
                     run.write_some()?;
                 } else {
                     pass.pass_over(&met);
@@ -180,15 +166,12 @@ impl Settled {
     }
 }
 
-/// The fates of base rows by what was noted of them; `first` is the number of the first row.
-pub(super) fn fates(notes: &Histories, first: u64, rows: usize) -> Vec<Fate> {
-    let mut fates = vec![Fate::Keep; rows];
-    for (number, fate) in notes.fates() {
-        let row = number.checked_sub(first).and_then(|row| usize::try_from(row).ok());
-        if let Some(slot) = row.and_then(|row| fates.get_mut(row)) {
-            *slot = fate;
-        }
-    }
+/// The fates of base rows by what was noted of them, by ascending rows; `first` is the number of the first row.
+pub(super) fn fates(notes: &Histories, first: u64) -> Vec<(usize, Fate)> {
+    let row = |number: u64| usize::try_from(number.checked_sub(first)?).ok();
+    let mut fates: Vec<_> = notes.fates().filter_map(|(number, fate)| Some((row(number)?, fate))).collect();
+    // Each part of the keys noted its own.
+    fates.sort_by_key(|(row, _)| *row);
     fates
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
+use super::base_bounds::beats_base;
 use super::base_rows::{Base, Fates, Made, take_rows};
 use super::base_segments::Segment;
 use super::deleted_rows::DeletedKeys;
@@ -28,7 +29,9 @@ use crate::config::Semantics;
 use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::merge::fold::{Chains, Fold};
-use crate::merge::{BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, weave};
+use crate::merge::{
+    BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, OrderingColumn, Winners, log_rows, weave,
+};
 use crate::plan::{Deletes, MergerHandle, Query};
 
 /// A slice whose logs are loaded.
@@ -132,7 +135,7 @@ impl SliceMerge {
         let base = Arc::clone(from.base);
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
         let budget = memory.keys();
-        let (records, by) = match plan {
+        let (records, mut by) = match plan {
             MergePlan::KeepAll => {
                 let unmerged = from.unmerged(keys.clone(), carried, loader.deleted);
                 let records = LogRecords::new(Arc::clone(carried), report.clone());
@@ -159,6 +162,13 @@ impl SliceMerge {
                 }
             }
         };
+        let beats_base = match &mut by {
+            By::Choosing(merger) if query.over_base && query.options.prune => {
+                beats_base(merger, &projection, &keys, &*base)?
+            }
+            _ => false,
+        };
+        let projection = if beats_base { projection.merging_by(types, &keys.key.columns())? } else { projection };
         let looked_at = select(types, &keys.key.columns(), &RowRange::columns(query))?;
         let next_row = base.segments().row_numbers(Segment::Own).start;
         let mut merge = Self {
@@ -207,8 +217,8 @@ impl SliceMerge {
         carried: RecordBatch,
         projection: &Projection,
     ) -> Result<RecordBatch> {
-        let Some(Fates { fates, made }) = self.fates(base, &carried, projection)? else { return Ok(carried) };
-        self.woven(Some(&carried), &fates, made)
+        let Some(Fates { fates, made }) = self.fates(base, projection)? else { return Ok(carried) };
+        self.with_winners(made, |winners, deleted_rows| weave(&carried, &fates, winners, deleted_rows))
     }
 
     /// What the logs make of a batch of rows; `carried` are those of its columns that are carried on.
@@ -218,49 +228,50 @@ impl SliceMerge {
         carried: &RecordBatch,
         projection: &Projection,
     ) -> Result<RowChanges> {
-        let Some(Fates { fates, made }) = self.fates(rows, carried, projection)? else {
+        let Some(Fates { fates, made }) = self.fates(rows, projection)? else {
             return Ok(RowChanges::default());
         };
-        let changed = (0_u64..).zip(&fates).filter(|(_, fate)| **fate != Fate::Keep);
-        let rows: Vec<u64> = changed.map(|(row, _)| row).collect();
-        let fates: Vec<Fate> = fates.into_iter().filter(|fate| *fate != Fate::Keep).collect();
+        let rows: Vec<u64> = fates.iter().map(|(row, _)| *row as u64).collect();
+        let fates: Vec<Fate> = fates.into_iter().map(|(_, fate)| fate).collect();
         let deleted = fates.iter().map(|fate| matches!(fate, Fate::Delete(_))).collect();
-        let after = self.woven(None, &fates, made)?;
+        let after = self.with_winners(made, |winners, deleted_rows| log_rows(&fates, winners, deleted_rows))?;
         Ok(RowChanges { before: Some(take_rows(carried, &rows)?), deleted, after: Some(after) })
     }
 
-    fn woven(
+    /// Winners are log records, or the rows that were made of them.
+    fn with_winners(
         &mut self,
-        carried: Option<&RecordBatch>,
-        fates: &[Fate],
         made: Option<RecordBatch>,
+        woven: impl FnOnce(&mut dyn Winners, DeletedRows) -> Result<RecordBatch>,
     ) -> Result<RecordBatch> {
+        let deleted_rows = self.deleted_rows;
         match made {
-            Some(made) => weave(carried, fates, &mut Made(made), self.deleted_rows),
-            None => {
-                let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
-                weave(carried, fates, &mut winners, self.deleted_rows)
-            }
+            Some(made) => woven(&mut Made(made), deleted_rows),
+            None => woven(&mut Fetching { records: &mut self.records, memory: &mut self.memory }, deleted_rows),
         }
     }
 
     /// What becomes of a batch of base rows; none where all of them stay.
-    fn fates(&mut self, base: &RecordBatch, carried: &RecordBatch, projection: &Projection) -> Result<Option<Fates>> {
+    fn fates(&mut self, base: &RecordBatch, projection: &Projection) -> Result<Option<Fates>> {
         if !self.over_base {
             return Ok(None);
         }
         let first = self.next_row;
         self.next_row = first.saturating_add(base.num_rows() as u64);
         let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
-        let chosen = |fates| Fates { fates, made: None };
+        let chosen = |fates: Vec<_>| (!fates.is_empty()).then_some(Fates { fates, made: None });
         match &mut self.by {
             By::KeepingAll(_) => Ok(None),
             By::Choosing(merger) => {
                 if !merger.has_open_keys() {
                     return Ok(None);
                 }
-                let (rows, ordering) = (self.keys.key.base_rows(base, first)?, self.keys.base_ordering(base)?);
-                Ok(merger.merge_base(&rows, base.num_rows(), &ordering).map(chosen))
+                let rows = self.keys.key.base_rows(base, first)?;
+                let ordering = match merger.wins_over_all() {
+                    true => OrderingColumn::Unordered,
+                    false => self.keys.base_ordering(base)?,
+                };
+                Ok(chosen(merger.merge_base(&rows, &ordering)))
             }
             By::Folding(chains, folder) => {
                 if !chains.has_open_keys() {
@@ -269,16 +280,16 @@ impl SliceMerge {
                 let mut histories = Histories::default();
                 let met = chains.meet_base(&self.keys.key.base_rows(base, first)?);
                 chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
-                let base = Base { rows: base, first: 0, count: carried.num_rows(), projection, keys: &self.keys };
+                let base = Base { rows: base, first: 0, projection, keys: &self.keys };
                 base.folded(folder.as_ref(), &histories, &mut winners)
             }
             By::Settled(settled, folder) => {
                 let (first, histories) = settled.of_base(base.num_rows())?;
                 match folder {
                     _ if histories.is_empty() => Ok(None),
-                    None => Ok(Some(chosen(fates(&histories, first, carried.num_rows())))),
+                    None => Ok(chosen(fates(&histories, first))),
                     Some(folder) => {
-                        let base = Base { rows: base, first, count: carried.num_rows(), projection, keys: &self.keys };
+                        let base = Base { rows: base, first, projection, keys: &self.keys };
                         base.folded(folder.as_ref(), &histories, &mut winners)
                     }
                 }
@@ -354,10 +365,10 @@ impl SliceMerge {
         let rows = match folder {
             Some(_) if histories.is_empty() => return Ok((None, next)),
             None if fates.is_empty() => return Ok((None, next)),
-            None => weave(None, &fates, &mut winners, self.deleted_rows)?,
+            None => log_rows(&fates, &mut winners, self.deleted_rows)?,
             Some(folder) => {
                 let folded = folder.fold(&histories, None, &mut winners)?;
-                weave(None, &folded.fates, &mut Made(folded.rows), self.deleted_rows)?
+                log_rows(&folded.fates, &mut Made(folded.rows), self.deleted_rows)?
             }
         };
         Ok((Some(rows), next))

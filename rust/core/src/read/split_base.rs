@@ -1,8 +1,9 @@
 //! The base file of a split, opened for some columns of some of its rows, as often as it takes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_schema::SchemaRef;
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{Field, SchemaRef};
 
 use super::base_segments::{BaseSegments, Segment};
 use super::base_threads;
@@ -34,13 +35,28 @@ pub(super) struct SplitBase {
     split: Split,
     place: Arc<dyn Place>,
     segments: BaseSegments,
+    /// The file as it was opened first, nothing left out.
+    opened: Mutex<Option<Box<dyn BaseFile>>>,
 }
 
 impl SplitBase {
     /// None where the split is a part that has no rows to give.
     pub(super) fn of(split: &Split, place: &Arc<dyn Place>) -> Result<Option<Self>> {
         let segments = BaseSegments::of(split.part, || opened(split, place.as_ref()))?;
-        Ok(segments.map(|segments| Self { split: split.clone(), place: Arc::clone(place), segments }))
+        let base =
+            |segments| Self { split: split.clone(), place: Arc::clone(place), segments, opened: Mutex::new(None) };
+        Ok(segments.map(base))
+    }
+
+    /// The base file, if there is one. Its footer is read once, where the format allows.
+    fn opened(&self) -> Result<Option<Box<dyn BaseFile>>> {
+        let mut first = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(again) = first.as_ref().and_then(|file| file.again()) {
+            return Ok(Some(again));
+        }
+        let file = opened(&self.split, self.place.as_ref())?;
+        *first = file.as_ref().and_then(|file| file.again());
+        Ok(file)
     }
 
     /// Its path as the storage knows it.
@@ -105,8 +121,7 @@ impl SplitBase {
         if !self.segments.has(segment) {
             return Ok(None);
         }
-        let (Some(base), Some(mut file)) = (&self.split.slice.base_file, opened(&self.split, self.place.as_ref())?)
-        else {
+        let (Some(base), Some(mut file)) = (&self.split.slice.base_file, self.opened()?) else {
             return Ok(None);
         };
         if let Some(groups) = groups {
@@ -131,6 +146,12 @@ impl MergeBase for SplitBase {
 
     fn instant(&self) -> Option<&str> {
         self.split.slice.base_file.as_ref().map(|base| base.instant.as_str())
+    }
+
+    fn greatest(&self, column: &Field) -> Result<Option<ArrayRef>> {
+        let Some(bounds) = self.opened()?.and_then(|file| file.bounds(column)) else { return Ok(None) };
+        let has_nulls = bounds.nulls.iter().any(|nulls| nulls != Some(0)) || bounds.greatest.null_count() > 0;
+        Ok((!has_nulls && !bounds.greatest.is_empty()).then_some(bounds.greatest))
     }
 
     fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {

@@ -109,9 +109,22 @@ pub fn place_of(content: &[u8], place: u64) -> Option<&[u8]> {
     content.get(start..)?.get(..len)
 }
 
+/// Records whose lengths are asked for before they are read.
+const LENGTHS_AHEAD: usize = 16;
+
+/// The datums that begin at `places`, each behind its length, however far apart they lie.
+pub fn datums_at<'a>(content: &'a [u8], places: &'a [u32]) -> impl Iterator<Item = Result<(u32, u32)>> + 'a {
+    let frame = |at: &u32| (*at as usize).saturating_sub(4);
+    let mut ahead = places.iter().skip(LENGTHS_AHEAD);
+    places.iter().map(move |at| {
+        ahead.next().and_then(|next| content.get(frame(next))).into_iter().for_each(prefetch);
+        datum_at(content, frame(at))
+    })
+}
+
 /// The datum whose length stands at `at`.
 #[inline]
-pub fn datum_at(content: &[u8], at: usize) -> Result<(u32, u32)> {
+fn datum_at(content: &[u8], at: usize) -> Result<(u32, u32)> {
     let mut cursor = Cursor::new(content.get(at..).unwrap_or_default());
     let len = cursor.i32_be().map_err(|error| error.offset_from(at as u64))?;
     let Some(len) = u32::try_from(len).ok().filter(|len| *len as usize <= cursor.remaining()) else {
