@@ -262,6 +262,24 @@ mod tests {
     }
 
     #[test]
+    fn log_records_win_over_all_base_rows_where_each_does() {
+        let most = |values: &[i64]| OrderingColumn::Fixed(values.to_vec(), None);
+        for (history, greatest, wins) in [
+            (vec![("k", Some(20), None), ("l", Some(21), None)], vec![7, 20], true),
+            (vec![("k", Some(20), None), ("l", Some(21), None)], vec![21, 20], false),
+            (vec![("k", Some(20), DELETE), ("l", None, DELETE)], vec![20], true),
+            (vec![("k", None, None)], vec![20], false),
+            (vec![("k", Some(1), None), ("k", Some(20), None)], vec![20], true),
+            (vec![("k", Some(20), None)], vec![], false),
+        ] {
+            let mut merger = merger(EVENT, &history);
+            assert_eq!(merger.win_over_all(&most(&greatest), greatest.len()), wins, "{history:?} {greatest:?}");
+            // From then on base rows are not asked.
+            assert_eq!(fate(&mut merger, "k", i64::MAX) != Fate::Keep, wins, "{history:?} {greatest:?}");
+        }
+    }
+
+    #[test]
     fn inserts_are_what_the_base_did_not_have() {
         let history = [
             ("b", Some(1), None),

@@ -236,3 +236,96 @@ fn picked(base: &ArrayRef, others: &[&ArrayRef], patches: &[Patch]) -> Patched<A
     let sources: Vec<&dyn Array> = std::iter::once(base).chain(others.iter().copied()).map(AsRef::as_ref).collect();
     interleave(&sources, &picks)
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::builder::{ListBuilder, StringBuilder};
+    use arrow_array::{Decimal128Array, Int32Array, StringArray};
+    use arrow_schema::{Field, Fields, Schema};
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A row: whether it is null, and what its values are made of.
+    type Row = Option<(u8, bool)>;
+
+    /// Columns of every kind, of the same rows, cut out of longer ones.
+    fn batch(rows: &[Row]) -> RecordBatch {
+        let text =
+            |row: &Row| row.map(|(of, _)| "aß\u{10000}".chars().cycle().take(usize::from(of % 5)).collect::<String>());
+        let long: StringArray = rows.iter().map(text).collect();
+        let binary: BinaryArray = rows.iter().map(|row| row.map(|(of, _)| vec![of; usize::from(of % 3)])).collect();
+        let number: Int32Array = rows.iter().map(|row| row.map(|(of, _)| i32::from(of))).collect();
+        let decimal: Decimal128Array = rows.iter().map(|row| row.map(|(of, _)| i128::from(of) << 70)).collect();
+        let decimal = decimal.with_precision_and_scale(30, 2).unwrap();
+        let boolean: BooleanArray = rows.iter().map(|row| row.map(|(_, bit)| bit)).collect();
+        let dense: Int32Array = rows.iter().map(|row| row.map_or(0, |(of, _)| i32::from(of))).map(Some).collect();
+        let mut list = ListBuilder::new(StringBuilder::new());
+        for row in rows {
+            list.append_option(row.map(|(of, _)| vec![Some("item"); usize::from(of % 3)]));
+        }
+        let fields =
+            Fields::from(vec![Field::new("text", DataType::Utf8, true), Field::new("number", DataType::Int32, true)]);
+        let nulls: Vec<bool> = rows.iter().map(|row| row.is_some_and(|(_, bit)| bit)).collect();
+        let inner: Vec<ArrayRef> = vec![Arc::new(long.clone()), Arc::new(number.clone())];
+        let nested = StructArray::try_new_with_length(fields, inner, Some(nulls.into()), rows.len()).unwrap();
+        let columns: [(&str, ArrayRef); 8] = [
+            ("text", Arc::new(long)),
+            ("binary", Arc::new(binary)),
+            ("number", Arc::new(number)),
+            ("decimal", Arc::new(decimal)),
+            ("boolean", Arc::new(boolean)),
+            ("dense", Arc::new(dense)),
+            ("list", Arc::new(list.finish())),
+            ("nested", Arc::new(nested)),
+        ];
+        let field = |(name, column): &(&str, ArrayRef)| Field::new(*name, column.data_type().clone(), true);
+        let schema = Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()));
+        let columns = columns.into_iter().map(|(_, column)| column).collect();
+        let whole = RecordBatch::try_new(schema, columns).unwrap();
+        let cut = rows.len().min(1);
+        whole.slice(cut, rows.len() - cut)
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_those_that_are_picked_one_by_one(
+            base in vec(option::of(any::<(u8, bool)>()), 1..40),
+            others in vec(vec(option::of(any::<(u8, bool)>()), 2..12), 1..3),
+            wanted in vec((any::<bool>(), any::<u8>(), any::<u8>()), 40),
+        ) {
+            let base = batch(&base);
+            let others: Vec<RecordBatch> = others.iter().map(|rows| batch(rows)).collect();
+            let patch = |(row, (_, batch, from)): (usize, &(bool, u8, u8))| {
+                let batch = usize::from(*batch) % others.len();
+                Patch { row, batch, from: usize::from(*from) % others[batch].num_rows() }
+            };
+            let wanted = wanted.iter().enumerate().take(base.num_rows()).filter(|(_, (is_wanted, ..))| *is_wanted);
+            let patches: Vec<Patch> = wanted.map(patch).collect();
+            let made = patched(&base.schema(), &base, &others, &patches).unwrap();
+            for (at, column) in base.columns().iter().enumerate() {
+                let sources: Vec<&ArrayRef> = others.iter().map(|other| other.column(at)).collect();
+                prop_assert_eq!(made.column(at), &picked(column, &sources, &patches).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_an_error() {
+        let (base, other) = (batch(&[None; 4]), batch(&[None; 3]));
+        let at = |row, batch, from| Patch { row, batch, from };
+        for patches in [
+            vec![at(3, 0, 0)],
+            vec![at(0, 1, 0)],
+            vec![at(0, 0, 2)],
+            vec![at(1, 0, 0), at(0, 0, 0)],
+            vec![at(1, 0, 0), at(1, 0, 1)],
+        ] {
+            assert!(patched(&base.schema(), &base, std::slice::from_ref(&other), &patches).is_err(), "{patches:?}");
+        }
+        let narrow = other.project(&[0]).unwrap();
+        assert!(patched(&base.schema(), &base, &[narrow], &[at(0, 0, 0)]).is_err());
+    }
+}
