@@ -140,7 +140,7 @@ fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be d
 	@if $(FUZZ_READY); then $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=5; else echo "left out: fuzzing needs the nightly toolchain and cargo-fuzz"; fi
 
 miri: check-tools ## run the tests of the code that is marked unsafe, and of what it relies on, in Miri (needs the nightly toolchain with Miri)
-	$(CARGO) +nightly miri test --package mortice --lib -- trusted:: avro::columns::sound_text avro::columns::slots
+	$(CARGO) +nightly miri test --package mortice --lib -- trusted:: avro::columns::sound_text avro::columns::slots merge::patch
 
 lint: lint-rust lint-python ## check formatting, style and types, without changing anything
 

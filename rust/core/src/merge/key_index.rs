@@ -1,6 +1,6 @@
 //! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
 //!
-//! Cost of a distinct key: an entry of 16 bytes, its ordering value (8 or 16 bytes; text is kept) and 7 bytes of hash
+//! Cost of a distinct key: an entry of 16 bytes, its ordering value (8 or 16 bytes; text is kept) and 8 bytes of hash
 //! table, twice that at most while there is room for more. Hashes are not kept but made again from the keys, which costs
 //! less than it costs memory to keep them. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it
 //! holds, by their hashes, and takes no more of those; another pass over the logs takes them.

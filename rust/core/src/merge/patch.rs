@@ -290,6 +290,12 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: if cfg!(miri) { 3 } else { 256 },
+            failure_persistence: None,
+            ..ProptestConfig::default()
+        })]
+
         #[test]
         fn rows_are_those_that_are_picked_one_by_one(
             base in vec(option::of(any::<(u8, bool)>()), 1..40),
