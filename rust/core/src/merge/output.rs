@@ -9,7 +9,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave;
 
-use super::input::{RowRef, Winners};
+use super::input::{Fetched, RowRef, Winners};
 use super::merger::Fate;
 use super::patch::{Patch, patched};
 use crate::error::{Error, Result};
@@ -37,7 +37,7 @@ pub fn weave(
 ) -> Result<RecordBatch> {
     let of_log = |fate: &Fate| of_log(*fate, deleted_rows);
     let rows: Vec<RowRef> = fates.iter().filter_map(|(_, fate)| of_log(fate)).collect();
-    let fetched = winners.fetch(&rows)?;
+    let fetched = fetched(&rows, winners)?;
     let mut patches = Vec::with_capacity(rows.len());
     let (mut left_out, mut deleted) = (Vec::new(), Vec::new());
     let mut picks = fetched.picks.iter();
@@ -61,9 +61,19 @@ pub fn log_rows(fates: &[Fate], winners: &mut dyn Winners, deleted_rows: Deleted
     let given = || fates.iter().filter_map(|fate| Some((fate, of_log(*fate, deleted_rows)?)));
     let rows: Vec<RowRef> = given().map(|(_, row)| row).collect();
     let deleted = given().enumerate().filter(|(_, (fate, _))| matches!(fate, Fate::Delete(_))).map(|(row, _)| row);
-    let fetched = winners.fetch(&rows)?;
+    let fetched = fetched(&rows, winners)?;
     let rows = pick(&winners.schema(), &fetched.batches, &fetched.picks).map_err(failed)?;
     marked(rows, &deleted.collect::<Vec<_>>())
+}
+
+/// The rows, as many as were asked for.
+fn fetched(rows: &[RowRef], winners: &mut dyn Winners) -> Result<Fetched> {
+    let fetched = winners.fetch(rows)?;
+    if fetched.picks.len() == rows.len() {
+        return Ok(fetched);
+    }
+    let message = format!("{} rows where {} were asked for", fetched.picks.len(), rows.len());
+    Err(Error::invalid_argument(message))
 }
 
 /// The log record that is delivered.
