@@ -16,6 +16,14 @@ from versus.tables import Table
 ONE = ["d0"]
 FIVE = ["key", "s0", "l0", "d0", "i0"]
 TEN = [*FIVE, "s1", "l1", "d1", "b0", "t0"]
+QUERIES = ("count", "aggregate", "as_of", "incremental", "lookup")
+ON_SPARK = (
+    "Hudi 1.2.0 on Spark",
+    "Hudi 0.15.0 on Spark",
+    "mortice mapInArrow",
+    "mortice data source",
+    "base files by Spark",
+)
 COLUMNS = {"all": None, "10": TEN, "5": FIVE, "1": ONE}
 
 
@@ -73,7 +81,8 @@ class Sizes:
         self.updates = [(0.05, 1), (0.05, 5), (0.05, 20), (0.2, 1), (0.2, 5), (0.2, 20), (0.5, 1), (0.5, 5), (0.5, 20)]
         self.updates += [(1.0, 1), (1.0, 5), (1.0, 20)]
         if not whole:
-            self.updates = [(0.2, 5), (1.0, 1)] if quick else [(0.2, 2)]
+            self.updates = [(0.2, 5)] if quick else [(0.2, 2)]
+        self.bare_slices = [] if quick else [(0.0, 0)]
         self.cold_slice = (0.2, 5)
         self.slice_columns = ("all", "10", "5", "1") if whole else ("all", "5", "1") if quick else ("all", "1")
         self.table_groups = 4 if whole or quick else 2
@@ -88,6 +97,11 @@ class Sizes:
         # The data source differs from mapInArrow by what Spark does around it: a few points show how much.
         self.without = () if whole else ("mortice data source",)
         self.releases = ("1.2.0", "0.15.0")
+        # Spark takes a second for whatever it is asked, and has to be started anew to see its memory: where time is short,
+        # it does not take part there.
+        self.without_spark = ON_SPARK if quick else self.without
+        self.table_kinds = ("count", "aggregate", "lookup") if quick else QUERIES
+        self.table_columns = ("all", "1") if quick else ("all", "5", "1")
 
     def of_memory(self, tables):
         """New processes take long to start: where time is short, the table without a log and that with the largest."""
@@ -100,7 +114,7 @@ def decode(sizes):
 
 
 def slices(sizes):
-    for fraction, commits in [(0.0, 0), *sizes.updates]:
+    for fraction, commits in [*sizes.bare_slices, *sizes.updates]:
         table = Table(sizes.slice_rows, fraction=fraction, commits=commits)
         states = ("cold", "warm") if (fraction, commits) == sizes.cold_slice else ("warm",)
         for columns in sizes.slice_columns:
@@ -120,9 +134,9 @@ def tables(sizes):
         )
         for cores in sizes.cores:
             is_brief = len(sizes.cores) == 1 and release != sizes.releases[0]
-            for kind in ("aggregate",) if is_brief else ("count", "aggregate", "as_of", "incremental", "lookup"):
+            for kind in ("aggregate",) if is_brief else sizes.table_kinds:
                 yield Point("table", table, kind, cores=cores)
-            for columns in ("all",) if is_brief else ("all", "5", "1"):
+            for columns in () if is_brief else sizes.table_columns:
                 is_first = columns == "all" and cores == 0 and release == sizes.releases[0]
                 states = ("cold", "warm") if is_first else ("warm",)
                 yield Point("table", table, "read", columns, cores=cores, states=states)
@@ -143,13 +157,13 @@ def _growing(sizes):
 
 def memory(sizes):
     for table in sizes.of_memory(_growing(sizes)):
-        yield Point("memory", table, "read", states=("cold",), without=sizes.without)
+        yield Point("memory", table, "read", states=("cold",), without=sizes.without_spark)
 
 
 def growth(sizes):
     for table in _growing(sizes):
         for cores in sizes.growth_cores:
-            yield Point("growth", table, "read", cores=cores, without=sizes.without)
+            yield Point("growth", table, "read", cores=cores, without=sizes.without_spark)
 
 
 def size(sizes):
