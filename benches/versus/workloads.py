@@ -97,8 +97,7 @@ class Sizes:
         # The data source differs from mapInArrow by what Spark does around it: a few points show how much.
         self.without = () if whole else ("mortice data source",)
         self.releases = ("1.2.0", "0.15.0")
-        # Spark takes a second for whatever it is asked, and has to be started anew to see its memory: where time is short,
-        # it does not take part there.
+        # Spark takes a second for whatever it is asked, and has to be started anew to see its memory.
         self.without_spark = ON_SPARK if quick else self.without
         self.table_kinds = ("count", "aggregate", "lookup") if quick else QUERIES
         self.table_columns = ("all", "1") if quick else ("all", "5", "1")
