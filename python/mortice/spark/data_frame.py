@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from mortice.spark.arrow_udf import DESCRIPTORS, ReadDescriptors, ReadNumbered
+from mortice.spark.private import rows_of
 from mortice.spark.schema import spark_arrow_schema, spark_schema
 from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, MANY_CORES, tasks_of
 from mortice.split import Split
@@ -64,9 +65,13 @@ def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: boo
         from mortice.spark.described_tasks import described_tasks
 
         return described_tasks(spark, tasks)
+    from pyspark.sql.types import ArrayType, BinaryType, StructType
+
     fed = [([bytearray(descriptor) for descriptor in task],) for task in tasks]
     rows = spark.sparkContext.parallelize(fed, len(fed))
-    return spark.createDataFrame(rows, f"{DESCRIPTORS} array<binary>", verifySchema=False)
+    schema = StructType().add(DESCRIPTORS, ArrayType(BinaryType()))
+    frame = rows_of(spark, rows, schema)
+    return spark.createDataFrame(rows, schema, verifySchema=False) if frame is None else frame
 
 
 def is_connect(spark: SparkSession) -> bool:

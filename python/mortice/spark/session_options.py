@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mortice.spark.option_names import AS_OF, REFUSED, SPARK_PREFIX, STREAMING, TAKEN, Decision, decision
 from mortice.spark.options import by_one_name
+from mortice.spark.private import configured
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,7 +37,10 @@ def session_options(spark: SparkSession) -> dict[str, Any]:
 def _configured(spark: SparkSession) -> dict[str, str]:
     if hasattr(spark.conf, "getAll"):
         return {str(name): str(value) for name, value in dict(spark.conf.getAll).items()}
-    # Spark 3.5 has to be asked for each by its name.
+    told = configured(spark)
+    if told is not None:
+        return told
+    # Each by its name.
     names = [f"{prefix}{name}" for name in (TAKEN | REFUSED) - {AS_OF} for prefix in ("", SPARK_PREFIX)]
     asked = {name: spark.conf.get(name, None) for name in names if _OF_HUDI in name}
     return {name: str(value) for name, value in asked.items() if value is not None}

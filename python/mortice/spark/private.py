@@ -1,0 +1,45 @@
+"""What Spark's public interface has not: two things that its JVM does at once. Where a release has other members,
+there is nothing, and the public way is gone.
+"""
+
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+__all__ = ["configured", "rows_of"]
+
+_BETWEEN = "\x1e"
+"""Separates records in ASCII: no setting has it."""
+
+
+def rows_of(spark: Any, rows: Any, schema: StructType) -> DataFrame | None:
+    """An RDD of tuples as a DataFrame, unpickled by the JVM itself.
+
+    `createDataFrame` has Python workers go over the rows first, through pipes of their own: a quarter of the CPU time
+    of a small query.
+    """
+    from pyspark.sql import DataFrame
+
+    try:
+        serde = spark.sparkContext._jvm.SerDeUtil
+        unpickled = serde.toJavaArray(serde.pythonToJava(rows._jrdd, True))
+        return DataFrame(spark._jsparkSession.applySchemaToPythonRDD(unpickled.rdd(), schema.json()), spark)
+    except Exception:  # noqa: BLE001 — py4j has many, and whatever is wrong, there is another way
+        return None
+
+
+def configured(spark: Any) -> dict[str, str] | None:
+    """All settings of a session of Spark 3.5, which else has to be asked for each by its name, a millisecond a name."""
+    try:
+        told = str(spark._jsparkSession.conf().getAll().mkString(_BETWEEN))
+    except Exception:  # noqa: BLE001
+        return None
+    # As Scala writes a map.
+    pairs = (pair.partition(" -> ") for pair in told.split(_BETWEEN))
+    return {name: value for name, _, value in pairs}
