@@ -78,28 +78,23 @@ fn main() {
                 ],
             );
         }
-        if asked.is_asked("one column") {
+        let one_column = |case: &str, base: &Path, table: &Table| {
             race(
                 &asked,
-                "one column",
+                case,
                 &mut [
-                    Contender::of_the_process("parquet, it and the key", || _ = scanned(&base, Some([KEY, COLUMN]))),
-                    Contender::of_the_process("mortice", || merged(&one, Some(COLUMN), &mut |_| ())),
+                    Contender::of_the_process("parquet, it and the key", || _ = scanned(base, Some([KEY, COLUMN]))),
+                    Contender::of_the_process("mortice", || merged(table, Some(COLUMN), &mut |_| ())),
                 ],
             );
+        };
+        if asked.is_asked("one column") {
+            one_column("one column", &base, &one);
         }
         if asked.is_asked("no later") {
             let folder = tempfile::tempdir().unwrap();
             let base = written(folder.path(), 0);
-            let one = table(folder.path(), 1);
-            race(
-                &asked,
-                "one column, updates no later than the base",
-                &mut [
-                    Contender::of_the_process("parquet, it and the key", || _ = scanned(&base, Some([KEY, COLUMN]))),
-                    Contender::of_the_process("mortice", || merged(&one, Some(COLUMN), &mut |_| ())),
-                ],
-            );
+            one_column("one column, updates no later than the base", &base, &table(folder.path(), 1));
         }
         if asked.is_asked("threads") {
             race(
