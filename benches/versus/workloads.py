@@ -11,19 +11,15 @@ size       time by the size of the table
 
 from dataclasses import dataclass
 
+from versus.contenders import CONTENDERS
+from versus.contenders.spark_reader import SparkReader
 from versus.tables import Table
 
 ONE = ["d0"]
 FIVE = ["key", "s0", "l0", "d0", "i0"]
 TEN = [*FIVE, "s1", "l1", "d1", "b0", "t0"]
 QUERIES = ("count", "aggregate", "as_of", "incremental", "lookup")
-ON_SPARK = (
-    "Hudi 1.2.0 on Spark",
-    "Hudi 0.15.0 on Spark",
-    "mortice mapInArrow",
-    "mortice data source",
-    "base files by Spark",
-)
+ON_SPARK = tuple(contender.name for contender in CONTENDERS if isinstance(contender, SparkReader))
 COLUMNS = {"all": None, "10": TEN, "5": FIVE, "1": ONE}
 
 
@@ -78,11 +74,21 @@ class Sizes:
         whole, quick = scale == "whole", scale == "quick"
         self.decode_rows = 1_000_000 if whole else 50_000 if quick else 500
         self.slice_rows = 1_000_000 if whole else 100_000 if quick else 1_000
-        self.updates = [(0.05, 1), (0.05, 5), (0.05, 20), (0.2, 1), (0.2, 5), (0.2, 20), (0.5, 1), (0.5, 5), (0.5, 20)]
+        self.updates = [
+            (0.0, 0),
+            (0.05, 1),
+            (0.05, 5),
+            (0.05, 20),
+            (0.2, 1),
+            (0.2, 5),
+            (0.2, 20),
+            (0.5, 1),
+            (0.5, 5),
+            (0.5, 20),
+        ]
         self.updates += [(1.0, 1), (1.0, 5), (1.0, 20)]
         if not whole:
-            self.updates = [(0.2, 5)] if quick else [(0.2, 2)]
-        self.bare_slices = [] if quick else [(0.0, 0)]
+            self.updates = [(0.2, 5)] if quick else [(0.0, 0), (0.2, 2)]
         self.cold_slice = (0.2, 5)
         self.slice_columns = ("all", "10", "5", "1") if whole else ("all", "5", "1") if quick else ("all", "1")
         self.table_groups = 4 if whole or quick else 2
@@ -113,7 +119,7 @@ def decode(sizes):
 
 
 def slices(sizes):
-    for fraction, commits in [*sizes.bare_slices, *sizes.updates]:
+    for fraction, commits in sizes.updates:
         table = Table(sizes.slice_rows, fraction=fraction, commits=commits)
         states = ("cold", "warm") if (fraction, commits) == sizes.cold_slice else ("warm",)
         for columns in sizes.slice_columns:

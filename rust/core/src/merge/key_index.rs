@@ -266,12 +266,19 @@ impl KeyIndex {
             count += 1;
         }
         let hashed = hashes.get(..count).unwrap_or_default();
-        let mut guesses = [None; AHEAD];
-        for (hash, guess) in hashed.iter().zip(&mut guesses) {
-            *guess = self.guess(*hash);
+        self.prefetch_likely::<AHEAD>(hashed.iter().copied());
+        hashes
+    }
+
+    /// Has the entries that keys of these hashes may well have fetched, and then their keys; of `N` hashes at most, whose buckets
+    /// were asked for.
+    #[inline]
+    fn prefetch_likely<const N: usize>(&self, hashes: impl Iterator<Item = KeyHash>) {
+        let mut guesses = [None; N];
+        for (hash, guess) in hashes.zip(&mut guesses) {
+            *guess = self.guess(hash);
         }
         guesses.into_iter().flatten().for_each(|index| self.prefetch_key(index));
-        hashes
     }
 
     /// An entry that may well be the key's; it comes from memory from now on.
@@ -410,11 +417,7 @@ impl KeyIndex {
         }
         let likely = likely.get(..count).unwrap_or_default();
         likely.iter().for_each(|(_, hash)| self.table.prefetch(hash.0));
-        let mut guesses = [None; BASE_ROWS_AHEAD];
-        for ((_, hash), guess) in likely.iter().zip(&mut guesses) {
-            *guess = self.guess(*hash);
-        }
-        guesses.into_iter().flatten().for_each(|index| self.prefetch_key(index));
+        self.prefetch_likely::<BASE_ROWS_AHEAD>(likely.iter().map(|(_, hash)| *hash));
         for (row, hash) in likely {
             let index = key_of_row(keys, *row).and_then(|key| self.find(*hash, key));
             if let Some(index) = index.filter(|index| self.take(*index)) {

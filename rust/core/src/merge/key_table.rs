@@ -187,7 +187,7 @@ const fn place_among(hash: u32, places: usize) -> usize {
     ((spread * places as u64) >> 32) as usize
 }
 
-/// Three bits of a word, by others of the hash than those that lead to the word.
+/// Three bits of a word; the hash is spread otherwise than to find the word.
 #[inline]
 const fn filter_bits(hash: u32) -> u64 {
     let spread = hash.wrapping_mul(0xc2b2_ae35);

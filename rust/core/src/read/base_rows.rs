@@ -18,6 +18,14 @@ pub(super) struct Fates {
     pub(super) made: Option<RecordBatch>,
 }
 
+impl Fates {
+    /// Of rows in any order: what was set aside comes part by part of the keys. None where all rows stay.
+    pub(super) fn of(mut fates: Vec<(usize, Fate)>, made: Option<RecordBatch>) -> Option<Self> {
+        fates.sort_by_key(|(row, _)| *row);
+        (!fates.is_empty()).then_some(Self { fates, made })
+    }
+}
+
 /// A batch of base rows.
 pub(super) struct Base<'a> {
     pub(super) rows: &'a RecordBatch,
@@ -43,10 +51,8 @@ impl Base<'_> {
         let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
         let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
         let fates = rows.into_iter().zip(folded.fates).filter(|(_, fate)| *fate != Fate::Keep);
-        let mut fates: Vec<_> = fates.filter_map(|(row, fate)| Some((usize::try_from(row).ok()?, fate))).collect();
-        // Histories that were set aside come part by part.
-        fates.sort_by_key(|(row, _)| *row);
-        Ok(Some(Fates { fates, made: Some(folded.rows) }))
+        let fates = fates.filter_map(|(row, fate)| Some((usize::try_from(row).ok()?, fate))).collect();
+        Ok(Fates::of(fates, Some(folded.rows)))
     }
 }
 

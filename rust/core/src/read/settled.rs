@@ -166,13 +166,10 @@ impl Settled {
     }
 }
 
-/// The fates of base rows by what was noted of them, by ascending rows; `first` is the number of the first row.
+/// The fates of base rows by what was noted of them; `first` is the number of the first row.
 pub(super) fn fates(notes: &Histories, first: u64) -> Vec<(usize, Fate)> {
     let row = |number: u64| usize::try_from(number.checked_sub(first)?).ok();
-    let mut fates: Vec<_> = notes.fates().filter_map(|(number, fate)| Some((row(number)?, fate))).collect();
-    // Each part of the keys noted its own.
-    fates.sort_by_key(|(row, _)| *row);
-    fates
+    notes.fates().filter_map(|(number, fate)| Some((row(number)?, fate))).collect()
 }
 
 /// Notes on their way to a file.

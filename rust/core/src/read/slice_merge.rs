@@ -86,9 +86,7 @@ impl Sources<'_> {
             && self.query.options.record_positions
             && row_numbers::are_known(&self.blocks, self.base.instant())
     }
-}
 
-impl Sources<'_> {
     /// The log rows as they stand.
     fn unmerged(self, keys: KeyColumns, carried: &SchemaRef, deleted: Option<DeletedKeys>) -> Unmerged {
         Unmerged {
@@ -162,13 +160,13 @@ impl SliceMerge {
                 }
             }
         };
-        let beats_base = match &mut by {
+        let is_beaten = match &mut by {
             By::Choosing(merger) if query.over_base && query.options.prune => {
                 beats_base(merger, &projection, &keys, &*base)?
             }
             _ => false,
         };
-        let projection = if beats_base { projection.merging_by(types, &keys.key.columns())? } else { projection };
+        let projection = if is_beaten { projection.merging_by(types, &keys.key.columns())? } else { projection };
         let looked_at = select(types, &keys.key.columns(), &RowRange::columns(query))?;
         let next_row = base.segments().row_numbers(Segment::Own).start;
         let mut merge = Self {
@@ -259,7 +257,6 @@ impl SliceMerge {
         let first = self.next_row;
         self.next_row = first.saturating_add(base.num_rows() as u64);
         let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
-        let chosen = |fates: Vec<_>| (!fates.is_empty()).then_some(Fates { fates, made: None });
         match &mut self.by {
             By::KeepingAll(_) => Ok(None),
             By::Choosing(merger) => {
@@ -271,7 +268,7 @@ impl SliceMerge {
                     true => OrderingColumn::Unordered,
                     false => self.keys.base_ordering(base)?,
                 };
-                Ok(chosen(merger.merge_base(&rows, &ordering)))
+                Ok(Fates::of(merger.merge_base(&rows, &ordering), None))
             }
             By::Folding(chains, folder) => {
                 if !chains.has_open_keys() {
@@ -287,7 +284,7 @@ impl SliceMerge {
                 let (first, histories) = settled.of_base(base.num_rows())?;
                 match folder {
                     _ if histories.is_empty() => Ok(None),
-                    None => Ok(chosen(fates(&histories, first))),
+                    None => Ok(Fates::of(fates(&histories, first), None)),
                     Some(folder) => {
                         let base = Base { rows: base, first, projection, keys: &self.keys };
                         base.folded(folder.as_ref(), &histories, &mut winners)

@@ -1,6 +1,6 @@
 //! The base file of a split, opened for some columns of some of its rows, as often as it takes.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::{Field, SchemaRef};
@@ -35,28 +35,31 @@ pub(super) struct SplitBase {
     split: Split,
     place: Arc<dyn Place>,
     segments: BaseSegments,
-    /// The file as it was opened first, nothing left out.
-    opened: Mutex<Option<Box<dyn BaseFile>>>,
+    /// The file, open, nothing left out of it yet: for who reads it next.
+    next: Mutex<Option<Box<dyn BaseFile>>>,
 }
 
 impl SplitBase {
     /// None where the split is a part that has no rows to give.
     pub(super) fn of(split: &Split, place: &Arc<dyn Place>) -> Result<Option<Self>> {
         let segments = BaseSegments::of(split.part, || opened(split, place.as_ref()))?;
-        let base =
-            |segments| Self { split: split.clone(), place: Arc::clone(place), segments, opened: Mutex::new(None) };
+        let base = |segments| Self { split: split.clone(), place: Arc::clone(place), segments, next: Mutex::new(None) };
         Ok(segments.map(base))
     }
 
     /// The base file, if there is one. Its footer is read once, where the format allows.
     fn opened(&self) -> Result<Option<Box<dyn BaseFile>>> {
-        let mut first = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(again) = first.as_ref().and_then(|file| file.again()) {
-            return Ok(Some(again));
-        }
-        let file = opened(&self.split, self.place.as_ref())?;
-        *first = file.as_ref().and_then(|file| file.again());
+        let mut next = self.next();
+        let file = match next.take() {
+            Some(file) => Some(file),
+            None => opened(&self.split, self.place.as_ref())?,
+        };
+        *next = file.as_ref().and_then(|file| file.again());
         Ok(file)
+    }
+
+    fn next(&self) -> MutexGuard<'_, Option<Box<dyn BaseFile>>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its path as the storage knows it.
@@ -149,7 +152,10 @@ impl MergeBase for SplitBase {
     }
 
     fn greatest(&self, column: &Field) -> Result<Option<ArrayRef>> {
-        let Some(bounds) = self.opened()?.and_then(|file| file.bounds(column)) else { return Ok(None) };
+        let Some(file) = self.opened()? else { return Ok(None) };
+        let bounds = file.bounds(column);
+        *self.next() = Some(file);
+        let Some(bounds) = bounds else { return Ok(None) };
         let has_nulls = bounds.nulls.iter().any(|nulls| nulls != Some(0)) || bounds.greatest.null_count() > 0;
         Ok((!has_nulls && !bounds.greatest.is_empty()).then_some(bounds.greatest))
     }
