@@ -318,6 +318,7 @@ impl KeyIndex {
     }
 
     /// What is stored under an entry.
+    #[inline]
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
         let (by_row, by_block) = (entry.is(DELETED_BY_ROW), entry.is(DELETED_BY_BLOCK));
@@ -374,9 +375,9 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// The base rows that have an entry, and it: (row, entry), by ascending rows. The first base row of a key uses its entry up.
-    pub(super) fn meet(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
-        let mut met = Vec::new();
+    /// Shows the base rows that have an entry, by ascending rows, with it and what is stored under it, while that is in cache.
+    /// The first base row of a key uses its entry up.
+    pub(super) fn meet(&mut self, rows: &BaseRows, mut met: impl FnMut(usize, u32, Stored<'_>)) {
         match rows {
             _ if self.taken == self.entries.len() => {}
             BaseRows::Keys(keys) => {
@@ -388,19 +389,17 @@ impl KeyIndex {
                 let numbers = std::mem::take(&mut self.numbers).unwrap_or_else(|| self.by_number());
                 let first = numbers.partition_point(|(number, _)| *number < rows.start);
                 for (number, index) in numbers.iter().skip(first).take_while(|(number, _)| *number < rows.end) {
-                    let row = usize::try_from(number - rows.start);
-                    if let Some(row) = row.ok().filter(|_| self.take(*index)) {
-                        met.push((row, *index));
+                    if let Some((row, stored)) = usize::try_from(number - rows.start).ok().zip(self.take(*index)) {
+                        met(row, *index, stored);
                     }
                 }
                 self.numbers = Some(numbers);
             }
         }
-        met
     }
 
     /// The same for some rows, [`BASE_ROWS_AHEAD`] at most. Most have no entry, as a glance at the filter tells.
-    fn meet_some(&mut self, keys: &StringArray, rows: Range<usize>, met: &mut Vec<(usize, u32)>) {
+    fn meet_some(&mut self, keys: &StringArray, rows: Range<usize>, met: &mut impl FnMut(usize, u32, Stored<'_>)) {
         let mut hashes = [KeyHash(0); BASE_ROWS_AHEAD];
         for (row, slot) in rows.clone().zip(&mut hashes) {
             *slot = key_of_row(keys, row).map_or(KeyHash(0), |key| self.hash(key));
@@ -420,8 +419,8 @@ impl KeyIndex {
         self.prefetch_likely::<BASE_ROWS_AHEAD>(likely.iter().map(|(_, hash)| *hash));
         for (row, hash) in likely {
             let index = key_of_row(keys, *row).and_then(|key| self.find(*hash, key));
-            if let Some(index) = index.filter(|index| self.take(*index)) {
-                met.push((*row, index));
+            if let Some((index, stored)) = index.and_then(|index| Some((index, self.take(index)?))) {
+                met(*row, index, stored);
             }
         }
     }
@@ -438,16 +437,13 @@ impl KeyIndex {
         }
     }
 
-    /// Marks an entry as used up by a base row; whether it was not.
-    fn take(&mut self, index: u32) -> bool {
-        match self.entries.get_mut(index as usize) {
-            Some(entry) if !entry.is(TAKEN) => {
-                entry.key_len_and_state |= TAKEN;
-                self.taken += 1;
-                true
-            }
-            _ => false,
-        }
+    /// Marks an entry as used up by a base row, and gives what it holds; none where it was used up before.
+    #[inline]
+    fn take(&mut self, index: u32) -> Option<Stored<'_>> {
+        let entry = self.entries.get_mut(index as usize).filter(|entry| !entry.is(TAKEN))?;
+        entry.key_len_and_state |= TAKEN;
+        self.taken += 1;
+        self.stored(index)
     }
 
     /// Entries by the numbers that are their keys.

@@ -99,21 +99,21 @@ impl Merger {
 
     /// The base rows that do not stay, ascending, and their fates. A row without a key stays: no log record is its.
     pub fn merge_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn) -> Vec<(usize, Fate)> {
-        let met = self.index.meet(rows);
-        let fates = met.into_iter().filter_map(|(row, index)| {
-            let log = self.index.stored(index)?;
-            let deletes = self.deletes_win && log.side.deleted != Deleted::No;
-            let wins = self.wins_over_all || deletes || self.rules.wins_over_base(log.side, ordering.value(row));
-            wins.then(|| {
-                (row, if log.side.deleted == Deleted::No { Fate::Replace(log.row) } else { Fate::Delete(log.row) })
-            })
+        let (rules, wins_over_all, deletes_win) = (self.rules, self.wins_over_all, self.deletes_win);
+        let mut fates = Vec::new();
+        self.index.meet(rows, |row, _, log| {
+            let is_deleted = log.side.deleted != Deleted::No;
+            let wins = wins_over_all || deletes_win && is_deleted;
+            if wins || rules.wins_over_base(log.side, ordering.value(row)) {
+                fates.push((row, if is_deleted { Fate::Delete(log.row) } else { Fate::Replace(log.row) }));
+            }
         });
-        fates.collect()
+        fates
     }
 
     /// Base rows that others read: what they meet is used up.
     pub fn pass_over(&mut self, rows: &BaseRows) {
-        self.index.meet(rows);
+        self.index.meet(rows, |_, _, _| ());
     }
 
     /// Of the keys that no base row has met, those that are not of a share of all keys are others'.

@@ -65,12 +65,14 @@ impl Chains {
 
     /// Base rows that have records in the log: (row, entry). The first base row of a key uses its records up.
     pub fn meet_base(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
-        self.index.meet(rows)
+        let mut met = Vec::new();
+        self.index.meet(rows, |row, entry, _| met.push((row, entry)));
+        met
     }
 
     /// Base rows that others read: what they meet is used up.
     pub fn pass_over(&mut self, rows: &BaseRows) {
-        self.index.meet(rows);
+        self.index.meet(rows, |_, _, _| ());
     }
 
     /// Of the keys that no base row has met, those that are not of a share of all keys are others'.
