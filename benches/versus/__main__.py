@@ -17,7 +17,7 @@ from versus.tables import prepared
 from versus.workloads import WORKLOADS, points
 
 EFFORTS = {
-    "whole": Effort(rounds=7, warm_ups=4, limit_seconds=900, patience_seconds=20),
+    "whole": Effort(rounds=5, warm_ups=2, limit_seconds=900, patience_seconds=4),
     "quick": Effort(rounds=3, warm_ups=1, limit_seconds=120, patience_seconds=4),
     "tiny": Effort(rounds=1, warm_ups=1, limit_seconds=120, patience_seconds=1),
 }

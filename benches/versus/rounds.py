@@ -6,6 +6,7 @@ answered.
 import os
 import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,7 @@ class Rounds:
         self._processes = {}
         self._verdicts = {}
         self._references = {}
+        self._answer_seconds = {}
 
     def run(self, point, written):
         """All contenders at one point, on record."""
@@ -108,7 +110,9 @@ class Rounds:
             if contender.is_limit or asked.point.kind == "plan":
                 return OK, ""
             path = folder / "answer.parquet"
+            began = time.perf_counter()
             process.ask({"do": "answer", "query": asked.query, "path": str(path)}, self.effort.limit_seconds)
+            self._answer_seconds[contender.name, asked.cores, asked.rows_key] = time.perf_counter() - began
             return self._compared(equal.read(path), asked)
         except equal.UNREADABLE as error:
             return FAILED, f"its rows cannot be read: {error}"
@@ -158,10 +162,11 @@ class Rounds:
         """How often it is to be run in a round, and in how many rounds."""
         process = self._process(contender, asked.cores)
         process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
+        wall = self._answer_seconds.get((contender.name, asked.cores, asked.rows_key), 0)
         for _ in range(self.effort.warm_ups):
-            wall = process.measured(asked.query, 1, self.effort.limit_seconds)["wall_s"]
             if wall > self.effort.patience_seconds:
                 return 1, min(3, self.effort.rounds)
+            wall = process.measured(asked.query, 1, self.effort.limit_seconds)["wall_s"]
         return max(1, min(MOST_TIMES, round(SHORTEST_SECONDS / max(wall, 1e-6)))), self.effort.rounds
 
     def _line(self, contender, asked, state, **taken):

@@ -9,7 +9,7 @@ growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from versus.contenders import CONTENDERS
 from versus.contenders.spark_reader import SparkReader
@@ -17,10 +17,10 @@ from versus.tables import Table
 
 ONE = ["d0"]
 FIVE = ["key", "s0", "l0", "d0", "i0"]
-TEN = [*FIVE, "s1", "l1", "d1", "b0", "t0"]
-QUERIES = ("count", "aggregate", "as_of", "incremental", "lookup")
 ON_SPARK = tuple(contender.name for contender in CONTENDERS if isinstance(contender, SparkReader))
-COLUMNS = {"all": None, "10": TEN, "5": FIVE, "1": ONE}
+# It differs from mapInArrow by what Spark does around it: the tables show how much.
+LIKE_MAP_IN_ARROW = ("mortice data source",)
+COLUMNS = {"all": None, "5": FIVE, "1": ONE}
 
 
 @dataclass(frozen=True)
@@ -67,113 +67,154 @@ class Point:
         return query
 
 
-class Sizes:
-    """How much of everything: whole, quick, or tiny (to see that all of it works)."""
+@dataclass(frozen=True)
+class Scale:
+    """How much of everything. Of pairs of `updates`: the share of rows, and the log files that it is in."""
 
-    def __init__(self, scale):
-        whole, quick = scale == "whole", scale == "quick"
-        self.decode_rows = 1_000_000 if whole else 50_000 if quick else 500
-        self.slice_rows = 1_000_000 if whole else 100_000 if quick else 1_000
-        self.updates = [
-            (0.0, 0),
-            (0.05, 1),
-            (0.05, 5),
-            (0.05, 20),
-            (0.2, 1),
-            (0.2, 5),
-            (0.2, 20),
-            (0.5, 1),
-            (0.5, 5),
-            (0.5, 20),
-        ]
-        self.updates += [(1.0, 1), (1.0, 5), (1.0, 20)]
-        if not whole:
-            self.updates = [(0.2, 5)] if quick else [(0.0, 0), (0.2, 2)]
-        self.cold_slice = (0.2, 5)
-        self.slice_columns = ("all", "10", "5", "1") if whole else ("all", "5", "1") if quick else ("all", "1")
-        self.table_groups = 4 if whole or quick else 2
-        """And as many partitions: file groups are their square."""
-        self.table_rows = 2_000_000 if whole else 200_000 if quick else 2_000
-        self.plan_files = (1_000, 10_000, 100_000) if whole else (1_000,) if quick else (50,)
-        self.growth_rows = 3_000_000 if whole else 200_000 if quick else 2_000
-        self.growth = (0.01, 0.1, 1.0) if whole or quick else (0.2,)
-        self.sizes = (10_000, 100_000, 1_000_000) if whole else (10_000, 100_000) if quick else (1_000,)
-        self.cores = (1, 0) if whole else (0,)
-        self.growth_cores = (1, 0) if whole else (1,)
-        # The data source differs from mapInArrow by what Spark does around it: a few points show how much.
-        self.without = () if whole else ("mortice data source",)
-        self.releases = ("1.2.0", "0.15.0")
-        # Spark takes a second for whatever it is asked, and has to be started anew to see its memory.
-        self.without_spark = ON_SPARK if quick else self.without
-        self.table_kinds = ("count", "aggregate", "lookup") if quick else QUERIES
-        self.table_columns = ("all", "1") if quick else ("all", "5", "1")
-
-    def of_memory(self, tables):
-        """New processes take long to start: where time is short, the table without a log and that with the largest."""
-        return tables if len(self.growth_cores) > 1 else (tables[0], tables[-1])
+    decode_rows: int
+    slice_rows: int
+    updates: tuple
+    slice_columns: tuple
+    table_rows: int
+    table_groups: int
+    """And as many partitions: file groups are their square."""
+    queries: tuple
+    """Kinds; of reads, their columns."""
+    queries_of_one_core: tuple
+    queries_of_older: tuple
+    """Of the table that an older release wrote."""
+    plan_files: tuple
+    growth_rows: int
+    growth: tuple
+    growth_cores: tuple
+    sizes: tuple
+    spark_commits: tuple
+    """Contenders on Spark take seconds for whatever they are asked: slices with how many log files they read."""
+    spark_memory: bool
+    """Whether Spark, which has to be started anew for it, shows its memory."""
 
 
-def decode(sizes):
+ALL, FEW, ALONE = ("read", "all"), ("read", "5"), ("read", "1")
+COUNT, AGGREGATE, AS_OF, INCREMENTAL, LOOKUP = (
+    (kind, "all") for kind in ("count", "aggregate", "as_of", "incremental", "lookup")
+)
+
+SCALES = {
+    "whole": Scale(
+        decode_rows=1_000_000,
+        slice_rows=1_000_000,
+        updates=((0.0, 0), *((share, logs) for share in (0.05, 0.2, 0.5, 1.0) for logs in (1, 5, 20))),
+        slice_columns=("all", "5", "1"),
+        table_rows=2_000_000,
+        table_groups=4,
+        queries=(COUNT, AGGREGATE, AS_OF, INCREMENTAL, LOOKUP, ALL, FEW, ALONE),
+        queries_of_one_core=(AGGREGATE, ALL, ALONE),
+        queries_of_older=(AGGREGATE, ALL),
+        plan_files=(1_000, 10_000, 100_000),
+        growth_rows=1_000_000,
+        growth=(0.01, 0.1, 1.0),
+        growth_cores=(1, 0),
+        sizes=(10_000, 100_000, 1_000_000),
+        spark_commits=(0, 5),
+        spark_memory=True,
+    ),
+    "quick": Scale(
+        decode_rows=50_000,
+        slice_rows=100_000,
+        updates=((0.2, 5),),
+        slice_columns=("all", "5", "1"),
+        table_rows=200_000,
+        table_groups=4,
+        queries=(COUNT, AGGREGATE, LOOKUP, ALL, ALONE),
+        queries_of_one_core=(),
+        queries_of_older=(AGGREGATE,),
+        plan_files=(1_000,),
+        growth_rows=200_000,
+        growth=(0.01, 0.1, 1.0),
+        growth_cores=(1,),
+        sizes=(10_000, 100_000),
+        spark_commits=(5,),
+        spark_memory=False,
+    ),
+    "tiny": Scale(
+        decode_rows=500,
+        slice_rows=1_000,
+        updates=((0.0, 0), (0.2, 2)),
+        slice_columns=("all", "1"),
+        table_rows=2_000,
+        table_groups=2,
+        queries=(COUNT, AGGREGATE, AS_OF, INCREMENTAL, LOOKUP, ALL, FEW, ALONE),
+        queries_of_one_core=(),
+        queries_of_older=(AGGREGATE,),
+        plan_files=(50,),
+        growth_rows=2_000,
+        growth=(0.2,),
+        growth_cores=(1,),
+        sizes=(1_000,),
+        spark_commits=(0, 2),
+        spark_memory=True,
+    ),
+}
+COLD_SLICE = (0.2, 5)
+NEWEST, OLDER = "1.2.0", "0.15.0"
+
+
+def decode(scale):
     for shape in ("wide", "narrow", "nested"):
-        yield Point("decode", Table(sizes.decode_rows, shape, commits=1, fraction=1.0), "decode", cores=1)
+        yield Point("decode", Table(scale.decode_rows, shape, commits=1, fraction=1.0), "decode", cores=1)
 
 
-def slices(sizes):
-    for fraction, commits in sizes.updates:
-        table = Table(sizes.slice_rows, fraction=fraction, commits=commits)
-        states = ("cold", "warm") if (fraction, commits) == sizes.cold_slice else ("warm",)
-        for columns in sizes.slice_columns:
-            states = states if columns == "all" else ("warm",)
-            yield Point("slice", table, "read", columns, cores=1, states=states, without=sizes.without)
+def slices(scale):
+    for fraction, commits in scale.updates:
+        table = Table(scale.slice_rows, fraction=fraction, commits=commits)
+        without = LIKE_MAP_IN_ARROW if commits in scale.spark_commits else ON_SPARK
+        for columns in scale.slice_columns:
+            is_cold = (fraction, commits) == COLD_SLICE and columns == "all"
+            states = ("cold", "warm") if is_cold else ("warm",)
+            yield Point("slice", table, "read", columns, cores=1, states=states, without=without)
 
 
-def tables(sizes):
-    for release in sizes.releases:
-        table = Table(
-            sizes.table_rows,
-            groups=sizes.table_groups,
-            partitions=sizes.table_groups,
-            commits=5,
-            fraction=0.1,
-            release=release,
-        )
-        for cores in sizes.cores:
-            is_brief = len(sizes.cores) == 1 and release != sizes.releases[0]
-            for kind in ("aggregate",) if is_brief else sizes.table_kinds:
-                yield Point("table", table, kind, cores=cores)
-            for columns in () if is_brief else sizes.table_columns:
-                is_first = columns == "all" and cores == 0 and release == sizes.releases[0]
-                states = ("cold", "warm") if is_first else ("warm",)
-                yield Point("table", table, "read", columns, cores=cores, states=states)
+def tables(scale):
+    groups = scale.table_groups
+    table = Table(scale.table_rows, groups=groups, partitions=groups, commits=5, fraction=0.1, release=NEWEST)
+    older = replace(table, release=OLDER)
+    asked = [(table, 0, scale.queries), (table, 1, scale.queries_of_one_core), (older, 0, scale.queries_of_older)]
+    for of, cores, queries in asked:
+        for kind, columns in queries:
+            is_cold = (of, cores, kind, columns) == (table, 0, *ALL)
+            yield Point("table", of, kind, columns, cores, states=("cold", "warm") if is_cold else ("warm",))
 
 
-def planning(sizes):
-    for files in sizes.plan_files:
+def planning(scale):
+    for files in scale.plan_files:
         groups = 10
         table = Table(files * 2, "narrow", groups=groups, partitions=files // groups, metadata=True)
         for metadata in (False, True):
             yield Point("planning", table, "plan", metadata=metadata)
 
 
-def _growing(sizes):
-    rows = sizes.growth_rows
-    return [Table(rows), *(Table(rows, commits=1, fraction=fraction) for fraction in sizes.growth)]
+def _growing(scale):
+    rows = scale.growth_rows
+    return [Table(rows), *(Table(rows, commits=1, fraction=fraction) for fraction in scale.growth)]
 
 
-def memory(sizes):
-    for table in sizes.of_memory(_growing(sizes)):
-        yield Point("memory", table, "read", states=("cold",), without=sizes.without_spark)
+def memory(scale):
+    """New processes take long to start: where time is short, the table without a log and that with the largest."""
+    tables = _growing(scale)
+    without = LIKE_MAP_IN_ARROW if scale.spark_memory else ON_SPARK
+    for table in tables if scale.spark_memory else (tables[0], tables[-1]):
+        yield Point("memory", table, "read", states=("cold",), without=without)
 
 
-def growth(sizes):
-    for table in _growing(sizes):
-        for cores in sizes.growth_cores:
-            yield Point("growth", table, "read", cores=cores, without=sizes.without_spark)
+def growth(scale):
+    for table in _growing(scale):
+        for cores in scale.growth_cores:
+            yield Point("growth", table, "read", cores=cores, without=ON_SPARK)
 
 
-def size(sizes):
-    for rows in sizes.sizes:
-        yield Point("size", Table(rows, commits=5, fraction=0.1), "read", without=sizes.without)
+def size(scale):
+    for rows in scale.sizes:
+        yield Point("size", Table(rows, commits=5, fraction=0.1), "read", without=LIKE_MAP_IN_ARROW)
 
 
 WORKLOADS = {
@@ -189,5 +230,5 @@ WORKLOADS = {
 
 def points(names, scale):
     """The points of the workloads, in an order that lets processes live long: by the cores they are bound to."""
-    found = [point for name in names for point in WORKLOADS[name](Sizes(scale))]
+    found = [point for name in names for point in WORKLOADS[name](SCALES[scale])]
     return sorted(found, key=lambda point: (point.workload == "memory", point.cores != 1))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 
 import pytest
 
@@ -92,7 +93,8 @@ def test_cpu_of_children_counts(is_alive):
         assert cpu.cpu_seconds(parent.pid) < 2
     finally:
         for pid in cpu.tree(parent.pid):
-            os.kill(pid, 9)
+            with suppress(ProcessLookupError):
+                os.kill(pid, 9)
         parent.wait()
 
 
