@@ -419,3 +419,18 @@ def internal_type(column):
         ids = {"key_id": items, "value_id": items + 1}
         return {"type": "map", "key": "string", "value": record, "value_optional": True, **ids}
     return record
+
+
+ID, FIRST_NAME, PRICE = (
+    Column(number, name, kind)
+    for number, name, kind in ((10, "id", "int"), (11, "name", "string"), (12, "price", "int"))
+)
+RENAMED = (ID, Column(11, "full_name", "string"), Column(12, "price", "long"))
+
+
+def renamed_table(folder, version=9, more=()):
+    """Eight rows in a base file, then a rename and a widening, and one row in the log."""
+    rows = {f"k{number}": {10: number, 11: f"n{number}", 12: number} for number in range(8)}
+    late = {"k7": {10: 7, 11: "late", 12: 5_000_000_000}}
+    history = History("id", version, [Write((ID, FIRST_NAME, PRICE), rows), RENAMED, Write(RENAMED, late), *more])
+    return write_history(folder / "t", history), expected(history)

@@ -88,6 +88,8 @@ class Table:
     def avro_schema(self) -> str:
         """The same schema as Avro, in JSON: what fields default to stands there."""
     def schema(self) -> ArrowSchema: ...
+    def has_column_ids(self, as_of: str | None = None) -> bool:
+        """Whether columns are told by ids, not by their names (schema on read)."""
     def timeline(self) -> list[_Instant]:
         """Active instants."""
     def archived(self) -> list[_Instant]:

@@ -115,6 +115,10 @@ class Table:
         """The table's columns: Hudi's meta columns first."""
         return pa.schema(self._native.schema())
 
+    def has_column_ids(self, as_of: InstantLike = None) -> bool:
+        """Whether columns are told by ids, by which renamed ones keep their values (Hudi's schema on read)."""
+        return self._native.has_column_ids(self._instant(as_of))
+
     @cached_property
     def properties(self) -> Mapping[str, str]:
         """`hoodie.properties`."""

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mortice
-from evolving import Column, History, Write, expected, histories, write_history
+from evolving import ID, RENAMED, Column, Write, expected, histories, renamed_table, write_history
 from oracle.model import KEY, META
 from table_writer import instant
 
@@ -49,21 +49,6 @@ def test_files_are_read_as_the_last_schema_has_them(by, data):
             assert rows_by_key(table.snapshot(filters=[(name, test)]), []).keys() == passing
 
 
-ID, NAME, PRICE = (
-    Column(number, name, kind)
-    for number, name, kind in ((10, "id", "int"), (11, "name", "string"), (12, "price", "int"))
-)
-RENAMED = (ID, Column(11, "full_name", "string"), Column(12, "price", "long"))
-
-
-def renamed_table(folder, version=9, more=()):
-    """Eight rows in a base file, then a rename and a widening, and one row in the log."""
-    rows = {f"k{number}": {10: number, 11: f"n{number}", 12: number} for number in range(8)}
-    late = {"k7": {10: 7, 11: "late", 12: 5_000_000_000}}
-    history = History("id", version, [Write((ID, NAME, PRICE), rows), RENAMED, Write(RENAMED, late), *more])
-    return write_history(folder / "t", history), expected(history)
-
-
 @pytest.mark.parametrize("version", [6, 9])
 def test_the_schema_and_its_names_are_those_of_the_query(tmp_path, version):
     path, rows = renamed_table(tmp_path, version)
@@ -73,6 +58,12 @@ def test_the_schema_and_its_names_are_those_of_the_query(tmp_path, version):
     before = table.snapshot(as_of=instant(0)).to_arrow()
     assert before.schema.names[5:] == ["id", "name", "price"]
     assert before.to_pylist()[0]["name"] == "n0"
+
+
+def test_columns_have_ids_once_one_is_renamed(tmp_path):
+    table = mortice.Table(renamed_table(tmp_path)[0])
+    assert table.has_column_ids()
+    assert not table.has_column_ids(instant(0))
 
 
 def test_row_groups_are_left_unread_by_columns_under_new_names(tmp_path):

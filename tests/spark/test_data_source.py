@@ -107,7 +107,7 @@ def test_no_rows_and_no_splits(spark, table_of):
     [
         ({"columns": "nope"}, "MORTICE-INVALID-ARGUMENT"),
         ({"mortice.nope": "1"}, "MORTICE-INVALID-ARGUMENT"),
-        ({"hoodie.schema.on.read.enable": "false"}, "MORTICE-UNSUPPORTED"),
+        ({"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"}, "MORTICE-UNSUPPORTED"),
     ],
     ids=str,
 )

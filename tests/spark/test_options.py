@@ -4,11 +4,13 @@ import warnings
 
 import pytest
 
+from evolving import renamed_table
 from mortice import InvalidArgumentError, UnsupportedError
 from mortice.spark import options
 from mortice.spark.option_names import STREAMING
 from mortice.spark.options import read_query
 from mortice.spark.stream_options import is_of_stream, read_stream
+from table_writer import instant
 
 
 @pytest.fixture(autouse=True)
@@ -182,13 +184,26 @@ def test_wrong_options_are_refused(wrong):
         ("hoodie.payload.delete.marker", "D"),
         ("hoodie.compaction.payload.class", "x"),
         ("hoodie.datasource.view.type", "read_optimized"),
-        ("hoodie.schema.on.read.enable", "false"),
         ("glob.paths", "*"),
     ],
 )
 def test_what_could_change_the_rows_is_refused_by_name(name, value):
     with pytest.raises(UnsupportedError, match=name.replace(".", r"\.")):
         read_query({"path": "t", name: value})
+
+
+def test_schema_on_read_may_be_off_where_columns_have_no_ids(tmp_path, table_of):
+    off = {"hoodie.schema.on.read.enable": "false"}
+
+    def scanned(path, **more):
+        query = read_query({"path": str(path), **off, **more})
+        return query.scan(query.table(), None)
+
+    path, _ = renamed_table(tmp_path)
+    assert scanned(table_of("h11_event_time_deletes")).schema
+    assert scanned(path, **{"as.of.instant": instant(0)}).schema
+    with pytest.raises(UnsupportedError, match=r"hoodie\.schema\.on\.read"):
+        scanned(path)
 
 
 def test_other_options_are_warned_of_once():

@@ -160,6 +160,7 @@ class Query:
     emit_deletes: bool = False
     incremental: Incremental | None = None
     split_bytes: int = DEFAULT_SPLIT_BYTES
+    schema_on_read: bool = True
     table_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self) -> Table:
@@ -171,6 +172,9 @@ class Query:
 
     def scan(self, table: Table, columns: Sequence[str] | None) -> Scan:
         """The query on `table`, with these columns."""
+        if not self.schema_on_read and table.has_column_ids(self.as_of):
+            message = f"{SCHEMA_ON_READ}=false is not in this release for a table that has a schema history"
+            raise UnsupportedError(f"{message}, as this one does; leave it out")
         if self.incremental:
             return self.incremental.scan(table, columns, self.filters, emit_deletes=self.emit_deletes)
         if self.read_optimized:
@@ -212,10 +216,10 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         incremental=_incremental(kind, rest),
         merger=_merger(rest.pop(MERGER, None)),
         split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
+        schema_on_read=_truth(SCHEMA_ON_READ, rest.pop(SCHEMA_ON_READ, True)),
         table_arguments=_table_arguments(rest),
     )
     _check_kind(query)
-    _check_schema_on_read(str(rest.pop(SCHEMA_ON_READ, "true")))
     for name, value in rest.items():
         _check_other(name, value)
     return query
@@ -353,13 +357,6 @@ def _is_merged(merge_type: str) -> bool:
     if kind not in ("payload_combine", "realtime_payload_combine"):
         raise InvalidArgumentError(f"{MERGE_TYPE} is payload_combine or skip_merge, not {merge_type!r}")
     return True
-
-
-def _check_schema_on_read(value: str) -> None:
-    if not _truth(SCHEMA_ON_READ, value):
-        raise UnsupportedError(
-            f"{SCHEMA_ON_READ}=false is not in this release: a table's schema history is always honoured; leave it out"
-        )
 
 
 def _check_other(name: str, value: Any) -> None:

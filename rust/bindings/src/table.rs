@@ -118,6 +118,11 @@ impl Table {
         released(py, || self.0.avro_schema())
     }
 
+    #[pyo3(signature = (as_of=None))]
+    fn has_column_ids(&self, py: Python<'_>, as_of: Option<String>) -> PyResult<bool> {
+        released(py, || self.0.has_column_ids(as_of.as_deref()))
+    }
+
     #[getter]
     fn semantics(&self) -> &'static str {
         self.0.semantics().name()

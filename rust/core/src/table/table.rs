@@ -90,6 +90,13 @@ impl Table {
         Ok(found.schema.json().to_owned())
     }
 
+    /// Whether columns are told by ids at an instant, or now, and not by their names (schema on read).
+    pub fn has_column_ids(&self, as_of: Option<&str>) -> Result<bool> {
+        let as_of = as_of.map(instant_time::of_query).transpose()?;
+        let (found, _) = self.schema_at(as_of.as_deref())?;
+        Ok(found.internal.is_some())
+    }
+
     /// The file slices that a snapshot reads, without those of partitions that hold no row of the filter.
     pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
         let as_of = as_of.map(instant_time::of_query).transpose()?;
