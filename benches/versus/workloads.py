@@ -75,6 +75,8 @@ class Scale:
     slice_rows: int
     updates: tuple
     slice_columns: tuple
+    logs_of_columns: tuple
+    """Of slices with other numbers of log files, all columns are read, and no fewer."""
     table_rows: int
     table_groups: int
     """And as many partitions: file groups are their square."""
@@ -88,8 +90,8 @@ class Scale:
     growth: tuple
     growth_cores: tuple
     sizes: tuple
-    spark_commits: tuple
-    """Contenders on Spark take seconds for whatever they are asked: slices with how many log files they read."""
+    spark_updates: tuple
+    """Contenders on Spark take many seconds for a slice: which they read."""
     spark_memory: bool
     """Whether Spark, which has to be started anew for it, shows its memory."""
 
@@ -105,17 +107,18 @@ SCALES = {
         slice_rows=1_000_000,
         updates=((0.0, 0), *((share, logs) for share in (0.05, 0.2, 0.5, 1.0) for logs in (1, 5, 20))),
         slice_columns=("all", "5", "1"),
+        logs_of_columns=(0, 5),
         table_rows=2_000_000,
         table_groups=4,
         queries=(COUNT, AGGREGATE, AS_OF, INCREMENTAL, LOOKUP, ALL, FEW, ALONE),
-        queries_of_one_core=(AGGREGATE, ALL, ALONE),
+        queries_of_one_core=(ALL, ALONE),
         queries_of_older=(AGGREGATE, ALL),
         plan_files=(1_000, 10_000, 100_000),
         growth_rows=1_000_000,
         growth=(0.01, 0.1, 1.0),
         growth_cores=(1, 0),
         sizes=(10_000, 100_000, 1_000_000),
-        spark_commits=(0, 5),
+        spark_updates=((0.0, 0), (0.2, 5), (1.0, 5)),
         spark_memory=True,
     ),
     "quick": Scale(
@@ -123,6 +126,7 @@ SCALES = {
         slice_rows=100_000,
         updates=((0.2, 5),),
         slice_columns=("all", "5", "1"),
+        logs_of_columns=(0, 5),
         table_rows=200_000,
         table_groups=4,
         queries=(COUNT, AGGREGATE, LOOKUP, ALL, ALONE),
@@ -133,7 +137,7 @@ SCALES = {
         growth=(0.01, 0.1, 1.0),
         growth_cores=(1,),
         sizes=(10_000, 100_000),
-        spark_commits=(5,),
+        spark_updates=((0.2, 5),),
         spark_memory=False,
     ),
     "tiny": Scale(
@@ -141,6 +145,7 @@ SCALES = {
         slice_rows=1_000,
         updates=((0.0, 0), (0.2, 2)),
         slice_columns=("all", "1"),
+        logs_of_columns=(0, 2),
         table_rows=2_000,
         table_groups=2,
         queries=(COUNT, AGGREGATE, AS_OF, INCREMENTAL, LOOKUP, ALL, FEW, ALONE),
@@ -151,7 +156,7 @@ SCALES = {
         growth=(0.2,),
         growth_cores=(1,),
         sizes=(1_000,),
-        spark_commits=(0, 2),
+        spark_updates=((0.0, 0), (0.2, 2)),
         spark_memory=True,
     ),
 }
@@ -167,8 +172,8 @@ def decode(scale):
 def slices(scale):
     for fraction, commits in scale.updates:
         table = Table(scale.slice_rows, fraction=fraction, commits=commits)
-        without = LIKE_MAP_IN_ARROW if commits in scale.spark_commits else ON_SPARK
-        for columns in scale.slice_columns:
+        without = LIKE_MAP_IN_ARROW if (fraction, commits) in scale.spark_updates else ON_SPARK
+        for columns in scale.slice_columns if commits in scale.logs_of_columns else ("all",):
             is_cold = (fraction, commits) == COLD_SLICE and columns == "all"
             states = ("cold", "warm") if is_cold else ("warm",)
             yield Point("slice", table, "read", columns, cores=1, states=states, without=without)
