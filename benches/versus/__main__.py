@@ -49,8 +49,8 @@ def run(asked):
     tables = prepared([point.table for point in todo])
     if asked.prepare:
         return
-    path = record_path(asked.out)
-    record = Record(path, surroundings(asked.scale))
+    path = Path(asked.resume) if asked.resume else record_path(asked.out)
+    record = (Record.resumed if asked.resume else Record)(path, surroundings(asked.scale))
     rounds = Rounds([one for one in CONTENDERS if one.name in names], EFFORTS[asked.scale], record)
     try:
         for point in todo:
@@ -69,6 +69,9 @@ def arguments():
     runs.add_argument("--contenders", help="names, with commas between; all unless told")
     runs.add_argument("--prepare", action="store_true", help="write the tables and nothing more")
     runs.add_argument("--out", help="the record; benches/record/MACHINE/DATE.csv unless told")
+    runs.add_argument(
+        "--resume", metavar="RECORD", help="go on with a record; only the last of its points is asked again"
+    )
     runs.set_defaults(act=run)
     reports = commands.add_parser("report", help="write the report of a record again")
     reports.add_argument("record")

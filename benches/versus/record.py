@@ -49,10 +49,25 @@ class Record:
 
     def __init__(self, path, surroundings):
         self.path = Path(path)
+        self.points = set()
+        """Those that need not be asked again."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("w", newline="") as file:
             file.writelines(f"# {name}: {value}\n" for name, value in surroundings.items())
             csv.writer(file).writerow([field.name for field in fields(Line)])
+
+    @classmethod
+    def resumed(cls, path, surroundings):
+        """A record that is gone on with, its last point asked anew: that may not have been asked to its end."""
+        told, lines = load(path)
+        kept = [line for line in lines if line.point != lines[-1].point]
+        times = sum(name.startswith("gone on with") for name in told) + 1
+        note = "; ".join(surroundings[name] for name in ("date", "commit") if name in surroundings)
+        record = cls(path, told | {f"gone on with, {times}": note})
+        record.points = {line.point for line in kept}
+        for line in kept:
+            record.add(line)
+        return record
 
     def add(self, line):
         """Appends a line."""

@@ -48,6 +48,8 @@ class Rounds:
     def run(self, point, written):
         """All contenders at one point, on record."""
         asked = _Asked(point, written)
+        if asked.line_point in self.record.points:
+            return
         field = [one for one in self.contenders if point.kind in one.kinds and one.name not in point.without]
         self.say(point.title)
         self._end_others(asked.cores)
@@ -208,6 +210,12 @@ class _Asked:
     def rows_key(self):
         """The same for queries that have the same rows."""
         return (self.point.table.name, self.point.kind, self.point.columns, self.point.metadata)
+
+    @property
+    def line_point(self):
+        """As lines of the record tell it (`Line.point`)."""
+        point = self.point
+        return (point.workload, point.table.name, point.kind, point.columns, self.cores, point.metadata)
 
     @property
     def told(self):

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
@@ -214,6 +215,29 @@ def test_only_those_with_the_right_rows_have_times(record):
     assert all((line.cpu_s > 0) == (line.status == OK) for line in lines)
     assert [line.round for line in lines if line.contender == "mortice API"] == [0, 1, 2]
     assert {line.state for line in lines if line.status == CANNOT} == {"cold", "warm"}
+
+
+def test_a_record_is_gone_on_with_from_its_last_point(tmp_path):
+    path = tmp_path / "record.csv"
+    before = Record(path, {"date": "2024-01-01", "commit": "a"})
+    lines = [line("hudi-rs", cpu_s, at) for at, cpu_s in enumerate((1.0, 2.0))]
+    last = replace(lines[0], columns="1")
+    for one in [*lines, last]:
+        before.add(one)
+    after = Record.resumed(path, {"date": "2024-01-02", "commit": "b"})
+    assert after.points == {lines[0].point}
+    head, kept = load(path)
+    assert head == {"date": "2024-01-01", "commit": "a", "gone on with, 1": "2024-01-02; b"}
+    assert kept == lines
+
+
+def test_a_point_of_the_record_is_not_asked_again(raced, tmp_path):
+    told = load(raced(Stand("mortice API", ROWS)))[1]
+    record = Record(tmp_path / "another.csv", {})
+    record.points = {one.point for one in told}
+    race = rounds.Rounds([Stand("mortice API", raises=process.Failed("asked"))], EFFORT, record, say=lambda _: None)
+    race.run(workloads.Point("slice", Table(3), "read", states=("cold", "warm")), Written(Table(3), tmp_path))
+    assert not load(record.path)[1]
 
 
 def test_a_report_is_made_of_a_record_alone(record):
