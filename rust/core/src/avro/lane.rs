@@ -121,8 +121,7 @@ impl<'a> Lane<'a> {
     /// An Avro long.
     #[inline(always)]
     pub(super) fn long(&mut self) -> Result<i64> {
-        let zigzag = self.varint()?;
-        Ok((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed())
+        self.varint().map(signed)
     }
 
     /// An Avro int.
@@ -154,9 +153,12 @@ impl<'a> Lane<'a> {
         Ok(value)
     }
 
-    /// Byte by byte: numbers of more than eight bytes, and those in the last bytes of the content. Gives where they end, too.
+    /// Numbers of more than eight bytes; and byte by byte those in the last bytes of the content. Gives where they end, too.
     #[inline(never)]
     fn long_varint(self) -> Result<(u64, u32)> {
+        if let Some((value, bytes)) = self.window().and_then(nine_or_ten) {
+            return Ok((value, self.at + bytes));
+        }
         let mut value = 0_u64;
         let rest = self.content.get(self.at as usize..).unwrap_or_default();
         for (index, byte) in (0_u32..10).zip(rest) {
@@ -322,7 +324,38 @@ pub(super) fn glance_at_long(ahead: [u8; 8]) -> (i64, u32, bool) {
     let word = u64::from_le_bytes(ahead);
     let stops = !word & !SEVENS;
     let zigzag = squeeze(word & (stops ^ stops.wrapping_sub(1)) & SEVENS);
-    ((zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed(), stops.trailing_zeros() / 8 + 1, stops != 0)
+    (signed(zigzag), stops.trailing_zeros() / 8 + 1, stops != 0)
+}
+
+/// The same for whatever long there is, of ten bytes at most.
+#[inline(always)]
+pub(super) fn glance_at_any_long(ahead: &[u8; 10]) -> (i64, u32, bool) {
+    match ahead.first_chunk().map(|head| glance_at_long(*head)) {
+        Some(told @ (.., true)) => told,
+        // Identifiers and hashes are as long as that, and then most values of a column are.
+        _ => match nine_or_ten(ahead) {
+            Some((zigzag, bytes)) => (signed(zigzag), bytes, true),
+            None => (0, 0, false),
+        },
+    }
+}
+
+/// A number of nine or ten bytes, and how many they are.
+#[inline(always)]
+fn nine_or_ten(ahead: &[u8; 10]) -> Option<(u64, u32)> {
+    let [head @ .., ninth, tenth] = *ahead;
+    let head = u64::from_le_bytes(head);
+    let ends = ninth < 0x80;
+    let last = if ends { 0 } else { u64::from(tenth) };
+    let is_one = head & !SEVENS == !SEVENS && last <= 1;
+    let value = squeeze(head & SEVENS) | u64::from(ninth & 0x7f) << 56 | last << 63;
+    is_one.then_some((value, if ends { 9 } else { 10 }))
+}
+
+/// Zig-zag undone.
+#[inline(always)]
+const fn signed(zigzag: u64) -> i64 {
+    (zigzag >> 1).cast_signed() ^ -(zigzag & 1).cast_signed()
 }
 
 /// Takes the high bit out of each byte: eight groups of seven bits become 56 bits in a row.
@@ -356,13 +389,17 @@ mod tests {
                 let width = bytes.len();
                 let mut lane = Lane::new(&bytes);
                 assert_eq!((lane.long().unwrap(), lane.at()), (value, width));
-                bytes.extend([0xff; 8]);
+                bytes.extend([0xff; 10]);
                 let mut lane = Lane::new(&bytes);
                 assert_eq!((lane.long().unwrap(), lane.at()), (value, width));
                 assert!(Lane::new(&bytes[..width - 1]).long().is_err());
+                assert_eq!(glance_at_any_long(bytes.first_chunk().unwrap_or(&[0xff; 10])), (value, width as u32, true));
             }
         }
         assert!(Lane::new(&[0xff; 20]).long().is_err());
+        let too_long = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
+        assert!(!glance_at_any_long(&too_long).2);
+        assert!(Lane::new(&too_long).long().is_err());
         assert!(Lane::new(&zigzag(1 << 31)).int().is_err());
     }
 

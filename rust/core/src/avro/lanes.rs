@@ -372,10 +372,10 @@ impl Lanes<'_> {
         Some((total as usize, open))
     }
 
-    /// Steps over a value in each active lane, of which `step` says from the nine bytes ahead how many it takes, if it can.
+    /// Steps over a value in each active lane, of which `step` says from the bytes ahead how many it takes, if it can.
     /// None, and no lane moved, where it cannot.
     #[inline(always)]
-    pub(super) fn skip_by_glance(&mut self, step: impl Fn(&[u8; 9]) -> Option<u32>) -> Option<()> {
+    pub(super) fn skip_by_glance(&mut self, step: impl Fn(&[u8; SKIPPED_AHEAD]) -> Option<u32>) -> Option<()> {
         match self.active == full(self.count) {
             true => self.skip_by_glance_at::<true>(step),
             false => self.skip_by_glance_at::<false>(step),
@@ -385,7 +385,7 @@ impl Lanes<'_> {
     }
 
     #[inline(always)]
-    fn skip_by_glance_at<const ALL: bool>(&mut self, step: impl Fn(&[u8; 9]) -> Option<u32>) -> Option<()> {
+    fn skip_by_glance_at<const ALL: bool>(&mut self, step: impl Fn(&[u8; SKIPPED_AHEAD]) -> Option<u32>) -> Option<()> {
         let (content, active) = (self.content, self.active);
         let (places, next) = self.at.both(self.count);
         for (index, ((at, next), end)) in places.iter().zip(next).zip(&self.end).enumerate() {
@@ -394,7 +394,7 @@ impl Lanes<'_> {
                 continue;
             }
             let from = *at as usize;
-            let to = from + step(content.get(from..from + 9)?.first_chunk()?)? as usize;
+            let to = from + step(content.get(from..from + SKIPPED_AHEAD)?.first_chunk()?)? as usize;
             if to > *end as usize {
                 return None;
             }
@@ -519,6 +519,9 @@ pub(super) const ROOM: usize = (LANES + 1) * MIDDLING;
 
 /// A tag and sixteen bytes behind it.
 const AHEAD: usize = 17;
+
+/// The same to step over one: a tag, and the longest number.
+const SKIPPED_AHEAD: usize = 11;
 
 /// What [`Lanes::fill`] fills slots from. Not closures: their bodies grow too large to be compiled into the loop, and a
 /// lane that is passed to a function lives in memory instead of registers.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lane::{Lane, glance_at_long};
+use super::lane::{Lane, glance_at_any_long};
 use super::lanes::Lanes;
 use super::plan::Skip;
 use super::types::{Decimal, Type};
@@ -86,13 +86,13 @@ fn by_glance(step: &Skip, lanes: &mut Lanes<'_>) -> Option<()> {
             lanes.skip_by_glance(|_| Some(size))
         }
         Skip::Varints(1) => lanes.skip_by_glance(|[ahead @ .., _]| {
-            let (_, bytes, told) = glance_at_long(*ahead);
+            let (_, bytes, told) = glance_at_any_long(ahead);
             told.then_some(bytes)
         }),
         Skip::Bytes => lanes.skip_by_glance(|[length, next, ..]| glance_at_bytes(*length, *next)),
         Skip::NullableVarint { null } => lanes.skip_by_glance(|[tag, ahead @ ..]| {
             // Null or not is no branch to be guessed: the number's bytes count, or count nothing.
-            let (_, bytes, told) = glance_at_long(*ahead);
+            let (_, bytes, told) = glance_at_any_long(ahead);
             (told & (tag & 0xfd == 0)).then_some(1 + if tag == null { 0 } else { bytes })
         }),
         Skip::NullableBytes { null } => lanes.skip_by_glance(|[tag, length, next, ..]| match *tag {

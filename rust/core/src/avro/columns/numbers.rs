@@ -7,7 +7,7 @@ use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use super::super::lane::{Lane, glance_at_long};
+use super::super::lane::{Lane, glance_at_any_long, glance_at_long};
 use super::super::lanes::{Glance, Lanes, Source, Spans};
 use super::super::plan::Tags;
 use super::column::{Values, Wary, fill, glance, spans_of};
@@ -67,7 +67,7 @@ readings! {
         let (value, bytes, told) = glance_at_long(first(ahead));
         (value as i32, bytes, told & (i64::from(value as i32) == value))
     };
-    Long: i64, lane => lane.long(), ahead => glance_at_long(first(ahead));
+    Long: i64, lane => lane.long(), ahead => glance_at_any_long(&first(ahead));
     Float: f32, lane => lane.array().map(f32::from_le_bytes), ahead => (f32::from_le_bytes(first(ahead)), 4, true);
     Double: f64, lane => lane.array().map(f64::from_le_bytes), ahead => (f64::from_le_bytes(first(ahead)), 8, true);
 }
