@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 OK, CANNOT, DIFFERS, FAILED = "ok", "cannot", "differs", "failed"
+POINT = ("workload", "table", "kind", "columns", "cores", "metadata")
+"""What of a line says what was asked."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Line:
 
     @property
     def point(self):
-        """What of it says what was asked."""
-        return (self.workload, self.table, self.kind, self.columns, self.cores, self.metadata)
+        """What was asked."""
+        return tuple(getattr(self, name) for name in POINT)
 
 
 class Record:
@@ -63,10 +65,12 @@ class Record:
         kept = [line for line in lines if line.point != lines[-1].point]
         times = sum(name.startswith("gone on with") for name in told) + 1
         note = "; ".join(surroundings[name] for name in ("date", "commit") if name in surroundings)
-        record = cls(path, told | {f"gone on with, {times}": note})
+        # Written beside it first: whenever this is interrupted, there is one record, whole.
+        record = cls(Path(path).with_suffix(".resumed"), told | {f"gone on with, {times}": note})
         record.points = {line.point for line in kept}
         for line in kept:
             record.add(line)
+        record.path = record.path.replace(path)
         return record
 
     def add(self, line):

@@ -13,7 +13,7 @@ from pathlib import Path
 from versus import equal
 from versus.contenders.contender import Cannot
 from versus.process import Failed, Process
-from versus.record import CANNOT, DIFFERS, FAILED, OK, Line
+from versus.record import CANNOT, DIFFERS, FAILED, OK, POINT, Line
 
 SHORTEST_SECONDS = 0.1
 """A query that takes less is run several times a round."""
@@ -48,7 +48,7 @@ class Rounds:
     def run(self, point, written):
         """All contenders at one point, on record."""
         asked = _Asked(point, written)
-        if asked.line_point in self.record.points:
+        if tuple(asked.told[name] for name in POINT) in self.record.points:
             return
         field = [one for one in self.contenders if point.kind in one.kinds and one.name not in point.without]
         self.say(point.title)
@@ -166,9 +166,10 @@ class Rounds:
         process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
         wall = self._answer_seconds.get((contender.name, asked.cores, asked.rows_key), 0)
         for _ in range(self.effort.warm_ups):
-            if wall > self.effort.patience_seconds:
-                return 1, min(3, self.effort.rounds)
-            wall = process.measured(asked.query, 1, self.effort.limit_seconds)["wall_s"]
+            if wall <= self.effort.patience_seconds:
+                wall = process.measured(asked.query, 1, self.effort.limit_seconds)["wall_s"]
+        if wall > self.effort.patience_seconds:
+            return 1, min(3, self.effort.rounds)
         return max(1, min(MOST_TIMES, round(SHORTEST_SECONDS / max(wall, 1e-6)))), self.effort.rounds
 
     def _line(self, contender, asked, state, **taken):
@@ -210,12 +211,6 @@ class _Asked:
     def rows_key(self):
         """The same for queries that have the same rows."""
         return (self.point.table.name, self.point.kind, self.point.columns, self.point.metadata)
-
-    @property
-    def line_point(self):
-        """As lines of the record tell it (`Line.point`)."""
-        point = self.point
-        return (point.workload, point.table.name, point.kind, point.columns, self.cores, point.metadata)
 
     @property
     def told(self):

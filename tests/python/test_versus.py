@@ -240,6 +240,22 @@ def test_a_point_of_the_record_is_not_asked_again(raced, tmp_path):
     assert not load(record.path)[1]
 
 
+@pytest.mark.parametrize("warm_ups", [1, 3])
+def test_who_is_slow_is_not_warmed_up_further_and_has_three_rounds(raced, monkeypatch, warm_ups):
+    asked = []
+
+    def slowly(self, query, times, limit_seconds):
+        asked.append(times)
+        return {"wall_s": EFFORT.patience_seconds + 1, "cpu_s": 1.0, "peak_bytes": 1, "rows": 3}
+
+    monkeypatch.setattr(StandProcess, "measured", slowly)
+    monkeypatch.setattr(sys.modules[__name__], "EFFORT", replace(EFFORT, rounds=5, warm_ups=warm_ups))
+    _, lines = load(raced(Stand("mortice API", ROWS)))
+    # One cold, one to warm up, three rounds.
+    assert asked == [1] * 5
+    assert [one.round for one in lines if one.state == "warm"] == [1, 2, 3]
+
+
 def test_a_report_is_made_of_a_record_alone(record):
     page = report.write(record).read_text()
     for shown in (
