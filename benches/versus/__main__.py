@@ -11,7 +11,7 @@ from versus import report
 from versus.contenders import CONTENDERS
 from versus.homes import BENCHES
 from versus.machine import machine, surroundings
-from versus.record import Record
+from versus.record import Record, still_to_ask
 from versus.rounds import Effort, Rounds
 from versus.tables import prepared
 from versus.workloads import WORKLOADS, points
@@ -46,6 +46,8 @@ def run(asked):
     workloads = chosen(asked.workloads, WORKLOADS, "workload")
     names = chosen(asked.contenders, [contender.name for contender in CONTENDERS], "contender")
     todo = points(workloads, asked.scale)
+    if asked.resume:
+        todo = still_to_ask(todo, asked.resume)
     tables = prepared([point.table for point in todo])
     if asked.prepare:
         return

@@ -51,8 +51,6 @@ class Record:
 
     def __init__(self, path, surroundings):
         self.path = Path(path)
-        self.points = set()
-        """Those that need not be asked again."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("w", newline="") as file:
             file.writelines(f"# {name}: {value}\n" for name, value in surroundings.items())
@@ -60,14 +58,12 @@ class Record:
 
     @classmethod
     def resumed(cls, path, surroundings):
-        """A record that is gone on with, its last point asked anew: that may not have been asked to its end."""
-        told, lines = load(path)
-        kept = [line for line in lines if line.point != lines[-1].point]
+        """A record that is gone on with, without its last point."""
+        told, kept = _complete(path)
         times = sum(name.startswith("gone on with") for name in told) + 1
         note = "; ".join(surroundings[name] for name in ("date", "commit") if name in surroundings)
         # Written beside it first: whenever this is interrupted, there is one record, whole.
         record = cls(Path(path).with_suffix(".resumed"), told | {f"gone on with, {times}": note})
-        record.points = {line.point for line in kept}
         for line in kept:
             record.add(line)
         record.path = record.path.replace(path)
@@ -82,6 +78,18 @@ class Record:
 
 def _typed(field, text):
     return text == "True" if field.type is bool else field.type(text)
+
+
+def _complete(path):
+    """The surroundings and the lines, but those of the last point: that may not have been asked to its end."""
+    told, lines = load(path)
+    return told, [line for line in lines if line.point != lines[-1].point]
+
+
+def still_to_ask(points, path):
+    """The points that a record which is gone on with has not asked to their ends."""
+    asked = {line.point for line in _complete(path)[1]}
+    return [point for point in points if tuple(point.told[name] for name in POINT) not in asked]
 
 
 def load(path):

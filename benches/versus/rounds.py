@@ -13,7 +13,7 @@ from pathlib import Path
 from versus import equal
 from versus.contenders.contender import Cannot
 from versus.process import Failed, Process
-from versus.record import CANNOT, DIFFERS, FAILED, OK, POINT, Line
+from versus.record import CANNOT, DIFFERS, FAILED, OK, Line
 
 SHORTEST_SECONDS = 0.1
 """A query that takes less is run several times a round."""
@@ -48,8 +48,6 @@ class Rounds:
     def run(self, point, written):
         """All contenders at one point, on record."""
         asked = _Asked(point, written)
-        if tuple(asked.told[name] for name in POINT) in self.record.points:
-            return
         field = [one for one in self.contenders if point.kind in one.kinds and one.name not in point.without]
         self.say(point.title)
         self._end_others(asked.cores)
@@ -201,7 +199,7 @@ class _Asked:
         self.point = point
         self.written = written
         self.query = point.query(written)
-        self.cores = point.cores or len(os.sched_getaffinity(0))
+        self.cores = point.told["cores"]
 
     @property
     def is_cold(self):
@@ -215,14 +213,8 @@ class _Asked:
     @property
     def told(self):
         """What a line of the record says about it."""
-        point, table = self.point, self.point.table
-        told = {name: getattr(point, name) for name in ("workload", "kind", "columns", "metadata")}
-        told |= {"table": table.name, "rows": table.rows, "fraction": table.fraction, "commits": table.commits}
-        return told | {
-            "cores": self.cores,
-            "base_bytes": self.written.base_bytes,
-            "log_bytes": self.written.log_bytes,
-        }
+        told = self.point.told | {name: getattr(self.point.table, name) for name in ("rows", "fraction", "commits")}
+        return told | {"base_bytes": self.written.base_bytes, "log_bytes": self.written.log_bytes}
 
     def drop_from_page_cache(self):
         """Has the system forget the contents of the table's files, as far as no process maps them."""

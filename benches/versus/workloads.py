@@ -9,6 +9,7 @@ growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
 """
 
+import os
 from dataclasses import dataclass, replace
 
 from versus.contenders import CONTENDERS
@@ -46,6 +47,12 @@ class Point:
         parts += [f"{self.columns} columns"] if self.kind == "read" else []
         parts += ["metadata table" if self.metadata else "listing"] if self.kind == "plan" else []
         return ", ".join([*parts, "all cores" if self.cores == 0 else f"{self.cores} core"])
+
+    @property
+    def told(self):
+        """What a record's lines say of it that tells it from other points (see `record.POINT`)."""
+        told = {name: getattr(self, name) for name in ("workload", "kind", "columns", "metadata")}
+        return told | {"table": self.table.name, "cores": self.cores or len(os.sched_getaffinity(0))}
 
     def query(self, written):
         """The query as contenders get it (see `contenders.contender`)."""

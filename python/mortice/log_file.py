@@ -11,9 +11,12 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice._mortice import Block
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_storage_options, checked_uri
+from mortice.options import checked_count, checked_storage_options, checked_uri
 
 __all__ = ["Block", "LogFile"]
+
+# Small enough that a batch is still in the processor's cache when it is looked at.
+DEFAULT_RECORDS = 8_192
 
 
 class LogFile:
@@ -58,6 +61,15 @@ class LogFile:
         if keys is not None and prefixes is not None:
             raise InvalidArgumentError("keys and prefixes: one of them")
         return pa.record_batch(self._native.records(block, _texts("keys", keys), _texts("prefixes", prefixes)))
+
+    def record_batches(self, block: Block, batch_rows: int = DEFAULT_RECORDS) -> pa.RecordBatchReader:
+        """The records of a data block as `records` gives them, `batch_rows` at a time, decoded as they are drawn.
+
+        For blocks of any size: what is in memory is one batch. Sound records come before an error. An HFile block is
+        unpacked whole.
+        """
+        batches = self._native.record_batches(block, checked_count("batch_rows", batch_rows))
+        return pa.RecordBatchReader.from_batches(pa.schema(batches.schema()), map(pa.record_batch, batches))
 
     def deletes(self, block: Block) -> pa.RecordBatch:
         """The deletes of a delete block: `record_key`, `partition_path`, `ordering_value` (text), `ordering_type`."""

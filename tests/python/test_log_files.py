@@ -10,6 +10,7 @@ import pytest
 
 import mortice
 from cases import DATA, LOG_FILES, assert_same_answer, case
+from log_writer import avro_block
 
 SOUND = ("block_size", "trailing_length", "log_format_version", "content_version", "content_offset", "content_length")
 each_file = pytest.mark.parametrize("file", LOG_FILES, ids=lambda file: f"{file.parts[0]}-{file.name[1:40]}")
@@ -101,6 +102,46 @@ def test_the_records_are_those_that_hudi_decodes(file):
             assert isinstance(records, pa.RecordBatch)
             assert_same_answer(pq.read_table(DATA / file.parts[0] / want["records"]), pa.table(records))
             assert records.num_rows == block.record_count
+
+
+@each_file
+@pytest.mark.parametrize("rows", [1, 7, 100_000])
+def test_records_come_the_same_some_at_a_time(file, rows):
+    log, blocks, _ = read(file)
+    for block, want in zip(blocks, blocks_told(file), strict=False):
+        if "decode_exception" in want:
+            with pytest.raises(mortice.CorruptLogError, match=r"offset \d+") as drawn:
+                log.record_batches(block, rows).read_all()
+            with pytest.raises(mortice.CorruptLogError) as at_once:
+                log.records(block)
+            assert drawn.value.args == at_once.value.args
+        elif "records" in want:
+            reader = log.record_batches(block, rows)
+            batches = list(reader)
+            assert all(batch.num_rows <= rows for batch in batches)
+            drawn, at_once = pa.Table.from_batches(batches, reader.schema), log.records(block)
+            assert drawn.schema == at_once.schema
+            # As text, in which NaN is like NaN, and -0.0 unlike 0.0.
+            assert str(drawn.to_pylist()) == str(at_once.to_pylist())
+
+
+def test_sound_records_come_before_a_broken_one(tmp_path):
+    schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "string"}]}
+    path = tmp_path / "broken.log"
+    path.write_bytes(avro_block(schema, [{"a": f"{number}"} for number in range(5)], "001").replace(b"\x023", b"\x7f3"))
+    log = mortice.LogFile(path)
+    reader = log.record_batches(next(log.blocks()), 2)
+    assert reader.read_next_batch().column("a").to_pylist() == ["0", "1"]
+    with pytest.raises(mortice.CorruptLogError, match=r"offset \d+"):
+        reader.read_next_batch()
+    assert reader.read_all().num_rows == 0
+
+
+@pytest.mark.parametrize("wrong", [0, -1, True, "1", 1.5, 1 << 64])
+def test_records_are_asked_for_by_a_number_of_one_or_more(wrong):
+    log, blocks, _ = read(LOG_FILES[0])
+    with pytest.raises(mortice.InvalidArgumentError, match="batch_rows"):
+        log.record_batches(blocks[0], wrong)
 
 
 @each_file

@@ -22,7 +22,7 @@ from versus import avro_types, cpu, equal, plots, process, report, rounds, workl
 from versus.contenders import CONTENDERS
 from versus.contenders.contender import Cannot, Contender
 from versus.contenders.fastavro_rows import datums
-from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, load
+from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, load, still_to_ask
 from versus.results import ratios, results
 from versus.tables import Table, Written
 
@@ -224,20 +224,19 @@ def test_a_record_is_gone_on_with_from_its_last_point(tmp_path):
     last = replace(lines[0], columns="1")
     for one in [*lines, last]:
         before.add(one)
-    after = Record.resumed(path, {"date": "2024-01-02", "commit": "b"})
-    assert after.points == {lines[0].point}
+    Record.resumed(path, {"date": "2024-01-02", "commit": "b"})
     head, kept = load(path)
     assert head == {"date": "2024-01-01", "commit": "a", "gone on with, 1": "2024-01-02; b"}
     assert kept == lines
 
 
-def test_a_point_of_the_record_is_not_asked_again(raced, tmp_path):
-    told = load(raced(Stand("mortice API", ROWS)))[1]
-    record = Record(tmp_path / "another.csv", {})
-    record.points = {one.point for one in told}
-    race = rounds.Rounds([Stand("mortice API", raises=process.Failed("asked"))], EFFORT, record, say=lambda _: None)
-    race.run(workloads.Point("slice", Table(3), "read", states=("cold", "warm")), Written(Table(3), tmp_path))
-    assert not load(record.path)[1]
+def test_only_points_that_a_record_has_not_to_their_ends_are_asked(tmp_path):
+    todo = [point for point in workloads.points(["decode", "planning"], "tiny") if point.cores != 1]
+    path = tmp_path / "record.csv"
+    record = Record(path, {})
+    for point in todo:
+        record.add(replace(line("hudi-rs", 1.0), **point.told))
+    assert still_to_ask(todo, path) == [todo[-1]]
 
 
 @pytest.mark.parametrize("warm_ups", [1, 3])

@@ -1,6 +1,6 @@
 """What `test_connect` has a process of its own do: a local server of Spark Connect, and both doors over it.
 
-    python connect_session.py <table> <partitioned table>
+    python connect_session.py <table> <partitioned table> <folder to write into>
 
 Prints one line of JSON for each step. A session of Connect and a classic one cannot be in one process.
 """
@@ -48,7 +48,17 @@ def failure(action):
     return None
 
 
-def main(table, partitioned):
+def copied(spark, table, folder, **options):
+    """What a stream of the table has copied into the folder once it is done with what there is."""
+    stream = spark.readStream.format("mortice").options(**options).load(table)
+    writer = stream.writeStream.format("parquet").option("checkpointLocation", f"{folder}/checkpoint")
+    query = writer.trigger(availableNow=True).start(f"{folder}/rows")
+    if not query.awaitTermination(200):
+        raise TimeoutError("the stream goes on")
+    return keys(spark.read.parquet(f"{folder}/rows"))
+
+
+def main(table, partitioned, folder):
     use_java()
     # The workers must be the Python that has mortice.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -80,6 +90,9 @@ def main(table, partitioned):
     spark.conf.set("hoodie.datasource.query.type", "read_optimized")
     tell("configured", mortice.spark.read(spark, table, columns=["trip_id"]).count())
     spark.conf.unset("hoodie.datasource.query.type")
+    tell("stream", copied(spark, table, folder))
+    tell("stream again", copied(spark, table, folder))
+    tell("wrong start", failure(lambda: copied(spark, table, f"{folder}/wrong", start="yesterday")))
     tell("wrong option", failure(lambda: spark.read.format("mortice").option("mortice.nope", "1").load(table).schema))
     raising = {"mortice.on_corrupt": "raise"}
     log = logs_of(table)[-1]

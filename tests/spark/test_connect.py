@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+import mortice
 from cases import answer
 
 pytestmark = [pytest.mark.spark4, pytest.mark.timeout(900)]
@@ -26,8 +27,10 @@ for needed in ("grpc", "grpc_status", "google.protobuf", "zstandard"):
 @pytest.fixture(scope="module")
 def told(table_of, tmp_path_factory):
     # It is harmed at the end.
-    table = shutil.copytree(table_of(NAME), tmp_path_factory.mktemp("connect") / "table")
-    command = [sys.executable, "-W", "ignore", str(SCRIPT), str(table), str(table_of(PARTITIONED))]
+    folder = tmp_path_factory.mktemp("connect")
+    table = shutil.copytree(table_of(NAME), folder / "table")
+    places = [table, table_of(PARTITIONED), folder / "copy"]
+    command = [sys.executable, "-W", "ignore", str(SCRIPT), *map(str, places)]
     paths = os.pathsep.join(filter(None, sys.path))
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=800, env={**os.environ, "PYTHONPATH": paths}
@@ -74,6 +77,13 @@ def test_a_join_broadcasts_a_small_table_and_no_other(told):
 
 def test_options_in_the_session_count(told):
     assert told["configured"] == answer(NAME, "read_optimized").num_rows
+
+
+def test_a_stream_gives_what_an_incremental_query_gives_and_once(told, table_of):
+    expected = sorted(mortice.Table(table_of(NAME)).incremental("earliest").to_arrow()["trip_id"].to_pylist())
+    assert told["stream"] == expected
+    assert told["stream again"] == expected
+    assert "MORTICE-INVALID-ARGUMENT" in told["wrong start"]
 
 
 def test_errors_keep_their_code_and_their_place(told):

@@ -32,7 +32,7 @@ class MorticeApi(ArrowReader):
             log = self.mortice.LogFile(path)
             for block in log.blocks():
                 if block.type == "AVRO_DATA_BLOCK":
-                    yield log.records(block)
+                    yield from log.record_batches(block)
 
     def scan(self, query):
         table, columns, kind = self.table(query), query.get("columns"), query["kind"]

@@ -30,6 +30,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<split::Split>()?;
     module.add_class::<stream::Stream>()?;
     module.add_class::<log_file::LogFile>()?;
+    module.add_class::<log_file::RecordBatches>()?;
     module.add_class::<log_file::Block>()?;
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch, UInt64Array};
+use arrow_schema::SchemaRef;
+use mortice::base_file::Batches;
 use mortice::filter::KeyFilter;
 use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
 use pyo3::prelude::*;
 
 use crate::arguments::{StorageArgument, is_mapped};
-use crate::arrow::ArrowBatch;
+use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::errors::{raised, released};
 
 /// One log file, looked at by itself.
@@ -28,6 +30,13 @@ pub(crate) struct Block {
 pub(crate) struct Blocks {
     file: Py<LogFile>,
     blocks: Mutex<Box<dyn Iterator<Item = mortice::Result<CoreBlock>> + Send>>,
+}
+
+/// Records of a block as they are read, so that sound ones come before an error.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct RecordBatches {
+    schema: SchemaRef,
+    batches: Mutex<Batches>,
 }
 
 #[pymethods]
@@ -68,6 +77,11 @@ impl LogFile {
         released(py, || self.0.records(&block.core, &wanted)).map(ArrowBatch)
     }
 
+    fn record_batches(&self, py: Python<'_>, block: &Block, rows: usize) -> PyResult<RecordBatches> {
+        let (schema, batches) = released(py, || self.0.record_batches(&block.core, rows))?;
+        Ok(RecordBatches { schema, batches: Mutex::new(batches) })
+    }
+
     fn positions(&self, py: Python<'_>, block: &Block) -> PyResult<Option<ArrowBatch>> {
         released(py, || self.0.positions(&block.core)?.map(position_column).transpose())
             .map(|batch| batch.map(ArrowBatch))
@@ -87,6 +101,22 @@ impl Blocks {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Block>> {
         let next = released(py, || self.blocks.lock().unwrap_or_else(PoisonError::into_inner).next().transpose())?;
         Ok(next.map(|core| Block { core, file: self.file.clone_ref(py) }))
+    }
+}
+
+#[pymethods]
+impl RecordBatches {
+    fn schema(&self) -> ArrowSchema {
+        ArrowSchema(Arc::clone(&self.schema))
+    }
+
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
+        let next = released(py, || self.batches.lock().unwrap_or_else(PoisonError::into_inner).next().transpose())?;
+        Ok(next.map(ArrowBatch))
     }
 }
 

@@ -40,8 +40,8 @@ pub(super) fn count(file: &Arc<dyn Source>, block: &Block) -> Result<Option<u64>
     })
 }
 
-/// The records with wanted keys.
-pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
+/// What a data block is, and the schema that its header says it was written with.
+pub(super) fn kind_and_schema(block: &Block) -> Result<(BlockType, Schema)> {
     let BlockKind::Sound(
         kind @ (BlockType::AvroData | BlockType::CdcData | BlockType::ParquetData | BlockType::HfileData),
     ) = block.kind
@@ -51,7 +51,12 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
     let Some(text) = block.header.get(HeaderKey::Schema) else {
         return Err(Error::corrupt("a data block without SCHEMA in its header"));
     };
-    let schema = Schema::parse(&text)?;
+    Ok((kind, Schema::parse(&text)?))
+}
+
+/// The records with wanted keys.
+pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
+    let (kind, schema) = kind_and_schema(block)?;
     let key = key_field(&schema);
     match kind {
         BlockType::ParquetData => {
@@ -69,13 +74,18 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
 }
 
 /// The field that holds the record key: of a table's own log, the meta column; of the metadata table's, `key`.
-fn key_field(schema: &Schema) -> Option<&str> {
+pub(super) fn key_field(schema: &Schema) -> Option<&str> {
     [meta_columns::RECORD_KEY, "key"].into_iter().find(|name| schema.field(name).is_some())
 }
 
-fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
+/// Of every field, in the file's units.
+pub(super) fn decoder(schema: &Schema) -> Result<Decoder> {
     let wants: Vec<Want> = schema.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
-    let mut decoder = Decoder::new(Arc::new(Program::compile(schema, schema, &wants, Types::File)?));
+    Ok(Decoder::new(Arc::new(Program::compile(schema, schema, &wants, Types::File)?)))
+}
+
+fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
+    let mut decoder = decoder(schema)?;
     if !content.is_empty() {
         let all = avro_data::records(content)?.datums;
         let datums: Vec<Datum> = all.into_iter().map(|(at, len)| Datum { at, len }).collect();

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 
 use super::backward::backward;
 use super::block::{Block, BlockKind};
@@ -11,12 +12,15 @@ use super::content::delete;
 use super::forward::Forward;
 use super::layout::{BlockType, HeaderKey};
 use super::positions::positions;
+use super::record_batches::RecordBatches;
 use super::{block_deletes, block_records};
+use crate::base_file::Batches;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 use crate::storage::{LocalPlace, Source};
 
 /// An open log file.
+#[derive(Clone)]
 pub struct LogFile {
     source: Arc<dyn Source>,
 }
@@ -73,6 +77,14 @@ impl LogFile {
     /// The records of a data block, every column, in the file's own units; only those of wanted keys.
     pub fn records(&self, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
         block_records::read(&self.source, block, wanted).map_err(|error| self.mark(block, error))
+    }
+
+    /// The records of a data block, `rows` in a batch, and the schema of the batches: what is in memory is one batch, however
+    /// large the block.
+    pub fn record_batches(&self, block: &Block, rows: usize) -> Result<(SchemaRef, Batches)> {
+        let batches = RecordBatches::new(&self.source, block, rows).map_err(|error| self.mark(block, error))?;
+        let (schema, file, block) = (batches.schema(), self.clone(), block.clone());
+        Ok((schema, Box::new(batches.map(move |batch| batch.map_err(|error| file.mark(&block, error))))))
     }
 
     /// The keys of a delete block: `record_key`, `partition_path`, `ordering_value` as text and `ordering_type`.

@@ -13,6 +13,7 @@
 //! | `content` | what is in a block |
 //! | `block_deletes` | the deleted keys of one block, as text |
 //! | `block_records` | the records of one block, as they are |
+//! | `record_batches` | the same, some at a time |
 //! | `positions` | the rows of the base file that a block's records update |
 //! | `newest` | the last schema and instant, from the end |
 //! | `log_file` | one log file, looked at by itself |
@@ -31,6 +32,7 @@ mod layout;
 mod log_file;
 mod newest;
 mod positions;
+mod record_batches;
 mod scan_rules;
 mod valid_blocks;
 mod window;

@@ -162,7 +162,7 @@ impl<'a> LogLoader<'a> {
     ) -> Result<usize> {
         let compiled = self.compile(block, loading)?;
         let (keys, program) = (Arc::clone(&compiled.keys), compiled.carried);
-        let mut frames = Frames::new(&content)?;
+        let mut frames = Frames::new(content.as_ref())?;
         let records = frames.left();
         let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
         while frames.left() > 0 {

@@ -8,6 +8,8 @@
 //!
 //! Walking from length to length is a chain of cache misses, so the walk asks for what lies a few KiB ahead.
 
+use std::ops::Deref;
+
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
@@ -43,8 +45,8 @@ pub fn records(content: &[u8]) -> Result<AvroRecords> {
 
 /// A walk from record to record. In steps, so that the bytes of those found are still near when they are read.
 #[derive(Debug)]
-pub struct Frames<'a> {
-    content: &'a [u8],
+pub struct Frames<C> {
+    content: C,
     version: i32,
     /// Records that are not found yet.
     left: usize,
@@ -53,14 +55,14 @@ pub struct Frames<'a> {
     fetched: usize,
 }
 
-impl<'a> Frames<'a> {
+impl<C: Deref<Target = [u8]>> Frames<C> {
     /// How far ahead of the walk bytes are asked for, and by what steps: cache lines.
     const AHEAD: usize = 4096;
     const LINE: usize = 64;
 
     /// Before the first record. Fails where the content cannot hold as many records as it says.
-    pub fn new(content: &'a [u8]) -> Result<Self> {
-        let (version, count) = head(content)?;
+    pub fn new(content: C) -> Result<Self> {
+        let (version, count) = head(&content)?;
         let most = most_records(content.len() as u64);
         let Some(left) = usize::try_from(count).ok().filter(|count| *count as u64 <= most) else {
             return Err(Error::corrupt(format!("{count} records where at most {most} fit")).at_offset(4));
@@ -81,7 +83,7 @@ impl<'a> Frames<'a> {
     pub fn next(&mut self, most: usize, datums: &mut Vec<(u32, u32)>) -> Result<()> {
         for _ in 0..most.min(self.left) {
             self.fetch();
-            let (start, len) = datum_at(self.content, self.at)?;
+            let (start, len) = datum_at(&self.content, self.at)?;
             datums.push((start, len));
             self.at = start as usize + len as usize;
             self.left -= 1;
@@ -162,7 +164,7 @@ mod tests {
     fn steps_of_any_length_find_the_same() {
         let bytes = content(&[b"a", b"bc", &[7; 9000], b"", b"d"]);
         for most in 1..7 {
-            let (mut frames, mut found) = (Frames::new(&bytes).unwrap(), Vec::new());
+            let (mut frames, mut found) = (Frames::new(bytes.as_slice()).unwrap(), Vec::new());
             while frames.left() > 0 {
                 frames.next(most, &mut found).unwrap();
             }

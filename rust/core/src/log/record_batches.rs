@@ -1,0 +1,116 @@
+//! The records of one data block, some at a time: what is in memory is one batch, and its memory is used again for the next.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+
+use super::block::Block;
+use super::block_records;
+use super::content::avro_data::Frames;
+use super::content::{hfile_data, parquet_data};
+use super::layout::BlockType;
+use crate::avro::{self, Datum, Decoder, Schema, Types};
+use crate::base_file::Batches;
+use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
+use crate::names::FieldNames;
+use crate::storage::Source;
+
+/// Batches of the records of a block, in their order; offsets of errors are relative to the block's content. After an error
+/// there is nothing more.
+pub(super) struct RecordBatches {
+    schema: SchemaRef,
+    /// None once all were given.
+    left: Option<Left>,
+}
+
+enum Left {
+    Datums(Walk),
+    Rows(Batches),
+}
+
+/// Avro records that are found and decoded, so many at a time.
+struct Walk {
+    content: Bytes,
+    frames: Frames<Bytes>,
+    found: Vec<(u32, u32)>,
+    decoder: Decoder,
+    rows: usize,
+    /// Whether offsets in `content` are none of the file.
+    unpacked: bool,
+}
+
+impl RecordBatches {
+    /// The records of a data block, `rows` in a batch.
+    pub(super) fn new(file: &Arc<dyn Source>, block: &Block, rows: usize) -> Result<Self> {
+        let (kind, schema) = block_records::kind_and_schema(block)?;
+        let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
+        let rows = rows.max(1);
+        let content = match kind {
+            BlockType::ParquetData => {
+                let batches = parquet_data::batches(file, &block.content, &types, FieldNames::same(), rows)?;
+                return Ok(Self { schema: types, left: Some(Left::Rows(batches)) });
+            }
+            BlockType::HfileData => {
+                let key = block_records::key_field(&schema);
+                hfile_data::as_avro(file, &block.content, &schema, key, &KeyFilter::All)?
+            }
+            _ => file.read(block.content.clone())?,
+        };
+        let unpacked = kind == BlockType::HfileData;
+        let left = match content.is_empty() {
+            true => None,
+            false => Some(Left::Datums(Walk::new(content, &schema, rows, unpacked)?)),
+        };
+        Ok(Self { schema: types, left })
+    }
+
+    /// The schema of every batch: the block's own, in the file's units.
+    pub(super) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}
+
+impl Iterator for RecordBatches {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let next = match self.left.as_mut()? {
+            Left::Datums(walk) => walk.next().transpose(),
+            Left::Rows(batches) => batches.next(),
+        };
+        if !matches!(next, Some(Ok(_))) {
+            self.left = None;
+        }
+        next
+    }
+}
+
+impl Walk {
+    fn new(content: Bytes, schema: &Schema, rows: usize, unpacked: bool) -> Result<Self> {
+        let decoder = block_records::decoder(schema)?;
+        let frames = Frames::new(content.clone()).map_err(|error| in_file(error, unpacked))?;
+        Ok(Self { content, frames, found: Vec::new(), decoder, rows, unpacked })
+    }
+
+    fn next(&mut self) -> Result<Option<RecordBatch>> {
+        if self.frames.left() == 0 {
+            return Ok(None);
+        }
+        self.decode().map(Some).map_err(|error| in_file(error, self.unpacked))
+    }
+
+    fn decode(&mut self) -> Result<RecordBatch> {
+        self.found.clear();
+        self.frames.next(self.rows, &mut self.found)?;
+        let datums: Vec<Datum> = self.found.iter().map(|&(at, len)| Datum { at, len }).collect();
+        self.decoder.decode(&self.content, &datums)?;
+        self.decoder.finish()
+    }
+}
+
+fn in_file(error: Error, unpacked: bool) -> Error {
+    if unpacked { error.moved_to(0) } else { error }
+}
