@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pyarrow as pa
+import pyspark
 import pytest
 
 import mortice
@@ -13,6 +14,7 @@ from cases import answer, assert_same_answer, logs_of
 from mortice.spark import arrow_udf
 
 NAME = "h11_event_time_deletes"
+PLANS_ANEW = pyspark.__version__.startswith("4.0.")
 
 
 @pytest.fixture
@@ -37,6 +39,8 @@ def test_an_error_keeps_its_code_and_its_place(spark, damaged):
 def test_a_file_that_is_gone_is_named_with_its_instant(spark, copy_of, door):
     path = copy_of(NAME)
     frame = mortice.spark.read(spark, path) if door == "arrow" else spark.read.format("mortice").load(str(path))
+    if door == "source" and PLANS_ANEW:
+        pytest.skip("Spark 4.0 plans a source at each action, and so finds the file gone")
     # Spark plans a source at the first action, and keeps to that.
     assert frame.count() == answer(NAME).num_rows
     base = next(path.glob("*.parquet"))

@@ -100,9 +100,9 @@ class SplitReader(DataSourceReader):
         """One for each task, the largest first."""
         return self._tasks
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one task. Spark makes an empty partition of its own where there are none."""
-        if partition.value is not None:
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        """The rows of one task. Where there are none, Spark asks for an empty partition, and before 4.2 for None."""
+        if partition is not None and partition.value is not None:
             yield from task_batches(partition.value, self._target)
 
     def __getstate__(self) -> dict[str, object]:

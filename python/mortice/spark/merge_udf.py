@@ -160,8 +160,8 @@ class _Merging:
         merged = self.by(older.select(self.names), newer)
         kinds = older.schema.types
         is_large = any(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) for kind in kinds)
-        # Spark 4.0 hands over large types and takes none back.
-        is_large = is_large and _spark_version() >= (4, 1)
+        # Before 4.3, Spark hands over large types and takes none back.
+        is_large = is_large and _spark_version() >= (4, 3)
         return merged.cast(self.large_target if is_large else self.target)
 
     def of_rows(self, rows: pa.Table) -> pa.Table:

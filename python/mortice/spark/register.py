@@ -22,6 +22,13 @@ def register(spark: SparkSession) -> None:
             stacklevel=2,
         )
         return
+    from pyspark.errors import AnalysisException
+
     from pyspark_mortice import DefaultSource
 
-    spark.dataSource.register(DefaultSource)
+    try:
+        spark.dataSource.register(DefaultSource)
+    except AnalysisException as error:
+        # Spark 4.0 refuses a name that it has found by itself: then the source is known.
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise

@@ -220,6 +220,7 @@ impl KeyIndex {
             for (entry, slot) in entries.iter().zip(&mut hashes) {
                 *slot = self.hash_of(entry);
                 table.prefetch(*slot);
+                table.prefetch_filter(*slot);
             }
             for hash in hashes.into_iter().take(entries.len()) {
                 table.insert(hash, index);
@@ -263,6 +264,8 @@ impl KeyIndex {
         for (key, slot) in keys.zip(&mut hashes) {
             *slot = key.map_or(KeyHash(0), |key| self.hash(key));
             self.table.prefetch(slot.0);
+            // A new key is noted there.
+            self.table.prefetch_filter(slot.0);
             count += 1;
         }
         let hashed = hashes.get(..count).unwrap_or_default();
