@@ -16,7 +16,7 @@ from mortice.options import checked_count, checked_storage_options, checked_uri
 __all__ = ["Block", "LogFile"]
 
 # Small enough that a batch is still in the processor's cache when it is looked at.
-DEFAULT_RECORDS = 8_192
+DEFAULT_RECORDS = 4_096
 
 
 class LogFile:
