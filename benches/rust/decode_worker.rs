@@ -47,7 +47,7 @@ fn blocks(path: &str) -> Outcome<Vec<AvroBlock>> {
         }
         let content = bytes[block.content.start as usize..block.content.end as usize].to_vec();
         let schema = block.header.get(HeaderKey::Schema).ok_or("a data block without a schema")?.into_owned();
-        let datums = avro_data::records(&content)?.datums.iter().map(|&(at, len)| Datum { at, len }).collect();
+        let datums = avro_data::records(&content)?.datums;
         found.push(AvroBlock { schema, content, datums });
     }
     Ok(found)

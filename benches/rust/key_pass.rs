@@ -34,9 +34,8 @@ fn walk(program: &Arc<Program>, content: &[u8], mut each: impl FnMut(&RecordBatc
     while frames.left() > 0 {
         found.clear();
         frames.next(AT_ONCE, &mut found).expect("sound frames");
-        let datums: Vec<Datum> = found.iter().map(|(at, len)| Datum { at: *at, len: *len }).collect();
-        decoder.decode(content, &datums).expect("sound records");
-        each(&decoder.finish().expect("a batch"), &datums);
+        decoder.decode(content, &found).expect("sound records");
+        each(&decoder.finish().expect("a batch"), &found);
     }
 }
 

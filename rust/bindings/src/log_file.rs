@@ -99,8 +99,7 @@ impl Blocks {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Block>> {
-        let next = released(py, || self.blocks.lock().unwrap_or_else(PoisonError::into_inner).next().transpose())?;
-        Ok(next.map(|core| Block { core, file: self.file.clone_ref(py) }))
+        Ok(next_of(py, &self.blocks)?.map(|core| Block { core, file: self.file.clone_ref(py) }))
     }
 }
 
@@ -115,9 +114,16 @@ impl RecordBatches {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
-        let next = released(py, || self.batches.lock().unwrap_or_else(PoisonError::into_inner).next().transpose())?;
-        Ok(next.map(ArrowBatch))
+        Ok(next_of(py, &self.batches)?.map(ArrowBatch))
     }
+}
+
+/// The next of what several threads of Python may draw from, without the GIL.
+fn next_of<T: Send>(
+    py: Python<'_>,
+    drawn: &Mutex<Box<dyn Iterator<Item = mortice::Result<T>> + Send>>,
+) -> PyResult<Option<T>> {
+    released(py, || drawn.lock().unwrap_or_else(PoisonError::into_inner).next().transpose())
 }
 
 #[pymethods]

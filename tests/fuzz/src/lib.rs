@@ -132,7 +132,7 @@ pub fn avro(data: &[u8]) {
     let Some((reader, content)) = text(rest) else { return };
     let (Ok(writer), Ok(reader)) = (Schema::parse(writer), Schema::parse(reader)) else { return };
     let Ok(records) = avro_data::records(content) else { return };
-    let datums: Vec<Datum> = records.datums.into_iter().take(64).map(|(at, len)| Datum { at, len }).collect();
+    let datums: Vec<Datum> = records.datums.into_iter().take(64).collect();
     for (reader, types) in [(&writer, Types::File), (&reader, Types::Table)] {
         let wants: Vec<Want> = reader.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
         let Ok(program) = Program::compile(&writer, reader, &wants, types) else { continue };

@@ -64,31 +64,46 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
             let all = parquet_data::records(file, &block.content, &types)?;
             only_wanted(all, key, wanted)
         }
-        BlockType::HfileData => {
-            let content = hfile_data::as_avro(file, &block.content, &schema, key, wanted)?;
-            let unpacked = |error: Error| error.moved_to(0);
-            decode(&content, &schema, key, wanted).map_err(unpacked)
+        _ => {
+            let content = avro_content(file, block, kind, &schema, wanted)?;
+            decode(&content, &schema, key, wanted).map_err(|error| in_file(error, kind))
         }
-        _ => decode(&file.read(block.content.clone())?, &schema, key, wanted),
     }
 }
 
+/// The content of a data block of Avro records, or of an HFile block unpacked to one; of this, only records with wanted keys.
+pub(super) fn avro_content(
+    file: &Arc<dyn Source>,
+    block: &Block,
+    kind: BlockType,
+    schema: &Schema,
+    wanted: &KeyFilter,
+) -> Result<Bytes> {
+    match kind {
+        BlockType::HfileData => hfile_data::as_avro(file, &block.content, schema, key_field(schema), wanted),
+        _ => file.read(block.content.clone()),
+    }
+}
+
+/// Offsets in what was unpacked are none of the file.
+pub(super) fn in_file(error: Error, kind: BlockType) -> Error {
+    if kind == BlockType::HfileData { error.moved_to(0) } else { error }
+}
+
 /// The field that holds the record key: of a table's own log, the meta column; of the metadata table's, `key`.
-pub(super) fn key_field(schema: &Schema) -> Option<&str> {
+fn key_field(schema: &Schema) -> Option<&str> {
     [meta_columns::RECORD_KEY, "key"].into_iter().find(|name| schema.field(name).is_some())
 }
 
 /// Of every field, in the file's units.
 pub(super) fn decoder(schema: &Schema) -> Result<Decoder> {
-    let wants: Vec<Want> = schema.fields().iter().map(|field| Want::Value(field.name.clone())).collect();
-    Ok(Decoder::new(Arc::new(Program::compile(schema, schema, &wants, Types::File)?)))
+    Ok(Decoder::new(Arc::new(Program::compile_all(schema, schema, Types::File)?)))
 }
 
 fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilter) -> Result<RecordBatch> {
     let mut decoder = decoder(schema)?;
     if !content.is_empty() {
-        let all = avro_data::records(content)?.datums;
-        let datums: Vec<Datum> = all.into_iter().map(|(at, len)| Datum { at, len }).collect();
+        let datums = avro_data::records(content)?.datums;
         decoder.decode(content, &with_wanted_keys(content, datums, schema, key, wanted)?)?;
     }
     decoder.finish()

@@ -9,11 +9,11 @@ use bytes::Bytes;
 use super::block::Block;
 use super::block_records;
 use super::content::avro_data::Frames;
-use super::content::{hfile_data, parquet_data};
+use super::content::parquet_data;
 use super::layout::BlockType;
 use crate::avro::{self, Datum, Decoder, Schema, Types};
 use crate::base_file::Batches;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::names::FieldNames;
 use crate::storage::Source;
@@ -35,11 +35,11 @@ enum Left {
 struct Walk {
     content: Bytes,
     frames: Frames<Bytes>,
-    found: Vec<(u32, u32)>,
+    found: Vec<Datum>,
     decoder: Decoder,
     rows: usize,
-    /// Whether offsets in `content` are none of the file.
-    unpacked: bool,
+    /// What the block is.
+    kind: BlockType,
 }
 
 impl RecordBatches {
@@ -48,21 +48,12 @@ impl RecordBatches {
         let (kind, schema) = block_records::kind_and_schema(block)?;
         let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
         let rows = rows.max(1);
-        let content = match kind {
-            BlockType::ParquetData => {
-                let batches = parquet_data::batches(file, &block.content, &types, FieldNames::same(), rows)?;
-                return Ok(Self { schema: types, left: Some(Left::Rows(batches)) });
-            }
-            BlockType::HfileData => {
-                let key = block_records::key_field(&schema);
-                hfile_data::as_avro(file, &block.content, &schema, key, &KeyFilter::All)?
-            }
-            _ => file.read(block.content.clone())?,
-        };
-        let unpacked = kind == BlockType::HfileData;
-        let left = match content.is_empty() {
-            true => None,
-            false => Some(Left::Datums(Walk::new(content, &schema, rows, unpacked)?)),
+        let left = if kind == BlockType::ParquetData {
+            Some(Left::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::same(), rows)?))
+        } else {
+            let content = block_records::avro_content(file, block, kind, &schema, &KeyFilter::All)?;
+            let walk = || Walk::new(content.clone(), &schema, rows, kind).map(Left::Datums);
+            (!content.is_empty()).then(walk).transpose()?
         };
         Ok(Self { schema: types, left })
     }
@@ -89,28 +80,23 @@ impl Iterator for RecordBatches {
 }
 
 impl Walk {
-    fn new(content: Bytes, schema: &Schema, rows: usize, unpacked: bool) -> Result<Self> {
+    fn new(content: Bytes, schema: &Schema, rows: usize, kind: BlockType) -> Result<Self> {
         let decoder = block_records::decoder(schema)?;
-        let frames = Frames::new(content.clone()).map_err(|error| in_file(error, unpacked))?;
-        Ok(Self { content, frames, found: Vec::new(), decoder, rows, unpacked })
+        let frames = Frames::new(content.clone()).map_err(|error| block_records::in_file(error, kind))?;
+        Ok(Self { content, frames, found: Vec::new(), decoder, rows, kind })
     }
 
     fn next(&mut self) -> Result<Option<RecordBatch>> {
         if self.frames.left() == 0 {
             return Ok(None);
         }
-        self.decode().map(Some).map_err(|error| in_file(error, self.unpacked))
+        self.decode().map(Some).map_err(|error| block_records::in_file(error, self.kind))
     }
 
     fn decode(&mut self) -> Result<RecordBatch> {
         self.found.clear();
         self.frames.next(self.rows, &mut self.found)?;
-        let datums: Vec<Datum> = self.found.iter().map(|&(at, len)| Datum { at, len }).collect();
-        self.decoder.decode(&self.content, &datums)?;
+        self.decoder.decode(&self.content, &self.found)?;
         self.decoder.finish()
     }
-}
-
-fn in_file(error: Error, unpacked: bool) -> Error {
-    if unpacked { error.moved_to(0) } else { error }
 }

@@ -215,7 +215,7 @@ impl Records {
         };
         let schema = avro::Schema::parse(&text)?;
         let content = source.read(block.content.clone())?;
-        let datums = avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
+        let datums = avro_data::records(&content)?.datums.into();
         let program = Arc::new(Program::compile_all(&schema, &schema, Types::File)?);
         let (path, content_at) = (source.path().to_owned(), block.content.start);
         Ok(Self { content, datums, program, schema, path, content_at })

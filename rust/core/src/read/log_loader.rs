@@ -16,7 +16,7 @@ use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
 use super::memory::SliceMemory;
 use super::record_key::RecordKey;
 use super::report::SharedReport;
-use crate::avro::{self, Datum, Decoder, Program, Types, Want};
+use crate::avro::{self, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data::Frames;
 use crate::log::content::deleted::Deletes;
@@ -168,9 +168,8 @@ impl<'a> LogLoader<'a> {
         while frames.left() > 0 {
             found.clear();
             frames.next(KEYS_AT_ONCE, &mut found)?;
-            let datums: Vec<Datum> = found.iter().map(|(at, len)| Datum { at: *at, len: *len }).collect();
-            decoder.decode(&content, &datums)?;
-            let places: Vec<u32> = found.iter().map(|(at, _)| *at).collect();
+            decoder.decode(&content, &found)?;
+            let places: Vec<u32> = found.iter().map(|datum| datum.at).collect();
             self.add_data(&decoder.finish()?, &content, &places, loading)?;
             self.note_missing(block, loading)?;
             let rows = Rows::Avro { content: content.clone(), program };

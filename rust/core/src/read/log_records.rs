@@ -11,7 +11,7 @@ use super::deleted_rows::deleted_rows;
 use super::log_source::{LogSource, ParquetBlock, Rows};
 use super::memory::SliceMemory;
 use super::report::SharedReport;
-use crate::avro::{Datum, Decoder, Program};
+use crate::avro::{Decoder, Program};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
 use crate::merge::{Fetched, RowRef, Winners};
@@ -190,8 +190,7 @@ impl Decoders {
         wanted: &[u32],
         growing: &mut Vec<Growing>,
     ) -> Result<(usize, Vec<usize>)> {
-        let datums = avro_data::datums_at(content, wanted).map(|place| place.map(|(at, len)| Datum { at, len }));
-        let datums = datums.collect::<Result<Vec<_>>>()?;
+        let datums = avro_data::datums_at(content, wanted).collect::<Result<Vec<_>>>()?;
         let known =
             growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
         let batch = known.unwrap_or(growing.len());

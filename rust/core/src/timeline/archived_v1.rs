@@ -166,8 +166,7 @@ impl Entries {
         let schema =
             Schema::parse(&schema.ok_or_else(|| Error::corrupt("a data block without SCHEMA in its header"))?)?;
         let content = source.read(block.content.clone())?;
-        let datums: Vec<Datum> =
-            avro_data::records(&content)?.datums.into_iter().map(|(at, len)| Datum { at, len }).collect();
+        let datums = avro_data::records(&content)?.datums;
         let heads = decode(&content, &datums, &schema, &HEAD)?;
         Ok(Some(Self { content, datums, schema, heads }))
     }

@@ -10,6 +10,7 @@
 
 use std::ops::Deref;
 
+use crate::avro::Datum;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
@@ -19,8 +20,8 @@ use crate::trusted::prefetch;
 pub struct AvroRecords {
     /// The log block version.
     pub version: i32,
-    /// `(offset, length)` of each datum in the content.
-    pub datums: Vec<(u32, u32)>,
+    /// Each datum in the content.
+    pub datums: Vec<Datum>,
 }
 
 /// The two numbers at the head of a content: log block version, and record count (or byte length of a delete block).
@@ -79,13 +80,13 @@ impl<C: Deref<Target = [u8]>> Frames<C> {
         self.left
     }
 
-    /// Appends the next records, `most` at most: `(offset, length)` of each in the content.
-    pub fn next(&mut self, most: usize, datums: &mut Vec<(u32, u32)>) -> Result<()> {
+    /// Appends the next records, `most` at most.
+    pub fn next(&mut self, most: usize, datums: &mut Vec<Datum>) -> Result<()> {
         for _ in 0..most.min(self.left) {
             self.fetch();
-            let (start, len) = datum_at(&self.content, self.at)?;
-            datums.push((start, len));
-            self.at = start as usize + len as usize;
+            let datum = datum_at(&self.content, self.at)?;
+            datums.push(datum);
+            self.at = datum.at as usize + datum.len as usize;
             self.left -= 1;
         }
         Ok(())
@@ -115,7 +116,7 @@ pub fn place_of(content: &[u8], place: u64) -> Option<&[u8]> {
 const LENGTHS_AHEAD: usize = 16;
 
 /// The datums that begin at `places`, each behind its length, however far apart they lie.
-pub fn datums_at<'a>(content: &'a [u8], places: &'a [u32]) -> impl Iterator<Item = Result<(u32, u32)>> + 'a {
+pub fn datums_at<'a>(content: &'a [u8], places: &'a [u32]) -> impl Iterator<Item = Result<Datum>> + 'a {
     let frame = |at: &u32| (*at as usize).saturating_sub(4);
     let mut ahead = places.iter().skip(LENGTHS_AHEAD);
     places.iter().map(move |at| {
@@ -126,7 +127,7 @@ pub fn datums_at<'a>(content: &'a [u8], places: &'a [u32]) -> impl Iterator<Item
 
 /// The datum whose length stands at `at`.
 #[inline]
-fn datum_at(content: &[u8], at: usize) -> Result<(u32, u32)> {
+fn datum_at(content: &[u8], at: usize) -> Result<Datum> {
     let mut cursor = Cursor::new(content.get(at..).unwrap_or_default());
     let len = cursor.i32_be().map_err(|error| error.offset_from(at as u64))?;
     let Some(len) = u32::try_from(len).ok().filter(|len| *len as usize <= cursor.remaining()) else {
@@ -134,7 +135,7 @@ fn datum_at(content: &[u8], at: usize) -> Result<(u32, u32)> {
         return Err(Error::corrupt(format!("a record of {len} bytes where {left} are left")).at_offset(at as u64));
     };
     let start = u32::try_from(at + 4).map_err(|_| Error::corrupt("a content of 4 GiB or more").at_offset(at as u64))?;
-    Ok((start, len))
+    Ok(Datum { at: start, len })
 }
 
 #[cfg(test)]
@@ -156,7 +157,8 @@ mod tests {
         let mut bytes = content(&[b"ab", b"", b"c"]);
         bytes.extend(b"junk");
         let found = records(&bytes).unwrap();
-        assert_eq!((found.version, found.datums), (3, vec![(12, 2), (18, 0), (22, 1)]));
+        let places: Vec<(u32, u32)> = found.datums.iter().map(|datum| (datum.at, datum.len)).collect();
+        assert_eq!((found.version, places), (3, vec![(12, 2), (18, 0), (22, 1)]));
         assert_eq!(records(&content(&[])).unwrap().datums, []);
     }
 
