@@ -9,6 +9,7 @@ above the baseline's, and above it as well in proportion to its yardstick: the c
 ours changes.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -26,7 +27,7 @@ OURS = ("mortice", "frames", "storage", "metadata table")
 
 
 def git(*asked):
-    return subprocess.run(["git", *asked], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(["git", *asked], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def is_changed():
@@ -83,17 +84,26 @@ def save(parts, commit):
     (BASELINES / f"{commit}.json").write_text(json.dumps(rows, indent=0))
 
 
+@contextlib.contextmanager
+def checked_out(commit):
+    """A tree of a commit's files, removed at the end; one that an interrupted run has left gives way."""
+    tree = TARGET / "bench-base"
+    shutil.rmtree(tree, ignore_errors=True)
+    git("worktree", "prune")
+    git("worktree", "add", "--detach", str(tree), commit)
+    try:
+        yield tree
+    finally:
+        git("worktree", "remove", "--force", str(tree))
+
+
 def baseline(commit):
     """The baseline of a commit: kept, or taken now from a tree of its own."""
     kept = BASELINES / f"{commit}.json"
     if not kept.is_file():
         print(f"no baseline of {commit[:10]} is kept: it is built and run", flush=True)
-        tree = TARGET / "bench-base"
-        git("worktree", "add", "--force", "--detach", str(tree), commit)
-        try:
+        with checked_out(commit) as tree:
             save(measured(tree), commit)
-        finally:
-            git("worktree", "remove", "--force", str(tree))
     return {tuple(row[:3]): tuple(row[3:]) for row in json.loads(kept.read_text())}
 
 
