@@ -27,21 +27,25 @@ def jar(version=VERSION):
 
 def fetch(version=VERSION):
     """The jar of a release, fetched unless it is there."""
-    found = jar(version)
-    if found:
-        return found
+    return jar(version) or fetch_artifact("org.apache.hudi", ARTIFACT, version)
+
+
+def fetch_artifact(group, name, version):
+    """Any jar without what it depends on, fetched unless it is there."""
+    path = FOLDER / f"{name}-{version}.jar"
+    if path.is_file():
+        return path
     maven = shutil.which("mvn")
     if maven is None:
-        sys.exit("Hudi's reader is fetched with Maven (mvn), which was not found")
-    artifact = f"org.apache.hudi:{ARTIFACT}:{version}"
+        sys.exit(f"{path.name} is fetched with Maven (mvn), which was not found")
+    artifact = f"{group}:{name}:{version}"
     command = [maven, "-q", "-B", f"{PLUGIN}:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={FOLDER}"]
     done = subprocess.run(
         command, cwd=FOLDER.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
-    found = jar(version)
-    if done.returncode or found is None:
+    if done.returncode or not path.is_file():
         sys.exit(f"Maven could not fetch {artifact}:\n{done.stdout[-2000:]}")
-    return found
+    return path
 
 
 if __name__ == "__main__":

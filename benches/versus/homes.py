@@ -23,11 +23,21 @@ def python_of(home):
 
 def bundle(release):
     """Hudi's Spark bundle of a release, fetched with Maven unless it is there."""
+    return _fetch_hudi().fetch(release)
+
+
+def local_files():
+    """A file system for Hadoop that sets permissions without a process of `chmod` for each file: what writes tables
+    of many files spends most of its time on those."""
+    return _fetch_hudi().fetch_artifact("com.globalmentor", "hadoop-bare-naked-local-fs", "0.1.0")
+
+
+def _fetch_hudi():
     if str(REPOSITORY / "tests") not in sys.path:
         sys.path.insert(0, str(REPOSITORY / "tests"))
     import fetch_hudi
 
-    return fetch_hudi.fetch(release)
+    return fetch_hudi
 
 
 def environment():

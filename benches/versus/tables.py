@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from versus.homes import CACHE, bundle, environment, python_of
+from versus.homes import CACHE, bundle, environment, local_files, python_of
 
 FOLDER = "tables"
 """To be renamed when `writing` makes other rows: what was kept is then written anew."""
@@ -21,7 +21,8 @@ LATE = {"commits": 0, "fraction": 0.0}
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be written. `shape` is one of `writing.SHAPES`; `partitions` 0: none; each has `groups` files."""
+    """A table to be written. `shape` is one of `writing.SHAPES`; `partitions` 0: none; each has `groups` files.
+    `metadata`: whether there is a metadata table, of which only the list of files."""
 
     rows: int
     shape: str = "wide"
@@ -38,7 +39,7 @@ class Table:
         parts = [self.shape, f"{self.rows}r", f"{max(self.partitions, 1) * self.groups}f"]
         parts += [f"{self.partitions}p"] if self.partitions else []
         parts += [f"{self.fraction * 100:g}pc{self.commits}"] if self.commits else []
-        parts += ["mdt"] if self.metadata else []
+        parts += ["list"] if self.metadata else []
         return "-".join([*parts, self.release])
 
     @property
@@ -109,7 +110,7 @@ def prepared(tables, say=print):
         of_release = [asdict(table) for table in missing if table.release == release]
         say(f"Hudi {release} writes {len(of_release)} tables into {CACHE / FOLDER}")
         written = subprocess.run(
-            [python_of("spark35"), "-m", "versus.writing", str(bundle(release))],
+            [python_of("spark35"), "-m", "versus.writing", str(bundle(release)), str(local_files())],
             input=json.dumps(of_release),
             text=True,
             env=environment(),
