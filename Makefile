@@ -178,8 +178,8 @@ bench-parts: build ## benchmarks of the parts, Rust and Python
 	$(CARGO) bench --package mortice-benches
 	$(PYTEST_BENCH) --benchmark-only
 
-bench-compare: setup ## which parts got slower since the last commit (BASE=… names another); baselines are kept in .benchmarks
-	@$(BIN)/python benches/compare.py $(BASE)
+bench-compare: setup ## which parts got slower since the last commit (BASE=… names another; BENCH="--only key_pass")
+	@PYTHONPATH=benches $(BIN)/python -m compare $(BASE) $(BENCH)
 
 wheel: setup ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist

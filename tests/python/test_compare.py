@@ -1,8 +1,10 @@
-"""Which parts count as slower than at the last commit (`benches/compare.py`)."""
+"""Which parts count as slower than at the last commit (`benches/compare`)."""
 
 import pytest
 
-import compare
+from compare import builds
+from compare.__main__ import ROUNDS, in_turns
+from compare.verdict import slower
 
 OURS, YARDSTICK = ("avro_decode", "wide", "mortice"), ("avro_decode", "wide", "arrow-avro")
 BEFORE = {OURS: (100.0, 120.0), YARDSTICK: (500.0, 600.0)}
@@ -22,21 +24,53 @@ BEFORE = {OURS: (100.0, 120.0), YARDSTICK: (500.0, 600.0)}
 )
 def test_slower_is_what_neither_chance_nor_the_machine_explains(ours, yardstick, is_slower):
     now = {OURS: ours, YARDSTICK: yardstick}
-    assert list(compare.slower(BEFORE, now)) == ([OURS] if is_slower else [])
+    assert list(slower(BEFORE, now)) == ([OURS] if is_slower else [])
 
 
 def test_yardsticks_and_new_parts_are_never_slower():
     new = ("avro_decode", "narrow", "mortice")
     now = {OURS: (100.0, 120.0), YARDSTICK: (5000.0, 6000.0), new: (1.0, 1.0)}
-    assert list(compare.slower(BEFORE, now)) == []
+    assert list(slower(BEFORE, now)) == []
 
 
 def test_a_part_without_a_yardstick_is_compared_by_itself():
-    key = ("plan_table", "10 file groups a partition", "storage")
-    assert list(compare.slower({key: (100.0, 100.0)}, {key: (150.0, 150.0)})) == [key]
+    part = ("plan_table", "10 file groups a partition", "storage")
+    assert list(slower({part: (100.0, 100.0)}, {part: (150.0, 150.0)})) == [part]
 
 
-def test_a_baseline_that_is_kept_is_what_was_saved(tmp_path, monkeypatch):
-    monkeypatch.setattr(compare, "BASELINES", tmp_path / "parts")
-    compare.save(BEFORE, "abc")
-    assert compare.baseline("abc") == BEFORE
+@pytest.mark.parametrize(
+    ("of_now", "is_slower", "runs"),
+    [([100.0], False, 1), ([150.0, 100.0], False, 2), ([150.0] * ROUNDS, True, ROUNDS)],
+    ids=["as before", "once disturbed", "slower"],
+)
+def test_what_seems_slower_is_asked_again(of_now, is_slower, runs):
+    times = {"base": [100.0] * ROUNDS, "now": of_now}
+    asked = []
+
+    def run(build, bench):
+        asked.append((build, bench))
+        time = times[build][asked.count((build, bench)) - 1] if bench == OURS[0] else 100.0
+        return {(bench, "wide", "mortice"): (time, time)}
+
+    before, now = in_turns("base", "now", [OURS[0], "key_pass"], run)
+    assert list(slower(before, now)) == ([OURS] if is_slower else [])
+    assert asked.count(("now", OURS[0])) == asked.count(("base", OURS[0])) == runs
+    assert asked.count(("now", "key_pass")) == 1
+
+
+@pytest.mark.skipif(not (builds.ROOT / ".git").exists(), reason="these files are of no commit")
+def test_a_build_that_is_kept_has_what_was_built(tmp_path, monkeypatch):
+    """And the files of its commit, whatever becomes of those that it was built of."""
+    monkeypatch.setattr(builds, "KEPT", tmp_path / "kept")
+    source = tmp_path / "source"
+    (source / builds.MODULE).parent.mkdir(parents=True)
+    (source / builds.MODULE).write_bytes(b"the module")
+    program = tmp_path / "key_pass-0123456789abcdef"
+    program.write_bytes(b"the program")
+    commit = builds.git("rev-parse", "HEAD")
+    builds.keep(builds.Build(source, {"key_pass": program}), commit)
+    kept = builds.kept(commit)
+    assert kept.programs["key_pass"].read_bytes() == b"the program"
+    assert (kept.source / builds.MODULE).read_bytes() == b"the module"
+    assert kept.benches == ["key_pass", *(bench for bench in kept.benches if bench.endswith(".py"))]
+    assert "benches/python/bench_decode.py" in kept.benches

@@ -1,0 +1,105 @@
+"""Benchmarks that are built: of the files as they are, or of a commit. Those of a commit are kept by it:
+
+    .benchmarks/parts/COMMIT/files/     its files, the native module among them where Python looks for it
+    .benchmarks/parts/COMMIT/rust/      its Rust benchmarks, each by its name
+
+A commit has a target folder that is not that of the files as they are. Cargo tells by the age of files whether to build
+anew, and by their place in the workspace which build is whose: in one folder, it would take one for the other.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / ".benchmarks" / "parts"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+LIBRARY = "lib_mortice.dylib" if sys.platform == "darwin" else "lib_mortice.so"
+MODULE = Path("python", "mortice", "_mortice.abi3.so")
+
+
+@dataclass(frozen=True)
+class Build:
+    """`source`: files with the native module among them. `programs`: Rust benchmarks by their names."""
+
+    source: Path
+    programs: dict
+
+    @property
+    def benches(self):
+        """Names of all: of Python they are paths."""
+        found = sorted((self.source / "benches" / "python").glob("bench_*.py"))
+        return [*sorted(self.programs), *(str(path.relative_to(self.source)) for path in found)]
+
+
+def git(*asked):
+    """What git says. Its complaints are shown as they are."""
+    return subprocess.run(["git", *asked], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def is_changed():
+    """Whether files differ from the last commit."""
+    return bool(git("status", "--porcelain", "--untracked-files=no"))
+
+
+def current():
+    """Of the files as they are."""
+    return _built(ROOT, TARGET)
+
+
+def kept(commit):
+    """Of a commit: built, unless it is kept."""
+    folder = KEPT / commit
+    if not folder.is_dir():
+        print(f"no baseline of {commit[:10]} is kept: it is built", flush=True)
+        files = _files_of(commit)
+        _keep(_built(files, TARGET / "bench-base"), commit)
+    return Build(folder / "files", {path.name: path for path in (folder / "rust").iterdir()})
+
+
+def keep(build, commit):
+    """Keeps what was built of the files as they are, which are those of a commit."""
+    if not (KEPT / commit).is_dir():
+        shutil.copyfile(build.source / MODULE, _files_of(commit) / MODULE)
+        _keep(build, commit)
+
+
+def _files_of(commit):
+    """Where they are while they are not kept yet."""
+    partial = KEPT / f"{commit}.partial"
+    shutil.rmtree(partial, ignore_errors=True)
+    files = partial / "files"
+    files.mkdir(parents=True)
+    with subprocess.Popen(["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE) as archive:
+        # As old as they are now, not as the commit is: cargo builds what is younger than what it has built.
+        subprocess.run(["tar", "-xm"], cwd=files, stdin=archive.stdout, check=True)
+    return files
+
+
+def _keep(build, commit):
+    partial = KEPT / f"{commit}.partial"
+    (partial / "rust").mkdir()
+    for name, program in build.programs.items():
+        shutil.copy2(program, partial / "rust" / name)
+    partial.rename(KEPT / commit)
+
+
+def _built(source, target):
+    environment = os.environ | {"CARGO_TARGET_DIR": str(target)}
+    command = ["cargo", "bench", "--quiet", "--no-run", "--package", "mortice-benches"]
+    command += ["--message-format", "json-render-diagnostics"]
+    told = subprocess.run(command, cwd=source, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    artifacts = [message for message in map(json.loads, told.splitlines()) if message.get("executable")]
+    programs = {
+        message["target"]["name"]: Path(message["executable"])
+        for message in artifacts
+        if "bench" in message["target"]["kind"]
+    }
+    library = ["cargo", "build", "--quiet", "--profile", "dist", "--package", "mortice-python"]
+    subprocess.run(library, cwd=source, env=environment, check=True)
+    shutil.copyfile(target / "dist" / LIBRARY, source / MODULE)
+    return Build(source, programs)
