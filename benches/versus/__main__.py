@@ -52,7 +52,8 @@ def run(asked):
     if asked.prepare:
         return
     path = Path(asked.resume) if asked.resume else record_path(asked.out)
-    record = (Record.resumed if asked.resume else Record)(path, surroundings(asked.scale))
+    about = surroundings(asked.scale)
+    record = Record.resumed(path, about, todo) if asked.resume else Record(path, about)
     rounds = Rounds([one for one in CONTENDERS if one.name in names], EFFORTS[asked.scale], record)
     try:
         for point in todo:

@@ -54,18 +54,20 @@ class Record:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("w", newline="") as file:
             file.writelines(f"# {name}: {value}\n" for name, value in surroundings.items())
-            csv.writer(file).writerow([field.name for field in fields(Line)])
+            csv.writer(file, lineterminator="\n").writerow([field.name for field in fields(Line)])
 
     @classmethod
-    def resumed(cls, path, surroundings):
-        """A record that is gone on with, without its last point."""
-        told, kept = _complete(path)
+    def resumed(cls, path, surroundings, points):
+        """A record that is gone on with, without these points, which are asked anew."""
+        told, lines = load(path)
+        anew = {_told(point) for point in points}
         times = sum(name.startswith("gone on with") for name in told) + 1
         note = "; ".join(surroundings[name] for name in ("date", "commit") if name in surroundings)
         # Written beside it first: whenever this is interrupted, there is one record, whole.
         record = cls(Path(path).with_suffix(".resumed"), told | {f"gone on with, {times}": note})
-        for line in kept:
-            record.add(line)
+        for line in lines:
+            if line.point not in anew:
+                record.add(line)
         record.path = record.path.replace(path)
         return record
 
@@ -73,23 +75,23 @@ class Record:
         """Appends a line."""
         values = [f"{value:.6g}" if isinstance(value, float) else value for value in asdict(line).values()]
         with self.path.open("a", newline="") as file:
-            csv.writer(file).writerow(values)
+            csv.writer(file, lineterminator="\n").writerow(values)
 
 
 def _typed(field, text):
     return text == "True" if field.type is bool else field.type(text)
 
 
-def _complete(path):
-    """The surroundings and the lines, but those of the last point: that may not have been asked to its end."""
-    told, lines = load(path)
-    return told, [line for line in lines if line.point != lines[-1].point]
+def _told(point):
+    """As a line tells its point."""
+    return tuple(point.told[name] for name in POINT)
 
 
 def still_to_ask(points, path):
-    """The points that a record which is gone on with has not asked to their ends."""
-    asked = {line.point for line in _complete(path)[1]}
-    return [point for point in points if tuple(point.told[name] for name in POINT) not in asked]
+    """The points that a record which is gone on with has not asked to their ends: its last one may not be whole."""
+    lines = load(path)[1]
+    asked = {line.point for line in lines} - {line.point for line in lines[-1:]}
+    return [point for point in points if _told(point) not in asked]
 
 
 def load(path):

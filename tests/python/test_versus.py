@@ -217,26 +217,42 @@ def test_only_those_with_the_right_rows_have_times(record):
     assert {line.state for line in lines if line.status == CANNOT} == {"cold", "warm"}
 
 
-def test_a_record_is_gone_on_with_from_its_last_point(tmp_path):
-    path = tmp_path / "record.csv"
-    before = Record(path, {"date": "2024-01-01", "commit": "a"})
-    lines = [line("hudi-rs", cpu_s, at) for at, cpu_s in enumerate((1.0, 2.0))]
-    last = replace(lines[0], columns="1")
-    for one in [*lines, last]:
-        before.add(one)
-    Record.resumed(path, {"date": "2024-01-02", "commit": "b"})
+def recorded(path, points):
+    """A record that has asked these points, and its lines."""
+    record = Record(path, {"date": "2024-01-01", "commit": "a"})
+    for point in points:
+        record.add(replace(line("hudi-rs", 1.0), **point.told))
+    return load(path)[1]
+
+
+def test_a_record_is_gone_on_with_without_the_points_that_are_asked_anew(tmp_path):
+    path, asked = tmp_path / "record.csv", list(workloads.points(["planning"], "tiny"))
+    lines = recorded(path, asked)
+    Record.resumed(path, {"date": "2024-01-02", "commit": "b"}, asked[-1:])
     head, kept = load(path)
     assert head == {"date": "2024-01-01", "commit": "a", "gone on with, 1": "2024-01-02; b"}
-    assert kept == lines
+    assert kept == lines[:-1]
+
+
+def test_a_record_that_is_gone_on_with_for_other_points_loses_none(tmp_path):
+    path = tmp_path / "record.csv"
+    lines = recorded(path, workloads.points(["planning"], "tiny"))
+    todo = still_to_ask(workloads.points(["decode"], "tiny"), path)
+    assert todo
+    Record.resumed(path, {}, todo)
+    assert load(path)[1] == lines
 
 
 def test_only_points_that_a_record_has_not_to_their_ends_are_asked(tmp_path):
     todo = [point for point in workloads.points(["decode", "planning"], "tiny") if point.cores != 1]
-    path = tmp_path / "record.csv"
-    record = Record(path, {})
-    for point in todo:
-        record.add(replace(line("hudi-rs", 1.0), **point.told))
-    assert still_to_ask(todo, path) == [todo[-1]]
+    recorded(tmp_path / "record.csv", todo)
+    assert still_to_ask(todo, tmp_path / "record.csv") == [todo[-1]]
+
+
+def test_a_record_without_a_point_asks_all(tmp_path):
+    todo = workloads.points(["planning"], "tiny")
+    recorded(tmp_path / "record.csv", [])
+    assert still_to_ask(todo, tmp_path / "record.csv") == todo
 
 
 @pytest.mark.parametrize("warm_ups", [1, 3])
