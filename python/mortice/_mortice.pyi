@@ -124,7 +124,7 @@ class Table:
         skip_compact: bool,
         skip_cluster: bool,
         skip_log_compact: bool,
-        fall_back_to_full_scan: bool,
+        fall_back_to_full_scan: bool | None,
         schema_at_end: bool,
         changelog: bool,
         emit_deletes: bool,

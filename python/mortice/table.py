@@ -230,7 +230,7 @@ class Table:
         skip_compact: bool = False,
         skip_cluster: bool = False,
         skip_log_compact: bool = False,
-        fall_back_to_full_scan: bool = False,
+        fall_back_to_full_scan: bool | None = None,
         schema_at_end: bool = False,
     ) -> Scan:
         """The rows that commits after `begin`, up to and with `end` (None: the latest), wrote, as they stood at `end`.
@@ -249,9 +249,11 @@ class Table:
         what compactions and clustering wrote; rows whose older files have been cleaned are then missing.
         `skip_log_compact` is for those who take one range after the other: rows of a log compaction have its commit
         time, not their own, and would come again; where the range holds one it is left out, with all other services.
-        `fall_back_to_full_scan`: where a file of the range has been cleaned, which is `FileCleanedError` on reading,
-        look for the range's rows in all files of the table instead. `schema_at_end` gives the columns that the table
-        had at `end`, and not those that it has now.
+        `fall_back_to_full_scan`: where a commit of the range has been archived or one of its files cleaned, look for
+        the range's rows in all files of the table as it is now: a row that was written again after `end` is then not
+        there. None: do so from table version 8 on, as Hudi 1.x does; before that, or with False, reading a cleaned file
+        is `FileCleanedError`. With `changelog`, None is False. `schema_at_end` gives the columns that the table had at
+        `end`, and not those that it has now.
 
         `changelog=True` merges nothing: every log record of the range is a row, in the order of the log, and so is
         every row of a base file that its commit wrote (not a compaction or clustering). `_hoodie_operation`, a column
@@ -268,15 +270,23 @@ class Table:
             "skip_compact": checked_truth("skip_compact", skip_compact),
             "skip_cluster": checked_truth("skip_cluster", skip_cluster),
             "skip_log_compact": checked_truth("skip_log_compact", skip_log_compact),
-            "fall_back_to_full_scan": checked_truth("fall_back_to_full_scan", fall_back_to_full_scan),
             "schema_at_end": checked_truth("schema_at_end", schema_at_end),
             "changelog": checked_truth("changelog", changelog),
             "emit_deletes": checked_truth("emit_deletes", emit_deletes),
         }
+        falls_back = fall_back_to_full_scan
+        if falls_back is not None:
+            falls_back = checked_truth("fall_back_to_full_scan", falls_back)
         policy, merger = checked_name("holes", holes), None if changelog else merging_of(self._native.custom_merge)
+
+        def planned(columns: Sequence[str] | None) -> _mortice.Scan:
+            return self._native.incremental(
+                columns, terms, after, until, merger, holes=policy, fall_back_to_full_scan=falls_back, **flags
+            )
+
         return Scan(
-            self._native.incremental(names, terms, after, until, merger, holes=policy, **flags),
-            lambda: self._native.incremental([], terms, after, until, merger, holes=policy, **flags),
+            planned(names),
+            lambda: planned([]),
             self._title(f"incremental after {after} up to {until or 'the latest'}", None, terms),
             merger,
         )

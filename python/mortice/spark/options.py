@@ -32,7 +32,7 @@ of an incremental query (see `mortice.Table.incremental`)
     mortice.changelog               true or false (default): every log record by itself, deletes too
     hoodie.read.timeline.holes.resolution.policy  FAIL (default) or BLOCK, below table version 8
     hoodie.datasource.read.incr.skip_compact, ...skip_cluster  true or false (default)
-    hoodie.datasource.read.incr.fallback.fulltablescan.enable  true or false (default)
+    hoodie.datasource.read.incr.fallback.fulltablescan.enable  true or false (default: true from table version 8 on)
     hoodie.datasource.read.schema.use.end.instanttime  true or false (default)
     hoodie.datasource.read.incr.table.version  6 or 8, if it is how the table counts (up to 7, or from 8 on)
 

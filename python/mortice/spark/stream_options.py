@@ -104,7 +104,8 @@ def read_stream(options: Mapping[str, Any]) -> StreamQuery:
     query = read_query(rest | {QUERY_TYPE: "incremental", BEGIN: "earliest", HOLES: "FAIL"})
     if query.incremental is None:
         raise AssertionError("a stream is made of incremental queries")
-    arguments = {**query.incremental.arguments, "skip_log_compact": True}
+    # A batch that is run again has to give the same rows: what is sought in the table as it is now would not be.
+    arguments = {"fall_back_to_full_scan": False, **query.incremental.arguments, "skip_log_compact": True}
     return StreamQuery(query, replace(query.incremental, arguments=arguments), start, inclusive, *limits)
 
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `reader` | the trait of an open base file |
 //! | `parquet` | parquet, streamed by row groups |
+//! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
 //! | `orc` | ORC, streamed by stripes |
 //! | `hfile` | HFiles, streamed by data blocks |
 //! | `conform` | columns as a file has them, brought to the table's types |
@@ -15,6 +16,7 @@
 
 mod conform;
 mod hfile;
+mod list_of_maps;
 mod open;
 mod orc;
 mod parquet;

@@ -18,9 +18,11 @@ use parquet::arrow::arrow_reader::{
     RowSelector,
 };
 use parquet::errors::ParquetError;
+use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
+use super::list_of_maps;
 use super::reader::{BaseFile, Batches};
 use super::row_ranges;
 use super::statistics::bounds;
@@ -46,7 +48,10 @@ impl ParquetFile {
     /// Reads the footer. What it says of Arrow types is passed over: the table's schema decides.
     pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
         let bytes = SourceBytes(source);
-        let metadata = guarded(&bytes, || ArrowReaderMetadata::load(&bytes, options()))?;
+        let metadata = guarded(&bytes, || {
+            let metadata = list_of_maps::readable(ParquetMetaDataReader::new().parse_and_finish(&bytes)?)?;
+            ArrowReaderMetadata::try_new(Arc::new(metadata), options())
+        })?;
         Ok(Self { bytes, metadata, row_groups: None, rows: None })
     }
 

@@ -12,6 +12,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::make_array;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -42,7 +43,15 @@ pub fn stitched(
 /// An array of one value, given as text, of a type.
 pub fn repeated(value: Option<&str>, kind: &DataType, len: usize) -> Result<ArrayRef, ArrowError> {
     let text: ArrayRef = Arc::new(StringArray::from(vec![value]));
-    let one = cast_with_options(&text, kind, &CastOptions { safe: false, ..Default::default() })?;
+    let strict = CastOptions { safe: false, ..Default::default() };
+    let one = match kind {
+        // The text is of UTC, and arrow knows zones by their offsets alone.
+        DataType::Timestamp(unit, Some(_)) => {
+            let local = cast_with_options(&text, &DataType::Timestamp(*unit, None), &strict)?;
+            make_array(local.to_data().into_builder().data_type(kind.clone()).build()?)
+        }
+        kind => cast_with_options(&text, kind, &strict)?,
+    };
     take(&one, &UInt32Array::from(vec![0; len]), None)
 }
 

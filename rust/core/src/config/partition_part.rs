@@ -42,14 +42,8 @@ impl TableConfig {
     /// What the parts of partition paths say, in the order of the partition columns.
     #[must_use]
     pub fn partition_parts(&self) -> Vec<PartitionPart> {
-        let generator = self.generator();
-        let extractor = self.properties.get("hoodie.table.partition_extractor_class").unwrap_or_default();
-        let slashed = self.slash_separated_dates || extractor.ends_with(SLASHED);
+        let (generator, slashed, kinds) = (self.generator(), self.has_slashed_dates(), self.partition_kinds());
         let value = if slashed { PartitionPart::SlashedDate } else { PartitionPart::Value };
-        let declared = self.properties.get("hoodie.table.partition.fields").unwrap_or_default();
-        let kind = |part: &str| part.rsplit_once(':').map(|(_, kind)| kind.trim().to_ascii_uppercase());
-        let kinds: Vec<Option<String>> =
-            declared.split(',').map(str::trim).filter(|part| !part.is_empty()).map(kind).collect();
         let of = |at: usize| match (generator, kinds.get(at).cloned().flatten().as_deref()) {
             (KeyGenerator::Plain, None) | (KeyGenerator::Custom, Some("SIMPLE")) => value.clone(),
             (KeyGenerator::Timestamp, None) | (KeyGenerator::Custom, Some("TIMESTAMP")) if !slashed => {
@@ -58,6 +52,33 @@ impl TableConfig {
             _ => PartitionPart::Unknown,
         };
         (0..self.partition_fields.len()).map(of).collect()
+    }
+
+    /// Which partition columns the path does not hold as they are, in their order: times that it has formatted
+    /// (`HoodieBaseHadoopFsRelationFactory.variableTimestampKeygenPartitionCols`), dates with slashes.
+    #[must_use]
+    pub fn reformatted_in_path(&self) -> Vec<bool> {
+        let (generator, slashed, kinds) = (self.generator(), self.has_slashed_dates(), self.partition_kinds());
+        let untyped = kinds.iter().all(Option::is_none);
+        let is_time = |at: usize| kinds.get(at).is_some_and(|kind| kind.as_deref() == Some("TIMESTAMP"));
+        let of = |at: usize| match generator {
+            KeyGenerator::Timestamp => true,
+            KeyGenerator::Custom => untyped || is_time(at),
+            _ => false,
+        };
+        (0..self.partition_fields.len()).map(|at| slashed || of(at)).collect()
+    }
+
+    fn has_slashed_dates(&self) -> bool {
+        let extractor = self.properties.get("hoodie.table.partition_extractor_class").unwrap_or_default();
+        self.slash_separated_dates || extractor.ends_with(SLASHED)
+    }
+
+    /// What stands behind the name of each partition column: how a custom key generator makes its part.
+    fn partition_kinds(&self) -> Vec<Option<String>> {
+        let declared = self.properties.get("hoodie.table.partition.fields").unwrap_or_default();
+        let kind = |part: &str| part.rsplit_once(':').map(|(_, kind)| kind.trim().to_ascii_uppercase());
+        declared.split(',').map(str::trim).filter(|part| !part.is_empty()).map(kind).collect()
     }
 
     fn time_format(&self) -> Option<TimeFormat> {
@@ -134,6 +155,26 @@ mod tests {
         let time = TimeFormat { unit_micros: 1_000_000, offset_seconds: 0, pattern: "yyyyMMdd".into() };
         assert_eq!(parts(&format!("{custom}\n{format}")), [Value, Time(time.clone())]);
         assert_eq!(parts(&format!("{TIME}\n{format}")), [Time(time)]);
+    }
+
+    #[test]
+    fn columns_that_the_path_holds_otherwise() {
+        let of = |lines: &str| {
+            let text = format!("hoodie.table.name=t\nhoodie.table.version=6\n{lines}\n");
+            TableConfig::from_properties(Properties::parse(text.as_bytes()).unwrap()).unwrap().reformatted_in_path()
+        };
+        assert_eq!(of("hoodie.table.keygenerator.type=COMPLEX\nhoodie.table.partition.fields=a,b"), [false, false]);
+        assert_eq!(of("hoodie.table.partition.fields=a"), [false]);
+        assert_eq!(of(TIME), [true]);
+        let custom = "hoodie.table.keygenerator.type=CUSTOM\nhoodie.table.partition.fields=";
+        assert_eq!(of(&format!("{custom}a:simple,b:timestamp")), [false, true]);
+        assert_eq!(of(&format!("{custom}a,b")), [true, true]);
+        assert_eq!(
+            of(
+                "hoodie.table.partition.fields=day\nhoodie.table.partition_extractor_class=org.apache.hudi.hive.SlashEncodedDayPartitionValueExtractor"
+            ),
+            [true]
+        );
     }
 
     #[test]

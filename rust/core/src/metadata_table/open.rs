@@ -15,7 +15,7 @@ use crate::config::{MergeConfig, OnCorrupt, ReadOptions, Semantics, TableConfig}
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::filter::{Filter, Literal, Operator, Term};
-use crate::plan::{Deletes, Query, Split, files_of, splits};
+use crate::plan::{Deletes, PathColumns, Query, Split, files_of, splits};
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::storage::{Below, Place, StorageOptions, parallel};
@@ -131,10 +131,7 @@ impl MetadataTable {
             commits_by_block: true,
             instants,
             range: None,
-            path_columns: Vec::new(),
-            path_as_it_stands: false,
-            path_alone: false,
-            path_first: false,
+            path_columns: PathColumns::default(),
             columns: columns.iter().map(|name| (*name).to_owned()).collect(),
             filter,
             options: self.options.clone(),

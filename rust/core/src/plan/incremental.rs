@@ -1,13 +1,15 @@
 //! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`): no folder
 //! is listed, so that planning depends on the commits of the span and not on the table's size.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::split::CommitRange;
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
+use crate::storage::{Entry, Place, parallel};
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
 
 /// Writes that an incremental query may leave out, by their operation and never by their action: a `commit` can be a bulk
@@ -35,6 +37,8 @@ pub struct Written {
     /// File groups that others were put in place of.
     pub replaced: Vec<ReplacedFileGroup>,
     has_log_compaction: bool,
+    /// Whether one of the commits has been archived.
+    is_archived: bool,
 }
 
 impl Written {
@@ -46,6 +50,7 @@ impl Written {
         let mut written = Self::default();
         timeline.visit_writes_in(span, &mut |write, metadata| {
             written.add(write, metadata, skip);
+            written.is_archived |= timeline.is_before_start(&write.requested_time);
             Ok(())
         })?;
         if written.has_log_compaction && skip.log_compaction {
@@ -114,11 +119,41 @@ impl Written {
         CommitRange { blocks, rows, own_base_rows: false }
     }
 
+    /// The same where rows are sought in all files of the table: there, what later commits have written is merged, too.
+    #[must_use]
+    pub fn range_in_all_files(&self) -> CommitRange {
+        let blocks = InstantRange::ClosedClosed { start: None, end: None };
+        CommitRange { blocks, rows: InstantRange::ExactMatch(self.instants.clone()), own_base_rows: false }
+    }
+
     /// The same where nothing is merged; `own_base_rows` as in [`CommitRange`].
     #[must_use]
     pub fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         CommitRange { blocks: rows.clone(), rows, own_base_rows }
+    }
+
+    /// Whether one of the commits has been archived.
+    #[must_use]
+    pub fn is_archived(&self) -> bool {
+        self.is_archived
+    }
+
+    /// Whether one of the data files has gone. Folders are listed side by side.
+    ///
+    /// # Errors
+    /// `Io` where a folder cannot be listed.
+    pub fn is_cleaned(&self, place: &dyn Place) -> Result<bool> {
+        let is_cleaned = AtomicBool::new(false);
+        parallel::work_through(self.files.iter().collect(), place.requests_at_once(), |(folder, files)| {
+            if !is_cleaned.load(Ordering::Relaxed) {
+                let entries = place.list(folder)?.unwrap_or_default();
+                let there: HashSet<&str> = entries.iter().filter_map(name_of).collect();
+                is_cleaned.fetch_or(files.keys().any(|name| !there.contains(name.as_str())), Ordering::Relaxed);
+            }
+            Ok(Vec::new())
+        })?;
+        Ok(is_cleaned.into_inner())
     }
 
     /// Bytes of the files, as far as the commits tell.
@@ -134,6 +169,13 @@ impl Written {
             PartitionFiles::of(folder, files.iter().map(|(name, len)| (name.as_str(), *len)))
         };
         self.files.iter().map(partition).collect()
+    }
+}
+
+fn name_of(entry: &Entry) -> Option<&str> {
+    match entry {
+        Entry::File(file) => Some(&file.name),
+        Entry::Folder(_) => None,
     }
 }
 

@@ -31,4 +31,4 @@ pub use listing::{files_of, list_table, list_where, partitions};
 pub use part::Part;
 pub use partition_filter::PartitionFilter;
 pub use snapshot::{divided, splits};
-pub use split::{CommitRange, Deletes, MergerHandle, Query, Split};
+pub use split::{CommitRange, Deletes, MergerHandle, PathColumns, Query, Split};

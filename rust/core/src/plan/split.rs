@@ -66,20 +66,27 @@ pub struct Query {
     pub instants: InstantFilter,
     /// The commits that are asked for; none is all.
     pub range: Option<CommitRange>,
-    /// Partition columns whose values are taken from the path; none where rows hold them.
-    pub path_columns: Vec<String>,
-    /// Whether those are taken as they stand, not decoded.
-    pub path_as_it_stands: bool,
-    /// Whether they are in the path alone; else rows hold them, too, and only text is taken from there.
-    pub path_alone: bool,
-    /// Whether what the path says goes before what rows hold, whatever its type (bootstrapped tables).
-    pub path_first: bool,
+    /// Partition columns whose values are taken from the path.
+    pub path_columns: PathColumns,
     /// The columns asked for, in order.
     pub columns: Vec<String>,
     /// Rows asked for.
     pub filter: Filter,
     /// How to read.
     pub options: ReadOptions,
+}
+
+/// Partition columns whose values are taken from the path of the partition that a row is in, whatever the row holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathColumns {
+    /// All partition columns, as they follow each other in the path.
+    pub in_path: Vec<String>,
+    /// Those whose values are taken from there.
+    pub taken: Vec<String>,
+    /// Whether the path's text is taken as it stands, not decoded.
+    pub as_they_stand: bool,
+    /// Whether rows do not hold them, so that there is no value but that of the path.
+    pub alone: bool,
 }
 
 /// What a query does about deleted keys.

@@ -145,7 +145,7 @@ impl Reading {
             let (projection, merge) = SliceMerge::load(sources)?;
             (projection, Some(merge))
         };
-        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns);
+        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns.taken);
         let (rows, pruned) = base.own_rows(&projection.base, &filter, threads)?;
         let mut told = report.edit();
         told.files += u64::from(split.slice.base_file.is_some());

@@ -38,8 +38,9 @@ pub struct Between {
     pub holes: Holes,
     /// Table services to leave out.
     pub skip: Skip,
-    /// Whether, where a file of the range has been cleaned away, the rows of the range are sought in all files.
-    pub fall_back_to_full_scan: bool,
+    /// Whether, where a commit of the range has been archived or one of its files cleaned away, the rows of the range are sought
+    /// in all files. `None`: as with Hudi 1.x, from table version 8 on, unless nothing is merged.
+    pub fall_back_to_full_scan: Option<bool>,
     /// Whether the schema is that of the range's last commit, and not the table's.
     pub schema_at_end: bool,
     /// Whether nothing is merged: each log record is a row, deletes too, and of base files those that their commit wrote.

@@ -9,6 +9,7 @@ use arrow_schema::Schema;
 use super::Table;
 use super::ask::{Ask, Between};
 use super::columns::columns;
+use super::path_columns::Rows;
 use super::scan::Scan;
 use super::slices::{Partitions, Slices};
 use crate::config::{CdcMode, TimelineLayout};
@@ -41,10 +42,10 @@ impl Table {
         let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
         let latest = self.timeline.latest_visible().unwrap_or_default();
         let instants = self.timeline.instant_filter(latest);
-        let mut scan =
-            self.scan("changes", &Ask { merger: ask.merger.clone(), ..Ask::default() }, None, &[], |_| {
-                Ok(Slices { instants, ..Slices::default() })
-            })?;
+        let all = Ask { merger: ask.merger.clone(), ..Ask::default() };
+        let mut scan = self.scan("changes", &all, None, self.path_columns(Rows::Changes), |_| {
+            Ok(Slices { instants, ..Slices::default() })
+        })?;
         let mut images = Images { table: self, mode, listed: HashMap::new() };
         let found = found.into_iter().map(|changed| images.of(changed)).collect::<Result<Vec<_>>>()?;
         let (mut slices, changes): (Vec<_>, Vec<_>) = found.into_iter().unzip();

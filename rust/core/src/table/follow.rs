@@ -150,7 +150,7 @@ impl Follower {
 
     /// The next commit that the table's timeline, as it was listed, tells of.
     fn known(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
-        let between = Between { changelog, ..Between::default() };
+        let between = Between { changelog, fall_back_to_full_scan: Some(false), ..Between::default() };
         while self.fill()? {
             while let Some(increment) = self.waiting.front() {
                 let Increment { span, written } = increment;

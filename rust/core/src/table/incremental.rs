@@ -1,10 +1,12 @@
-//! Queries of what a range of commits wrote, planned from what the commits say: no folder is listed.
+//! Queries of what a range of commits wrote, planned from what the commits say. Folders are listed to see whether what they wrote is
+//! still there, where it may be sought elsewhere.
 
 use super::Table;
 use super::ask::{Ask, Between};
+use super::path_columns::Rows;
 use super::scan::Scan;
 use super::slices::Slices;
-use crate::config::Semantics;
+use crate::config::{Semantics, TimelineLayout};
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, View};
 use crate::plan::{PartitionFilter, Skip, Written};
@@ -41,11 +43,10 @@ impl Table {
         let mut ask = ask.clone();
         (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
         let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
-        // Hudi 1.x gives partition values as they stand in the path; where that is encoded, or tells them alone, it makes a difference.
-        let from_path = (self.config.url_encode_partitions || self.config.drop_partition_columns)
-            && self.options.semantics == Semantics::V1x;
-        let path_columns = if from_path { self.config.partition_fields.as_slice() } else { &[] };
-        let find = |wanted: Option<&_>| self.slices_in(written, &span, between, wanted.filter(|_| !from_path));
+        let path_columns = self.path_columns(Rows::Written);
+        // A value as it stands in an encoded path is not the one that the path was made of.
+        let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
+        let find = |wanted: Option<&_>| self.slices_in(written, &span, between, wanted.filter(|_| !is_encoded));
         let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
         let merging = ask.merge && ask.merger.is_none();
         if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
@@ -63,6 +64,14 @@ impl Table {
         between: &Between,
         wanted: Option<&PartitionFilter>,
     ) -> Result<Slices> {
+        if self.falls_back(written, between)? {
+            let mut found = self.slices(None, View::slices, wanted)?;
+            found.range = Some(match between.changelog {
+                true => written.range_of_changes(false),
+                false => written.range_in_all_files(),
+            });
+            return Ok(found);
+        }
         // What was replaced later was a change all the same.
         let replaced = if between.changelog { Vec::new() } else { written.replaced.clone() };
         let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
@@ -78,13 +87,9 @@ impl Table {
         found.partitions.pruned = kept.len() - found.partitions.read;
         self.measure(&mut found.slices)?;
         self.attach_sources(&mut found.slices)?;
-        let is_cleaned = between.fall_back_to_full_scan && self.is_cleaned(&found.slices)?;
-        if is_cleaned {
-            found = self.slices(None, View::slices, wanted)?;
-        }
         found.instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
         found.range = Some(if between.changelog {
-            written.range_of_changes(!is_cleaned)
+            written.range_of_changes(true)
         } else {
             written.range(self.config.layout(), span)
         });
@@ -114,16 +119,13 @@ impl Table {
         Ok(())
     }
 
-    /// Whether any file of the slices has gone.
-    fn is_cleaned(&self, slices: &[FileSlice]) -> Result<bool> {
-        let bases = slices.iter().filter_map(|slice| slice.base_file.as_ref()).map(|base| &base.path);
-        for path in bases.chain(slices.iter().flat_map(|slice| &slice.log_files).map(|log| &log.path)) {
-            match self.place.open(path) {
-                Err(error) if error.kind() == Kind::NotFound => return Ok(true),
-                opened => drop(opened?),
-            }
+    /// Whether the rows of the span's commits are to be sought in all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
+    fn falls_back(&self, written: &Written, between: &Between) -> Result<bool> {
+        let by_itself = self.options.semantics == Semantics::V1x && self.config.layout() == TimelineLayout::V2;
+        if !between.fall_back_to_full_scan.unwrap_or(by_itself && !between.changelog) {
+            return Ok(false);
         }
-        Ok(false)
+        Ok(written.is_archived() || written.is_cleaned(self.place.as_ref())?)
     }
 }
 

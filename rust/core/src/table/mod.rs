@@ -10,6 +10,7 @@
 //! | `slices` | the file slices of a query, cut down by filters |
 //! | `query` | schema, columns and slices of one query put together |
 //! | `columns` | the columns of an answer |
+//! | `path_columns` | the columns whose values are in the paths of partitions |
 //! | `scan` | a planned query |
 
 mod ask;
@@ -17,6 +18,7 @@ mod changes;
 mod columns;
 mod follow;
 mod incremental;
+mod path_columns;
 mod query;
 mod scan;
 mod slices;

@@ -10,11 +10,11 @@ use super::columns::{columns, marking};
 use super::scan::Scan;
 use super::slices::{SNAPSHOT, Slices};
 use crate::avro::{self, Types};
-use crate::config::TimelineLayout;
+use crate::config::{Semantics, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::names::meta_columns;
-use crate::plan::{Deletes, PartitionFilter, Query, splits};
+use crate::plan::{Deletes, PartitionFilter, PathColumns, Query, splits};
 use crate::read::newest_schema;
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
@@ -49,26 +49,24 @@ impl Table {
         table_schema::with_table_columns(&schema, &self.config)
     }
 
-    /// A query with the schema as of an instant, over the slices that `find` finds in wanted partitions. The text of
-    /// `path_columns` is taken from the path.
+    /// A query with the schema as of an instant, over the slices that `find` finds in wanted partitions.
     pub(super) fn scan(
         &self,
         kind: &'static str,
         ask: &Ask,
         as_of: Option<String>,
-        path_columns: &[String],
+        path_columns: PathColumns,
         find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
     ) -> Result<Scan> {
-        let path_as_it_stands = !path_columns.is_empty();
-        let path_alone = self.config.drop_partition_columns;
-        let path_first = self.config.is_bootstrapped();
-        let path_columns =
-            if path_alone || path_first { self.config.partition_fields.as_slice() } else { path_columns };
         let (found, types) = self.schema_at(as_of.as_deref())?;
         let evolution = self.evolution(&found)?;
         let (schema, types, deletes) =
             if ask.emit_deletes { marking(found.schema)? } else { (found.schema, types, Deletes::LeftOut) };
         let mut columns = columns(&types, ask.columns.as_deref())?;
+        if ask.columns.is_none() && self.options.semantics == Semantics::V0x {
+            // `HadoopFsRelation` puts what it takes from the path behind all others.
+            columns.sort_by_key(|name| path_columns.taken.iter().position(|taken| taken == name).map(|at| at + 1));
+        }
         if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
             columns.push(meta_columns::OPERATION.to_owned());
         }
@@ -81,7 +79,7 @@ impl Table {
         // Where columns were renamed, a name's statistics may be those of another column; a marked delete has columns of its own.
         let is_of_files = range.is_none() && evolution.is_none() && !ask.emit_deletes;
         let column_stats =
-            if is_of_files { self.by_column_stats(&mut slices, &types, ask, path_columns) } else { None };
+            if is_of_files { self.by_column_stats(&mut slices, &types, ask, &path_columns.taken) } else { None };
         let slices_pruned = found_slices.saturating_sub(slices.len());
         let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
         let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
@@ -92,7 +90,7 @@ impl Table {
             evolution,
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             key_fields: self.config.record_key_fields.clone(),
-            key_field: self.key_field(&types).filter(|name| !path_columns.contains(name)),
+            key_field: self.key_field(&types).filter(|name| !path_columns.taken.contains(name)),
             merge: self.merge().clone(),
             over_base: ask.merge,
             changelog: range.is_some() && !ask.merge,
@@ -100,10 +98,7 @@ impl Table {
             commits_by_block: self.config.layout() == TimelineLayout::V1,
             instants,
             range,
-            path_columns: path_columns.to_vec(),
-            path_as_it_stands,
-            path_alone,
-            path_first,
+            path_columns,
             columns,
             filter: ask.filter.clone(),
             options: self.options.clone(),

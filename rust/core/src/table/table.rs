@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use arrow_schema::SchemaRef;
 
 use super::ask::Ask;
+use super::path_columns::Rows;
 use super::scan::Scan;
 use super::slices::SNAPSHOT;
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
@@ -118,7 +119,7 @@ impl Table {
         }
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
-        let scan = self.scan(SNAPSHOT, ask, as_of.clone(), &[], find)?;
+        let scan = self.scan(SNAPSHOT, ask, as_of.clone(), self.path_columns(Rows::Merged), find)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
         if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
@@ -130,6 +131,6 @@ impl Table {
     pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::base_files, wanted);
-        self.scan("read_optimized", ask, as_of.clone(), &[], find)
+        self.scan("read_optimized", ask, as_of.clone(), self.path_columns(Rows::Base), find)
     }
 }

@@ -1,0 +1,56 @@
+//! Which partition columns have their values taken from the path of the partition, as Hudi's readers on Spark take them. Rows have
+//! values of their own, most often the same. They differ where a value is empty, of which the path makes null; where text has a `%`; where
+//! the path has made another text of a time; and where a global index left a record in the partition that it was first written to.
+//!
+//! | partition columns | Hudi 1.x | Hudi 0.x |
+//! |---|---|---|
+//! | that files do not hold (`hoodie.datasource.write.drop.partition.columns`), or some do not (bootstrapped tables) | path | path |
+//! | that the path has formatted (timestamp-based key generators); ordering fields | row | row |
+//! | others, of a snapshot | path | row; of a table without logs (copy on write), path |
+//! | others, of base files alone (read optimized) | path | path |
+//! | others, of what commits wrote (incremental) | path, not decoded | row |
+//! | others, of changes | row | row |
+//!
+//! Sources: `HoodieBaseHadoopFsRelationFactory.partitionColumnsToRead`, `HoodieIncrementalFileIndex`; of 0.x `BaseFileOnlyRelation`.
+
+use super::Table;
+use crate::config::{Semantics, TableType};
+use crate::plan::PathColumns;
+
+/// What a query gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    Merged,
+    Base,
+    Written,
+    Changes,
+}
+
+impl Table {
+    pub(super) fn path_columns(&self, rows: Rows) -> PathColumns {
+        let config = &self.config;
+        let alone = config.drop_partition_columns;
+        let is_1x = self.options.semantics == Semantics::V1x;
+        let from_path = match rows {
+            Rows::Merged => is_1x || config.table_type == TableType::CopyOnWrite,
+            Rows::Base => true,
+            Rows::Written => is_1x,
+            Rows::Changes => false,
+        };
+        let is_held = |(name, reformatted): &(&String, bool)| !reformatted && !config.ordering_fields.contains(name);
+        let taken = if alone || config.is_bootstrapped() {
+            config.partition_fields.clone()
+        } else if from_path {
+            let columns = config.partition_fields.iter().zip(config.reformatted_in_path());
+            columns.filter(is_held).map(|(name, _)| name.clone()).collect()
+        } else {
+            Vec::new()
+        };
+        PathColumns {
+            in_path: config.partition_fields.clone(),
+            taken,
+            as_they_stand: is_1x && rows == Rows::Written,
+            alone,
+        }
+    }
+}
