@@ -1,8 +1,8 @@
 //! Numbers, decimals and dates as text, the way Java writes and reads them: Hudi's rewrite of a record turns numbers into
 //! strings with `toString` and takes floats to doubles through their text.
 //!
-//! `Double.toString` (JDK 19 and later): the shortest digits that name the number, but at least two, nearest to it; plain from
-//! 10^-3 up to 10^7, scientific (`1.0E7`) outside.
+//! `Double.toString`: the shortest digits that name the number, but at least two, nearest to it; plain from 10^-3 up to 10^7, scientific
+//! (`1.0E7`) outside. Up to JDK 18, and so where Spark 3.5 and 4 mostly run, large whole numbers have more: see [`whole`].
 
 use std::fmt::Write as _;
 
@@ -31,6 +31,9 @@ impl std::fmt::Write for Short {
 
 /// `Float.toString`.
 pub(super) fn float(value: f32) -> Short {
+    if let Some(text) = whole(f64::from(value), f32::MANTISSA_DIGITS) {
+        return text;
+    }
     match named(f64::from(value)) {
         Some(name) => written(|out| out.write_str(name)),
         None => {
@@ -44,6 +47,9 @@ pub(super) fn float(value: f32) -> Short {
 
 /// `Double.toString`.
 pub(super) fn double(value: f64) -> Short {
+    if let Some(text) = whole(value, f64::MANTISSA_DIGITS) {
+        return text;
+    }
     match named(value) {
         Some(name) => written(|out| out.write_str(name)),
         None => {
@@ -61,6 +67,29 @@ pub(super) fn float_to_double(value: f32) -> f64 {
         return f64::from(value);
     }
     float(value).as_str().parse().unwrap_or_else(|_| f64::from(value))
+}
+
+/// Whole numbers of more bits than are significant, below 2^63: their digits, without those that the lost bits make up for
+/// (`FloatingDecimal.BinaryToASCIIBuffer.dtoa`). The float 3.0E10 is 30000001024, of which `3.0000001E10` is left.
+fn whole(value: f64, significant_bits: u32) -> Option<Short> {
+    let exponent = u32::try_from((value.to_bits() >> 52) & 0x7FF).ok()?.checked_sub(1023)?;
+    if !(significant_bits..=62).contains(&exponent) {
+        return None;
+    }
+    let lost = exponent.saturating_sub(significant_bits + 1);
+    // As many digits as 2^lost has behind its first.
+    let dropped = if lost > 1 { 1_u64.checked_shl(lost)?.ilog10() } else { 0 };
+    let power = 10_u64.checked_pow(dropped)?;
+    // Exact: it is a whole number below 2^63.
+    let number = value.abs() as u64;
+    let up = u64::from(dropped > 0 && number % power >= power / 2);
+    let digits = (number / power).checked_add(up)?.to_string();
+    let (first, rest) = digits.split_at_checked(1)?;
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let scale = rest.len() + usize::try_from(dropped).ok()?;
+    let rest = rest.trim_end_matches('0');
+    let text = written(|out| write!(out, "{sign}{first}.{}e{scale}", if rest.is_empty() { "0" } else { rest }));
+    Some(java(text.as_str()))
 }
 
 fn written(write: impl FnOnce(&mut Short) -> std::fmt::Result) -> Short {
@@ -261,6 +290,36 @@ mod tests {
         assert_eq!(float_to_double(1.1), 1.1);
         assert_eq!(float_to_double(-0.0).to_bits(), (-0.0_f64).to_bits());
         assert!(float_to_double(f32::NAN).is_nan());
+    }
+
+    /// As JDK 17 writes them.
+    #[test]
+    fn large_whole_numbers_have_the_digits_that_count() {
+        for (value, text) in [
+            (3e10_f32, "3.0000001E10"),
+            (-25_251_020_800.0, "-2.52510208E10"),
+            (334_661_184.0, "3.34661184E8"),
+            (33_554_432.0, "3.3554432E7"),
+            (1e9, "1.0E9"),
+            (1e18, "9.9999998E17"),
+            (9.1e18, "9.1000002E18"),
+            (9.3e18, "9.3E18"),
+            (7.7777e15, "7.7776999E15"),
+        ] {
+            assert_eq!(float(value).as_str(), text);
+        }
+        for (value, text) in [
+            (9_007_199_254_740_992.0, "9.007199254740992E15"),
+            (1_234_567_890_123_456_770.0, "1.23456789012345677E18"),
+            (1e17, "1.0E17"),
+            (123_456_789_012_345_680.0, "1.2345678901234568E17"),
+            (-5.555_555_555_555_555e17, "-5.5555555555555552E17"),
+            (2_f64.powi(60), "1.15292150460684698E18"),
+            (9.3e18, "9.3E18"),
+        ] {
+            assert_eq!(double(value).as_str(), text);
+        }
+        assert_eq!(float_to_double(3e10), 30_000_001_000.0);
     }
 
     #[test]
