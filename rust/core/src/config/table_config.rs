@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::key_generator::KeyGenerator;
 use super::property_files;
 use super::{MergeConfig, Properties, Semantics, TableVersion, TimelineLayout};
 use crate::error::{Error, Result};
@@ -175,20 +176,14 @@ impl TableConfig {
         Ok(())
     }
 
-    /// The partition columns that Hudi gives as text, whatever their type: those of timestamp-based key generators, whose
-    /// paths hold formatted times (`SparkHoodieTableFileIndex.getPartitionSchema`).
+    /// The partition columns that Hudi gives as text, whatever their type: those of the timestamp-based key generator, whose paths
+    /// hold formatted times (`SparkHoodieTableFileIndex.getPartitionSchema`). Those of a custom one keep their types.
     #[must_use]
-    pub fn text_partition_fields(&self) -> Vec<&str> {
-        let generator = self.key_generator.as_deref().unwrap_or_default();
-        let name = generator.rsplit('.').next().unwrap_or_default();
-        if ["TIMESTAMP", "TIMESTAMP_AVRO", "TimestampBasedKeyGenerator", "TimestampBasedAvroKeyGenerator"]
-            .contains(&name)
-        {
-            return self.partition_fields.iter().map(String::as_str).collect();
+    pub fn text_partition_fields(&self) -> &[String] {
+        match self.generator() {
+            KeyGenerator::Timestamp => &self.partition_fields,
+            _ => &[],
         }
-        let declared = self.properties.get("hoodie.table.partition.fields").unwrap_or_default();
-        let timed = declared.split(',').filter_map(|field| field.trim().rsplit_once(':'));
-        timed.filter(|(_, kind)| kind.eq_ignore_ascii_case("timestamp")).map(|(name, _)| name).collect()
     }
 
     /// Whether it was made of files that lie elsewhere, whose rows may still be there (`hoodie.bootstrap.base.path`).

@@ -1,5 +1,5 @@
-//! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`): no folder
-//! is listed, so that planning depends on the commits of the span and not on the table's size.
+//! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`), so that planning
+//! depends on the commits of the span and not on the table's size. No folder is listed but to see whether all of it is still there.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};

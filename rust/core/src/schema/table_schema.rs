@@ -107,7 +107,7 @@ pub fn with_table_columns(schema: &Schema, config: &TableConfig) -> Result<Schem
     let texts = config.text_partition_fields();
     if !texts.is_empty() {
         let as_text = |field: &Field| {
-            if texts.contains(&field.name.as_str()) { Field::nullable_string(&field.name) } else { field.clone() }
+            if texts.contains(&field.name) { Field::nullable_string(&field.name) } else { field.clone() }
         };
         schema = schema.with_fields(schema.fields().iter().map(as_text).collect())?;
     }
@@ -188,6 +188,23 @@ mod tests {
         assert_eq!(columns("6", &dropped, &files, None).unwrap(), format!("{META},a,p"));
         let operation = [("1.deltacommit", commit(&schema("a,_hoodie_operation"), ""))];
         assert_eq!(columns("6", &[], &operation, None).unwrap(), format!("{META},_hoodie_operation,a"));
+    }
+
+    #[test]
+    fn times_of_the_timestamp_based_key_generator_are_text() {
+        let types = |generator: &str| {
+            let stored = [
+                ("hoodie.table.name", "t"),
+                ("hoodie.table.version", "9"),
+                ("hoodie.table.keygenerator.type", generator),
+                ("hoodie.table.partition.fields", "a:TIMESTAMP"),
+                ("hoodie.populate.meta.fields", "false"),
+            ];
+            let config = TableConfig::from_properties(stored.into_iter().collect()).unwrap();
+            with_table_columns(&Schema::parse(&schema("a,b")).unwrap(), &config).unwrap().json().to_owned()
+        };
+        assert!(types("TIMESTAMP").contains("string") && types("TIMESTAMP_AVRO").contains("string"));
+        assert!(!types("CUSTOM").contains("string") && !types("SIMPLE").contains("string"));
     }
 
     #[test]
