@@ -81,7 +81,7 @@ class Ranges:
 
         ranges = table.ranges("earliest")
         while (end := ranges.next(max_instants=10)) is not None:
-            Table(uri).incremental(begin, end)
+            Table(uri).incremental(begin, end, skip_log_compact=True, fall_back_to_full_scan=False)
             begin = end
 
     It says what `follow` would deliver, commit by commit, and in the same order: nothing is left out, nothing comes
