@@ -248,8 +248,9 @@ def test_partitions(generator):
     def run(data):
         partitioning = data.draw(partitionings(generator))
         slices = data.draw(partitions(partitioning))
-        # Hudi gives numbers that became times as text.
-        as_text = {name: tuple(map(str, columns[name])) for name in partitioning.timed}
+        # Hudi gives numbers that became times as text, but for those of a custom key generator.
+        timed = partitioning.timed if generator == "TIMESTAMP" else ()
+        as_text = {name: tuple(map(str, columns[name])) for name in timed}
         filters = filters_on(columns | as_text, (*partitioning.fields, "_hoodie_partition_path"))
         with tempfile.TemporaryDirectory() as folder:
             path = write_partitions(Path(folder), PARTITIONED, data.draw(st.sampled_from((6, 9))), slices, partitioning)
