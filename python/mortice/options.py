@@ -101,6 +101,10 @@ def checked_truth(argument: str, value: object) -> bool:
     return value
 
 
+def checked_optional_truth(argument: str, value: object) -> bool | None:
+    return None if value is None else checked_truth(argument, value)
+
+
 def checked_optional_count(argument: str, value: object) -> int | None:
     return None if value is None else checked_count(argument, value)
 

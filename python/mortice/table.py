@@ -28,6 +28,7 @@ from mortice.options import (
     checked_name,
     checked_on_corrupt,
     checked_optional_count,
+    checked_optional_truth,
     checked_seconds,
     checked_semantics,
     checked_storage_options,
@@ -274,9 +275,7 @@ class Table:
             "changelog": checked_truth("changelog", changelog),
             "emit_deletes": checked_truth("emit_deletes", emit_deletes),
         }
-        falls_back = fall_back_to_full_scan
-        if falls_back is not None:
-            falls_back = checked_truth("fall_back_to_full_scan", falls_back)
+        falls_back = checked_optional_truth("fall_back_to_full_scan", fall_back_to_full_scan)
         policy, merger = checked_name("holes", holes), None if changelog else merging_of(self._native.custom_merge)
 
         def planned(columns: Sequence[str] | None) -> _mortice.Scan:

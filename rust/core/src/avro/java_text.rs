@@ -4,7 +4,8 @@
 //! `Double.toString`: the shortest digits that name the number, but at least two, nearest to it; plain from 10^-3 up to 10^7, scientific
 //! (`1.0E7`) outside. Up to JDK 18, and so where Spark 3.5 and 4 mostly run, large whole numbers have more: see [`whole`].
 
-use std::fmt::Write as _;
+use std::fmt::{LowerExp, Write as _};
+use std::str::FromStr;
 
 /// Text on the stack: no number here needs more than 64 bytes.
 #[derive(Default)]
@@ -31,31 +32,24 @@ impl std::fmt::Write for Short {
 
 /// `Float.toString`.
 pub(super) fn float(value: f32) -> Short {
-    if let Some(text) = whole(f64::from(value), f32::MANTISSA_DIGITS) {
-        return text;
-    }
-    match named(f64::from(value)) {
-        Some(name) => written(|out| out.write_str(name)),
-        None => {
-            let two = written(|out| write!(out, "{value:.1e}"));
-            let shortest =
-                if two.as_str().parse() == Ok(value) { two } else { written(|out| write!(out, "{value:e}")) };
-            java(shortest.as_str())
-        }
-    }
+    number(value, f32::MANTISSA_DIGITS)
 }
 
 /// `Double.toString`.
 pub(super) fn double(value: f64) -> Short {
-    if let Some(text) = whole(value, f64::MANTISSA_DIGITS) {
+    number(value, f64::MANTISSA_DIGITS)
+}
+
+fn number<F: Copy + Into<f64> + LowerExp + FromStr + PartialEq>(value: F, significant_bits: u32) -> Short {
+    if let Some(text) = whole(value.into(), significant_bits) {
         return text;
     }
-    match named(value) {
+    match named(value.into()) {
         Some(name) => written(|out| out.write_str(name)),
         None => {
             let two = written(|out| write!(out, "{value:.1e}"));
-            let shortest =
-                if two.as_str().parse() == Ok(value) { two } else { written(|out| write!(out, "{value:e}")) };
+            let is_enough = two.as_str().parse().is_ok_and(|parsed: F| parsed == value);
+            let shortest = if is_enough { two } else { written(|out| write!(out, "{value:e}")) };
             java(shortest.as_str())
         }
     }

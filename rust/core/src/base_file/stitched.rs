@@ -12,8 +12,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::make_array;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array, make_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::take::take;

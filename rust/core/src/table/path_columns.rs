@@ -37,12 +37,12 @@ impl Table {
             Rows::Written => is_1x,
             Rows::Changes => false,
         };
-        let is_held = |(name, reformatted): &(&String, bool)| !reformatted && !config.ordering_fields.contains(name);
+        let is_told = |(name, reformatted): &(&String, bool)| !reformatted && !config.ordering_fields.contains(name);
         let taken = if alone || config.is_bootstrapped() {
             config.partition_fields.clone()
         } else if from_path {
             let columns = config.partition_fields.iter().zip(config.reformatted_in_path());
-            columns.filter(is_held).map(|(name, _)| name.clone()).collect()
+            columns.filter(is_told).map(|(name, _)| name.clone()).collect()
         } else {
             Vec::new()
         };
