@@ -14,6 +14,7 @@ from mortice import _mortice
 from mortice.errors import (
     CorruptLogError,
     FileCleanedError,
+    InternalError,
     InvalidArgumentError,
     InvalidTableError,
     MemoryLimitError,
@@ -42,6 +43,7 @@ __all__ = [
     "FileSlice",
     "Follower",
     "Instant",
+    "InternalError",
     "InvalidArgumentError",
     "InvalidTableError",
     "LogBlock",

@@ -12,6 +12,7 @@ they can be caught by the built-in class that fits too (`FileNotFoundError`, `Va
     MORTICE-INVALID-ARGUMENT    InvalidArgumentError
     MORTICE-MEMORY-LIMIT        MemoryLimitError
     MORTICE-IO                  StorageError
+    MORTICE-INTERNAL            InternalError
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import ClassVar
 __all__ = [
     "CorruptLogError",
     "FileCleanedError",
+    "InternalError",
     "InvalidArgumentError",
     "InvalidTableError",
     "MemoryLimitError",
@@ -139,3 +141,13 @@ class StorageError(MorticeError, OSError):
     """The storage failed."""
 
     default_code = "MORTICE-IO"
+
+
+class InternalError(MorticeError):
+    """An invariant of mortice itself does not hold.
+
+    The cause is a defect of mortice, not of the data or the arguments. The query stops, since going on could lose rows.
+    Please report it with the whole message.
+    """
+
+    default_code = "MORTICE-INTERNAL"

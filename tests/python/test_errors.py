@@ -10,6 +10,7 @@ import mortice
 CLASSES = [
     mortice.CorruptLogError,
     mortice.FileCleanedError,
+    mortice.InternalError,
     mortice.InvalidArgumentError,
     mortice.InvalidTableError,
     mortice.MemoryLimitError,

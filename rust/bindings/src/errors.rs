@@ -14,6 +14,7 @@ const fn class_of(kind: Kind) -> &'static str {
         Kind::InvalidArgument => "InvalidArgumentError",
         Kind::MemoryLimit => "MemoryLimitError",
         Kind::Io => "StorageError",
+        Kind::Internal => "InternalError",
         _ => "MorticeError",
     }
 }

@@ -29,6 +29,8 @@ pub enum Kind {
     MemoryLimit,
     /// The storage failed.
     Io,
+    /// An invariant of mortice itself does not hold: a defect of this library, never of the data or the caller.
+    Internal,
 }
 
 impl Kind {
@@ -44,6 +46,7 @@ impl Kind {
             Self::InvalidArgument => "MORTICE-INVALID-ARGUMENT",
             Self::MemoryLimit => "MORTICE-MEMORY-LIMIT",
             Self::Io => "MORTICE-IO",
+            Self::Internal => "MORTICE-INTERNAL",
         }
     }
 }
@@ -101,6 +104,17 @@ impl Error {
     /// [`Kind::InvalidArgument`].
     pub fn invalid_argument(message: impl Into<String>) -> Self {
         Self::new(Kind::InvalidArgument, message)
+    }
+
+    /// [`Kind::Internal`]. `invariant` says what does not hold; the message asks the user to report it.
+    ///
+    /// Where a row, a block or a key would otherwise be lost, code returns this error instead of skipping it.
+    #[cold]
+    pub fn internal(invariant: impl fmt::Display) -> Self {
+        Self::new(
+            Kind::Internal,
+            format!("{invariant}; this is a defect of mortice, please report it with this message"),
+        )
     }
 
     /// [`Kind::Io`], with its cause.
