@@ -53,7 +53,7 @@ fn ours(
     let mut merger = Merger::new(Rules::EventTime { int_ordering: false });
     let source = merger.add_source(log.bytes.clone()).unwrap();
     merger.add(source, &LogBatch { kind: LogKind::Data, keys, ordering, deleted: None, places }).unwrap();
-    let fates = merger.merge_base(&BaseRows::Keys(base.0.clone()), &base.1);
+    let fates = merger.merge_base(&BaseRows::Keys(base.0.clone()), &base.1).unwrap();
     fates.iter().filter(|(_, fate)| matches!(fate, Fate::Replace(_))).count()
 }
 

@@ -18,7 +18,7 @@ use super::row_ranges;
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
-use crate::hfile::{Cells, HFile};
+use crate::hfile::{Cell, Cells, HFile};
 use crate::storage::Source;
 
 /// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), whatever the table's key fields are.
@@ -157,7 +157,7 @@ impl Rows {
         let end = cells.cells.len().min(done.saturating_add(room));
         decode(&mut self.decoder, cells, *done..end)?;
         if let Some(keys) = &mut self.keys {
-            for cell in cells.cells.get(*done..end).unwrap_or_default() {
+            for cell in some_of(cells, *done..end)? {
                 let key = std::str::from_utf8(cells.key(cell))
                     .map_err(|error| Error::corrupt("a key in an HFile that is no UTF-8").caused_by(error))?;
                 keys.append_value(key);
@@ -201,12 +201,16 @@ impl Iterator for Rows {
 
 /// Decodes the values of some cells of a block. Where in the unpacked block it went wrong says nothing of the file.
 fn decode(decoder: &mut Decoder, cells: &Cells, range: std::ops::Range<usize>) -> Result<()> {
-    let some = cells.cells.get(range).unwrap_or_default();
-    let datums: Vec<Datum> = some
+    let datums: Vec<Datum> = some_of(cells, range)?
         .iter()
         .map(|cell| Datum { at: cell.value.start, len: cell.value.end.saturating_sub(cell.value.start) })
         .collect();
     decoder.decode(&cells.payload, &datums).map_err(|error| error.moved_to(0))
+}
+
+fn some_of(cells: &Cells, range: std::ops::Range<usize>) -> Result<&[Cell]> {
+    let some = cells.cells.get(range.clone());
+    some.ok_or_else(|| Error::internal(format_args!("cells {range:?} of a block of {}", cells.cells.len())))
 }
 
 /// The field's texts, the cells' keys where they are empty.

@@ -193,7 +193,9 @@ impl InStep {
         if count == 0 {
             return Err(Error::invalid_table("a skeleton and its source that do not have the same rows"));
         }
-        let parts: Vec<RecordBatch> = self.lanes.iter_mut().filter_map(|lane| lane.take(count)).collect();
+        let no_rows = || Error::internal("a skeleton or its source without rows at hand");
+        let parts = self.lanes.iter_mut().map(|lane| lane.take(count).ok_or_else(no_rows));
+        let parts = parts.collect::<Result<Vec<RecordBatch>>>()?;
         let column = |field: &arrow_schema::FieldRef, from: &From| match from {
             From::Path(value) => repeated(value.as_deref(), field.data_type(), count).map_err(|error| {
                 let value = value.as_deref().unwrap_or("null");

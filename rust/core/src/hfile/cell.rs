@@ -56,7 +56,10 @@ impl Cells {
     }
 
     fn bytes(&self, range: &Range<u32>) -> &[u8] {
-        self.payload.get(range.start as usize..range.end as usize).unwrap_or_default()
+        let bytes = self.payload.get(range.start as usize..range.end as usize);
+        // Both ends were checked against the payload when the cell was parsed.
+        debug_assert!(bytes.is_some(), "bytes {range:?} of a block of {}", self.payload.len());
+        bytes.unwrap_or_default()
     }
 }
 

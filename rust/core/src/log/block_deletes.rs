@@ -55,12 +55,13 @@ impl Texts {
     }
 }
 
-fn bytes<'a>(deletes: &'a Deletes, at: &Range<u32>) -> &'a [u8] {
-    deletes.text.get(at.start as usize..at.end as usize).unwrap_or_default()
+fn bytes<'a>(deletes: &'a Deletes, at: &Range<u32>) -> Result<&'a [u8]> {
+    let bytes = deletes.text.get(at.start as usize..at.end as usize);
+    bytes.ok_or_else(|| Error::internal(format_args!("a deleted key at {at:?} of a shorter block")))
 }
 
 fn text<'a>(deletes: &'a Deletes, at: &Range<u32>) -> Result<&'a str> {
-    str::from_utf8(bytes(deletes, at))
+    str::from_utf8(bytes(deletes, at)?)
         .map_err(|error| Error::corrupt("a deleted key is not UTF-8").at_offset(u64::from(at.start)).caused_by(error))
 }
 
@@ -73,7 +74,7 @@ fn ordering_text(value: &Ordering, deletes: &Deletes) -> Result<Option<String>> 
         Ordering::Long(value) | Ordering::TimeMicros(value) => value.to_string(),
         Ordering::Float(value) => value.to_string(),
         Ordering::Double(value) => value.to_string(),
-        Ordering::Bytes(at) => hexadecimal(bytes(deletes, at)),
+        Ordering::Bytes(at) => hexadecimal(bytes(deletes, at)?),
         Ordering::Text(at) => text(deletes, at)?.to_owned(),
         Ordering::Date(days) => array_value_to_string(&Date32Array::from(vec![*days]), 0).map_err(out_of_range)?,
         Ordering::TimestampMicros(micros) => {

@@ -128,10 +128,12 @@ impl<'a> ValidBlocks<'a> {
     }
 
     /// The blocks that count, oldest first.
-    #[must_use]
-    pub fn finish(self) -> Vec<BlockRef> {
+    ///
+    /// # Errors
+    /// `Internal` if a block that counts is no longer held.
+    pub fn finish(self) -> Result<Vec<BlockRef>> {
         match self.gathered {
-            Gathered::ByBlock(blocks) => blocks,
+            Gathered::ByBlock(blocks) => Ok(blocks),
             Gathered::ByInstant(gathered) => gathered.in_order(),
         }
     }
@@ -160,7 +162,7 @@ impl ByInstant {
         undone.len() as u64
     }
 
-    fn in_order(mut self) -> Vec<BlockRef> {
+    fn in_order(mut self) -> Result<Vec<BlockRef>> {
         let mut stands_for: HashMap<String, String> = HashMap::new();
         let mut done = HashSet::new();
         let mut newest_first = Vec::new();
@@ -177,7 +179,12 @@ impl ByInstant {
                 newest_first.push(chosen.clone());
             }
         }
-        newest_first.iter().rev().flat_map(|instant| self.blocks.remove(instant).unwrap_or_default()).collect()
+        let mut blocks = Vec::new();
+        for instant in newest_first.iter().rev() {
+            let lost = || Error::internal("the valid blocks of an instant were lost").at_instant(instant);
+            blocks.extend(self.blocks.remove(instant).ok_or_else(lost)?);
+        }
+        Ok(blocks)
     }
 
     /// The instants that a log-compacted instant replaces; only its first block tells.
@@ -259,7 +266,7 @@ mod tests {
         }
         let (rolled_back, uncommitted) = (valid.rolled_back, valid.uncommitted);
         let order: Vec<_> =
-            valid.finish().iter().map(|one| one.block.header.instant_time().unwrap().into_owned()).collect();
+            valid.finish().unwrap().iter().map(|one| one.block.header.instant_time().unwrap().into_owned()).collect();
         (order.join(" "), rolled_back, uncommitted)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::storage::Source;
 
 /// The stretch of a source that was fetched last.
@@ -34,7 +34,8 @@ impl Window {
         let until = start.saturating_add(window).max(end).min(self.source.len());
         self.bytes = self.source.read(start..until)?;
         self.start = start;
-        Ok(self.held(start, end).unwrap_or_default())
+        let short = || Error::internal(format_args!("bytes {start} to {end} are not in the window at {start}"));
+        self.held(start, end).ok_or_else(|| short().in_file(self.source.path()))
     }
 
     fn held(&self, start: u64, end: u64) -> Option<Bytes> {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use arrow_array::StringArray;
+use arrow_array::{Array, StringArray};
 use bytes::Bytes;
 
 /// Consecutive rows of a base file.
@@ -11,6 +11,23 @@ pub enum BaseRows {
     Keys(StringArray),
     /// By their numbers in the file, where the logs say which rows their records update (`PositionBasedFileGroupRecordBuffer`).
     Numbers(Range<u64>),
+}
+
+impl BaseRows {
+    /// The number of rows.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Keys(keys) => keys.len() as u64,
+            Self::Numbers(numbers) => numbers.end.saturating_sub(numbers.start),
+        }
+    }
+
+    /// Whether there are no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 /// Bytes of a row's number, where it stands for a key.

@@ -10,6 +10,7 @@
 //! | `deleted` | 1: it is a delete by its row, 2: by a block, 3: by a block, and ordered by a value of another class |
 //! | `fixed`, `wide`, `bytes` | its ordering value, in one of the three; none for the default |
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -77,59 +78,81 @@ impl Histories {
         self.keys.iter().map(|(number, _)| *number)
     }
 
-    pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = Record<'a>>) {
+    /// Adds the records of a key, oldest first.
+    ///
+    /// # Errors
+    /// `Internal` if there is none, or if their ordering values are of different forms.
+    pub(super) fn add<'a>(&mut self, number: u64, records: impl IntoIterator<Item = Record<'a>>) -> Result<()> {
+        let first = self.records.len();
         for Record { row, side } in records {
-            self.orderings.set(self.records.len(), side.ordering);
+            self.orderings.set(self.records.len(), side.ordering)?;
             self.records.push(Held { row, deleted: side.deleted, kept: Kept::of(side) });
         }
+        if self.records.len() == first {
+            return Err(Error::internal(format_args!("key {number} has no records")));
+        }
         self.keys.push((number, self.records.len()));
+        Ok(())
     }
 
     /// Adds what became of a key: one record, be it a row or a delete.
-    pub fn add_fate(&mut self, number: u64, fate: Fate) {
+    ///
+    /// # Errors
+    /// As [`Histories::add`].
+    pub fn add_fate(&mut self, number: u64, fate: Fate) -> Result<()> {
         let (row, deleted) = match fate {
-            Fate::Keep => return,
+            Fate::Keep => return Ok(()),
             Fate::Replace(row) => (row, Deleted::No),
             Fate::Delete(row) => (row, Deleted::ByRow),
         };
-        self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }]);
+        self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }])
     }
 
-    /// The other way round: of each key its number and what became of it.
-    pub fn fates(&self) -> impl Iterator<Item = (u64, Fate)> + '_ {
-        self.keys.iter().filter_map(|(number, end)| {
-            let last = self.records.get(end.checked_sub(1)?)?;
-            Some((*number, if last.deleted == Deleted::No { Fate::Replace(last.row) } else { Fate::Delete(last.row) }))
+    /// The inverse of [`Histories::add_fate`]: of each key its number and what became of it.
+    ///
+    /// # Errors
+    /// `Internal` if a key has no records.
+    pub fn fates(&self) -> impl Iterator<Item = Result<(u64, Fate)>> + '_ {
+        self.keys.iter().map(|(number, end)| {
+            let last = end.checked_sub(1).and_then(|last| self.records.get(last));
+            let last = last.ok_or_else(|| Error::internal(format_args!("key {number} has no records")))?;
+            Ok((*number, if last.deleted == Deleted::No { Fate::Replace(last.row) } else { Fate::Delete(last.row) }))
         })
     }
 
-    /// The records of each key.
-    pub(super) fn records(&self) -> Vec<Vec<Record<'_>>> {
+    /// The records of all keys: those of a key are consecutive, oldest first.
+    pub(super) fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
+        self.records.iter().enumerate().map(|(at, held)| self.record(at, held))
+    }
+
+    /// Of each key, where its records are among [`Histories::records`].
+    pub(super) fn ranges(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         let mut first = 0;
-        let of_key = |(_, end): &(u64, usize)| {
-            let records = (first..*end).filter_map(|at| self.record(at)).collect();
-            first = *end;
-            records
-        };
-        self.keys.iter().map(of_key).collect()
+        self.keys.iter().map(move |(_, end)| std::mem::replace(&mut first, *end)..*end)
     }
 
-    fn record(&self, at: usize) -> Option<Record<'_>> {
-        let held = self.records.get(at)?;
+    fn record(&self, at: usize, held: &Held) -> Record<'_> {
         let ordering = self.orderings.get(at, held.kept);
-        Some(Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } })
+        Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } }
     }
 
-    /// Adds the keys of another, up to those of the number `end`, from the `from`-th on; the key to go on from.
-    pub fn take_until(&mut self, other: &Self, from: usize, end: u64) -> usize {
-        let mut first = from.checked_sub(1).and_then(|before| other.keys.get(before)).map_or(0, |(_, end)| *end);
+    /// Adds the keys of another whose number is below `end`, from the `from`-th on. Returns the ordinal of the key to go on from.
+    ///
+    /// # Errors
+    /// As [`Histories::add`].
+    pub fn take_until(&mut self, other: &Self, from: usize, end: u64) -> Result<usize> {
+        let mut first = match from.checked_sub(1).and_then(|before| other.keys.get(before)) {
+            Some((_, end)) => *end,
+            None => 0,
+        };
         let mut key = from;
         while let Some((number, last)) = other.keys.get(key).filter(|(number, _)| *number < end) {
-            self.add(*number, (first..*last).filter_map(|at| other.record(at)));
+            let records = other.records.iter().enumerate().take(*last).skip(first);
+            self.add(*number, records.map(|(at, held)| other.record(at, held)))?;
             first = *last;
             key += 1;
         }
-        key
+        Ok(key)
     }
 
     /// As a batch.
@@ -138,10 +161,10 @@ impl Histories {
         for (number, end) in &self.keys {
             numbers.resize(*end, *number);
         }
-        let all = || (0..self.records.len()).map(|at| self.record(at).map(|record| record.side.ordering));
-        let fixed = all().map(|value| if let Some(OrderingValue::Fixed(value)) = value { Some(value) } else { None });
-        let wide = all().map(|value| if let Some(OrderingValue::Wide(value)) = value { Some(value) } else { None });
-        let bytes = all().map(|value| if let Some(OrderingValue::Bytes(value)) = value { Some(value) } else { None });
+        let all = || self.records().map(|record| record.side.ordering);
+        let fixed = all().map(|value| if let OrderingValue::Fixed(value) = value { Some(value) } else { None });
+        let wide = all().map(|value| if let OrderingValue::Wide(value) = value { Some(value) } else { None });
+        let bytes = all().map(|value| if let OrderingValue::Bytes(value) = value { Some(value) } else { None });
         let columns: [(&str, ArrayRef); 7] = [
             ("key", Arc::new(UInt64Array::from(numbers))),
             ("source", Arc::new(self.records.iter().map(|held| held.row.source).collect::<UInt32Array>())),
@@ -153,18 +176,19 @@ impl Histories {
             ("bytes", Arc::new(bytes.collect::<BinaryArray>())),
         ];
         RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
-            .map_err(|error| Error::invalid_argument("records that were set aside").caused_by(error))
+            .map_err(|error| Error::internal("record groups that do not fit a batch").caused_by(error))
     }
 
     /// Of a batch that [`Histories::to_batch`] made.
     pub fn of_batch(batch: &RecordBatch) -> Result<Self> {
-        let columns = Columns::of(batch)
-            .ok_or_else(|| Error::invalid_argument("records that were set aside have other columns"))?;
+        let columns = Columns::of(batch).ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
         let mut histories = Self::default();
         let mut first = 0;
         for same in columns.keys.values().chunk_by(|one, other| one == other) {
             let records = (first..first + same.len()).map(|at| columns.record(at));
-            histories.add(same.first().copied().unwrap_or_default(), records);
+            if let Some(number) = same.first() {
+                histories.add(*number, records)?;
+            }
             first += same.len();
         }
         Ok(histories)

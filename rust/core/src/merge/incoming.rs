@@ -27,21 +27,20 @@ impl LogBatch<'_> {
         index.look_ahead(rows.map(|row| place(row).and_then(|place| index.key(source, place).ok())))
     }
 
-    /// The record of a row, whose key has that hash; none where its key is not wanted, or not of the part of all keys that
-    /// is being read.
+    /// The record of row `row`, which is stored at `at` and whose key has that hash. Returns `None` if its key is not wanted or is
+    /// not in the partition of the keys that is being read. [`LogBatch::check`] has been called before.
     #[inline]
     pub(super) fn incoming(
         &self,
-        source: u32,
+        at: RowRef,
         row: usize,
         hash: KeyHash,
         index: &KeyIndex,
         wanted: &KeyFilter,
     ) -> Result<Option<Incoming<'_>>> {
-        let at = self.places.get(row).copied().unwrap_or_default();
         if self.keys.is_null(row) {
             let message = "a log record without a record key; merging is by key";
-            return Err(Error::invalid_table(message).at_offset(u64::from(at)));
+            return Err(Error::invalid_table(message).at_offset(u64::from(at.at)));
         }
         let place = KeyPlace::of(self.keys.value(row));
         let deleted = match (self.deleted.is_some_and(|deleted| deleted.value(row)), self.kind) {
@@ -49,7 +48,7 @@ impl LogBatch<'_> {
             (true, LogKind::Data) => Deleted::ByRow,
             (true, LogKind::Delete) => Deleted::ByBlock,
         };
-        let key = index.key(source, place)?;
+        let key = index.key(at.source, place)?;
         if self.kind == LogKind::Data && !wanted.passes(key) {
             return Ok(None);
         }
@@ -57,6 +56,6 @@ impl LogBatch<'_> {
             return Ok(None);
         }
         let side = Side { ordering: self.ordering.value(row), is_foreign: self.ordering.is_foreign(row), deleted };
-        Ok(Some(Incoming { row: RowRef { source, at }, place, side, hash, found: index.find(hash, key) }))
+        Ok(Some(Incoming { row: at, place, side, hash, found: index.find(hash, key) }))
     }
 }

@@ -1,11 +1,11 @@
 //! The contract between whoever reads logs and the merger.
 
-use arrow_array::{BooleanArray, RecordBatch, UInt64Array};
+use arrow_array::{Array, BooleanArray, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::ordering::OrderingColumn;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
 /// A log record: the source it lies in, and its place there, whose meaning is the source's own.
@@ -38,6 +38,25 @@ pub struct LogBatch<'a> {
     pub deleted: Option<&'a BooleanArray>,
     /// Each record's place, for [`RowRef::at`].
     pub places: &'a [u32],
+}
+
+impl LogBatch<'_> {
+    /// Checks once what the loops over the records rely on: that all columns have one length.
+    ///
+    /// # Errors
+    /// `Internal` if a column is shorter or longer than the others.
+    pub fn check(&self) -> Result<()> {
+        let records = self.places.len();
+        let deleted = self.deleted.map_or(records, Array::len);
+        let ordering = self.ordering.len().unwrap_or(records);
+        if [self.keys.len(), deleted, ordering] == [records; 3] {
+            return Ok(());
+        }
+        Err(Error::internal(format_args!(
+            "{records} log records with {} keys, {deleted} delete flags and {ordering} ordering values",
+            self.keys.len(),
+        )))
+    }
 }
 
 /// Takes the records of a log, source by source.

@@ -184,28 +184,31 @@ impl KeyIndex {
         (keys * size_of::<Entry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
     }
 
-    /// Forgets half of the keys: those that are not in the lower half of the part. `moved` is told of the entries that stay
-    /// (from, to), in order.
-    pub(super) fn narrow(&mut self, mut moved: impl FnMut(usize, usize)) {
-        let Some(part) = self.part.half() else { return };
-        self.part = part;
-        let mut kept = 0;
-        for at in 0..self.entries.len() {
-            let Some(entry) = self.entries.get(at).copied() else { continue };
-            if !part.holds(self.hash_of(&entry)) {
-                continue;
+    /// Forgets the keys that are not in the lower half of the partition. Calls `moved` with the old and the new ordinal of each
+    /// entry that stays, in order.
+    ///
+    /// # Errors
+    /// `Internal` if the partition is one hash alone, for which there is always room.
+    pub(super) fn narrow(&mut self, mut moved: impl FnMut(usize, usize)) -> Result<()> {
+        let half = self.part.half();
+        self.part = half.ok_or_else(|| Error::internal("no room in the key index for the keys of one hash"))?;
+        let mut entries = std::mem::take(&mut self.entries);
+        let (mut at, mut kept) = (0, 0);
+        entries.retain(|entry| {
+            let stays = self.part.holds(self.hash_of(entry));
+            if stays {
+                self.orderings.shift(at, kept);
+                moved(at, kept);
+                kept += 1;
             }
-            if let Some(slot) = self.entries.get_mut(kept) {
-                *slot = entry;
-            }
-            self.orderings.shift(at, kept);
-            moved(at, kept);
-            kept += 1;
-        }
-        self.entries.truncate(kept);
-        self.entries.shrink_to_fit();
+            at += 1;
+            stays
+        });
+        entries.shrink_to_fit();
+        self.entries = entries;
         self.orderings.truncate(kept);
         self.build_table(kept);
+        Ok(())
     }
 
     /// Builds the table anew, with room for so many keys.
@@ -232,7 +235,10 @@ impl KeyIndex {
 
     /// The hash of the key of an entry.
     fn hash_of(&self, entry: &Entry) -> u32 {
-        key_in(&self.sources, entry.row.source, entry.place()).map_or(0, |key| self.hash(key).0)
+        let key = key_in(&self.sources, entry.row.source, entry.place());
+        // Every key was read through [`KeyIndex::key`] before it was stored.
+        debug_assert!(key.is_some(), "the key of {entry:?} is outside of its source");
+        key.map_or(0, |key| self.hash(key).0)
     }
 
     /// Makes the bytes of one more source known; its ordinal.
@@ -360,17 +366,15 @@ impl KeyIndex {
         let key_len_and_state = place.len << STATE_BITS | state;
         let entry = Entry { row, key_at: place.at, key_len_and_state };
         if let Some(index) = index {
-            if let Some(slot) = self.entries.get_mut(index as usize) {
-                *slot = entry;
-            }
-            self.orderings.set(index as usize, side.ordering);
-            return Ok(());
+            let slot = self.entries.get_mut(index as usize);
+            *slot.ok_or_else(|| Error::internal(format_args!("the key index has no entry {index}")))? = entry;
+            return self.orderings.set(index as usize, side.ordering);
         }
         let Ok(next) = u32::try_from(self.entries.len()) else {
             return Err(Error::unsupported("more than 4 billion keys in the logs of one file slice"));
         };
         self.entries.push(entry);
-        self.orderings.set(next as usize, side.ordering);
+        self.orderings.set(next as usize, side.ordering)?;
         if self.table.room() < self.entries.len() {
             self.build_table(self.entries.capacity());
         }
@@ -380,7 +384,10 @@ impl KeyIndex {
 
     /// Shows the base rows that have an entry, by ascending rows, with it and what is stored under it, while that is in cache.
     /// The first base row of a key uses its entry up.
-    pub(super) fn meet(&mut self, rows: &BaseRows, mut met: impl FnMut(usize, u32, Stored<'_>)) {
+    ///
+    /// # Errors
+    /// `Internal` if rows come by position and keys of the index are not positions.
+    pub(super) fn meet(&mut self, rows: &BaseRows, mut met: impl FnMut(usize, u32, Stored<'_>)) -> Result<()> {
         match rows {
             _ if self.taken == self.entries.len() => {}
             BaseRows::Keys(keys) => {
@@ -389,16 +396,22 @@ impl KeyIndex {
                 }
             }
             BaseRows::Numbers(rows) => {
-                let numbers = std::mem::take(&mut self.numbers).unwrap_or_else(|| self.by_number());
+                let numbers = match self.numbers.take() {
+                    Some(numbers) => numbers,
+                    None => self.by_number()?,
+                };
                 let first = numbers.partition_point(|(number, _)| *number < rows.start);
                 for (number, index) in numbers.iter().skip(first).take_while(|(number, _)| *number < rows.end) {
-                    if let Some((row, stored)) = usize::try_from(number - rows.start).ok().zip(self.take(*index)) {
+                    let row = usize::try_from(number - rows.start);
+                    let row = row.map_err(|_| Error::internal("a batch of base rows of more than memory holds"))?;
+                    if let Some(stored) = self.take(*index) {
                         met(row, *index, stored);
                     }
                 }
                 self.numbers = Some(numbers);
             }
         }
+        Ok(())
     }
 
     /// The same for some rows, [`BASE_ROWS_AHEAD`] at most. Most have no entry, as a glance at the filter tells.
@@ -411,7 +424,8 @@ impl KeyIndex {
         let mut likely = [(0, KeyHash(0)); BASE_ROWS_AHEAD];
         let mut count = 0;
         for (row, hash) in rows.zip(hashes) {
-            // A row that is not likely gives its place to the next, without a branch.
+            // A row that is not likely gives its place to the next, without a branch. There are as many places as rows.
+            debug_assert!(count < BASE_ROWS_AHEAD, "more than {BASE_ROWS_AHEAD} base rows at a time");
             if let Some(slot) = likely.get_mut(count) {
                 *slot = (row, hash);
                 count += usize::from(self.table.may_hold(hash.0));
@@ -450,15 +464,17 @@ impl KeyIndex {
     }
 
     /// Entries by the numbers that are their keys.
-    fn by_number(&self) -> Vec<(u64, u32)> {
+    fn by_number(&self) -> Result<Vec<(u64, u32)>> {
         let number = |entry: &Entry| {
             let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, entry.place())?.try_into().ok()?;
             Some(u64::from_le_bytes(bytes))
         };
-        let numbers = (0_u32..).zip(&self.entries).filter_map(|(index, entry)| Some((number(entry)?, index)));
-        let mut numbers: Vec<(u64, u32)> = numbers.collect();
+        let no_number = || Error::internal("a key that is not a row position in an index by row positions");
+        let numbers =
+            (0_u32..).zip(&self.entries).map(|(index, entry)| Ok((number(entry).ok_or_else(no_number)?, index)));
+        let mut numbers: Vec<(u64, u32)> = numbers.collect::<Result<_>>()?;
         numbers.sort_unstable();
-        numbers
+        Ok(numbers)
     }
 
     /// Entries that no base row has used up.

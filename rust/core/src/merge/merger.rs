@@ -12,7 +12,7 @@ use super::key_index::{AHEAD, KeyHash, KeyIndex};
 use super::key_part::KeyPart;
 use super::ordering::{OrderingColumn, OrderingValue};
 use super::rules::{Deleted, Rules};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
 /// What becomes of a base row.
@@ -98,7 +98,14 @@ impl Merger {
     }
 
     /// The base rows that do not stay, ascending, and their fates. A row without a key stays: no log record is its.
-    pub fn merge_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn) -> Vec<(usize, Fate)> {
+    ///
+    /// # Errors
+    /// `Internal` if the base rows come by position and the log records do not.
+    pub fn merge_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn) -> Result<Vec<(usize, Fate)>> {
+        if let Some(values) = ordering.len().filter(|values| *values as u64 != rows.len()) {
+            let message = format_args!("{values} ordering values for {} base rows", rows.len());
+            return Err(Error::internal(message));
+        }
         let (rules, wins_over_all, deletes_win) = (self.rules, self.wins_over_all, self.deletes_win);
         let mut fates = Vec::new();
         self.index.meet(rows, |row, _, log| {
@@ -107,13 +114,16 @@ impl Merger {
             if wins || rules.wins_over_base(log.side, ordering.value(row)) {
                 fates.push((row, if is_deleted { Fate::Delete(log.row) } else { Fate::Replace(log.row) }));
             }
-        });
-        fates
+        })?;
+        Ok(fates)
     }
 
     /// Base rows that others read: what they meet is used up.
-    pub fn pass_over(&mut self, rows: &BaseRows) {
-        self.index.meet(rows, |_, _, _| ());
+    ///
+    /// # Errors
+    /// As [`Merger::merge_base`].
+    pub fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
+        self.index.meet(rows, |_, _, _| ())
     }
 
     /// Of the keys that no base row has met, those that are not of a share of all keys are others'.
@@ -149,13 +159,17 @@ impl LogSink for Merger {
     }
 
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
+        batch.check()?;
         let mut hashes = [KeyHash::default(); AHEAD];
-        for row in 0..batch.places.len() {
+        for (row, at) in batch.places.iter().enumerate() {
             if row.is_multiple_of(AHEAD) {
                 hashes = batch.look_ahead(source, row, &self.index);
             }
-            let Some(hash) = hashes.get(row % AHEAD).copied() else { continue };
-            let Some(newer) = batch.incoming(source, row, hash, &self.index, &self.wanted)? else { continue };
+            // The remainder is below the array's length: the compiler drops the check.
+            #[allow(clippy::indexing_slicing)]
+            let hash = hashes[row % AHEAD];
+            let at = RowRef { source, at: *at };
+            let Some(newer) = batch.incoming(at, row, hash, &self.index, &self.wanted)? else { continue };
             if let Some(stored) = newer.found.and_then(|index| self.index.stored(index))
                 && !self.rules.replaces(batch.kind, newer.side, stored.side)
             {
@@ -163,7 +177,7 @@ impl LogSink for Merger {
             }
             if newer.found.is_none() {
                 while !self.index.has_room(|| 0) {
-                    self.index.narrow(|_, _| {});
+                    self.index.narrow(|_, _| {})?;
                 }
                 if !self.index.holds(newer.hash) {
                     continue;
@@ -209,7 +223,7 @@ mod tests {
 
     fn fate(merger: &mut Merger, key: &str, ordering: i64) -> Fate {
         let keys = StringArray::from(vec![key]);
-        let fates = merger.merge_base(&BaseRows::Keys(keys), &OrderingColumn::Fixed(vec![ordering], None));
+        let fates = merger.merge_base(&BaseRows::Keys(keys), &OrderingColumn::Fixed(vec![ordering], None)).unwrap();
         fates.first().map_or(Fate::Keep, |(_, fate)| *fate)
     }
 
@@ -256,7 +270,8 @@ mod tests {
     #[test]
     fn the_first_of_repeated_base_keys_takes_the_log_record() {
         let mut merger = merger(EVENT, &[("k", Some(20), None)]);
-        let fates = merger.merge_base(&BaseRows::Keys(vec!["k", "k"].into()), &OrderingColumn::Fixed(vec![1, 1], None));
+        let keys = BaseRows::Keys(vec!["k", "k"].into());
+        let fates = merger.merge_base(&keys, &OrderingColumn::Fixed(vec![1, 1], None)).unwrap();
         assert_eq!(fates, [(0, replaced_by(0))]);
         assert!(!merger.has_open_keys());
     }

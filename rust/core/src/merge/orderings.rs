@@ -3,6 +3,7 @@
 
 use super::ordering::OrderingValue;
 use super::rules::Side;
+use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
 /// What is noted of an ordering value beside itself.
@@ -69,7 +70,10 @@ impl Orderings {
             Values::Wide(all) => all.get(index).copied().map(OrderingValue::Wide),
             Values::Bytes(all) => all.get(index).map(|text| OrderingValue::Bytes(text)),
         }
-        .unwrap_or(OrderingValue::Default)
+        .unwrap_or_else(|| {
+            debug_assert!(false, "no ordering value is kept for record {index}");
+            OrderingValue::Default
+        })
     }
 
     /// Has a value fetched.
@@ -84,7 +88,10 @@ impl Orderings {
     }
 
     /// Sets a value; the vector grows to it.
-    pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) {
+    ///
+    /// # Errors
+    /// `Internal` if the values that are kept have another form: all values of a table's ordering fields have one.
+    pub(super) fn set(&mut self, index: usize, value: OrderingValue<'_>) -> Result<()> {
         match (&mut self.values, value) {
             (_, OrderingValue::Default | OrderingValue::Foreign) => {}
             (Values::Fixed(all), OrderingValue::Fixed(value)) => put(all, index, value),
@@ -94,13 +101,19 @@ impl Orderings {
                 self.texts = (self.texts + value.len() + ALLOCATION).saturating_sub(before);
                 put(all, index, value.into());
             }
-            (_, OrderingValue::Fixed(value)) => self.values = Values::Fixed(filled(index, value)),
-            (_, OrderingValue::Wide(value)) => self.values = Values::Wide(filled(index, value)),
-            (_, OrderingValue::Bytes(value)) => {
+            (Values::None, OrderingValue::Fixed(value)) => self.values = Values::Fixed(filled(index, value)),
+            (Values::None, OrderingValue::Wide(value)) => self.values = Values::Wide(filled(index, value)),
+            (Values::None, OrderingValue::Bytes(value)) => {
                 self.texts = value.len() + ALLOCATION;
                 self.values = Values::Bytes(filled(index, value.into()));
             }
+            (_, value) => {
+                return Err(Error::internal(format_args!(
+                    "the ordering value {value:?} beside values of another form"
+                )));
+            }
         }
+        Ok(())
     }
 
     /// Moves a value to an ordinal that is not greater than its own.
@@ -137,6 +150,7 @@ impl Orderings {
 }
 
 fn shift<T: Default>(all: &mut [T], from: usize, to: usize) {
+    // Values behind the last one that is set are not kept: all of them are defaults.
     let value = all.get_mut(from).map(std::mem::take);
     if let Some(slot) = all.get_mut(to) {
         *slot = value.unwrap_or_default();

@@ -50,7 +50,12 @@ pub fn weave(
         if let Fate::Delete(_) = fate {
             deleted.push(row);
         }
-        patches.extend(picks.next().map(|(batch, from)| Patch { row, batch: *batch, from: *from }));
+        let (batch, from) = picks.next().ok_or_else(|| Error::internal("fewer log rows than base rows to replace"))?;
+        patches.push(Patch { row, batch: *batch, from: *from });
+    }
+    if let Some(row) = fates.last().map(|(row, _)| *row).filter(|row| *row >= base.num_rows()) {
+        let message = format_args!("a merge outcome for row {row} of a batch of {} rows", base.num_rows());
+        return Err(Error::internal(message));
     }
     let stay = without(base, &left_out).map_err(failed)?;
     marked(patched(&winners.schema(), &stay, &fetched.batches, &patches).map_err(failed)?, &deleted)
@@ -72,8 +77,7 @@ fn fetched(rows: &[RowRef], winners: &mut dyn Winners) -> Result<Fetched> {
     if fetched.picks.len() == rows.len() {
         return Ok(fetched);
     }
-    let message = format!("{} rows where {} were asked for", fetched.picks.len(), rows.len());
-    Err(Error::invalid_argument(message))
+    Err(Error::internal(format_args!("{} rows where {} were asked for", fetched.picks.len(), rows.len())))
 }
 
 /// The log record that is delivered.
@@ -91,7 +95,7 @@ fn without(base: &RecordBatch, left_out: &[usize]) -> Result<RecordBatch, ArrowE
     }
     let mut stays = BooleanBufferBuilder::new(base.num_rows());
     stays.append_n(base.num_rows(), true);
-    left_out.iter().filter(|row| **row < base.num_rows()).for_each(|row| stays.set_bit(*row, false));
+    left_out.iter().for_each(|row| stays.set_bit(*row, false));
     filter_record_batch(base, &BooleanArray::new(stays.finish(), None))
 }
 
@@ -127,9 +131,8 @@ fn marked(rows: RecordBatch, deleted: &[usize]) -> Result<RecordBatch> {
         None => vec![None; rows.num_rows()],
     };
     for row in deleted {
-        if let Some(slot) = operations.get_mut(*row) {
-            *slot = Some(DELETE);
-        }
+        *operations.get_mut(*row).ok_or_else(|| Error::internal("a deleted row that was not delivered"))? =
+            Some(DELETE);
     }
     let mut columns = rows.columns().to_vec();
     if let Some(slot) = columns.get_mut(column) {

@@ -54,9 +54,14 @@ impl MetadataTable {
         };
         let partitions = partitions(&mut self.lists(Some(&BTreeSet::from([ALL_PARTITIONS.to_owned()])))?)?;
         let paths: Vec<&str> = partitions.iter().map(|name| path_of(name)).collect();
-        let mut wanted = choose(&paths)?.into_iter();
+        let wanted = choose(&paths)?;
         let all = partitions.len();
-        let partitions: Vec<String> = partitions.into_iter().filter(|_| wanted.next().unwrap_or_default()).collect();
+        if wanted.len() != all {
+            return Err(Error::internal(format_args!("{} choices for {all} partitions", wanted.len())));
+        }
+        let chosen =
+            partitions.into_iter().zip(wanted).filter_map(|(partition, is_wanted)| is_wanted.then_some(partition));
+        let partitions: Vec<String> = chosen.collect();
         let left_out = all.saturating_sub(partitions.len());
         if partitions.is_empty() {
             return Ok(Listed { files: Vec::new(), left_out });

@@ -1,7 +1,7 @@
 //! Numbers of some bits each, side by side, from the highest bit of the first byte on. After the last, the rest of its byte is blank.
 
 use crate::cursor::Cursor;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Appends the next `count` numbers of `width` bits, 1 to 64.
 pub(super) fn unpack(cursor: &mut Cursor<'_>, width: u32, count: usize, into: &mut Vec<u64>) -> Result<()> {
@@ -11,13 +11,14 @@ pub(super) fn unpack(cursor: &mut Cursor<'_>, width: u32, count: usize, into: &m
     let mut rest = bytes.iter();
     for _ in 0..count {
         while left < width {
-            held = held << 8 | u128::from(rest.next().copied().unwrap_or_default());
+            let byte = rest.next().ok_or_else(|| Error::internal("bit-packed numbers beyond their bytes"))?;
+            held = held << 8 | u128::from(*byte);
             left += 8;
         }
         left -= width;
         let value = held >> left;
         held &= (1_u128 << left) - 1;
-        into.push(u64::try_from(value).unwrap_or_default());
+        into.push(u64::try_from(value).map_err(|_| Error::internal("a bit-packed number of more than 64 bits"))?);
     }
     Ok(())
 }

@@ -10,7 +10,7 @@
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 
 use super::stream::Stream;
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Bytes in runs.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl ByteRuns {
         }
         let from = self.used;
         self.used = from.saturating_add(count).min(self.run.len());
-        Ok(self.run.get(from..self.used).unwrap_or_default())
+        self.run.get(from..self.used).ok_or_else(|| Error::internal("a byte run beyond its end"))
     }
 
     /// The next `count` bytes.
@@ -76,7 +76,8 @@ impl BitRuns {
         let mut bits = BooleanBufferBuilder::new(0);
         while bits.len() < count {
             if self.left == 0 {
-                self.byte = self.bytes.some(1)?.first().copied().unwrap_or_default();
+                let byte = self.bytes.some(1)?.first().copied();
+                self.byte = byte.ok_or_else(|| Error::internal("an empty byte run"))?;
                 self.left = 8;
             }
             let some = self.left.min(count - bits.len());

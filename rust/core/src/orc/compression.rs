@@ -106,7 +106,7 @@ impl Compression {
         }
         let before = into.len();
         into.resize(before.saturating_add(len), 0);
-        Ok(into.get_mut(before..).unwrap_or_default())
+        into.get_mut(before..).ok_or_else(|| Error::internal("no room for a decompressed ORC chunk"))
     }
 
     fn drain(self, decoder: impl Read, into: &mut Vec<u8>) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use super::stream::Stream;
 use super::{int_runs_v1, int_runs_v2};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Which form runs have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,7 +35,8 @@ impl IntRuns {
                 self.next_run()?;
             }
             let some = self.run.len().saturating_sub(self.used).min(count - numbers.len());
-            numbers.extend_from_slice(self.run.get(self.used..self.used.saturating_add(some)).unwrap_or_default());
+            let run = self.run.get(self.used..self.used.saturating_add(some));
+            numbers.extend_from_slice(run.ok_or_else(|| Error::internal("an integer run beyond its end"))?);
             self.used += some;
         }
         Ok(numbers)

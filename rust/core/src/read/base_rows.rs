@@ -46,12 +46,22 @@ impl Base<'_> {
         if histories.is_empty() {
             return Ok(None);
         }
-        let rows: Vec<u64> = histories.numbers().map(|number| number.saturating_sub(self.first)).collect();
+        let row = |number: u64| {
+            let message =
+                || format_args!("base row {number} is before row {}, the first of its batch", self.first).to_string();
+            number.checked_sub(self.first).ok_or_else(|| Error::internal(message()))
+        };
+        let rows: Vec<u64> = histories.numbers().map(row).collect::<Result<_>>()?;
         let met = take_rows(self.rows, &rows)?;
         let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
         let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
+        if folded.fates.len() != rows.len() {
+            let message = format_args!("{} merge outcomes for {} keys", folded.fates.len(), rows.len());
+            return Err(Error::internal(message));
+        }
         let fates = rows.into_iter().zip(folded.fates).filter(|(_, fate)| *fate != Fate::Keep);
-        let fates = fates.filter_map(|(row, fate)| Some((usize::try_from(row).ok()?, fate))).collect();
+        let row = |row: u64| usize::try_from(row).map_err(|_| Error::internal("a row number beyond what memory holds"));
+        let fates = fates.map(|(at, fate)| Ok((row(at)?, fate))).collect::<Result<_>>()?;
         Ok(Fates::of(fates, Some(folded.rows)))
     }
 }

@@ -50,7 +50,7 @@ pub(super) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &SchemaRef
         shares.iter().enumerate().find_map(of)
     });
     let Some(places) = places.collect::<Option<Vec<_>>>() else {
-        return Err(Error::invalid_argument("columns that no thread reads"));
+        return Err(Error::internal("columns that no thread reads"));
     };
     let mut reading = SideBySide {
         wanted: Arc::clone(wanted),

@@ -44,7 +44,7 @@ impl ChangeReader {
     /// Plans the read of a split that has a change; no file is opened yet.
     pub(super) fn new(mut split: Split, report: SharedReport) -> Result<Self> {
         let Some(change) = split.change.take() else {
-            return Err(Error::invalid_argument("a split without changes"));
+            return Err(Error::internal("a split without changes"));
         };
         let query = split.query;
         let projection = Projection::new(&change_schema(), &query.columns, &query.filter, &[], &[])?;

@@ -84,7 +84,8 @@ fn texts<'a>(
     of: impl Fn(&'a Deleted) -> Option<&'a std::ops::Range<u32>>,
 ) -> Result<StringArray> {
     let text = |at: &std::ops::Range<u32>| {
-        let bytes = deletes.text.get(at.start as usize..at.end as usize).unwrap_or_default();
+        let bytes = deletes.text.get(at.start as usize..at.end as usize);
+        let bytes = bytes.ok_or_else(|| Error::internal(format_args!("a deleted key at {at:?} of a shorter block")))?;
         std::str::from_utf8(bytes).map_err(|error| {
             Error::corrupt("a deleted key that is not UTF-8").at_offset(u64::from(at.start)).caused_by(error)
         })

@@ -50,7 +50,7 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
     told.rolled_back += valid.rolled_back;
     told.uncommitted += valid.uncommitted;
     drop(told);
-    Ok(LogBlocks { files, blocks: valid.finish() })
+    Ok(LogBlocks { files, blocks: valid.finish()? })
 }
 
 pub(super) fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {

@@ -191,7 +191,7 @@ impl KeyColumns {
     /// The columns after the key, by what they mean; of so many rows.
     pub(super) fn batch(&self, decoded: &[ArrayRef], rows: usize) -> Result<KeyBatch> {
         let mut columns = decoded.iter().cloned();
-        let mut next = || columns.next().ok_or_else(|| Error::invalid_table("a key column is missing"));
+        let mut next = || columns.next().ok_or_else(|| Error::internal("a key column was not decoded"));
         let ordering = self.ordering.iter().map(|_| next()).collect::<Result<Vec<_>>>()?;
         let ordering = self.ordering_of(&ordering, self.nulls(Nulls::AreDefault))?;
         let mut when = |there: bool| -> Result<Option<ArrayRef>> { if there { next().map(Some) } else { Ok(None) } };

@@ -44,10 +44,26 @@ pub(super) struct LogLoader<'a> {
     pub(super) report: SharedReport,
 }
 
-/// Programs compiled for one writer schema: the keys', and the carried columns'.
+/// What one writer schema is compiled to.
+#[derive(Clone)]
 struct Compiled {
+    /// Decodes the keys.
     keys: Arc<Program>,
+    /// The ordinal of the program that decodes the projected columns.
     carried: usize,
+    /// The projected columns that the schema does not have; `None` for blocks of whole records.
+    missing: Option<Arc<[bool]>>,
+}
+
+/// What a block's programs depend on.
+#[derive(PartialEq, Eq, Hash)]
+struct CompiledFor {
+    /// The writer schema as it is stored.
+    schema: Bytes,
+    /// What the block calls the table's columns.
+    names: FieldNames,
+    /// Whether its records are partial.
+    is_partial: bool,
 }
 
 /// What is being read.
@@ -55,16 +71,22 @@ struct Loading<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
     memory: &'m mut SliceMemory,
-    /// By the schema as stored and what the block calls the table's columns.
-    compiled: HashMap<(Bytes, FieldNames), Compiled>,
+    compiled: HashMap<CompiledFor, Compiled>,
     /// The numbers of the base rows that the records of the block update, from the next record on; none where they go by keys.
     numbers: VecDeque<u64>,
 }
 
 impl Loading<'_> {
-    /// The numbers of the next records.
-    fn next_numbers(&mut self, records: usize) -> Vec<u64> {
-        self.numbers.drain(..records.min(self.numbers.len())).collect()
+    /// The positions of the next records; empty if records are merged by key.
+    fn next_numbers(&mut self, key: &RecordKey, records: usize) -> Result<Vec<u64>> {
+        if *key != RecordKey::Number {
+            return Ok(Vec::new());
+        }
+        if self.numbers.len() < records {
+            let message = format_args!("{} record positions are left for {records} log records", self.numbers.len());
+            return Err(Error::internal(message));
+        }
+        Ok(self.numbers.drain(..records).collect())
     }
 }
 
@@ -81,8 +103,12 @@ impl<'a> LogLoader<'a> {
         let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
         let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
         let mut read_in_all = 0;
-        for found in blocks.blocks.get(some).unwrap_or_default() {
-            let Some(file) = blocks.files.get(found.file) else { continue };
+        let count = blocks.blocks.len();
+        let some_blocks = blocks.blocks.get(some.clone());
+        let no_blocks = || Error::internal(format_args!("blocks {some:?} of a file slice that has {count}"));
+        for found in some_blocks.ok_or_else(no_blocks)? {
+            let no_file = || Error::internal(format_args!("a log block of file {}, which was not opened", found.file));
+            let file = blocks.files.get(found.file).ok_or_else(no_file)?;
             let place = BlockPlace::of(file.as_ref(), &found.block, false);
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
             read_in_all += read as u64;
@@ -101,7 +127,9 @@ impl<'a> LogLoader<'a> {
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
         if self.keys.key == RecordKey::Number {
-            loading.numbers = block_positions(file, &found.block)?.unwrap_or_default().into();
+            let positions = block_positions(file, &found.block)?;
+            let no_positions = || Error::internal("a merge by position of a log block that has no record positions");
+            loading.numbers = positions.ok_or_else(no_positions)?.into();
         }
         let mut content = || loading.memory.content(file.as_ref(), found.block.content.clone());
         match &found.block.kind {
@@ -123,21 +151,25 @@ impl<'a> LogLoader<'a> {
         }
     }
 
-    fn compile<'c>(&self, found: &BlockRef, loading: &'c mut Loading<'_>) -> Result<&'c Compiled> {
+    fn compile(&self, found: &BlockRef, loading: &mut Loading<'_>) -> Result<Compiled> {
         let text = found.block.header.bytes(HeaderKey::Schema).ok_or_else(no_schema)?;
-        let of = (text.clone(), self.names(found).clone());
-        if !loading.compiled.contains_key(&of) {
-            let writer = self.writer(found)?;
-            let reader =
-                if found.block.is_partial() { &optional_where_missing(self.table, &writer)? } else { self.table };
-            let keys = Program::compile(&writer, reader, &self.keys.wants(), Types::Table)?;
-            let carried: Vec<Want> =
-                self.carried.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
-            let carried = Program::compile(&writer, reader, &carried, Types::Table)?;
-            let compiled = Compiled { keys: Arc::new(keys), carried: loading.records.add_program(carried) };
-            loading.compiled.insert(of.clone(), compiled);
+        let of = CompiledFor {
+            schema: text.clone(),
+            names: self.names(found).clone(),
+            is_partial: found.block.is_partial(),
+        };
+        if let Some(compiled) = loading.compiled.get(&of) {
+            return Ok(compiled.clone());
         }
-        loading.compiled.get(&of).ok_or_else(no_schema)
+        let writer = self.writer(found)?;
+        let reader = if of.is_partial { &optional_where_missing(self.table, &writer)? } else { self.table };
+        let keys = Program::compile(&writer, reader, &self.keys.wants(), Types::Table)?;
+        let carried: Vec<Want> = self.carried.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
+        let carried = Program::compile(&writer, reader, &carried, Types::Table)?;
+        let missing = of.is_partial.then(|| self.missing(&writer));
+        let compiled = Compiled { keys: Arc::new(keys), carried: loading.records.add_program(carried), missing };
+        loading.compiled.insert(of, compiled.clone());
+        Ok(compiled)
     }
 
     /// What a block calls the table's columns.
@@ -160,8 +192,7 @@ impl<'a> LogLoader<'a> {
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
-        let compiled = self.compile(block, loading)?;
-        let (keys, program) = (Arc::clone(&compiled.keys), compiled.carried);
+        let Compiled { keys, carried: program, missing } = self.compile(block, loading)?;
         let mut frames = Frames::new(content.as_ref())?;
         let records = frames.left();
         let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
@@ -171,7 +202,9 @@ impl<'a> LogLoader<'a> {
             decoder.decode(&content, &found)?;
             let places: Vec<u32> = found.iter().map(|datum| datum.at).collect();
             self.add_data(&decoder.finish()?, &content, &places, loading)?;
-            self.note_missing(block, loading)?;
+            if let Some(missing) = &missing {
+                loading.records.add_missing(Arc::clone(missing));
+            }
             let rows = Rows::Avro { content: content.clone(), program };
             loading.records.add_source(LogSource { rows, place: place.clone() });
         }
@@ -198,6 +231,7 @@ impl<'a> LogLoader<'a> {
     ) -> Result<usize> {
         let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.carried));
         let mut read = 0;
+        let missing = if found.block.is_partial() { Some(self.missing(&self.writer(found)?)) } else { None };
         let batches = block.batches(&self.keys.columns(self.types)?)?;
         let block = loading.records.add_parquet(block);
         for (batch, decoded) in batches.enumerate() {
@@ -205,7 +239,9 @@ impl<'a> LogLoader<'a> {
             read += decoded.num_rows();
             let places: Vec<u32> = (0_u32..).take(decoded.num_rows()).collect();
             self.add_data(&decoded, &Bytes::new(), &places, loading)?;
-            self.note_missing(found, loading)?;
+            if let Some(missing) = &missing {
+                loading.records.add_missing(Arc::clone(missing));
+            }
             loading.records.add_source(LogSource { rows: Rows::Parquet { block, batch }, place: place.clone() });
         }
         Ok(read)
@@ -219,7 +255,8 @@ impl<'a> LogLoader<'a> {
         places: &[u32],
         loading: &mut Loading<'_>,
     ) -> Result<()> {
-        let (keys, rest) = self.keys.key.of_log(decoded, content, &loading.next_numbers(places.len()))?;
+        let numbers = loading.next_numbers(&self.keys.key, places.len())?;
+        let (keys, rest) = self.keys.key.of_log(decoded, content, &numbers)?;
         let batch = self.keys.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
         let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;
@@ -228,14 +265,9 @@ impl<'a> LogLoader<'a> {
         loading.merger.add(source, &records)
     }
 
-    /// Of a block of partial records, which carried columns it does not have.
-    fn note_missing(&self, found: &BlockRef, loading: &mut Loading<'_>) -> Result<()> {
-        if found.block.is_partial() {
-            let writer = self.writer(found)?;
-            let missing = self.carried.fields().iter().map(|field| writer.field(field.name()).is_none());
-            loading.records.add_missing(missing.collect());
-        }
-        Ok(())
+    /// The projected columns that a block of partial records does not have.
+    fn missing(&self, writer: &avro::Schema) -> Arc<[bool]> {
+        self.carried.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
     }
 
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
@@ -244,7 +276,8 @@ impl<'a> LogLoader<'a> {
         let Deletes { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
-        let keys = self.keys.deleted_keys(&deleted, &text, &loading.next_numbers(deleted.len()));
+        let numbers = loading.next_numbers(&self.keys.key, deleted.len())?;
+        let keys = self.keys.deleted_keys(&deleted, &text, &numbers);
         let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, &content)?)?;
         loading.merger.add(
             source,

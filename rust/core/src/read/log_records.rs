@@ -1,6 +1,5 @@
 //! Rows of log blocks that win, fetched from where they lie: each decoded once, only the columns that are carried.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -14,6 +13,7 @@ use super::report::SharedReport;
 use crate::avro::{Decoder, Program};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
+use crate::merge::fold::MissingColumns;
 use crate::merge::{Fetched, RowRef, Winners};
 
 /// The blocks of a slice, their records ready to be fetched. Sources stand in the order in which the merger knows them.
@@ -22,8 +22,7 @@ pub(super) struct LogRecords {
     decoders: Decoders,
     parquet: Vec<ParquetBlock>,
     carried: SchemaRef,
-    /// By source: the carried columns that its block, of partial records, does not have.
-    missing: HashMap<u32, Arc<[bool]>>,
+    missing: MissingColumns,
     report: SharedReport,
 }
 
@@ -42,7 +41,7 @@ impl LogRecords {
             decoders: Decoders::default(),
             parquet: Vec::new(),
             carried,
-            missing: HashMap::new(),
+            missing: MissingColumns::default(),
             report,
         }
     }
@@ -65,13 +64,11 @@ impl LogRecords {
 
     /// Notes which carried columns the block of the next source does not have.
     pub(super) fn add_missing(&mut self, missing: Arc<[bool]>) {
-        if let Ok(source) = u32::try_from(self.sources.len()) {
-            self.missing.insert(source, missing);
-        }
+        self.missing.insert(self.sources.len(), missing);
     }
 
-    /// By source, the carried columns that are missing.
-    pub(super) fn take_missing(&mut self) -> HashMap<u32, Arc<[bool]>> {
+    /// The projected columns that blocks of partial records do not have.
+    pub(super) fn take_missing(&mut self) -> MissingColumns {
         std::mem::take(&mut self.missing)
     }
 }
@@ -107,10 +104,13 @@ impl Winners for Fetching<'_> {
             rest = others;
             let wanted: Vec<u32> = some.iter().map(|(row, _)| row.at).collect();
             let (batch, found) = self.records.grow(first.source as usize, &wanted, &mut growing, self.memory)?;
+            if found.len() != wanted.len() {
+                let message = format_args!("{} rows of a log block where {} were asked for", found.len(), wanted.len());
+                return Err(Error::internal(message));
+            }
             for ((_, index), row) in some.iter().zip(found) {
-                if let Some(pick) = picks.get_mut(*index) {
-                    *pick = (batch, row);
-                }
+                let pick = picks.get_mut(*index);
+                *pick.ok_or_else(|| Error::internal("a row was fetched that was not asked for"))? = (batch, row);
             }
         }
         self.records.report.edit().records_won += rows.len() as u64;
@@ -139,7 +139,7 @@ impl LogRecords {
         memory: &mut SliceMemory,
     ) -> Result<(usize, Vec<usize>)> {
         let Some(found) = self.sources.get(source) else {
-            return Err(Error::invalid_argument("a row of a log block that was not read"));
+            return Err(Error::internal("a row of a log block that was not read"));
         };
         match &found.rows {
             Rows::Avro { content, program } => {
@@ -156,7 +156,7 @@ impl LogRecords {
                         growing.push(Growing::Decoded { source, batch });
                         growing.len() - 1
                     }
-                    (None, None) => return Err(Error::invalid_argument("a row of a parquet block that was not read")),
+                    (None, None) => return Err(Error::internal("a row of a parquet block that was not read")),
                 };
                 Ok((at, wanted.iter().map(|row| *row as usize).collect()))
             }
@@ -164,7 +164,7 @@ impl LogRecords {
                 growing.push(Growing::Decoded { source, batch: deleted_rows(known, wanted, &self.carried)? });
                 Ok((growing.len() - 1, (0..wanted.len()).collect()))
             }
-            Rows::Deletes(None) => Err(Error::invalid_argument("a row of a block that has none")),
+            Rows::Deletes(None) => Err(Error::internal("a row of a block that has none")),
         }
     }
 
@@ -197,7 +197,9 @@ impl Decoders {
         if known.is_none() {
             growing.push(Growing::Decoding { program: ordinal, decoder: self.rested(ordinal)? });
         }
-        let Some(Growing::Decoding { decoder, .. }) = growing.get_mut(batch) else { return Ok((batch, Vec::new())) };
+        let Some(Growing::Decoding { decoder, .. }) = growing.get_mut(batch) else {
+            return Err(Error::internal("no decoder for the rows of a log block"));
+        };
         let first = decoder.len();
         decoder.decode(content, &datums)?;
         Ok((batch, (first..first + datums.len()).collect()))
@@ -209,7 +211,7 @@ impl Decoders {
             return Ok(self.idle.swap_remove(at).1);
         }
         let program = self.programs.get(ordinal);
-        let program = program.ok_or_else(|| Error::invalid_argument("a row of a block that was not read"))?;
+        let program = program.ok_or_else(|| Error::internal("a row of a block that was not read"))?;
         Ok(Box::new(Decoder::new(Arc::clone(program))))
     }
 }

@@ -1,6 +1,5 @@
 //! How the records of a slice are merged: by choosing one record of each key, or by folding several into one row.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::Schema;
@@ -11,7 +10,8 @@ use crate::avro;
 use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics, payload};
 use crate::error::{Error, Result};
 use crate::merge::fold::{
-    Absence, CustomFold, Fold, FoldRules, Folder, METADATA_TYPE, MetadataMerger, Mode, PayloadFold, RowMerger,
+    Absence, CustomFold, Fold, FoldRules, Folder, METADATA_TYPE, MetadataMerger, MissingColumns, Mode, PayloadFold,
+    RowMerger,
 };
 use crate::merge::{DeletedRows, OverBase, Rules};
 use crate::names::meta_columns;
@@ -154,8 +154,8 @@ impl FoldBy {
         }
     }
 
-    /// The fold; `missing` is, by source, the carried columns that its block does not have.
-    pub(super) fn fold(self, of: &Folding<'_>, missing: HashMap<u32, Arc<[bool]>>) -> Box<dyn Fold> {
+    /// The fold. `missing` are the columns that blocks of partial records do not have.
+    pub(super) fn fold(self, of: &Folding<'_>, missing: MissingColumns) -> Box<dyn Fold> {
         match self {
             Self::Rules(rules, absence) => Box::new(folder(rules, &absence, of, missing)),
             Self::Merger(merger) => Box::new(custom(merger.0, of)),
@@ -171,7 +171,7 @@ fn custom(merger: Arc<dyn RowMerger>, of: &Folding<'_>) -> CustomFold {
     CustomFold { merger, columns, deleted_rows: of.deleted_rows }
 }
 
-fn folder(rules: FoldRules, absence: &FieldAbsence, of: &Folding<'_>, missing: HashMap<u32, Arc<[bool]>>) -> Folder {
+fn folder(rules: FoldRules, absence: &FieldAbsence, of: &Folding<'_>, missing: MissingColumns) -> Folder {
     let Folding { table, carried, keys, .. } = of;
     let field_of = |name: &str| table.field(name);
     let names = || carried.fields().iter().map(|field| field.name().as_str());

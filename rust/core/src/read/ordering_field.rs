@@ -213,7 +213,8 @@ fn wide_column(values: Vec<Option<i128>>) -> OrderingColumn {
 fn text_column<'a>(values: impl Iterator<Item = Option<&'a Ordering>>, content: &[u8]) -> Result<StringArray> {
     let texts = values.map(|value| match value {
         Some(Ordering::Text(at)) => {
-            let bytes = content.get(at.start as usize..at.end as usize).unwrap_or_default();
+            let bytes = content.get(at.start as usize..at.end as usize);
+            let bytes = bytes.ok_or_else(|| Error::internal("an ordering value outside of its delete block"))?;
             let text = std::str::from_utf8(bytes).map_err(|error| {
                 Error::corrupt("the ordering value of a deleted key is not UTF-8")
                     .at_offset(u64::from(at.start))

@@ -102,7 +102,7 @@ impl RecordKey {
             return Ok((LogKeys::of_numbers(numbers), decoded.columns()));
         }
         let Some((leading, rest)) = decoded.columns().split_at_checked(self.columns().len()) else {
-            return Err(Error::invalid_table("a key column is missing"));
+            return Err(Error::internal("a key column was not decoded"));
         };
         if let [places] = leading
             && let Some(places) = places.as_any().downcast_ref::<UInt64Array>()
@@ -132,7 +132,7 @@ impl RecordKey {
         let fields = match (self, columns) {
             (Self::Virtual(fields), _) => fields,
             (Self::Stored, [only]) => return text_of(only),
-            (Self::Stored | Self::Number, _) => return Err(Error::invalid_table("a key column is missing")),
+            (Self::Stored | Self::Number, _) => return Err(Error::internal("a key column was not decoded")),
         };
         let texts = fields.iter().zip(columns).map(|(field, column)| text_of(&field.values(column)?));
         let texts = texts.collect::<Result<Vec<_>>>()?;

@@ -7,7 +7,6 @@
 //! Who wins, what is filled and what is a delete is decided where it is for tables: [`MergePlan`], [`KeyColumns`], [`Merger`],
 //! [`Chains`].
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::{Array, RecordBatch, RecordBatchOptions};
@@ -25,7 +24,7 @@ use crate::avro;
 use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Filter, KeyFilter};
-use crate::merge::fold::{Chains, Fold};
+use crate::merge::fold::{Chains, Fold, MissingColumns};
 use crate::merge::{
     DeletedRows, Fetched, Histories, LogBatch, LogKind, LogSink, Merger, RowRef, Rules, Winners, log_rows, weave,
 };
@@ -181,9 +180,8 @@ impl RowsMerge {
             keys: &self.keys,
             deleted_rows: self.deleted_rows(),
         };
-        let missing =
-            self.missing.iter().flat_map(|missing| (0_u32..).take(batches).map(|at| (at, Arc::clone(missing))));
-        by.fold(&of, missing.collect::<HashMap<_, _>>())
+        let missing = self.missing.as_ref().map(|missing| MissingColumns::of_all(batches, missing));
+        by.fold(&of, missing.unwrap_or_default())
     }
 
     fn deleted_rows(&self) -> DeletedRows {
@@ -221,12 +219,12 @@ impl RowsMerge {
         match by {
             By::Choosing(merger) => {
                 let ordering = self.keys.base_ordering(&base)?;
-                weave(&carried, &merger.merge_base(&rows, &ordering), winners, self.deleted_rows())
+                weave(&carried, &merger.merge_base(&rows, &ordering)?, winners, self.deleted_rows())
             }
             By::Folding(chains, fold) => {
                 let mut histories = Histories::default();
-                let met = chains.meet_base(&rows);
-                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
+                let met = chains.meet_base(&rows)?;
+                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories)?;
                 let base = Base { rows: &base, first: 0, projection: &self.projection, keys: &self.keys };
                 let Some(fates) = base.folded(fold.as_ref(), &histories, winners)? else { return Ok(carried) };
                 let made = fates.made.unwrap_or_else(|| RecordBatch::new_empty(winners.schema()));
@@ -247,7 +245,7 @@ impl RowsMerge {
             By::Folding(chains, fold) => {
                 let (entries, next) = chains.inserts(from, INSERTS);
                 let mut histories = Histories::default();
-                chains.note((0..).zip(entries), &mut histories);
+                chains.note((0..).zip(entries), &mut histories)?;
                 if histories.is_empty() {
                     return Ok((None, next));
                 }
@@ -302,9 +300,14 @@ impl Winners for NewerRows {
         let mut sources: Vec<u32> = rows.iter().map(|row| row.source).collect();
         sources.sort_unstable();
         sources.dedup();
-        let batches = sources.iter().filter_map(|source| self.batches.get(*source as usize)).cloned().collect();
-        let place = |row: &RowRef| (sources.binary_search(&row.source).unwrap_or_default(), row.at as usize);
-        Ok(Fetched { batches, picks: rows.iter().map(place).collect() })
+        let unknown = |source: u32| Error::internal(format_args!("no batch {source} among the newer rows"));
+        let batch = |source: &u32| self.batches.get(*source as usize).cloned().ok_or_else(|| unknown(*source));
+        let batches = sources.iter().map(batch).collect::<Result<Vec<_>>>()?;
+        let place = |row: &RowRef| {
+            let batch = sources.binary_search(&row.source).map_err(|_| unknown(row.source))?;
+            Ok((batch, row.at as usize))
+        };
+        Ok(Fetched { batches, picks: rows.iter().map(place).collect::<Result<_>>()? })
     }
 }
 

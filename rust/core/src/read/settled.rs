@@ -14,7 +14,7 @@ use super::base_segments::{BaseSegments, Segment};
 use super::log_keys::KeyColumns;
 use super::memory::SliceMemory;
 use crate::base_file::Batches;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::merge::fold::Chains;
 use crate::merge::{BaseRows, Fate, Histories, KeyPart, LogSink, Merger, OrderingColumn};
 use crate::spill::{BatchReader, BatchWriter};
@@ -28,16 +28,22 @@ pub(super) trait Pass: LogSink {
     fn part(&self) -> KeyPart;
 
     /// Notes what the log has for base rows, the first of which has the number `first`.
-    fn note_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn, first: u64, notes: &mut Histories);
+    fn note_base(
+        &mut self,
+        rows: &BaseRows,
+        ordering: &OrderingColumn,
+        first: u64,
+        notes: &mut Histories,
+    ) -> Result<()>;
 
     /// Base rows that others read: what they meet is used up.
-    fn pass_over(&mut self, rows: &BaseRows);
+    fn pass_over(&mut self, rows: &BaseRows) -> Result<()>;
 
     /// Keys that no base row has met, and that are not of a share of all keys, are others'.
     fn leave_to_others(&mut self, share: KeyPart);
 
     /// Notes what the log has for keys that no base row has met, from entry `from` on; the entry to go on from.
-    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize>;
+    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Result<Option<usize>>;
 }
 
 impl Pass for Merger {
@@ -45,23 +51,29 @@ impl Pass for Merger {
         Self::part(self)
     }
 
-    fn note_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn, first: u64, notes: &mut Histories) {
-        let fates = self.merge_base(rows, ordering);
-        fates.into_iter().for_each(|(row, fate)| notes.add_fate(first.saturating_add(row as u64), fate));
+    fn note_base(
+        &mut self,
+        rows: &BaseRows,
+        ordering: &OrderingColumn,
+        first: u64,
+        notes: &mut Histories,
+    ) -> Result<()> {
+        let mut fates = self.merge_base(rows, ordering)?.into_iter();
+        fates.try_for_each(|(row, fate)| notes.add_fate(first.saturating_add(row as u64), fate))
     }
 
-    fn pass_over(&mut self, rows: &BaseRows) {
-        Self::pass_over(self, rows);
+    fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
+        Self::pass_over(self, rows)
     }
 
     fn leave_to_others(&mut self, share: KeyPart) {
         Self::leave_to_others(self, share);
     }
 
-    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize> {
+    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Result<Option<usize>> {
         let (fates, next) = self.inserts(from, NOTES);
-        (0..).zip(fates).for_each(|(number, fate)| notes.add_fate(number, fate));
-        next
+        (0..).zip(fates).try_for_each(|(number, fate)| notes.add_fate(number, fate))?;
+        Ok(next)
     }
 }
 
@@ -70,23 +82,23 @@ impl Pass for Chains {
         Self::part(self)
     }
 
-    fn note_base(&mut self, rows: &BaseRows, _: &OrderingColumn, first: u64, notes: &mut Histories) {
-        let met = self.meet_base(rows);
-        self.note(met.into_iter().map(|(row, entry)| (first + row as u64, entry)), notes);
+    fn note_base(&mut self, rows: &BaseRows, _: &OrderingColumn, first: u64, notes: &mut Histories) -> Result<()> {
+        let met = self.meet_base(rows)?;
+        self.note(met.into_iter().map(|(row, entry)| (first + row as u64, entry)), notes)
     }
 
-    fn pass_over(&mut self, rows: &BaseRows) {
-        Self::pass_over(self, rows);
+    fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
+        Self::pass_over(self, rows)
     }
 
     fn leave_to_others(&mut self, share: KeyPart) {
         Self::leave_to_others(self, share);
     }
 
-    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Option<usize> {
+    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Result<Option<usize>> {
         let (entries, next) = self.inserts(from, NOTES);
-        self.note((0..).zip(entries), notes);
-        next
+        self.note((0..).zip(entries), notes)?;
+        Ok(next)
     }
 }
 
@@ -122,10 +134,10 @@ impl Settled {
                 let rows = batch.num_rows();
                 let met = keys.key.base_rows(&batch, number)?;
                 if segment == Segment::Own {
-                    pass.note_base(&met, &keys.base_ordering(&batch)?, first, &mut run.notes);
+                    pass.note_base(&met, &keys.base_ordering(&batch)?, first, &mut run.notes)?;
                     run.write_some()?;
                 } else {
-                    pass.pass_over(&met);
+                    pass.pass_over(&met)?;
                 }
                 number += rows as u64;
                 first += rows as u64;
@@ -136,7 +148,7 @@ impl Settled {
         let mut run = RunWriter::new(memory);
         let mut from = Some(0);
         while let Some(at) = from {
-            from = pass.note_inserts(at, &mut run.notes);
+            from = pass.note_inserts(at, &mut run.notes)?;
             run.write_all()?;
         }
         self.inserts.extend(run.finish()?);
@@ -167,9 +179,17 @@ impl Settled {
 }
 
 /// The fates of base rows by what was noted of them; `first` is the number of the first row.
-pub(super) fn fates(notes: &Histories, first: u64) -> Vec<(usize, Fate)> {
-    let row = |number: u64| usize::try_from(number.checked_sub(first)?).ok();
-    notes.fates().filter_map(|(number, fate)| Some((row(number)?, fate))).collect()
+///
+/// # Errors
+/// `Internal` if the notes are of rows before the first.
+pub(super) fn fates(notes: &Histories, first: u64) -> Result<Vec<(usize, Fate)>> {
+    let row = |number: u64| {
+        let row = number.checked_sub(first).and_then(|row| usize::try_from(row).ok());
+        row.ok_or_else(|| {
+            Error::internal(format_args!("base row {number} is before row {first}, the first of its batch"))
+        })
+    };
+    notes.fates().map(|fate| fate.and_then(|(number, fate)| Ok((row(number)?, fate)))).collect()
 }
 
 /// Notes on their way to a file.
@@ -217,7 +237,7 @@ struct Run {
 impl Run {
     fn take_until(&mut self, end: u64, found: &mut Histories) -> Result<()> {
         loop {
-            self.next = found.take_until(&self.current, self.next, end);
+            self.next = found.take_until(&self.current, self.next, end)?;
             if self.next < self.current.len() {
                 return Ok(());
             }

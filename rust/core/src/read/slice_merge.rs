@@ -268,15 +268,15 @@ impl SliceMerge {
                     true => OrderingColumn::Unordered,
                     false => self.keys.base_ordering(base)?,
                 };
-                Ok(Fates::of(merger.merge_base(&rows, &ordering), None))
+                Ok(Fates::of(merger.merge_base(&rows, &ordering)?, None))
             }
             By::Folding(chains, folder) => {
                 if !chains.has_open_keys() {
                     return Ok(None);
                 }
                 let mut histories = Histories::default();
-                let met = chains.meet_base(&self.keys.key.base_rows(base, first)?);
-                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories);
+                let met = chains.meet_base(&self.keys.key.base_rows(base, first)?)?;
+                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories)?;
                 let base = Base { rows: base, first: 0, projection, keys: &self.keys };
                 base.folded(folder.as_ref(), &histories, &mut winners)
             }
@@ -284,7 +284,7 @@ impl SliceMerge {
                 let (first, histories) = settled.of_base(base.num_rows())?;
                 match folder {
                     _ if histories.is_empty() => Ok(None),
-                    None => Ok(Fates::of(fates(&histories, first), None)),
+                    None => Ok(Fates::of(fates(&histories, first)?, None)),
                     Some(folder) => {
                         let base = Base { rows: base, first, projection, keys: &self.keys };
                         base.folded(folder.as_ref(), &histories, &mut winners)
@@ -304,14 +304,13 @@ impl SliceMerge {
             By::Choosing(merger) => merger.pass_over(rows),
             By::Folding(chains, _) => chains.pass_over(rows),
             // Of these no row is met here.
-            By::KeepingAll(_) | By::Settled(..) => {}
+            By::KeepingAll(_) | By::Settled(..) => Ok(()),
         };
         if self.keys.key == RecordKey::Number {
-            pass_over(&BaseRows::Numbers(self.base.segments().row_numbers(segment)));
-            return Ok(());
+            return pass_over(&BaseRows::Numbers(self.base.segments().row_numbers(segment)));
         }
         for batch in self.base.rows(segment, &self.looked_at)? {
-            pass_over(&self.keys.key.base_rows(&batch?, 0)?);
+            pass_over(&self.keys.key.base_rows(&batch?, 0)?)?;
         }
         Ok(())
     }
@@ -349,13 +348,13 @@ impl SliceMerge {
             }
             By::Folding(chains, folder) => {
                 let (entries, next) = chains.inserts(from, limit);
-                chains.note((0..).zip(entries), &mut histories);
+                chains.note((0..).zip(entries), &mut histories)?;
                 (Vec::new(), Some(&**folder), next)
             }
             By::Settled(settled, folder) => {
                 let Some(inserts) = settled.inserts()? else { return Ok((None, None)) };
                 histories = inserts;
-                let fates = histories.fates().map(|(_, fate)| fate).collect();
+                let fates = histories.fates().map(|fate| fate.map(|(_, fate)| fate)).collect::<Result<_>>()?;
                 (fates, folder.as_deref(), Some(0))
             }
         };

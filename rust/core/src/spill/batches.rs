@@ -73,7 +73,7 @@ impl Iterator for BatchReader {
 fn failed(folder: &SpillFolder, error: ArrowError) -> Error {
     match error {
         ArrowError::IoError(_, error) => folder.failed(error),
-        other => Error::invalid_argument("record batches that were set aside").caused_by(other),
+        other => Error::internal("record batches that were spilled").caused_by(other),
     }
 }
 

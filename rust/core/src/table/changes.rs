@@ -162,7 +162,7 @@ impl Images<'_> {
             let files = files_of(self.table.place.as_ref(), partition)?;
             self.listed.insert(partition.to_owned(), files);
         }
-        self.listed.get(partition).ok_or_else(|| Error::invalid_argument("a partition that was not listed"))
+        self.listed.get(partition).ok_or_else(|| Error::internal("a partition that was not listed"))
     }
 
     /// The files of one file group.

@@ -151,7 +151,14 @@ fn visit_metadata(
         let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), Part::All)
             .map_err(|error| error.at_instant(&write.requested_time))?;
         visit(&write, metadata.unwrap_or_default())
-    })
+    })?;
+    match writes.into_values().next() {
+        None => Ok(()),
+        Some(write) => {
+            let message = "a file of the archived timeline has fewer rows than when its instants were read";
+            Err(Error::invalid_table(message).in_file(place.full_path(path)).at_instant(&write.requested_time))
+        }
+    }
 }
 
 /// Takes a row's number and its bytes.

@@ -82,7 +82,8 @@ impl<I: Items> Lists<I> {
 
     fn read(&mut self, content: &[u8], total: usize) -> Result<()> {
         let mut lanes = Lanes::new(content);
-        for some in self.places.get(..total).unwrap_or_default().chunks(LANES) {
+        let places = self.places.get(..total).ok_or_else(|| Error::internal("fewer list items than were counted"))?;
+        for some in places.chunks(LANES) {
             lanes.take(some);
             self.items.group(&mut lanes)?;
             lanes.check_ends()?;

@@ -88,6 +88,7 @@ impl<A: Append> Values for Texts<A> {
         let mut slots = [0; LANES];
         let mut source = Appending { append: &self.append, bytes: &mut self.bytes };
         let there = fill(tags, lanes, &mut slots, &mut source)?;
+        debug_assert!(lanes.count() <= LANES, "more than {LANES} values at a time");
         self.ends.extend_from_slice(slots.get(..lanes.count()).unwrap_or_default());
         Ok(there)
     }

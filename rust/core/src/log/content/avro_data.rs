@@ -128,7 +128,8 @@ pub fn datums_at<'a>(content: &'a [u8], places: &'a [u32]) -> impl Iterator<Item
 /// The datum whose length stands at `at`.
 #[inline]
 fn datum_at(content: &[u8], at: usize) -> Result<Datum> {
-    let mut cursor = Cursor::new(content.get(at..).unwrap_or_default());
+    let outside = || Error::internal(format_args!("a record at byte {at} of a block of {}", content.len()));
+    let mut cursor = Cursor::new(content.get(at..).ok_or_else(outside)?);
     let len = cursor.i32_be().map_err(|error| error.offset_from(at as u64))?;
     let Some(len) = u32::try_from(len).ok().filter(|len| *len as usize <= cursor.remaining()) else {
         let left = cursor.remaining();

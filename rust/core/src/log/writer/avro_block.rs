@@ -40,7 +40,8 @@ pub fn avro_blocks(
         encoder.encode(&batch?, &mut datums, &mut ends)?;
         let mut start = 0;
         for end in &ends {
-            let datum = datums.get(start..*end).unwrap_or_default();
+            let datum = datums.get(start..*end);
+            let datum = datum.ok_or_else(|| Error::internal("an encoded record beyond the encoded bytes"))?;
             start = *end;
             if block.is_full(datum.len(), max_block_bytes) {
                 blocks.push(std::mem::replace(&mut block, AvroBlock::new(&header)?).finish()?);

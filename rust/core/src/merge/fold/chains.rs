@@ -64,15 +64,21 @@ impl Chains {
     }
 
     /// Base rows that have records in the log: (row, entry). The first base row of a key uses its records up.
-    pub fn meet_base(&mut self, rows: &BaseRows) -> Vec<(usize, u32)> {
+    ///
+    /// # Errors
+    /// `Internal` if the base rows come by position and the log records do not.
+    pub fn meet_base(&mut self, rows: &BaseRows) -> Result<Vec<(usize, u32)>> {
         let mut met = Vec::new();
-        self.index.meet(rows, |row, entry, _| met.push((row, entry)));
-        met
+        self.index.meet(rows, |row, entry, _| met.push((row, entry)))?;
+        Ok(met)
     }
 
     /// Base rows that others read: what they meet is used up.
-    pub fn pass_over(&mut self, rows: &BaseRows) {
-        self.index.meet(rows, |_, _, _| ());
+    ///
+    /// # Errors
+    /// As [`Chains::meet_base`].
+    pub fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
+        self.index.meet(rows, |_, _, _| ())
     }
 
     /// Of the keys that no base row has met, those that are not of a share of all keys are others'.
@@ -100,27 +106,29 @@ impl Chains {
         (entries, Some(at))
     }
 
-    /// Notes the records of entries, under the numbers given with them.
-    pub fn note(&self, entries: impl IntoIterator<Item = (u64, u32)>, notes: &mut Histories) {
+    /// Adds the records of entries to `notes`, under the numbers given with them.
+    ///
+    /// # Errors
+    /// `Internal` if an entry has no records.
+    pub fn note(&self, entries: impl IntoIterator<Item = (u64, u32)>, notes: &mut Histories) -> Result<()> {
+        let mut newest_first = Vec::new();
         for (number, entry) in entries {
-            notes.add(number, self.records(entry));
+            let newest = self.newest.get(entry as usize).copied().ok_or_else(|| no_records(entry))?;
+            newest_first.clear();
+            let mut at = newest;
+            while let Some(link) = self.links.get(at as usize) {
+                newest_first.push((at, link));
+                at = link.older;
+            }
+            notes.add(number, newest_first.iter().rev().map(|(at, link)| self.record(*at, link)))?;
         }
+        Ok(())
     }
 
-    /// The records of an entry, oldest first.
-    fn records(&self, entry: u32) -> Vec<Record<'_>> {
-        let mut records = Vec::new();
-        let mut at = self.newest.get(entry as usize).copied().unwrap_or(NONE);
-        while let Some(link) = self.links.get(at as usize) {
-            let ordering = self.orderings.get(at as usize, link.kept);
-            records.push(Record {
-                row: link.row,
-                side: Side { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted },
-            });
-            at = link.older;
-        }
-        records.reverse();
-        records
+    fn record(&self, at: u32, link: &Link) -> Record<'_> {
+        let ordering = self.orderings.get(at as usize, link.kept);
+        let side = Side { ordering, is_foreign: link.kept.is_foreign, deleted: link.deleted };
+        Record { row: link.row, side }
     }
 
     /// Bytes of everything but the index.
@@ -129,60 +137,62 @@ impl Chains {
     }
 
     /// Sees to it that one more record has room within the budget; whether entries have moved for it.
-    fn make_room(&mut self) -> bool {
+    fn make_room(&mut self) -> Result<bool> {
         let mut moved = false;
         loop {
             let is_full = self.links.len() == self.links.capacity();
             // A vector that grows is there twice for a moment, the second time doubled.
             let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<Link>() } else { 0 };
             if self.index.has_room(|| others) && !(is_full && self.index.is_tight(others)) {
-                return moved;
+                return Ok(moved);
             }
-            self.narrow();
+            self.narrow()?;
             moved = true;
         }
     }
 
     /// Forgets half of the keys, and their records.
-    fn narrow(&mut self) {
+    fn narrow(&mut self) -> Result<()> {
         let newest = &mut self.newest;
         let mut kept = 0;
         self.index.narrow(|from, to| {
             newest.swap(from, to);
             kept = to + 1;
-        });
+        })?;
         self.newest.truncate(kept);
-        // Records of keys that stay keep their order; where each goes follows from that.
         let mut goes_to = vec![NONE; self.links.len()];
         for newest in &self.newest {
             let mut at = *newest;
-            while let Some(link) = self.links.get(at as usize) {
-                if let Some(slot) = goes_to.get_mut(at as usize) {
-                    *slot = 0;
-                }
+            while let Some((slot, link)) = goes_to.get_mut(at as usize).zip(self.links.get(at as usize)) {
+                *slot = 0;
                 at = link.older;
             }
         }
-        let mut next = 0;
-        for at in 0..self.links.len() {
-            let Some(slot) = goes_to.get_mut(at).filter(|slot| **slot != NONE) else { continue };
+        // Records of keys that stay keep their order, so their new ordinals are consecutive.
+        for (slot, next) in goes_to.iter_mut().filter(|slot| **slot != NONE).zip(0..) {
             *slot = next;
-            if let Some(mut link) = self.links.get(at).copied() {
-                link.older = goes_to.get(link.older as usize).copied().unwrap_or(NONE);
-                if let Some(place) = self.links.get_mut(next as usize) {
-                    *place = link;
-                }
-            }
-            self.orderings.shift(at, next as usize);
-            next += 1;
         }
-        self.links.truncate(next as usize);
+        let mut moves = goes_to.iter().enumerate();
+        let orderings = &mut self.orderings;
+        self.links.retain_mut(|link| {
+            let Some((from, to)) = moves.next().filter(|(_, to)| **to != NONE) else { return false };
+            link.older = goes_to.get(link.older as usize).copied().unwrap_or(NONE);
+            orderings.shift(from, *to as usize);
+            true
+        });
         self.links.shrink_to_fit();
-        self.orderings.truncate(next as usize);
+        self.orderings.truncate(self.links.len());
         for newest in &mut self.newest {
-            *newest = goes_to.get(*newest as usize).copied().unwrap_or(NONE);
+            let to = goes_to.get(*newest as usize).copied().filter(|to| *to != NONE);
+            *newest = to.ok_or_else(|| Error::internal("a key lost its newest record when the index was narrowed"))?;
         }
+        Ok(())
     }
+}
+
+#[cold]
+fn no_records(entry: u32) -> Error {
+    Error::internal(format_args!("entry {entry} of the key index has no records"))
 }
 
 impl LogSink for Chains {
@@ -191,15 +201,19 @@ impl LogSink for Chains {
     }
 
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
+        batch.check()?;
         let mut hashes = [KeyHash::default(); AHEAD];
-        for row in 0..batch.places.len() {
+        for (row, at) in batch.places.iter().enumerate() {
             if row.is_multiple_of(AHEAD) {
                 hashes = batch.look_ahead(source, row, &self.index);
             }
-            let Some(hash) = hashes.get(row % AHEAD).copied() else { continue };
-            let Some(record) = batch.incoming(source, row, hash, &self.index, &self.wanted)? else { continue };
+            // The remainder is below the array's length: the compiler drops the check.
+            #[allow(clippy::indexing_slicing)]
+            let hash = hashes[row % AHEAD];
+            let at = RowRef { source, at: *at };
+            let Some(record) = batch.incoming(at, row, hash, &self.index, &self.wanted)? else { continue };
             let mut found = record.found;
-            if self.make_room() {
+            if self.make_room()? {
                 if !self.index.holds(record.hash) {
                     continue;
                 }
@@ -209,16 +223,18 @@ impl LogSink for Chains {
                 return Err(Error::unsupported("more than 4 billion records in the logs of one file slice"));
             };
             let older = match found {
-                Some(entry) => self.newest.get_mut(entry as usize).map(|newest| std::mem::replace(newest, link)),
+                Some(entry) => {
+                    let newest = self.newest.get_mut(entry as usize).ok_or_else(|| no_records(entry))?;
+                    std::mem::replace(newest, link)
+                }
                 None => {
                     self.index.store(None, record.hash, record.row, record.place, record.side)?;
                     self.newest.push(link);
-                    None
+                    NONE
                 }
             };
             let kept = Kept::of(record.side);
-            self.orderings.set(link as usize, record.side.ordering);
-            let older = older.unwrap_or(NONE);
+            self.orderings.set(link as usize, record.side.ordering)?;
             self.links.push(Link { row: record.row, older, deleted: record.side.deleted, kept });
         }
         Ok(())

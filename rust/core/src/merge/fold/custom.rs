@@ -63,24 +63,24 @@ impl Fold for CustomFold {
         base: Option<(&RecordBatch, &OrderingColumn)>,
         winners: &mut dyn Winners,
     ) -> Result<Folded> {
-        let records = keys.records();
-        let wanted = records.iter().flatten().filter(|record| self.has_row(record)).map(|record| record.row);
+        let wanted = keys.records().filter(|record| self.has_row(record)).map(|record| record.row);
         let Fetched { batches, picks } = winners.fetch(&wanted.collect::<Vec<_>>())?;
         let mut pool = Pool { schema: winners.schema(), batches };
         let mut picks = picks.into_iter();
-        let places: Vec<Vec<State>> = records
-            .iter()
-            .map(|records| records.iter().map(|record| self.state_of(record, &mut picks)).collect())
-            .collect();
-        let mut states = vec![None; records.len()];
-        for round in 0..places.iter().map(Vec::len).max().unwrap_or_default() {
-            let newer = places.iter().map(|of_key| of_key.get(round).copied());
+        let records = keys.records().map(|record| self.state_of(&record, &mut picks));
+        let records = records.collect::<Result<Vec<State>>>()?;
+        let mut states = vec![None; keys.len()];
+        for round in 0..keys.ranges().map(|records| records.len()).max().unwrap_or_default() {
+            let newer = keys.ranges().map(|of_key| records.get(of_key)?.get(round).copied());
             states = self.merged(states, newer.collect(), &mut pool)?;
         }
         if let Some((rows, _)) = base {
+            if rows.num_rows() != keys.len() {
+                return Err(Error::internal(format_args!("{} base rows for {} keys", rows.num_rows(), keys.len())));
+            }
             pool.batches.push(rows.clone());
             let batch = pool.batches.len() - 1;
-            let older = (0..records.len()).map(|row| Some(State::Row((batch, row)))).collect();
+            let older = (0..keys.len()).map(|row| Some(State::Row((batch, row)))).collect();
             states = self.merged(older, states, &mut pool)?;
         }
         self.folded(&states, &pool)
@@ -92,12 +92,12 @@ impl CustomFold {
         record.side.deleted == Deleted::No || self.deleted_rows == DeletedRows::Delivered
     }
 
-    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = Place>) -> State {
-        let place = if self.has_row(record) { picks.next() } else { None };
-        match (record.side.deleted, place) {
-            (Deleted::No, Some(place)) => State::Row(place),
-            (_, place) => State::Deleted(place),
+    fn state_of(&self, record: &Record<'_>, picks: &mut impl Iterator<Item = Place>) -> Result<State> {
+        if !self.has_row(record) {
+            return Ok(State::Deleted(None));
         }
+        let place = picks.next().ok_or_else(|| Error::internal("fewer rows were fetched than asked for"))?;
+        Ok(if record.side.deleted == Deleted::No { State::Row(place) } else { State::Deleted(Some(place)) })
     }
 
     /// What becomes of the keys: where both are rows, the merger says so.
@@ -174,7 +174,8 @@ impl CustomFold {
             let row = RowRef { source: 0, at };
             fates.push(match state {
                 Some(State::Row(_)) => Fate::Replace(row),
-                _ => Fate::Delete(row),
+                Some(State::Deleted(_)) => Fate::Delete(row),
+                None => return Err(Error::internal("a key without a record")),
             });
             if let Some(State::Row(place) | State::Deleted(Some(place))) = state {
                 places.push(*place);

@@ -1,21 +1,21 @@
 //! The records of some keys made rows: merged from the oldest to the newest, then over the base row, each column of the result
 //! taken from the record that it comes from.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::ops::Range;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow_array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_buffer::BooleanBuffer;
+use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;
-use arrow_select::take::take;
 
-use super::super::histories::{Histories, Record};
+use super::super::histories::Histories;
 use super::super::input::{Fetched, RowRef, Winners};
 use super::super::merger::Fate;
 use super::super::ordering::OrderingColumn;
 use super::super::output::DeletedRows;
 use super::super::rules::{Deleted, Side};
 use super::absence::Absence;
+use super::missing::MissingColumns;
 use super::rules::{FoldRules, Overlay, Step};
 use crate::error::{Error, Result};
 
@@ -33,9 +33,8 @@ pub struct Folder {
     pub flag_column: Option<usize>,
     /// Whether keys that are deleted become rows, too.
     pub deleted_rows: DeletedRows,
-    /// By source: the columns that its block, of partial records, does not have. From the first such source on, and over the
-    /// base, columns give way by that alone; before it, by their values.
-    pub missing: HashMap<u32, Arc<[bool]>>,
+    /// From the first partial record on, and over the base, columns give way by this alone; before it, by their values.
+    pub missing: MissingColumns,
 }
 
 /// Keys made rows.
@@ -43,25 +42,52 @@ pub struct Folded {
     /// The rows that were made.
     pub rows: RecordBatch,
     /// Of each key: the base row stays, or the made row (its ordinal as [`RowRef::at`]) takes its place, be it a row or a delete.
+    /// The row of a delete is made only if deletes are delivered.
     pub fates: Vec<Fate>,
 }
 
 /// A row from which values may be taken.
 struct Candidate<'a> {
     side: Side<'a>,
-    /// None of a base row.
+    /// `None` for a base row.
     source: Option<u32>,
     /// Columns that its block does not have.
     missing: Option<&'a [bool]>,
+    /// The batch that holds the row, and its number there.
+    at: (usize, usize),
 }
 
 /// What the records of a key came to so far.
 struct State {
     /// The candidate whose side counts; of a delete by block, too.
-    top: usize,
+    top: u32,
     deleted: Deleted,
-    /// Of each column, the candidate that gives the value; nothing where there is no row.
-    picks: Vec<u32>,
+    picks: Picks,
+}
+
+/// The candidates that give the values of a row.
+enum Picks {
+    /// One gives all of them.
+    All(u32),
+    /// Of each column, the candidate that gives its value.
+    ByColumn(Vec<u32>),
+}
+
+impl Picks {
+    fn of(&self, column: usize) -> Option<u32> {
+        match self {
+            Self::All(candidate) => Some(*candidate),
+            Self::ByColumn(candidates) => candidates.get(column).copied(),
+        }
+    }
+
+    /// Whether all values are this candidate's.
+    fn are_all(&self, candidate: u32) -> bool {
+        match self {
+            Self::All(one) => *one == candidate,
+            Self::ByColumn(candidates) => candidates.iter().all(|one| *one == candidate),
+        }
+    }
 }
 
 /// Makes rows of the records of keys.
@@ -85,69 +111,117 @@ impl Fold for Folder {
         base: Option<(&RecordBatch, &OrderingColumn)>,
         winners: &mut dyn Winners,
     ) -> Result<Folded> {
-        let records = keys.records();
-        let mut wanted: Vec<RowRef> = Vec::new();
-        let mut candidates: Vec<Candidate<'_>> = Vec::new();
-        if let Some((_, ordering)) = base {
-            candidates.extend((0..records.len()).map(|row| Candidate {
-                side: Side { ordering: ordering.value(row), is_foreign: false, deleted: Deleted::No },
-                source: None,
-                missing: None,
-            }));
+        let (rows, candidates) = self.candidates(keys, base, winners)?;
+        let masks = rows.masks(|column| self.absence.get(column));
+        let flags = self.flag_column.map(|column| rows.mask_of(column, &Absence::Truth(true)));
+        let folding = Folding {
+            folder: self,
+            candidates,
+            masks,
+            flags: flags.unwrap_or_default(),
+            first_partial: self.missing.first_source(),
+            columns: rows.schema.fields().len(),
+            idle: Vec::new(),
+        };
+        folding.all(keys, base.is_some(), &rows)
+    }
+}
+
+/// The batches that the rows of the candidates are in.
+struct Rows {
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+/// Of each batch, the rows whose value gives way; `None` where none does.
+type Mask = Vec<Option<BooleanBuffer>>;
+
+impl Rows {
+    /// Of each column, the rows whose values give way.
+    fn masks<'a>(&self, absence: impl Fn(usize) -> Option<&'a Absence>) -> Vec<Mask> {
+        let columns = 0..self.schema.fields().len();
+        columns.map(|column| absence(column).map(|absence| self.mask_of(column, absence)).unwrap_or_default()).collect()
+    }
+
+    /// Empty where no row of any batch gives way.
+    fn mask_of(&self, column: usize, absence: &Absence) -> Mask {
+        let of_batch = |batch: &RecordBatch| absence.of(batch.columns().get(column)?);
+        let mask: Mask = self.batches.iter().map(of_batch).collect();
+        if mask.iter().all(Option::is_none) { Mask::new() } else { mask }
+    }
+
+    /// Rows with each column's values taken from the candidates in `picks`, which is row by row.
+    fn taken(&self, picks: &[u32], candidates: &[Candidate<'_>]) -> Result<RecordBatch> {
+        let columns = self.schema.fields().len();
+        let count = picks.len().checked_div(columns).unwrap_or(0);
+        if count == 0 {
+            return Ok(RecordBatch::new_empty(self.schema.clone()));
         }
-        for record in records.iter().flatten() {
-            wanted.push(record.row);
-            let missing = self.missing.get(&record.row.source).map(AsRef::as_ref);
-            candidates.push(Candidate { side: record.side, source: Some(record.row.source), missing });
-        }
-        let rows = self.fetched(&wanted, &records, base.map(|(rows, _)| rows), winners)?;
-        let masks: Vec<Option<BooleanBuffer>> =
-            rows.columns().iter().zip(&self.absence).map(|(column, absence)| absence.of(column)).collect();
-        let flags = self.flag_column.and_then(|column| rows.columns().get(column));
-        let flags = flags.and_then(|flags| Absence::Truth(true).of(flags));
-        let first_partial = self.missing.keys().copied().min();
-        let folding = Folding { folder: self, candidates, masks, flags, first_partial, columns: rows.num_columns() };
-        folding.all(&records, base.is_some(), &rows)
+        let mut places = Vec::with_capacity(count);
+        let taken = (0..columns).map(|column| {
+            places.clear();
+            for pick in picks.iter().skip(column).step_by(columns) {
+                places.push(candidates.get(*pick as usize).ok_or_else(|| no_candidate(*pick))?.at);
+            }
+            let arrays: Vec<&dyn Array> = self.batches.iter().map(|batch| batch.column(column).as_ref()).collect();
+            interleave(&arrays, &places).map_err(failed)
+        });
+        let taken = taken.collect::<Result<Vec<_>>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        RecordBatch::try_new_with_options(self.schema.clone(), taken, &options).map_err(failed)
     }
 }
 
 impl Folder {
-    /// The candidates as one batch: base rows, then log rows; deletes by block have a row of nulls in their place, unless they
-    /// are delivered.
-    fn fetched(
-        &self,
-        wanted: &[RowRef],
-        records: &[Vec<Record<'_>>],
-        base: Option<&RecordBatch>,
+    /// Base rows, then the log records of all keys, with the batches that they are in. Deletes by block have a row of nulls,
+    /// unless they are delivered.
+    fn candidates<'a>(
+        &'a self,
+        keys: &'a Histories,
+        base: Option<(&RecordBatch, &'a OrderingColumn)>,
         winners: &mut dyn Winners,
-    ) -> Result<RecordBatch> {
-        let all = self.deleted_rows == DeletedRows::Delivered;
-        let has_row: Vec<bool> =
-            records.iter().flatten().map(|record| all || record.side.deleted != Deleted::ByBlock).collect();
-        let with_rows: Vec<RowRef> =
-            wanted.iter().zip(&has_row).filter(|(_, has_row)| **has_row).map(|(row, _)| *row).collect();
-        let Fetched { batches, picks } = winners.fetch(&with_rows)?;
+    ) -> Result<(Rows, Vec<Candidate<'a>>)> {
         let schema = winners.schema();
-        let nothing = RecordBatch::try_new_with_options(
-            schema.clone(),
-            schema.fields().iter().map(|field| arrow_array::new_null_array(field.data_type(), 1)).collect(),
-            &RecordBatchOptions::new().with_row_count(Some(1)),
-        )
-        .map_err(failed)?;
-        let mut sources = vec![nothing];
-        sources.extend(base.cloned());
-        let first = sources.len();
-        sources.extend(batches);
-        let mut places: Vec<(usize, usize)> = (0..base.map_or(0, RecordBatch::num_rows)).map(|row| (1, row)).collect();
-        let mut picks = picks.into_iter().map(|(batch, row)| (batch + first, row));
-        places.extend(has_row.iter().map(|has_row| if *has_row { picks.next().unwrap_or((0, 0)) } else { (0, 0) }));
-        let columns = (0..schema.fields().len()).map(|column| {
-            let arrays: Vec<_> = sources.iter().map(|batch| batch.column(column).as_ref()).collect();
-            interleave(&arrays, &places)
-        });
-        let columns = columns.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-        let options = RecordBatchOptions::new().with_row_count(Some(places.len()));
-        RecordBatch::try_new_with_options(schema, columns, &options).map_err(failed)
+        let nulls = schema.fields().iter().map(|field| new_null_array(field.data_type(), 1));
+        let options = RecordBatchOptions::new().with_row_count(Some(1));
+        let nothing = RecordBatch::try_new_with_options(schema.clone(), nulls.collect(), &options).map_err(failed)?;
+        let mut batches = vec![nothing];
+        let mut candidates = Vec::with_capacity(keys.len() + keys.records().len());
+        if let Some((rows, ordering)) = base {
+            if rows.num_rows() != keys.len() || ordering.len().is_some_and(|values| values != keys.len()) {
+                let message = format_args!("{} base rows for {} keys", rows.num_rows(), keys.len());
+                return Err(Error::internal(message));
+            }
+            batches.push(rows.clone());
+            candidates.extend((0..keys.len()).map(|row| Candidate {
+                side: Side { ordering: ordering.value(row), is_foreign: false, deleted: Deleted::No },
+                source: None,
+                missing: None,
+                at: (1, row),
+            }));
+        }
+        let all = self.deleted_rows == DeletedRows::Delivered;
+        let has_row = |side: &Side<'_>| all || side.deleted != Deleted::ByBlock;
+        let with_rows = keys.records().filter(|record| has_row(&record.side)).map(|record| record.row);
+        let with_rows: Vec<RowRef> = with_rows.collect();
+        let first = batches.len();
+        let Fetched { batches: fetched, picks } = winners.fetch(&with_rows)?;
+        if picks.len() != with_rows.len() {
+            let message = format_args!("{} rows were fetched for {} log records", picks.len(), with_rows.len());
+            return Err(Error::internal(message));
+        }
+        batches.extend(fetched);
+        let mut picks = picks.into_iter();
+        for record in keys.records() {
+            let pick = if has_row(&record.side) { picks.next() } else { None };
+            let at = pick.map_or((0, 0), |(batch, row)| (batch + first, row));
+            let (source, missing) = (Some(record.row.source), self.missing.of(record.row.source));
+            candidates.push(Candidate { side: record.side, source, missing, at });
+        }
+        if u32::try_from(candidates.len()).is_err() {
+            return Err(Error::unsupported("more than 4 billion records of the keys of one batch"));
+        }
+        Ok((Rows { schema, batches }, candidates))
     }
 }
 
@@ -155,129 +229,163 @@ struct Folding<'a> {
     folder: &'a Folder,
     candidates: Vec<Candidate<'a>>,
     /// Of each column, the candidates whose values give way.
-    masks: Vec<Option<BooleanBuffer>>,
+    masks: Vec<Mask>,
     /// The candidates that say that they are deletes, where that is one of the values that give way.
-    flags: Option<BooleanBuffer>,
+    flags: Mask,
     first_partial: Option<u32>,
     columns: usize,
+    /// Vectors of picks that are free to be used again.
+    idle: Vec<Vec<u32>>,
 }
 
 impl Folding<'_> {
-    fn all(&self, records: &[Vec<Record<'_>>], has_base: bool, rows: &RecordBatch) -> Result<Folded> {
-        let mut fates = Vec::with_capacity(records.len());
-        let mut made: Vec<Vec<u32>> = vec![Vec::new(); self.columns];
+    fn all(mut self, keys: &Histories, has_base: bool, rows: &Rows) -> Result<Folded> {
+        let mut fates = Vec::with_capacity(keys.len());
+        let mut made: Vec<u32> = Vec::new();
         let mut count = 0_u32;
-        let mut next = if has_base { records.len() } else { 0 };
-        for (key, records) in records.iter().enumerate() {
-            let first = next;
-            next += records.len();
-            let state = self.key(first..next, has_base.then_some(key));
-            let Some(state) = state else {
-                return Err(Error::invalid_argument("a key without a record"));
-            };
+        let bases = if has_base { keys.len() } else { 0 };
+        for (key, records) in (0_u32..).zip(keys.ranges()) {
+            let base = has_base.then_some(key);
+            let state = self.key(records.start + bases..records.end + bases, base)?;
             let row = RowRef { source: 0, at: count };
-            let stays = has_base && state.picks.iter().all(|pick| *pick as usize == key) && state.top == key;
-            fates.push(match state.deleted {
+            let stays = base.is_some_and(|base| state.top == base && state.picks.are_all(base));
+            let fate = match state.deleted {
                 Deleted::No if stays => Fate::Keep,
                 Deleted::No => Fate::Replace(row),
                 Deleted::Flagged | Deleted::ByRow | Deleted::ByBlock => Fate::Delete(row),
-            });
-            if !matches!(fates.last(), Some(Fate::Keep)) {
-                made.iter_mut().zip(&state.picks).for_each(|(column, pick)| column.push(*pick));
+            };
+            let is_made = match fate {
+                Fate::Keep => false,
+                Fate::Replace(_) => true,
+                Fate::Delete(_) => self.folder.deleted_rows == DeletedRows::Delivered,
+            };
+            if is_made {
+                match &state.picks {
+                    Picks::All(candidate) => made.extend(std::iter::repeat_n(*candidate, self.columns)),
+                    Picks::ByColumn(candidates) => made.extend_from_slice(candidates),
+                }
                 count += 1;
             }
+            fates.push(fate);
+            self.recycle(state.picks);
         }
-        let columns =
-            rows.columns().iter().zip(made).map(|(column, picks)| take(column, &UInt32Array::from(picks), None));
-        let columns = columns.collect::<Result<Vec<ArrayRef>, _>>().map_err(failed)?;
-        let options = RecordBatchOptions::new().with_row_count(Some(count as usize));
-        let rows = RecordBatch::try_new_with_options(rows.schema(), columns, &options).map_err(failed)?;
-        Ok(Folded { rows, fates })
+        if count as usize * self.columns != made.len() {
+            return Err(Error::internal(format_args!("{} values for {count} rows of {}", made.len(), self.columns)));
+        }
+        Ok(Folded { rows: rows.taken(&made, &self.candidates)?, fates })
     }
 
     /// What the records of one key, and its base row, come to.
-    fn key(&self, records: std::ops::Range<usize>, base: Option<usize>) -> Option<State> {
-        let mut state: Option<State> = None;
+    fn key(&mut self, mut records: Range<usize>, base: Option<u32>) -> Result<State> {
+        let first = records.next().ok_or_else(|| Error::internal("a key without a record"))?;
+        let mut log = self.state_of(first)?;
         for at in records {
             let newer = self.state_of(at)?;
             let step = if newer.deleted == Deleted::ByBlock { Step::Delete } else { Step::Data };
-            state = Some(match state {
-                None => newer,
-                Some(older) => self.merged(step, older, newer)?,
-            });
+            log = self.merged(step, log, newer)?;
         }
-        match (base, state) {
-            (Some(base), Some(log)) => {
-                let deleted = if self.is_flagged(base) { Deleted::Flagged } else { Deleted::No };
-                self.merged(Step::Base, State { deleted, ..self.state_of(base)? }, log)
-            }
-            (_, state) => state,
-        }
+        let Some(base) = base else { return Ok(log) };
+        let deleted = if self.is_flagged(base)? { Deleted::Flagged } else { Deleted::No };
+        let older = State { deleted, ..self.state_of(base as usize)? };
+        self.merged(Step::Base, older, log)
     }
 
-    fn state_of(&self, at: usize) -> Option<State> {
-        let candidate = self.candidates.get(at)?;
-        let pick = u32::try_from(at).ok()?;
-        Some(State { top: at, deleted: candidate.side.deleted, picks: vec![pick; self.columns] })
+    fn candidate(&self, at: u32) -> Result<&Candidate<'_>> {
+        self.candidates.get(at as usize).ok_or_else(|| no_candidate(at))
     }
 
-    fn merged(&self, step: Step, older: State, newer: State) -> Option<State> {
-        let side = |state: &State| {
-            let top = self.candidates.get(state.top)?;
-            Some(Side { deleted: state.deleted, ..top.side })
-        };
-        let newest = self.candidates.get(newer.top).and_then(|candidate| candidate.source);
+    fn state_of(&self, at: usize) -> Result<State> {
+        let top = u32::try_from(at).map_err(|_| Error::internal("a candidate beyond 2^32"))?;
+        Ok(State { top, deleted: self.candidate(top)?.side.deleted, picks: Picks::All(top) })
+    }
+
+    fn merged(&mut self, step: Step, older: State, newer: State) -> Result<State> {
+        let side = |state: &State| Ok(Side { deleted: state.deleted, ..self.candidate(state.top)?.side });
+        let newest = self.candidate(newer.top)?.source;
         let partial =
             self.first_partial.is_some_and(|first| step == Step::Base || newest.is_some_and(|newest| newest >= first));
-        let merged = match self.folder.rules.merge(step, side(&older)?, side(&newer)?) {
+        let overlay = self.folder.rules.merge(step, side(&older)?, side(&newer)?);
+        let merged = match overlay {
             // What a flag deletes only now leaves no row behind.
             Overlay::Older if older.deleted == Deleted::Flagged => {
-                return Some(State { deleted: Deleted::ByBlock, ..older });
+                self.recycle(newer.picks);
+                return Ok(State { deleted: Deleted::ByBlock, ..older });
             }
-            Overlay::Older => return Some(older),
-            Overlay::Newer => return Some(newer),
-            Overlay::NewerOverOlder => self.laid_over(newer, &older, partial, None),
-            Overlay::OlderOverNewer { newer_meta } => {
-                self.laid_over(older, &newer, partial, newer_meta.then_some(&newer))
+            Overlay::Older => {
+                self.recycle(newer.picks);
+                return Ok(older);
             }
+            Overlay::Newer => {
+                self.recycle(older.picks);
+                return Ok(newer);
+            }
+            Overlay::NewerOverOlder => self.laid_over(newer, older, partial, false)?,
+            Overlay::OlderOverNewer { newer_meta } => self.laid_over(older, newer, partial, newer_meta)?,
         };
         // Over the base there is nobody left to ask what a flag says.
         let flag = self.folder.flag_column.filter(|_| step != Step::Base && merged.deleted == Deleted::No);
-        let flagged = flag.and_then(|flag| merged.picks.get(flag)).is_some_and(|pick| self.is_flagged(*pick as usize));
-        Some(if flagged { State { deleted: Deleted::Flagged, ..merged } } else { merged })
+        let flagged = match flag.and_then(|flag| merged.picks.of(flag)) {
+            Some(candidate) => self.is_flagged(candidate)?,
+            None => false,
+        };
+        Ok(if flagged { State { deleted: Deleted::Flagged, ..merged } } else { merged })
     }
 
-    fn is_flagged(&self, candidate: usize) -> bool {
-        self.flags.as_ref().is_some_and(|flags| candidate < flags.len() && flags.value(candidate))
+    fn is_flagged(&self, candidate: u32) -> Result<bool> {
+        Ok(is_set(&self.flags, self.candidate(candidate)?.at))
     }
 
-    /// `high`, its absent values taken from `low`; meta columns from `meta`, where it is given.
-    fn laid_over(&self, mut high: State, low: &State, partial: bool, meta: Option<&State>) -> State {
-        for (column, pick) in high.picks.iter_mut().enumerate() {
-            let of_meta = meta.filter(|_| self.folder.is_meta.get(column).copied().unwrap_or(false));
-            let other = match of_meta {
-                Some(meta) => meta.picks.get(column),
-                None if self.is_absent(*pick, column, partial) => low.picks.get(column),
-                None => None,
-            };
-            if let Some(other) = other {
-                *pick = *other;
+    /// The row of `high`, its absent values taken from `low`; meta columns from `low` too if `low_meta`.
+    fn laid_over(&mut self, mut high: State, low: State, partial: bool, low_meta: bool) -> Result<State> {
+        let mut picks = match high.picks {
+            Picks::ByColumn(picks) => picks,
+            Picks::All(candidate) => {
+                let mut picks = self.idle.pop().unwrap_or_default();
+                picks.clear();
+                picks.resize(self.columns, candidate);
+                picks
+            }
+        };
+        for (column, pick) in picks.iter_mut().enumerate() {
+            let is_low_meta = low_meta && self.folder.is_meta.get(column).is_some_and(|is_meta| *is_meta);
+            if is_low_meta || self.is_absent(*pick, column, partial)? {
+                *pick = low.picks.of(column).ok_or_else(|| Error::internal("a row without all of its columns"))?;
             }
         }
-        if let Some(pick) = self.folder.ordering_column.and_then(|column| high.picks.get(column)) {
-            high.top = *pick as usize;
+        self.recycle(low.picks);
+        if let Some(column) = self.folder.ordering_column {
+            high.top = *picks.get(column).ok_or_else(|| Error::internal("no such ordering column"))?;
         }
-        high
+        Ok(State { picks: Picks::ByColumn(picks), ..high })
     }
 
-    fn is_absent(&self, candidate: u32, column: usize, partial: bool) -> bool {
-        let at = candidate as usize;
+    fn is_absent(&self, candidate: u32, column: usize, partial: bool) -> Result<bool> {
+        let candidate = self.candidate(candidate)?;
         if partial {
-            let missing = self.candidates.get(at).and_then(|candidate| candidate.missing);
-            return missing.is_some_and(|missing| missing.get(column).copied().unwrap_or(false));
+            return match candidate.missing {
+                None => Ok(false),
+                Some(missing) => {
+                    missing.get(column).copied().ok_or_else(|| Error::internal("a column that no block was asked for"))
+                }
+            };
         }
-        self.masks.get(column).and_then(Option::as_ref).is_some_and(|mask| at < mask.len() && mask.value(at))
+        Ok(self.masks.get(column).is_some_and(|mask| is_set(mask, candidate.at)))
     }
+
+    fn recycle(&mut self, picks: Picks) {
+        if let Picks::ByColumn(picks) = picks {
+            self.idle.push(picks);
+        }
+    }
+}
+
+fn is_set(mask: &Mask, (batch, row): (usize, usize)) -> bool {
+    mask.get(batch).and_then(Option::as_ref).is_some_and(|mask| mask.value(row))
+}
+
+#[cold]
+fn no_candidate(candidate: u32) -> Error {
+    Error::internal(format_args!("no candidate {candidate} among the records of the keys"))
 }
 
 fn failed(error: arrow_schema::ArrowError) -> Error {

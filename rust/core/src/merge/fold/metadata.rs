@@ -47,7 +47,7 @@ impl RowMerger for MetadataMerger {
         let schema = newer.schema();
         let columns = schema.fields().iter().enumerate().map(|(at, field)| {
             let (Some(old), Some(new)) = (older.columns().get(at), newer.columns().get(at)) else {
-                return Err(Error::invalid_argument("records of the metadata table with other columns"));
+                return Err(Error::internal("records of the metadata table with other columns"));
             };
             match field.name().as_str() {
                 FILES if kinds.contains(&Kind::Files) => files(old, new, &kinds),

@@ -16,6 +16,7 @@ mod custom;
 mod folder;
 mod metadata;
 mod metadata_bounds;
+mod missing;
 mod rules;
 
 pub use absence::Absence;
@@ -23,4 +24,5 @@ pub use chains::Chains;
 pub use custom::{CustomFold, RowMerger};
 pub use folder::{Fold, Folded, Folder};
 pub use metadata::{MetadataMerger, TYPE as METADATA_TYPE};
+pub use missing::MissingColumns;
 pub use rules::{FoldRules, Mode, PayloadFold};

@@ -80,7 +80,7 @@ pub(super) fn offsets(lengths: &[i64]) -> Result<OffsetBuffer<i32>> {
     Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
 }
 
-/// Where the last of them ends.
+/// Where the last of them ends. Offsets have at least one entry and none is negative.
 pub(super) fn end_of(offsets: &OffsetBuffer<i32>) -> usize {
     offsets.iter().last().and_then(|end| usize::try_from(*end).ok()).unwrap_or_default()
 }

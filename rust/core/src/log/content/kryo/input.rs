@@ -214,7 +214,10 @@ impl<'a> Input<'a> {
 
     /// A text of the arena.
     pub(super) fn text(&self, place: &Range<u32>) -> &[u8] {
-        self.texts.get(place.start as usize..place.end as usize).unwrap_or_default()
+        let text = self.texts.get(place.start as usize..place.end as usize);
+        // Places are given out by this arena alone.
+        debug_assert!(text.is_some(), "text {place:?} of an arena of {}", self.texts.len());
+        text.unwrap_or_default()
     }
 
     /// Adds a text to the arena.
