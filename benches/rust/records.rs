@@ -235,3 +235,13 @@ pub(crate) fn updates(rows: usize, keys: usize, later: usize) -> Case {
     }
     Case { name: "updates", json: wide_schema(), content, datums, columns: None }
 }
+
+/// Wide records of every key below `keys` once, in a fixed order that is not theirs.
+pub(crate) fn every_key(keys: usize, later: usize) -> Case {
+    let (mut dice, mut content, mut datums) = begin(keys);
+    for row in 0..keys {
+        // 7919 is a prime, so that every key comes once unless their number is a multiple of it.
+        append(&mut content, &mut datums, |out| wide_later(&mut dice, row * 7919 % keys, later, out));
+    }
+    Case { name: "every key", json: wide_schema(), content, datums, columns: None }
+}

@@ -17,7 +17,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use crate::records::{Case, cases, updates};
+use crate::records::{Case, cases, every_key, updates};
 
 const FILE_ID: &str = "afb76c00-f50a-4723-86c1-fb2f3fa843f1-0";
 const BASE_INSTANT: &str = "20240101000000000";
@@ -77,18 +77,38 @@ hoodie.populate.meta.fields=true
 /// Writes the table: so many base rows, and as many log files, each of which updates so many of them, so much later than they
 /// are. The base file's name.
 pub(crate) fn write_table(folder: &Path, rows: usize, logs: usize, updated: usize, later: usize) -> String {
-    create_dir_all(folder.join(".hoodie")).unwrap();
-    write(folder.join(".hoodie/hoodie.properties"), PROPERTIES).unwrap();
-    let partition = format!("commitTime={BASE_INSTANT}\npartitionDepth=0\n");
-    write(folder.join(".hoodie_partition_metadata"), partition).unwrap();
+    begin_table(folder);
     let [wide, ..] = cases(rows);
     let base = format!("{FILE_ID}_0-1-0_{BASE_INSTANT}.parquet");
     write_base(&folder.join(&base), &batches(&wide));
     write_commit(folder, BASE_INSTANT, &wide.json, &base);
-    let schema = Schema::parse(&wide.json).unwrap();
-    let place = open_writable(folder.to_str().unwrap(), &Default::default()).unwrap();
     let every = updates(logs * updated, rows, later);
-    for (number, batch) in (1..=logs).zip(batches_of(&every, updated)) {
+    write_logs(folder, &wide.json, batches_of(&every, updated));
+    base
+}
+
+/// Writes a table without base files: as many log files, of `records` records in all. The first ones have all the keys, of which
+/// there are `keys`; once these are used up, the next log file begins with them anew.
+pub(crate) fn write_logs_only(folder: &Path, records: usize, logs: usize, keys: usize) {
+    begin_table(folder);
+    let rounds = (0..records / keys).map(|round| every_key(keys, round * 1_000));
+    let rounds: Vec<Case> = rounds.collect();
+    let batches = rounds.iter().flat_map(|case| batches_of(case, records / logs)).collect();
+    write_logs(folder, &rounds[0].json, batches);
+}
+
+fn begin_table(folder: &Path) {
+    create_dir_all(folder.join(".hoodie")).unwrap();
+    write(folder.join(".hoodie/hoodie.properties"), PROPERTIES).unwrap();
+    let partition = format!("commitTime={BASE_INSTANT}\npartitionDepth=0\n");
+    write(folder.join(".hoodie_partition_metadata"), partition).unwrap();
+}
+
+/// Writes a log file for each batch.
+fn write_logs(folder: &Path, json: &str, batches: Vec<RecordBatch>) {
+    let schema = Schema::parse(json).unwrap();
+    let place = open_writable(folder.to_str().unwrap(), &Default::default()).unwrap();
+    for (number, batch) in (1..).zip(batches) {
         let instant = format!("20240101000{number:03}000");
         let header = BlockHeader::new(&instant).unwrap();
         let columns = batch.schema();
@@ -97,13 +117,12 @@ pub(crate) fn write_table(folder: &Path, rows: usize, logs: usize, updated: usiz
         let written = writer.append(&blocks).unwrap();
         writer.finish().unwrap();
         let name = Path::new(&written[0].path).file_name().unwrap().to_str().unwrap().to_owned();
-        write_commit(folder, &instant, &wide.json, &name);
+        write_commit(folder, &instant, json, &name);
     }
-    base
 }
 
 /// The records, so many a batch.
-fn batches_of(case: &Case, rows: usize) -> Vec<RecordBatch> {
+pub(crate) fn batches_of(case: &Case, rows: usize) -> Vec<RecordBatch> {
     let all = batches(case);
     let whole = arrow_select::concat::concat_batches(&all[0].schema(), &all).unwrap();
     (0..whole.num_rows() / rows).map(|at| whole.slice(at * rows, rows)).collect()

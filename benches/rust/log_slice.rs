@@ -1,0 +1,108 @@
+//! Reading a file slice that has log files only: 5 logs of 100,000 wide records each, either all of distinct keys (`inserts`) or
+//! each log updating the keys of the first (`updates`). Ours beside the naive implementation: decode every record of every log, keep
+//! the latest record of each key in a `HashMap` and gather the winners with `interleave`. Times are CPU times of the process a log record.
+//!
+//! `cargo bench -p mortice-benches --bench log_slice -- [inserts|updates] [--rows N] [--rounds N]`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, dead_code)]
+
+mod records;
+mod rounds;
+mod slice_table;
+
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::path::Path;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_select::interleave::interleave_record_batch;
+use mortice::log::{BlockKind, BlockType, LogFile};
+use mortice::{Ask, ReadOptions, Table};
+use rounds::{Asked, Contender, race};
+
+const LOGS: usize = 5;
+const KEY: &str = "_hoodie_record_key";
+const ORDERING: &str = "ts";
+/// Records that the naive implementation decodes at a time, and rows that it gathers at a time.
+const BATCH: usize = 8192;
+
+fn merged(table: &Table, each: &mut dyn FnMut(RecordBatch)) {
+    table.snapshot(&Ask::default()).unwrap().stream().for_each(|batch| each(batch.unwrap()));
+}
+
+/// Decodes all, then chooses.
+fn naive(logs: &[LogFile], each: &mut dyn FnMut(RecordBatch)) {
+    let mut batches = Vec::new();
+    for log in logs {
+        for block in log.blocks(false) {
+            let block = block.unwrap();
+            if block.kind == BlockKind::Sound(BlockType::AvroData) {
+                batches.extend(log.record_batches(&block, BATCH).unwrap().1.map(Result::unwrap));
+            }
+        }
+    }
+    let mut latest: HashMap<&str, usize> = HashMap::new();
+    let mut winners: Vec<(i64, (usize, usize))> = Vec::new();
+    for (at, batch) in batches.iter().enumerate() {
+        let keys = batch.column_by_name(KEY).unwrap().as_string::<i32>();
+        let times = batch.column_by_name(ORDERING).unwrap().as_primitive::<Int64Type>();
+        for row in 0..batch.num_rows() {
+            let newer = (times.value(row), (at, row));
+            match latest.get(keys.value(row)) {
+                None => {
+                    latest.insert(keys.value(row), winners.len());
+                    winners.push(newer);
+                }
+                Some(known) if newer.0 >= winners[*known].0 => winners[*known] = newer,
+                Some(_) => {}
+            }
+        }
+    }
+    let sources: Vec<&RecordBatch> = batches.iter().collect();
+    for some in winners.chunks(BATCH) {
+        let picks: Vec<(usize, usize)> = some.iter().map(|(_, pick)| *pick).collect();
+        each(interleave_record_batch(&sources, &picks).unwrap());
+    }
+}
+
+fn logs(folder: &Path) -> Vec<LogFile> {
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut files: Vec<_> = files.filter(|file| file.to_string_lossy().contains(".log.")).collect();
+    files.sort();
+    files.iter().map(|file| LogFile::open(file.to_str().unwrap(), true).unwrap()).collect()
+}
+
+fn main() {
+    let asked = Asked::of_arguments(500_000, 9);
+    asked.run(|| {
+        for (case, distinct) in [("inserts", asked.rows), ("updates", asked.rows / LOGS)] {
+            if !asked.is_asked(case) {
+                continue;
+            }
+            let folder = tempfile::tempdir().unwrap();
+            slice_table::write_logs_only(folder.path(), asked.rows, LOGS, distinct);
+            let options = ReadOptions { threads: Some(1), ..ReadOptions::default() };
+            let table = Table::open(folder.path().to_str().unwrap(), &Default::default(), options).unwrap();
+            let logs = logs(folder.path());
+            let count = |of: &dyn Fn(&mut dyn FnMut(RecordBatch))| {
+                let mut rows = 0;
+                of(&mut |batch| rows += batch.num_rows());
+                rows
+            };
+            let rows = count(&|each| merged(&table, each));
+            assert_eq!((rows, count(&|each| naive(&logs, each))), (distinct, distinct));
+            race(
+                &asked,
+                case,
+                &mut [
+                    Contender::of_the_process("decode all, HashMap, interleave", || {
+                        naive(&logs, &mut |batch| _ = black_box(batch));
+                    }),
+                    Contender::of_the_process("mortice", || merged(&table, &mut |batch| _ = black_box(batch))),
+                ],
+            );
+        }
+    });
+}
