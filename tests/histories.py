@@ -80,6 +80,7 @@ PAYLOADS_OF_0X = (
     "OverwriteWithLatestAvroPayload",
     "DefaultHoodieRecordPayload",
     "EventTimeAvroPayload",
+    "FirstValueAvroPayload",
     *PAYLOADS,
 )
 SCENARIOS = (

@@ -26,7 +26,12 @@ __all__ = ["RowMerge", "merge"]
 COMMIT_TIME, EVENT_TIME, CUSTOM = "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING", "CUSTOM"
 IGNORE_DEFAULTS, FILL_UNAVAILABLE = "IGNORE_DEFAULTS", "FILL_UNAVAILABLE"
 META_KEY, OPERATION = "_hoodie_record_key", "_hoodie_operation"
-_BY_ORDERING = {"DefaultHoodieRecordPayload", "EventTimeAvroPayload", "MySqlDebeziumAvroPayload"}
+_BY_ORDERING = {
+    "DefaultHoodieRecordPayload",
+    "EventTimeAvroPayload",
+    "FirstValueAvroPayload",
+    "MySqlDebeziumAvroPayload",
+}
 _PAYLOADS = "org.apache.hudi.common.model."
 
 Names = str | list[str] | tuple[str, ...]
@@ -69,8 +74,9 @@ def merge(
     it, the former where there are ordering fields. In its place `payload` names a payload class of Hudi's
     (`"PartialUpdateAvroPayload"`), or what `mortice.register_merger` knows. `partial_update` fills the row that wins
     from the other: `"IGNORE_DEFAULTS"`, where it holds a column's default (null, or what `avro_schema` says), or
-    `"FILL_UNAVAILABLE"`, where it holds the text `unavailable`. `semantics="0.x"` goes by Hudi 0.15, which knows
-    nothing but payload classes.
+    `"FILL_UNAVAILABLE"`, where a string column holds the string `unavailable` (binary columns keep it).
+    `semantics="0.x"` goes by Hudi 0.15, which knows nothing but payload classes; there `"PostgresDebeziumAvroPayload"`
+    fills strings and bytes that hold `__debezium_unavailable_value`, which by the rules of 1.x it does not.
 
     In place of all these, `table` has rows merged as those of a Hudi table are, by its own properties and schema.
 

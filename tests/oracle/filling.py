@@ -40,12 +40,10 @@ def is_the_same_object_as_the_default(merging):
     return gives_way
 
 
-def is_text(marker, merging):
-    """Texts and bytes that are just the marker."""
+def is_text(marker, merging, kinds=("string",)):
+    """Strings that are just the marker; under Hudi 0.x bytes, too."""
 
     def gives_way(name, value):
-        if name in META or merging.field(name).kind not in {"string", "bytes"}:
-            return False
-        return value in {marker, marker.encode()}
+        return name not in META and merging.field(name).kind in kinds and value in {marker, marker.encode()}
 
     return gives_way

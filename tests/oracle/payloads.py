@@ -11,7 +11,10 @@ from oracle.ordering import DEFAULT, compare, of_row
 OLDER, NEWER, DELETE = "older", "newer", "delete"
 UNAVAILABLE = "__debezium_unavailable_value"
 DEBEZIUM = ("MySqlDebeziumAvroPayload", "PostgresDebeziumAvroPayload")
-BY_ORDERING = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload", *DEBEZIUM)
+FIRST_VALUE = "FirstValueAvroPayload"
+BY_ORDERING = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload", FIRST_VALUE, *DEBEZIUM)
+# Those that the caller's delete marker is for.
+MARKED = ("DefaultHoodieRecordPayload", FIRST_VALUE)
 
 
 def deletes(row, merging):
@@ -20,7 +23,7 @@ def deletes(row, merging):
         return True
     if merging.payload in DEBEZIUM and _says(row.get("_change_operation_type"), "d"):
         return True
-    if merging.payload == "DefaultHoodieRecordPayload" and merging.delete_field is not None:
+    if merging.payload in MARKED and merging.delete_field is not None:
         value = row.get(merging.delete_field)
         return value is not None and str(value) == merging.delete_marker
     return row.get("_hoodie_is_deleted") is True
@@ -39,8 +42,9 @@ def combined(older, newer, merging):
     if deletes(newer.row, merging):
         return DELETE
     match merging.payload:
-        case "PostgresDebeziumAvroPayload":
-            return filling.filled(newer.row, older, filling.is_text(UNAVAILABLE, merging))
+        # Hudi 1.1 and 1.2 fill the payload's copy of the row and return the row unfilled.
+        case "PostgresDebeziumAvroPayload" if merging.semantics == "0.x":
+            return filling.filled(newer.row, older, filling.is_text(UNAVAILABLE, merging, ("string", "bytes")))
         case "OverwriteNonDefaultsWithLatestAvroPayload":
             return filling.filled(newer.row, older, filling.is_default(merging))
         case "PartialUpdateAvroPayload":
@@ -73,17 +77,22 @@ def _partial_update(older, newer, older_on_top):
 
 
 def _is_greater(older, newer, merging, older_ordering=None):
-    """Whether the older row is to be preferred. Ties go to the newer."""
+    """Whether the older row is to be preferred. Ties go to the newer, with `FirstValueAvroPayload` to the older."""
     if merging.payload == "MySqlDebeziumAvroPayload":
         return _sequence(older) > _sequence(newer.row)
+    preferred = {0, 1} if merging.payload == FIRST_VALUE else {1}
     if older_ordering is not None:
-        return compare(older_ordering, newer.ordering) > 0
+        return _sign(compare(older_ordering, newer.ordering)) in preferred
     # A stored row without an ordering value is never preferred.
     if any(older.get(name) is None for name in merging.ordering_in_force):
         return False
     if merging.payload == "PartialUpdateAvroPayload" and not _of_one_class(newer, merging):
         return False
-    return compare(of_row(older, merging), newer.ordering) > 0
+    return _sign(compare(of_row(older, merging), newer.ordering)) in preferred
+
+
+def _sign(order):
+    return (order > 0) - (order < 0)
 
 
 def _of_one_class(newer, merging):

@@ -288,6 +288,33 @@ def test_merger_of_ones_own():
         mortice.merge(OLDER, changed(), payload="com.acme.Sum", **BY_KEY)
 
 
+UNAVAILABLE = "__debezium_unavailable_value"
+
+
+@pytest.mark.parametrize(
+    ("rules", "text", "raw"),
+    [
+        ({"partial_update": "FILL_UNAVAILABLE", "unavailable": UNAVAILABLE}, "old", UNAVAILABLE.encode()),
+        ({"payload": "PostgresDebeziumAvroPayload"}, UNAVAILABLE, UNAVAILABLE.encode()),
+        ({"payload": "PostgresDebeziumAvroPayload", "semantics": "0.x"}, "old", b"old"),
+    ],
+)
+def test_unavailable_values_are_filled_as_in_tables(rules, text, raw):
+    older = pa.table({"id": ["k"], "lsn": [1], "text": ["old"], "raw": [b"old"]})
+    newer = pa.table({"id": ["k"], "lsn": [2], "text": [UNAVAILABLE], "raw": [UNAVAILABLE.encode()]})
+    answer = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
+    assert answer.to_pylist() == [{"id": "k", "lsn": 2, "text": text, "raw": raw}]
+
+
+@pytest.mark.parametrize(("lsn", "text"), [(1, "old"), (2, "old"), (3, "new")])
+def test_the_first_value_of_equal_ordering_values_stays(lsn, text):
+    older = pa.table({"id": ["k"], "lsn": [2], "text": ["old"]})
+    newer = pa.table({"id": ["k"], "lsn": [lsn], "text": ["new"]})
+    rules = {"payload": "FirstValueAvroPayload", "semantics": "0.x"}
+    answer = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
+    assert answer["text"].to_pylist() == [text]
+
+
 def test_settings_travel():
     by = RowMerge.of(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
     assert pickle.loads(pickle.dumps(by)) == by

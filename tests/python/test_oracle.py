@@ -148,7 +148,7 @@ def test_unavailable_values():
     base = {KEY: "k", "a": "one", "b": b"two", "ts": 1}
     log = [DataBlock(({KEY: "k", "a": "?", "b": b"?", "ts": 2},))]
     (answer,) = merged([base], log, merging)
-    assert (answer["a"], answer["b"], answer["ts"]) == ("one", b"two", 2)
+    assert (answer["a"], answer["b"], answer["ts"]) == ("one", b"?", 2)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::table_config::{ordering_fields, payload_class};
-use super::{Properties, TableVersion, merge_inference, payload};
+use super::{Properties, Semantics, TableVersion, merge_inference, payload};
 use crate::error::{Error, Result};
 
 const PROPERTY: &str = "hoodie.record.merge.property.";
@@ -117,15 +117,16 @@ impl MergeConfig {
         }
     }
 
-    /// Refuses the modes that this release does not merge: for snapshots and what is built on them.
+    /// Refuses the modes that this release does not merge under `semantics`: for snapshots and what is built on them.
     ///
     /// # Errors
     /// `Unsupported`, with the class, strategy or mode and the way out.
-    pub fn check_supported(&self) -> Result<()> {
+    pub fn check_supported(&self, semantics: Semantics) -> Result<()> {
         let way_out = "; register what it does (mortice.register_merger), or read the base files alone (read_optimized), or the records unmerged (merge=False)";
         match &self.mode {
-            MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class) => {
-                Err(Error::unsupported(format!("merging by the payload class {class}{way_out}")))
+            MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class, semantics) => {
+                let why = payload::refusal(class);
+                Err(Error::unsupported(format!("merging by the payload class {class}{why}{way_out}")))
             }
             MergeMode::Custom(CustomMerge::Merger(id)) => {
                 Err(Error::unsupported(format!("merging by the custom record merger of strategy {id}{way_out}")))
@@ -223,9 +224,9 @@ mod tests {
         let config = of("6", &format!("hoodie.compaction.payload.class={class}\n")).unwrap();
         assert_eq!(config.mode, MergeMode::Custom(CustomMerge::Payload(class.into())));
         assert_eq!(config.delete_marker, Some(DeleteMarker { field: "Op".into(), marker: "D".into(), any_case: true }));
-        config.check_supported().unwrap();
+        config.check_supported(Semantics::V1x).unwrap();
         let error = of("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
-            .and_then(|config| config.check_supported())
+            .and_then(|config| config.check_supported(Semantics::V1x))
             .unwrap_err();
         assert_eq!(error.kind(), Kind::Unsupported);
         assert!(error.to_string().contains("com.acme.AWSDmsAvroPayload"));

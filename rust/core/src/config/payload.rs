@@ -1,9 +1,17 @@
 //! Hudi's own payload classes, by name, and which of them a merge follows.
+//!
+//! `tests/data/payload_classes` lists the classes that each release ships; a test holds this file to it.
+
+use super::Semantics;
+
+/// Packages of Hudi's classes.
+const PACKAGES: [&str; 2] = ["org.apache.hudi.", "org.apache.spark.sql.hudi."];
 
 /// The bare name of a payload class that is Hudi's own; none for a class of anybody else, whatever it is called.
 #[must_use]
 pub fn hudis_own(class: &str) -> Option<&str> {
-    class.starts_with("org.apache.hudi.").then(|| class.rsplit(['.', '$']).next().unwrap_or(class))
+    let is_hudis = PACKAGES.iter().any(|package| class.starts_with(package));
+    is_hudis.then(|| class.rsplit(['.', '$']).next().unwrap_or(class))
 }
 
 /// The class of a table of 0.x that stores none.
@@ -12,7 +20,7 @@ pub(super) const DEFAULT_0_X: &str = "org.apache.hudi.common.model.OverwriteWith
 /// The class of metadata tables.
 pub const METADATA: &str = "HoodieMetadataPayload";
 
-/// The payload classes whose rules are known, beside those that amount to a merge mode.
+/// The payload classes that can be merged under either semantics.
 const KNOWN: [&str; 10] = [
     "AWSDmsAvroPayload",
     "DefaultHoodieRecordPayload",
@@ -26,18 +34,48 @@ const KNOWN: [&str; 10] = [
     "PostgresDebeziumAvroPayload",
 ];
 
-/// Whether rows of a table with this class can be merged.
-pub(super) fn is_known(class: &str) -> bool {
-    hudis_own(class).is_some_and(|name| KNOWN.contains(&name))
+/// Keeps the first of records with equal ordering values. Hudi 0.15 and 1.0 ship it, 1.1 and later do not.
+const FIRST_VALUE: &str = "FirstValueAvroPayload";
+
+/// Returns true if rows of a table with this class can be merged.
+pub(super) fn is_known(class: &str, semantics: Semantics) -> bool {
+    hudis_own(class).is_some_and(|name| KNOWN.contains(&name) || semantics == Semantics::V0x && name == FIRST_VALUE)
+}
+
+/// What the message that refuses a class adds to its name: why it is not merged, and the remedy that only this class has. Empty for
+/// user-defined classes.
+pub(super) fn refusal(class: &str) -> &'static str {
+    match hudis_own(class) {
+        Some(FIRST_VALUE) => {
+            ", which Hudi removed in 1.1; tables up to version 7 can be read by the rules of 0.x, which has it (semantics=\"0.x\")"
+        }
+        Some(
+            "BootstrapRecordPayload"
+            | "EmptyHoodieRecordPayloadWithPartition"
+            | "ExpressionPayload"
+            | "HoodieJsonPayload"
+            | "RewriteAvroPayload"
+            | "ValidateDuplicateKeyPayload",
+        ) => ", which Hudi uses within a write and never to read a table",
+        _ => "",
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::hudis_own;
+    use super::{hudis_own, is_known};
+    use crate::config::Semantics;
 
     #[test]
     fn classes_of_others_are_not_hudis() {
         assert_eq!(hudis_own("org.apache.hudi.common.model.debezium.X"), Some("X"));
         assert_eq!(hudis_own("com.acme.DefaultHoodieRecordPayload"), None);
+    }
+
+    #[test]
+    fn first_value_is_a_class_of_0_x() {
+        let class = "org.apache.hudi.common.model.FirstValueAvroPayload";
+        assert!(is_known(class, Semantics::V0x) && !is_known(class, Semantics::V1x));
+        assert!(!is_known("com.acme.FirstValueAvroPayload", Semantics::V0x));
     }
 }

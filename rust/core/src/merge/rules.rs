@@ -17,6 +17,7 @@
 //! |---|---|---|---|
 //! | overwrite with latest | newer if the stored one has no row, or its ordering is not lower | newer if it is unordered, or its ordering is not lower | log |
 //! | default, event time | the same | the same | log if it has no row, or its ordering is not lower |
+//! | first value | newer if the stored one has no row, or its ordering is higher | the same | log if it has no row, its ordering is higher, or the base row has none |
 //!
 //! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column no real value can be
 //! told from.
@@ -62,15 +63,25 @@ pub enum OverBase {
     UnlessLower,
     /// Unless its ordering, a place in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
     UnlessLowerPlace,
+    /// Only if its ordering is higher: of equal ones the first stays (`FirstValueAvroPayload`, in Hudi 0.15 and 1.0).
+    IfHigher,
 }
 
 impl OverBase {
-    /// Whether a row does not precede another. Only this looks at places; deletes of delete blocks compare as text.
-    fn not_lower(self, newer: OrderingValue<'_>, older: OrderingValue<'_>) -> bool {
+    /// Returns true if the class prefers the newer of two rows with these ordering values. Binlog positions are compared here only;
+    /// entries of delete blocks are compared as text.
+    fn prefers_newer(self, newer: OrderingValue<'_>, older: OrderingValue<'_>) -> bool {
         match self {
             Self::UnlessLowerPlace => binlog_place::compare(&newer, &older) != Ordering::Less,
             Self::Always | Self::UnlessLower => newer.compare(&older) != Ordering::Less,
+            Self::IfHigher => newer.compare(&older) == Ordering::Greater,
         }
+    }
+
+    /// The same, the older row being a base row. One without an ordering value is always replaced
+    /// (`FirstValueAvroPayload.needUpdatingPersistedRecord`).
+    fn prefers_log(self, log: OrderingValue<'_>, base: OrderingValue<'_>) -> bool {
+        self == Self::IfHigher && base == OrderingValue::Default || self.prefers_newer(log, base)
     }
 }
 
@@ -131,10 +142,10 @@ impl Rules {
                     || over_base == OverBase::Always
                     || self.unordered_delete(newer)
                     || self.unordered_delete(stored)
-                    || over_base.not_lower(newer.ordering, stored.ordering)
+                    || over_base.prefers_newer(newer.ordering, stored.ordering)
             }
             (Self::Payload0x { over_base, .. }, LogKind::Data) => {
-                stored.deleted == Deleted::ByBlock || over_base.not_lower(newer.ordering, stored.ordering)
+                stored.deleted == Deleted::ByBlock || over_base.prefers_newer(newer.ordering, stored.ordering)
             }
             (Self::Payload0x { .. }, LogKind::Delete) => self.unordered_delete(newer) || newer.deletes(stored),
         }
@@ -149,7 +160,7 @@ impl Rules {
             | Self::Payload0x { over_base: OverBase::Always, .. } => true,
             Self::EventTime { .. } => self.unordered_delete(log) || log.ordering.compare(&base) != Ordering::Less,
             Self::Payload1x { over_base, .. } | Self::Payload0x { over_base, .. } => {
-                log.deleted == Deleted::ByBlock || over_base.not_lower(log.ordering, base)
+                log.deleted == Deleted::ByBlock || over_base.prefers_log(log.ordering, base)
             }
         }
     }
@@ -269,6 +280,31 @@ mod tests {
         }
         let int = Rules::Payload0x { over_base: OverBase::Always, int_ordering: true };
         assert!(int.replaces(LogKind::Delete, delete(0), row(5)));
+    }
+
+    /// As Hudi 0.15 reads `FirstValueAvroPayload`: rows replace others only with a higher ordering value, deletes with an equal one.
+    #[test]
+    fn first_value() {
+        let rules = Rules::Payload0x { over_base: OverBase::IfHigher, int_ordering: false };
+        for (newer, stored, replaces) in [
+            (row(5), row(10), false),
+            (row(10), row(10), false),
+            (row(20), row(10), true),
+            (row(5), delete(20), true),
+            (row(5), UNORDERED, true),
+        ] {
+            assert_eq!(rules.replaces(LogKind::Data, newer, stored), replaces, "{newer:?} {stored:?}");
+        }
+        assert!(!rules.replaces(LogKind::Delete, delete(5), row(10)));
+        assert!(rules.replaces(LogKind::Delete, delete(10), row(10)));
+        for (log, base, wins) in [
+            (row(10), OrderingValue::Fixed(10), false),
+            (row(11), OrderingValue::Fixed(10), true),
+            (row(-1), OrderingValue::Default, true),
+            (delete(5), OrderingValue::Fixed(10), true),
+        ] {
+            assert_eq!(rules.wins_over_base(log, base), wins, "{log:?} {base:?}");
+        }
     }
 
     /// Rows compare by number, delete blocks as text.

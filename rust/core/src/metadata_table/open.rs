@@ -57,7 +57,7 @@ impl MetadataTable {
         let place: Arc<dyn Place> = Arc::new(Below::new(Arc::clone(place), FOLDER));
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(Semantics::V1x).map_err(|error| error.in_file(&uri))?;
-        merge.check_supported().map_err(|error| error.in_file(&uri))?;
+        merge.check_supported(Semantics::V1x).map_err(|error| error.in_file(&uri))?;
         let timeline = Timeline::load(&place, &config)?;
         check_newest(table, &timeline).map_err(|error| error.in_file(&uri))?;
         let Some(TableSchema { schema, .. }) = table_schema::at(&timeline, &config, None)? else {

@@ -80,7 +80,7 @@ impl RowsMerge {
         let config = TableConfig::from_properties(options.properties.clone()).map_err(misused)?;
         let merge = config.merge_by(options.semantics).map_err(misused)?;
         if options.merger.is_none() {
-            merge.check_supported()?;
+            merge.check_supported(options.semantics)?;
         }
         let asked = RowColumns {
             older,

@@ -87,7 +87,7 @@ impl Table {
             !slice.log_files.is_empty() || matches!(change.source, ChangeSource::Logs(_))
         };
         if ask.merger.is_none() && planned.iter().any(merges) {
-            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+            self.merge().check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ impl Table {
         let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
         let merging = ask.merge && ask.merger.is_none();
         if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
-            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+            self.merge().check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
         scan.between = Some(span);
         Ok(scan)

@@ -122,7 +122,7 @@ impl Table {
         let scan = self.scan(SNAPSHOT, ask, as_of.clone(), self.path_columns(Rows::Merged), find)?;
         let merging = ask.merge || self.options.semantics == Semantics::V0x;
         if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
-            self.merge().check_supported().map_err(|error| error.in_file(&self.uri))?;
+            self.merge().check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
         Ok(scan)
     }

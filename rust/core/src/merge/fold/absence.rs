@@ -17,8 +17,10 @@ pub enum Absence {
     Number(f64),
     /// Where it is this truth value.
     Truth(bool),
-    /// Where it is this text, or these bytes.
+    /// Where it is this string. Bytes never are.
     Text(String),
+    /// Where it is this string, or a binary column holds its UTF-8 bytes.
+    TextOrBytes(String),
 }
 
 impl Absence {
@@ -35,13 +37,13 @@ impl Absence {
                 Some(is(column.as_boolean().iter().map(|one| one.map(|one| one == *value)).collect()))
             }
             (Self::Number(value), kind) => numbers(column, kind, *value).map(is),
-            (Self::Text(text), DataType::Utf8) => {
+            (Self::Text(text) | Self::TextOrBytes(text), DataType::Utf8) => {
                 Some(is(column.as_string::<i32>().iter().map(|one| one.map(|one| one == text)).collect()))
             }
-            (Self::Text(text), DataType::Binary) => {
+            (Self::TextOrBytes(text), DataType::Binary) => {
                 Some(is(column.as_binary::<i32>().iter().map(|one| one.map(|one| one == text.as_bytes())).collect()))
             }
-            (Self::Truth(_) | Self::Text(_), _) => None,
+            (Self::Truth(_) | Self::Text(_) | Self::TextOrBytes(_), _) => None,
         }
     }
 }

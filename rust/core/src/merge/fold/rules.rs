@@ -51,7 +51,7 @@ pub enum PayloadFold {
         /// another class: then the newer record is on top.
         compares: bool,
     },
-    /// `PostgresDebeziumAvroPayload`: the record of the greater ordering; of the newer one, marked columns are filled.
+    /// `PostgresDebeziumAvroPayload` of 0.x: the record of the greater ordering; of the newer one, marked columns are filled.
     Postgres,
 }
 
@@ -231,9 +231,6 @@ mod tests {
             (PayloadFold::NonDefaults, row(20), row(10), Overlay::NewerOverOlder),
             (PARTIAL_UPDATE, row(20), row(10), Overlay::OlderOverNewer { newer_meta: true }),
             (PARTIAL_UPDATE, row(10), row(10), Overlay::NewerOverOlder),
-            (PayloadFold::Postgres, row(20), row(10), Overlay::Older),
-            (PayloadFold::Postgres, row(10), row(20), Overlay::NewerOverOlder),
-            (PayloadFold::Postgres, row(20), delete(10), Overlay::Newer),
             (PARTIAL_UPDATE, delete(20), row(10), Overlay::Newer),
         ] {
             assert_eq!(
@@ -271,6 +268,11 @@ mod tests {
         assert_eq!(non_defaults.merge(Step::Base, row(20), row(15)), Overlay::NewerOverOlder);
         assert_eq!(non_defaults.merge(Step::Data, delete(20), row(15)), Overlay::Newer);
         assert_eq!(non_defaults.merge(Step::Base, row(20), delete(15)), Overlay::Newer);
+        let postgres = FoldRules::Payload0x(PayloadFold::Postgres, false);
+        assert_eq!(postgres.merge(Step::Data, row(10), row(20)), Overlay::Newer);
+        assert_eq!(postgres.merge(Step::Base, row(10), row(20)), Overlay::NewerOverOlder);
+        assert_eq!(postgres.merge(Step::Base, row(20), row(10)), Overlay::Older);
+        assert_eq!(postgres.merge(Step::Base, row(20), delete(10)), Overlay::Newer);
         let partial = FoldRules::Payload0x(PARTIAL_UPDATE, false);
         assert_eq!(partial.merge(Step::Data, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
         assert_eq!(partial.merge(Step::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
