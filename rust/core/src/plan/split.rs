@@ -87,6 +87,9 @@ pub struct PathColumns {
     pub as_they_stand: bool,
     /// Whether rows do not hold them, so that there is no value but that of the path.
     pub alone: bool,
+    /// Whether they come after all other columns of an answer, in the order of `in_path` (Hudi 0.x). Used for planning only.
+    #[serde(skip)]
+    pub last: bool,
 }
 
 /// What a query does about deleted keys.

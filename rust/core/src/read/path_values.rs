@@ -26,7 +26,7 @@ impl PathValues {
     /// Of a query, in the partition at a path. [`crate::Kind::Unsupported`] where rows do not hold the values and the path does not
     /// tell them.
     pub(super) fn of(query: &Query, partition: &str) -> Result<Self> {
-        let PathColumns { in_path, taken, as_they_stand, alone } = &query.path_columns;
+        let PathColumns { in_path, taken, as_they_stand, alone, .. } = &query.path_columns;
         if taken.is_empty() {
             return Ok(Self::default());
         }

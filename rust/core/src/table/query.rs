@@ -10,7 +10,7 @@ use super::columns::{columns, marking};
 use super::scan::Scan;
 use super::slices::{SNAPSHOT, Slices};
 use crate::avro::{self, Types};
-use crate::config::{Semantics, TimelineLayout};
+use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::names::meta_columns;
@@ -63,9 +63,9 @@ impl Table {
         let (schema, types, deletes) =
             if ask.emit_deletes { marking(found.schema)? } else { (found.schema, types, Deletes::LeftOut) };
         let mut columns = columns(&types, ask.columns.as_deref())?;
-        if ask.columns.is_none() && self.options.semantics == Semantics::V0x {
-            // `HadoopFsRelation` puts what it takes from the path behind all others.
-            columns.sort_by_key(|name| path_columns.taken.iter().position(|taken| taken == name).map(|at| at + 1));
+        if ask.columns.is_none() && path_columns.last {
+            // Other columns keep their order: the sort is stable, and `None` is before `Some`.
+            columns.sort_by_key(|name| path_columns.in_path.iter().position(|partition_field| partition_field == name));
         }
         if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
             columns.push(meta_columns::OPERATION.to_owned());
