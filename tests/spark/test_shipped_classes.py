@@ -1,0 +1,17 @@
+"""The lists of payload classes and record mergers in `data/payload_classes` are those of Hudi's bundles.
+
+It needs no Spark; it is here because this is where CI has Hudi's jar.
+"""
+
+import pytest
+
+import fetch_hudi
+from payload_classes import RELEASES, listed_classes, shipped_classes
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_list_is_that_of_the_jar(release):
+    jar = fetch_hudi.jar(release)
+    if jar is None:
+        pytest.skip(f"no jar of Hudi {release}: python tests/fetch_hudi.py {release} fetches it with Maven")
+    assert shipped_classes(jar) == listed_classes(release)
