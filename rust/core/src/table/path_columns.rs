@@ -33,7 +33,8 @@
 //! path as strings. So the same table can have them in either place at different instants.
 //!
 //! Incremental queries of 0.15 on copy-on-write tables with `drop.partition.columns`, and on bootstrapped merge-on-read tables, return
-//! null in partition columns. Here they hold the values of the path.
+//! null in partition columns. Snapshots of 0.15 on merge-on-read tables with `drop.partition.columns`, whose partition fields are not in the
+//! order of the schema, assign the values of base rows to the wrong columns. Here all hold their values of the path.
 
 use super::Table;
 use crate::config::{Semantics, TableType};
