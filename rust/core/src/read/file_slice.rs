@@ -85,7 +85,8 @@ impl SliceReader {
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
             let query = &self.split.query;
-            let place = self.place.take().map_or_else(|| storage::open(&query.uri, &query.storage), Ok)?;
+            let open = || storage::open_counted(&query.uri, &query.storage, self.report.requests());
+            let place = self.place.take().map_or_else(open, Ok)?;
             let reading = self.open(&place)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }

@@ -59,7 +59,7 @@ impl LogChanges {
         let query = split.query.as_ref();
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
-        let place = storage::open(&query.uri, &query.storage)?;
+        let place = storage::open_counted(&query.uri, &query.storage, report.requests())?;
         let blocks = scan(&of_commit(split, logs, instant), place.as_ref(), report)?;
         if blocks.blocks.is_empty() {
             return Ok(None);

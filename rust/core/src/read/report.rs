@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::storage::{RequestCounts, Requests};
+
 /// A stretch of a log file that was passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corrupt {
@@ -41,22 +43,33 @@ pub struct Report {
     pub base_rows: u64,
     /// Rows delivered.
     pub rows: u64,
+    /// Storage requests.
+    pub requests: RequestCounts,
 }
 
 /// A report that several readers write to.
 #[derive(Debug, Clone, Default)]
-pub struct SharedReport(Arc<Mutex<Report>>);
+pub struct SharedReport {
+    report: Arc<Mutex<Report>>,
+    requests: Arc<Requests>,
+}
 
 impl SharedReport {
     /// The report, to write to.
     pub fn edit(&self) -> MutexGuard<'_, Report> {
         // A panic elsewhere cannot leave counts that would be unsafe to read.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.report.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The counters of the reader's storage requests.
+    #[must_use]
+    pub fn requests(&self) -> &Arc<Requests> {
+        &self.requests
     }
 
     /// The report as it stands.
     #[must_use]
     pub fn snapshot(&self) -> Report {
-        self.edit().clone()
+        Report { requests: self.requests.counts(), ..self.edit().clone() }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, Place, Source};
+use super::{Entry, Place, Requests, Source};
 use crate::error::Result;
 
 /// What lies below a folder.
@@ -39,5 +39,9 @@ impl Place for Below {
 
     fn requests_at_once(&self) -> usize {
         self.place.requests_at_once()
+    }
+
+    fn requests(&self) -> Option<&Arc<Requests>> {
+        self.place.requests()
     }
 }

@@ -7,6 +7,7 @@
 //! | `place` | the trait of a place that files lie in, rooted at a table |
 //! | `parallel` | requests side by side |
 //! | `below` | a folder of a place, as a place of its own |
+//! | `requests` | counts of storage requests, by kind |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `section` | a stretch of a file, as a file of its own |
 //! | `memory` | a file whose bytes are in memory already |
@@ -27,6 +28,7 @@ mod open;
 pub mod parallel;
 mod place;
 mod prefix;
+mod requests;
 mod section;
 mod source;
 
@@ -37,8 +39,9 @@ pub use local::{LocalFile, LocalPlace};
 pub use local_create::LocalSink;
 pub use memory::MemoryFile;
 pub use mmap::MappedFile;
-pub use open::{StorageOptions, is_mapped, open, open_writable};
+pub use open::{StorageOptions, is_mapped, open, open_beside, open_counted, open_writable};
 pub use place::Place;
 pub use prefix::Prefix;
+pub use requests::{RequestCounts, Requests, counted};
 pub use section::Section;
 pub use source::Source;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{LocalPlace, Place, WritablePlace};
+use super::{LocalPlace, Place, Requests, WritablePlace, counted};
 use crate::error::{Error, Result};
 
 /// Options of the storage, by name. `mmap` = `false` reads local files by windows.
@@ -13,6 +13,25 @@ pub type StorageOptions = BTreeMap<String, String>;
 pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+}
+
+/// Opens the place at `uri` and counts its requests in `requests`.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_counted(uri: &str, options: &StorageOptions, requests: &Arc<Requests>) -> Result<Arc<dyn Place>> {
+    Ok(counted(open(uri, options)?, requests))
+}
+
+/// Opens the place at `uri`. Its requests are counted with those of `other`, if those are counted.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    match other.requests() {
+        Some(requests) => open_counted(uri, options, requests),
+        None => open(uri, options),
+    }
 }
 
 /// The place at `uri`, to be written to; the same URIs as [`open`] takes.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, Source};
+use super::{Entry, Requests, Source};
 use crate::error::Result;
 
 /// Requests at once where nothing else is known: enough to wait for many, few enough to be no burden.
@@ -22,6 +22,11 @@ pub trait Place: Send + Sync {
     /// How many requests at once are worth it, all threads together; more than there are cores where storage takes its time.
     fn requests_at_once(&self) -> usize {
         AT_ONCE
+    }
+
+    /// The counters of this place's requests, if they are counted.
+    fn requests(&self) -> Option<&Arc<Requests>> {
+        None
     }
 
     /// The full path or URI of a file, for messages.

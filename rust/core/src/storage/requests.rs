@@ -1,0 +1,136 @@
+//! Counts storage requests by kind. On an object store each of them is one round trip, and what a user pays for.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+
+use super::{Entry, Place, Source};
+use crate::error::Result;
+
+/// Counters that several places and threads add to.
+#[derive(Debug, Default)]
+pub struct Requests {
+    list: AtomicU64,
+    open: AtomicU64,
+    read: AtomicU64,
+}
+
+/// How many requests of each kind were made.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestCounts {
+    /// Folders listed, missing ones included.
+    pub list: u64,
+    /// Files opened, missing ones included.
+    pub open: u64,
+    /// Byte ranges fetched. Reads of memory-mapped files are not requests and are not counted.
+    pub read: u64,
+}
+
+impl Requests {
+    /// The counts so far.
+    #[must_use]
+    pub fn counts(&self) -> RequestCounts {
+        let [list, open, read] = [&self.list, &self.open, &self.read].map(|count| count.load(Ordering::Relaxed));
+        RequestCounts { list, open, read }
+    }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Returns `place` with its requests counted in `requests`.
+#[must_use]
+pub fn counted(place: Arc<dyn Place>, requests: &Arc<Requests>) -> Arc<dyn Place> {
+    Arc::new(CountedPlace { place, requests: Arc::clone(requests) })
+}
+
+struct CountedPlace {
+    place: Arc<dyn Place>,
+    requests: Arc<Requests>,
+}
+
+impl Place for CountedPlace {
+    fn root(&self) -> &str {
+        self.place.root()
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        count(&self.requests.list);
+        self.place.list(folder)
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        count(&self.requests.open);
+        let source = self.place.open(path)?;
+        // Any range of a mapped file is a slice of the mapping.
+        if source.window() == 0 {
+            return Ok(source);
+        }
+        Ok(Arc::new(CountedSource { source, requests: Arc::clone(&self.requests) }))
+    }
+
+    fn requests_at_once(&self) -> usize {
+        self.place.requests_at_once()
+    }
+
+    fn full_path(&self, path: &str) -> String {
+        self.place.full_path(path)
+    }
+
+    fn requests(&self) -> Option<&Arc<Requests>> {
+        Some(&self.requests)
+    }
+}
+
+struct CountedSource {
+    source: Arc<dyn Source>,
+    requests: Arc<Requests>,
+}
+
+impl Source for CountedSource {
+    fn path(&self) -> &str {
+        self.source.path()
+    }
+
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Bytes> {
+        count(&self.requests.read);
+        self.source.read(range)
+    }
+
+    fn window(&self) -> u64 {
+        self.source.window()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{Below, LocalPlace};
+
+    #[test]
+    fn requests_are_counted_by_kind() {
+        let folder = std::env::temp_dir().join(format!("mortice requests {}", std::process::id()));
+        std::fs::create_dir_all(folder.join("a")).unwrap();
+        std::fs::write(folder.join("a/b"), b"0123456789").unwrap();
+        for (mapped, read) in [(true, 0), (false, 2)] {
+            let requests = Arc::new(Requests::default());
+            let place = counted(Arc::new(LocalPlace::new(&folder.to_string_lossy(), mapped)), &requests);
+            let below = Below::new(Arc::clone(&place), "a");
+            assert_eq!(below.list("").unwrap().unwrap().len(), 1);
+            assert_eq!(place.list("missing").unwrap(), None);
+            assert!(place.open("missing").is_err());
+            let source = below.open("b").unwrap();
+            assert_eq!((source.read(0..3).unwrap(), source.read_all().unwrap().len()), (Bytes::from("012"), 10));
+            assert_eq!(requests.counts(), RequestCounts { list: 2, open: 2, read });
+            assert_eq!(below.requests().unwrap().counts(), requests.counts());
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
