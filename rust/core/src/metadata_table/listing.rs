@@ -14,7 +14,7 @@ use crate::storage::{Place, StorageOptions};
 use crate::timeline::Timeline;
 
 /// Where the files of a query were listed.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub enum Listing {
     /// In storage, which alone has them.
     #[default]

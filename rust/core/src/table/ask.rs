@@ -46,3 +46,15 @@ pub struct Between {
     /// Whether nothing is merged: each log record is a row, deletes too, and of base files those that their commit wrote.
     pub changelog: bool,
 }
+
+impl Between {
+    /// Which table services an incremental query leaves out: a change log has what commits wrote themselves.
+    pub(super) fn skipped(&self) -> Skip {
+        if self.changelog { Skip { compaction: true, clustering: true, ..self.skip } } else { self.skip }
+    }
+
+    /// What an incremental query asks for: its merging and its deletes are those of the range.
+    pub(super) fn of_rows(&self, ask: &Ask) -> Ask {
+        Ask { merge: !self.changelog, emit_deletes: ask.emit_deletes || self.changelog, ..ask.clone() }
+    }
+}

@@ -4,20 +4,17 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use arrow_schema::Schema;
-
 use super::Table;
 use super::ask::{Ask, Between};
-use super::columns::columns;
 use super::path_columns::Rows;
+use super::query_plan::changes_schema;
 use super::scan::Scan;
 use super::slices::{Partitions, Slices};
 use crate::config::{CdcMode, TimelineLayout};
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
-use crate::filter::BoundFilter;
 use crate::names::{BaseFileName, LogFileName};
-use crate::plan::{Change, ChangeSource, Changed, How, Query, Split, WrittenFile, change_schema, changes_in, files_of};
+use crate::plan::{Change, ChangeSource, Changed, How, Query, Split, WrittenFile, changes_in, files_of};
 use crate::timeline::Span;
 
 impl Table {
@@ -30,15 +27,8 @@ impl Table {
     /// are gone that must be listed; `InvalidArgument` for bounds that are no instants, and where holes fail for a range with
     /// one.
     pub fn changes(&self, ask: &Ask, between: &Between) -> Result<Scan> {
-        let Some(mode) = self.config.cdc else {
-            let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
-            return Err(Error::unsupported(message).in_file(&self.uri));
-        };
-        let span = Span::of_query(&between.begin, between.end.as_deref())?;
-        let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
-        let types = change_schema();
-        let columns = columns(&types, ask.columns.as_deref())?;
-        BoundFilter::bind(&ask.filter, &types)?;
+        let (mode, span) = self.span_of_changes(between)?;
+        let output = changes_schema(ask)?;
         let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
         let latest = self.timeline.latest_visible().unwrap_or_default();
         let instants = self.timeline.instant_filter(latest);
@@ -52,8 +42,8 @@ impl Table {
         self.attach_sources(&mut slices)?;
         let planned: Vec<_> = slices.into_iter().zip(changes).collect();
         self.check_merges(ask, &planned)?;
-        let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
-        scan.schema = Arc::new(Schema::new(output.collect::<Vec<_>>()));
+        let columns = output.fields().iter().map(|field| field.name().clone()).collect();
+        scan.schema = output;
         let mut query = Query { columns, filter: ask.filter.clone(), ..Query::clone(&scan.query) };
         // Rows before a log was written are no base file's rows, whose numbers logs may tell.
         query.options.record_positions = false;
@@ -62,6 +52,15 @@ impl Table {
         scan.splits = self.change_splits(&scan.query, planned, ask);
         scan.between = Some(span);
         Ok(scan)
+    }
+
+    /// What the table's change logs hold, and the span of a query of changes, as far as it holds no hole.
+    pub(super) fn span_of_changes(&self, between: &Between) -> Result<(CdcMode, Span)> {
+        let Some(mode) = self.config.cdc else {
+            let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        };
+        Ok((mode, self.span_without_holes(between)?))
     }
 
     /// Splits. Where commits share logs, what later ones appended to them does not count.

@@ -9,7 +9,7 @@ use super::slices::Slices;
 use crate::config::{Semantics, TimelineLayout};
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, View};
-use crate::plan::{PartitionFilter, Skip, Written};
+use crate::plan::{PartitionFilter, Written};
 use crate::timeline::Span;
 
 impl Table {
@@ -21,13 +21,20 @@ impl Table {
     /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
     /// for a range with one.
     pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
-        self.check_rows_tell_commits()?;
-        let span = Span::of_query(&between.begin, between.end.as_deref())?;
-        let span = self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))?;
-        let skip =
-            if between.changelog { Skip { compaction: true, clustering: true, ..between.skip } } else { between.skip };
-        let written = Written::of(&self.timeline, &span, skip)?;
+        let span = self.span_of_rows(between)?;
+        let written = Written::of(&self.timeline, &span, between.skipped())?;
         self.scan_written(ask, between, span, &written)
+    }
+
+    /// The span of an incremental query, as far as it holds no hole.
+    pub(super) fn span_of_rows(&self, between: &Between) -> Result<Span> {
+        self.check_rows_tell_commits()?;
+        self.span_without_holes(between)
+    }
+
+    pub(super) fn span_without_holes(&self, between: &Between) -> Result<Span> {
+        let span = Span::of_query(&between.begin, between.end.as_deref())?;
+        self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn check_rows_tell_commits(&self) -> Result<()> {
@@ -40,8 +47,7 @@ impl Table {
 
     /// The rows that commits of a span have written. Of `between`, bounds and holes say nothing here.
     pub(super) fn scan_written(&self, ask: &Ask, between: &Between, span: Span, written: &Written) -> Result<Scan> {
-        let mut ask = ask.clone();
-        (ask.merge, ask.emit_deletes) = (!between.changelog, ask.emit_deletes || between.changelog);
+        let ask = between.of_rows(ask);
         let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
         let path_columns = self.path_columns(Rows::Written);
         // A value as it stands in an encoded path is not the one that the path was made of.
@@ -186,8 +192,8 @@ mod tests {
         let merge = config.merge_by(Semantics::V1x).unwrap();
         let timeline = Timeline::load(&place, &config).unwrap();
         let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
-        let metadata = std::sync::OnceLock::new();
-        let table = Table { uri, storage, place, config, merge, timeline, options, metadata };
+        let (metadata, known_schema) = (std::sync::OnceLock::new(), std::sync::Mutex::default());
+        let table = Table { uri, storage, place, config, merge, timeline, options, metadata, known_schema };
         counting.listed.store(0, Ordering::Relaxed);
         counting.opened.store(0, Ordering::Relaxed);
         // Instants are zero-padded; the last `commits` of them are asked for.

@@ -9,6 +9,7 @@
 //! | `ask` | what queries ask for |
 //! | `slices` | the file slices of a query, cut down by filters |
 //! | `query` | schema, columns and slices of one query put together |
+//! | `query_plan` | a query that is not planned yet, and its schema |
 //! | `columns` | the columns of an answer |
 //! | `path_columns` | the columns whose values are in the paths of partitions |
 //! | `scan` | a planned query |
@@ -20,6 +21,7 @@ mod follow;
 mod incremental;
 mod path_columns;
 mod query;
+mod query_plan;
 mod scan;
 mod slices;
 #[expect(clippy::module_inception, reason = "the room's main thing bears its name")]
@@ -27,5 +29,6 @@ mod table;
 
 pub use ask::{Ask, Between};
 pub use follow::{Follower, Start, Step};
+pub use query_plan::{QueryKind, QueryPlan};
 pub use scan::Scan;
 pub use table::Table;

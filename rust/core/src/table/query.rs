@@ -1,12 +1,13 @@
 //! One query: schema, columns and slices put together.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::Table;
 use super::ask::Ask;
 use super::columns::{columns, marking};
+use super::query_plan::projected;
 use super::scan::Scan;
 use super::slices::{SNAPSHOT, Slices};
 use crate::avro::{self, Types};
@@ -19,8 +20,42 @@ use crate::read::newest_schema;
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
 
+/// A table's schema at an instant, kept: a query asks for it more than once.
+#[derive(Clone)]
+pub(super) struct KnownSchema {
+    as_of: Option<String>,
+    found: TableSchema,
+    types: SchemaRef,
+}
+
+/// The columns of a query.
+pub(super) struct QueryColumns {
+    found: TableSchema,
+    /// Of all columns that rows may have.
+    schema: avro::Schema,
+    types: SchemaRef,
+    deletes: Deletes,
+    /// Those asked for.
+    names: Vec<String>,
+    pub(super) output: SchemaRef,
+    wanted: Option<PartitionFilter>,
+}
+
 impl Table {
+    /// The table's schema at an instant, and its Arrow types. The last answer is kept.
     pub(super) fn schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
+        let known = self.known_schema.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(known) = known.filter(|known| known.as_of.as_deref() == as_of) {
+            return Ok((known.found, known.types));
+        }
+        let (found, types) = self.read_schema_at(as_of)?;
+        let as_of = as_of.map(str::to_owned);
+        let known = KnownSchema { as_of, found: found.clone(), types: Arc::clone(&types) };
+        *self.known_schema.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        Ok((found, types))
+    }
+
+    fn read_schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
         let found = match table_schema::at(&self.timeline, &self.config, as_of)? {
             Some(found) => found,
             None => TableSchema { schema: self.schema_of_files(as_of)?, internal: None },
@@ -49,6 +84,33 @@ impl Table {
         table_schema::with_table_columns(&schema, &self.config)
     }
 
+    /// The columns of a query with the schema as of an instant; its filter is checked against them. Lists no files, unless a
+    /// file alone holds the schema.
+    pub(super) fn columns_of(
+        &self,
+        ask: &Ask,
+        as_of: Option<&str>,
+        path_columns: &PathColumns,
+    ) -> Result<QueryColumns> {
+        let (found, types) = self.schema_at(as_of)?;
+        let (schema, types, deletes) = if ask.emit_deletes {
+            marking(found.schema.clone())?
+        } else {
+            (found.schema.clone(), types, Deletes::LeftOut)
+        };
+        let mut names = columns(&types, ask.columns.as_deref())?;
+        if ask.columns.is_none() && path_columns.last {
+            // Other columns keep their order: the sort is stable, and `None` is before `Some`.
+            names.sort_by_key(|name| path_columns.in_path.iter().position(|partition_field| partition_field == name));
+        }
+        if ask.emit_deletes && !names.iter().any(|name| name == meta_columns::OPERATION) {
+            names.push(meta_columns::OPERATION.to_owned());
+        }
+        let wanted = self.partition_filter(&types, &ask.filter)?;
+        let output = projected(&types, &names);
+        Ok(QueryColumns { found, schema, types, deletes, names, output, wanted })
+    }
+
     /// A query with the schema as of an instant, over the slices that `find` finds in wanted partitions.
     pub(super) fn scan(
         &self,
@@ -58,19 +120,9 @@ impl Table {
         path_columns: PathColumns,
         find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
     ) -> Result<Scan> {
-        let (found, types) = self.schema_at(as_of.as_deref())?;
+        let QueryColumns { found, schema, types, deletes, names: columns, output, wanted } =
+            self.columns_of(ask, as_of.as_deref(), &path_columns)?;
         let evolution = self.evolution(&found)?;
-        let (schema, types, deletes) =
-            if ask.emit_deletes { marking(found.schema)? } else { (found.schema, types, Deletes::LeftOut) };
-        let mut columns = columns(&types, ask.columns.as_deref())?;
-        if ask.columns.is_none() && path_columns.last {
-            // Other columns keep their order: the sort is stable, and `None` is before `Some`.
-            columns.sort_by_key(|name| path_columns.in_path.iter().position(|partition_field| partition_field == name));
-        }
-        if ask.emit_deletes && !columns.iter().any(|name| name == meta_columns::OPERATION) {
-            columns.push(meta_columns::OPERATION.to_owned());
-        }
-        let wanted = self.partition_filter(&types, &ask.filter)?;
         let Slices { mut slices, instants, range, partitions, listing } = find(wanted.as_ref())?;
         let found_slices = slices.len();
         // The index knows where the merged row of a key lies now.
@@ -81,8 +133,6 @@ impl Table {
         let column_stats =
             if is_of_files { self.by_column_stats(&mut slices, &types, ask, &path_columns.taken) } else { None };
         let slices_pruned = found_slices.saturating_sub(slices.len());
-        let output = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
-        let output = Arc::new(Schema::new(output.collect::<Vec<_>>()));
         let query = Arc::new(Query {
             uri: self.uri.clone(),
             storage: self.storage.clone(),

@@ -40,21 +40,27 @@ impl Scan {
     /// The same rows without their columns, for those who count them.
     #[must_use]
     pub fn without_columns(&self) -> Self {
-        let mut query = Query::clone(&self.query);
-        // What tells deletes from rows is added to whatever is asked for.
-        query.columns.retain(|name| query.deletes != Deletes::LeftOut && name == meta_columns::OPERATION);
+        let query = Arc::new(without_columns(&self.query));
         let kept = self.schema.fields().iter().filter(|field| query.columns.contains(field.name())).cloned();
-        let (schema, query) = (Arc::new(Schema::new(kept.collect::<Vec<_>>())), Arc::new(query));
-        let splits = self.splits.iter().map(|split| Split { query: Arc::clone(&query), ..split.clone() });
+        let schema = Arc::new(Schema::new(kept.collect::<Vec<_>>()));
+        // Splits of changes may have queries of their own. Those of one query follow each other.
+        let mut last = (Arc::clone(&self.query), Arc::clone(&query));
+        let mut splits = Vec::with_capacity(self.splits.len());
+        for split in &self.splits {
+            if !Arc::ptr_eq(&split.query, &last.0) {
+                last = (Arc::clone(&split.query), Arc::new(without_columns(&split.query)));
+            }
+            splits.push(Split { query: Arc::clone(&last.1), ..split.clone() });
+        }
         Self {
             schema,
-            splits: splits.collect(),
+            splits,
             query,
             kind: self.kind,
             as_of: self.as_of.clone(),
             between: self.between.clone(),
             partitions: self.partitions,
-            listing: Listing::default(),
+            listing: self.listing.clone(),
             record_index: self.record_index.clone(),
             column_stats: self.column_stats.clone(),
             slices_pruned: self.slices_pruned,
@@ -73,6 +79,12 @@ impl Scan {
         divided(&self.splits, most)
     }
 
+    /// Bytes of the files of all splits.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.splits.iter().fold(0, |sum, split| sum.saturating_add(split.bytes()))
+    }
+
     /// Reads all splits.
     #[must_use]
     pub fn stream(&self) -> Stream {
@@ -85,11 +97,10 @@ impl Scan {
     #[must_use]
     pub fn explain(&self) -> String {
         let mut text = format!("{} of {}", self.kind, self.query.uri);
-        let (mut base, mut logs, mut bytes) = (0_usize, 0_usize, 0_u64);
+        let (mut base, mut logs, bytes) = (0_usize, 0_usize, self.bytes());
         for split in &self.splits {
             base += usize::from(split.slice.base_file.is_some());
             logs += split.slice.log_files.len();
-            bytes = bytes.saturating_add(split.bytes());
         }
         let Partitions { read, pruned } = self.partitions;
         let columns = if self.query.columns.is_empty() { "none".to_owned() } else { self.query.columns.join(", ") };
@@ -123,4 +134,11 @@ impl Scan {
         let begin = span.begin.as_deref().unwrap_or("nothing");
         ("after", format!("{begin}, up to {}", span.end.as_deref().unwrap_or("the latest commit")))
     }
+}
+
+fn without_columns(query: &Query) -> Query {
+    let mut query = Query::clone(query);
+    // The column that marks deletes is added to any projection.
+    query.columns.retain(|name| query.deletes != Deletes::LeftOut && name == meta_columns::OPERATION);
+    query
 }

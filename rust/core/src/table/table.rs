@@ -1,11 +1,12 @@
 //! The one door: a table, its queries, and their streams.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use arrow_schema::SchemaRef;
 
 use super::ask::Ask;
 use super::path_columns::Rows;
+use super::query::KnownSchema;
 use super::scan::Scan;
 use super::slices::SNAPSHOT;
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
@@ -14,7 +15,7 @@ use crate::file_group::{FileSlice, View};
 use crate::filter::Filter;
 use crate::metadata_table::MetadataTable;
 use crate::names::instant_time;
-use crate::storage::{self, Place, StorageOptions};
+use crate::storage::{self, Place, RequestCounts, Requests, StorageOptions};
 use crate::timeline::Timeline;
 
 /// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
@@ -28,6 +29,8 @@ pub struct Table {
     pub(super) options: ReadOptions,
     /// Opened when it is first asked for.
     pub(super) metadata: OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
+    /// The schema that was last asked for.
+    pub(super) known_schema: Mutex<Option<KnownSchema>>,
 }
 
 impl Table {
@@ -42,17 +45,29 @@ impl Table {
     /// # Errors
     /// As for [`Table::open`].
     pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        let place = match place.requests() {
+            Some(_) => place,
+            None => storage::counted(place, &Arc::new(Requests::default())),
+        };
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;
         let (uri, storage, metadata) = (uri.to_owned(), storage.clone(), OnceLock::new());
-        Ok(Self { uri, storage, place, config, merge, timeline, options, metadata })
+        let known_schema = Mutex::default();
+        Ok(Self { uri, storage, place, config, merge, timeline, options, metadata, known_schema })
     }
 
     /// As it was given.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
+    }
+
+    /// The storage requests made so far to open the table and to plan its queries. Reading is counted by
+    /// [`crate::Report::requests`].
+    #[must_use]
+    pub fn requests(&self) -> RequestCounts {
+        self.place.requests().map(|requests| requests.counts()).unwrap_or_default()
     }
 
     /// What `hoodie.properties` says.
@@ -112,11 +127,7 @@ impl Table {
 
     /// The rows as of an instant, base files and logs merged.
     pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
-        if ask.emit_deletes && !ask.merge {
-            let message =
-                "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
-            return Err(Error::invalid_argument(message));
-        }
+        Self::check_deletes(ask)?;
         let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
         let scan = self.scan(SNAPSHOT, ask, as_of.clone(), self.path_columns(Rows::Merged), find)?;
@@ -125,6 +136,15 @@ impl Table {
             self.merge().check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
         Ok(scan)
+    }
+
+    pub(super) fn check_deletes(ask: &Ask) -> Result<()> {
+        if ask.emit_deletes && !ask.merge {
+            let message =
+                "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
+            return Err(Error::invalid_argument(message));
+        }
+        Ok(())
     }
 
     /// The rows of base files alone: what compactions have merged, and no log.
