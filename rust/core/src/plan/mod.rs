@@ -12,6 +12,7 @@
 //! | `path_time` | times in paths |
 //! | `snapshot` | the splits of a snapshot or read-optimized query |
 //! | `split` | one part of a query, complete in itself |
+//! | `split_form` | queries and splits as bytes |
 
 mod change;
 mod changes;
@@ -23,6 +24,7 @@ mod path_time;
 mod path_value;
 mod snapshot;
 mod split;
+mod split_form;
 
 pub use change::{AFTER, BEFORE, COMMIT, Change, ChangeSource, OPERATION, change_schema};
 pub use changes::{Changed, How, WrittenFile, changes_in};

@@ -1,10 +1,8 @@
-//! Splits: the parts of a planned query, each complete in itself. They travel as text to other processes and read
-//! themselves there.
+//! Splits: the parts of a planned query, each complete in itself. See `split_form` for how they are serialised.
 
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::change::{Change, ChangeSource, change_schema};
@@ -20,9 +18,6 @@ use crate::names::instant_range::InstantRange;
 use crate::schema::Evolution;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
-
-/// Changes when a split of one release could not be read by another.
-const FORM: u32 = 9;
 
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +99,7 @@ pub enum Deletes {
 }
 
 /// One file slice of a query, or a part of one.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Split {
     /// What to do.
     pub query: Arc<Query>,
@@ -115,7 +110,6 @@ pub struct Split {
     /// Which part of it; none is all of it.
     pub part: Option<Part>,
     /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
-    #[serde(skip)]
     pub merger: Option<MergerHandle>,
 }
 
@@ -148,25 +142,6 @@ impl Split {
         let projected = columns.and_then(|columns| types.project(&columns));
         let schema = projected.map_err(|error| Error::invalid_argument("a split's columns").caused_by(error))?;
         Ok(Arc::new(schema))
-    }
-
-    /// The split as bytes, for [`Split::from_bytes`] in another process.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        serde_json::to_vec(&(FORM, self))
-            .map_err(|error| Error::invalid_argument("a split could not be written").caused_by(error))
-    }
-
-    /// Reads what [`Split::to_bytes`] gave; [`crate::Kind::InvalidArgument`] for anything else, splits of releases with
-    /// another form included.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let unread = |error| Error::invalid_argument("not a split of this release of mortice").caused_by(error);
-        let (form, _): (u32, IgnoredAny) = serde_json::from_slice(bytes).map_err(unread)?;
-        if form != FORM {
-            let message = format!("a split of form {form}; this release of mortice reads form {FORM}");
-            return Err(Error::invalid_argument(message));
-        }
-        let (_, split): (u32, Self) = serde_json::from_slice(bytes).map_err(unread)?;
-        Ok(split)
     }
 
     /// Whether it may be read in parts: changes that logs tell are found together.

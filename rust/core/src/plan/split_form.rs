@@ -1,0 +1,260 @@
+//! Queries and splits as bytes, for other processes of the same release.
+//!
+//! All are JSON objects with the number of their form. A query takes some kilobytes (the table's schema, its merge rules), the rest
+//! of a split some hundred bytes: a process that gets many splits of a query gets the query once.
+//!
+//! | bytes | fields |
+//! |---|---|
+//! | [`Query::to_bytes`] | `form`, `query` |
+//! | [`Split::to_bytes_without_query`] | `form`, `split` |
+//! | [`Split::to_bytes`] | `form`, `query`, `split`: complete by itself |
+//!
+//! In `split`, a file is its name, which says the rest of its path; a path that is not `partition/name` begins with `/`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::change::Change;
+use super::part::Part;
+use super::split::{Query, Split};
+use crate::error::{Error, Result};
+use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
+
+/// The number of the form. It changes with whatever another release could not read, or would read otherwise.
+const FORM: u32 = 10;
+
+#[derive(Deserialize)]
+struct FormNumber {
+    form: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Form<'a> {
+    form: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    query: Option<Cow<'a, Query>>,
+    #[serde(default, skip_serializing_if = "Option::is_none", borrow)]
+    split: Option<SplitForm<'a>>,
+}
+
+/// A split without its query: a sequence, so that no field names are repeated for each split.
+#[derive(Serialize, Deserialize)]
+struct SplitForm<'a>(
+    #[serde(borrow)] SliceForm<'a>,
+    /// What a commit changed.
+    Option<Cow<'a, Change>>,
+    Option<Part>,
+);
+
+/// A file slice: partition, file id, base instant, base file, log files.
+#[derive(Serialize, Deserialize)]
+struct SliceForm<'a>(
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Cow<'a, str>,
+    #[serde(borrow)] Option<BaseForm<'a>>,
+    #[serde(borrow)] Vec<(Cow<'a, str>, u64)>,
+);
+
+/// A base file: file, length, instant, bootstrap source.
+#[derive(Serialize, Deserialize)]
+struct BaseForm<'a>(
+    #[serde(borrow)] Cow<'a, str>,
+    u64,
+    #[serde(borrow)] Cow<'a, str>,
+    Option<Cow<'a, BootstrapSource>>,
+);
+
+impl Query {
+    /// Serialises the query for [`Query::from_bytes`] in another process.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it cannot be represented.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        written(Some(self), None)
+    }
+
+    /// Reads the output of [`Query::to_bytes`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` for anything else, queries of other forms included.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        read::<Form<'_>>(bytes)?.query.map(Cow::into_owned).ok_or_else(|| incomplete("query"))
+    }
+}
+
+impl Split {
+    /// Serialises the split with its query, for [`Split::from_bytes`] in another process. The merger is left out.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it cannot be represented.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        written(Some(&self.query), Some(self))
+    }
+
+    /// Reads the output of [`Split::to_bytes`].
+    ///
+    /// # Errors
+    /// `InvalidArgument` for anything else, splits of other forms included.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let Form { query, split, .. } = read(bytes)?;
+        let query = query.ok_or_else(|| incomplete("query"))?.into_owned();
+        Ok(split.ok_or_else(|| incomplete("split"))?.into_split(Arc::new(query)))
+    }
+
+    /// Serialises the split without its query, for [`Split::with_query`]. The merger is left out.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it cannot be represented.
+    pub fn to_bytes_without_query(&self) -> Result<Vec<u8>> {
+        written(None, Some(self))
+    }
+
+    /// Reads the output of [`Split::to_bytes_without_query`] as a split of `query`, which must be its own.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for anything else, splits of other forms included.
+    pub fn with_query(query: &Arc<Query>, bytes: &[u8]) -> Result<Self> {
+        let split = read::<Form<'_>>(bytes)?.split.ok_or_else(|| incomplete("split"))?;
+        Ok(split.into_split(Arc::clone(query)))
+    }
+}
+
+fn written(query: Option<&Query>, split: Option<&Split>) -> Result<Vec<u8>> {
+    let form = Form { form: FORM, query: query.map(Cow::Borrowed), split: split.map(SplitForm::from_split) };
+    serde_json::to_vec(&form).map_err(|error| Error::invalid_argument("a split cannot be serialised").caused_by(error))
+}
+
+fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
+    let FormNumber { form } = parsed(bytes)?;
+    if form != FORM {
+        let message = format!(
+            "a split of serialised form {form}; this release of mortice reads form {FORM}: use one release in all processes"
+        );
+        return Err(Error::invalid_argument(message));
+    }
+    parsed(bytes)
+}
+
+fn parsed<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| Error::invalid_argument("not a split of this release of mortice").caused_by(error))
+}
+
+fn incomplete(field: &str) -> Error {
+    Error::invalid_argument(format!("the bytes of a split lack the field {field:?}"))
+}
+
+impl<'a> SplitForm<'a> {
+    fn from_split(split: &'a Split) -> Self {
+        Self(SliceForm::from_slice(&split.slice), split.change.as_ref().map(Cow::Borrowed), split.part)
+    }
+
+    fn into_split(self, query: Arc<Query>) -> Split {
+        let Self(slice, change, part) = self;
+        Split { query, slice: slice.into_slice(), change: change.map(Cow::into_owned), part, merger: None }
+    }
+}
+
+impl<'a> SliceForm<'a> {
+    fn from_slice(slice: &'a FileSlice) -> Self {
+        let FileSlice { partition, file_id, base_instant, base_file, log_files } = slice;
+        let base = base_file.as_ref().map(|base| {
+            let file = file_of(&base.path, &base.name, partition);
+            BaseForm(file, base.len, Cow::Borrowed(&base.instant), base.source.as_ref().map(Cow::Borrowed))
+        });
+        let logs = log_files.iter().map(|log| (file_of(&log.path, &log.name, partition), log.len)).collect();
+        Self(Cow::Borrowed(partition), Cow::Borrowed(file_id), Cow::Borrowed(base_instant), base, logs)
+    }
+
+    fn into_slice(self) -> FileSlice {
+        let Self(partition, file_id, base_instant, base, logs) = self;
+        let partition = partition.into_owned();
+        let base_file = base.map(|BaseForm(file, len, instant, source)| {
+            let (path, name) = path_and_name(&file, &partition);
+            BaseFile { path, name, len, instant: instant.into_owned(), source: source.map(Cow::into_owned) }
+        });
+        let log_files = logs.into_iter().map(|(file, len)| {
+            let (path, name) = path_and_name(&file, &partition);
+            LogFile { path, name, len }
+        });
+        let log_files = log_files.collect();
+        let (file_id, base_instant) = (file_id.into_owned(), base_instant.into_owned());
+        FileSlice { partition, file_id, base_instant, base_file, log_files }
+    }
+}
+
+/// A file of a partition: its name, or, where its path is another, that path behind a `/`.
+fn file_of<'a>(path: &'a str, name: &'a str, partition: &str) -> Cow<'a, str> {
+    debug_assert_eq!(path.rsplit('/').next(), Some(name), "a file's name is the last part of its path");
+    let folder = path.strip_suffix(name).unwrap_or(path);
+    if folder.strip_suffix('/').unwrap_or(folder) == partition && !name.contains('/') {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(format!("/{path}"))
+}
+
+fn path_and_name(file: &str, partition: &str) -> (String, String) {
+    match file.strip_prefix('/') {
+        Some(path) => (path.to_owned(), path.rsplit('/').next().unwrap_or(path).to_owned()),
+        None if partition.is_empty() => (file.to_owned(), file.to_owned()),
+        None => (format!("{partition}/{file}"), file.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(partition: &str, base: &str, log: &str) -> FileSlice {
+        let name = |path: &str| path.rsplit('/').next().unwrap().to_owned();
+        FileSlice {
+            partition: partition.to_owned(),
+            file_id: "f".to_owned(),
+            base_instant: "001".to_owned(),
+            base_file: Some(BaseFile {
+                path: base.to_owned(),
+                name: name(base),
+                len: 7,
+                instant: "000".to_owned(),
+                source: Some(BootstrapSource { path: "/s/\"x\"".to_owned(), len: 3, path_values: Vec::new() }),
+            }),
+            log_files: vec![LogFile { path: log.to_owned(), name: name(log), len: u64::MAX }],
+        }
+    }
+
+    #[test]
+    fn file_slices_round_trip_wherever_their_files_are() {
+        for (partition, base, log) in [
+            ("", "f_0.parquet", ".f.log.1"),
+            ("a/b=ü", "a/b=ü/f_0.parquet", "a/b=ü/.f.log.1"),
+            ("a", "f_0.parquet", "ab/.f.log.1"),
+            ("a", "a/a/f_0.parquet", "b/a/.f.log.1"),
+            ("", "a/f_0.parquet", "a/.f.log.1"),
+        ] {
+            let slice = slice(partition, base, log);
+            let bytes = serde_json::to_vec(&SliceForm::from_slice(&slice)).unwrap();
+            let again: SliceForm<'_> = serde_json::from_slice(&bytes).unwrap();
+            assert_eq!(again.into_slice(), slice);
+        }
+        let bytes = serde_json::to_string(&SliceForm::from_slice(&slice("a/b", "a/b/f_0.parquet", "a/b/.f"))).unwrap();
+        assert_eq!(bytes.matches("a/b").count(), 1);
+    }
+
+    #[test]
+    fn other_forms_are_refused_by_number_and_other_bytes_at_all() {
+        for (bytes, says) in [
+            (r#"{"form":9,"split":[]}"#, "form 9"),
+            (r#"{"form":11}"#, "form 11"),
+            (r#"{"form":10}"#, "\"query\""),
+            (r"[9,{}]", "not a split"),
+            ("", "not a split"),
+        ] {
+            let error = Split::from_bytes(bytes.as_bytes()).unwrap_err();
+            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+}
