@@ -10,7 +10,7 @@ With Spark: `mortice.spark.read(spark, "/lake/trips")`, or `spark.read.format("m
 
 import warnings
 
-from mortice import _mortice
+from mortice import _mortice, queries
 from mortice.errors import (
     CorruptLogError,
     FileCleanedError,
@@ -24,10 +24,11 @@ from mortice.errors import (
     UnsupportedError,
 )
 from mortice.file_slice import DataFile, FileSlice
-from mortice.follow import Follower
+from mortice.follow import Follower, Ranges
 from mortice.log_file import LogFile
 from mortice.log_writer import LogBlock, LogWriter, WrittenBlock
 from mortice.mergers import register_merger
+from mortice.queries import QueryPlan
 from mortice.row_merge import merge
 from mortice.scan import Scan
 from mortice.split import Split
@@ -51,6 +52,8 @@ __all__ = [
     "LogWriter",
     "MemoryLimitError",
     "MorticeError",
+    "QueryPlan",
+    "Ranges",
     "Scan",
     "Split",
     "StorageError",
@@ -61,6 +64,7 @@ __all__ = [
     "WrittenBlock",
     "__version__",
     "merge",
+    "queries",
     "register_merger",
 ]
 

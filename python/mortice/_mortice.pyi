@@ -15,8 +15,10 @@ __all__ = [
     "LogBlock",
     "LogFile",
     "LogWriter",
+    "QueryPlan",
     "RecordBatches",
     "Scan",
+    "SharedQuery",
     "Split",
     "Stream",
     "Table",
@@ -110,8 +112,8 @@ class Table:
         merge: bool,
         emit_deletes: bool,
         merger: object | None = None,
-    ) -> Scan: ...
-    def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> Scan: ...
+    ) -> QueryPlan: ...
+    def read_optimized(self, columns: Sequence[str] | None, filters: _Filters, as_of: str | None) -> QueryPlan: ...
     def incremental(
         self,
         columns: Sequence[str] | None,
@@ -128,7 +130,7 @@ class Table:
         schema_at_end: bool,
         changelog: bool,
         emit_deletes: bool,
-    ) -> Scan: ...
+    ) -> QueryPlan: ...
     def changes(
         self,
         columns: Sequence[str] | None,
@@ -138,7 +140,9 @@ class Table:
         merger: object | None,
         *,
         holes: str,
-    ) -> Scan: ...
+    ) -> QueryPlan: ...
+    def storage_requests(self) -> tuple[int, int, int]:
+        """Requests made to open the table and to plan queries: folders listed, files opened, byte ranges fetched."""
 
 @final
 class Follower:
@@ -162,16 +166,40 @@ class Follower:
         """The next commit and its rows; None where there is none yet. After an error the same comes again."""
 
 @final
+class QueryPlan:
+    """A query that is not planned yet."""
+
+    def schema(self) -> ArrowSchema:
+        """The schema of the query's rows. Reads the timeline, and lists no files unless they alone hold a schema."""
+    def scan(self) -> Scan:
+        """Plans the query."""
+
+@final
 class Scan:
     """A planned query: its splits are fixed."""
+
+    @property
+    def split_count(self) -> int: ...
+    @property
+    def size(self) -> int:
+        """Bytes of the files of all splits."""
 
     def without_columns(self) -> Scan:
         """The same rows without their columns, for those who count them."""
     def schema(self) -> ArrowSchema: ...
-    def splits(self, max_split_bytes: int | None = None) -> list[Split]: ...
+    def splits(self, max_split_bytes: int | None = None) -> list[Split]:
+        """The splits of one query have the same object as `query`, in every call."""
     def explain(self) -> str: ...
     def stream(self) -> Stream:
         """All splits, on as many threads as the table's options allow."""
+
+@final
+class SharedQuery:
+    """What the splits of a query have in common."""
+
+    @staticmethod
+    def from_bytes(data: bytes, merger: object | None = None) -> SharedQuery: ...
+    def to_bytes(self) -> bytes: ...
 
 @final
 class Split:
@@ -179,11 +207,24 @@ class Split:
 
     @staticmethod
     def from_bytes(data: bytes, merger: object | None = None) -> Split: ...
+    @staticmethod
+    def with_query(query: SharedQuery, data: bytes) -> Split:
+        """The split that `to_bytes_without_query` wrote; `query` must be its own."""
     def to_bytes(self) -> bytes: ...
+    def to_bytes_without_query(self) -> bytes: ...
+    @property
+    def query(self) -> SharedQuery: ...
+    @property
+    def partition(self) -> str: ...
+    @property
+    def file_id(self) -> str: ...
+    @property
+    def size(self) -> int:
+        """Bytes of base and log files; of a part, its share of them."""
+    @property
+    def part(self) -> tuple[int, int] | None:
+        """Which part of a slice, and of how many."""
     def schema(self) -> ArrowSchema: ...
-    def describe(self) -> dict[str, Any]:
-        """`partition`, `file_id`, `base_instant`, `bytes` (of base and log files), `files`, `part` (of a slice: number, of how
-        many)."""
     def stream(self, start_row: int = 0) -> Stream: ...
 
 @final
@@ -196,7 +237,8 @@ class Stream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def report(self) -> dict[str, Any]:
         """What has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
-        `uncommitted` (blocks), `records_read`, `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`."""
+        `uncommitted` (blocks), `records_read`, `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`,
+        `list_requests`, `open_requests`, `read_requests`."""
     def close(self) -> None: ...
 
 @final

@@ -53,7 +53,7 @@ class Follower(Iterator[tuple[str, Scan]]):
             found = self._native.next(*self._asked)
             if found is not None:
                 instant, scan = found
-                return instant, Scan(scan, scan.without_columns, f"{self._title}, commit {instant}", self._merger)
+                return instant, Scan(scan, f"{self._title}, commit {instant}", self._merger)
             if self._poll_seconds is None:
                 self.close()
             else:

@@ -4,6 +4,8 @@
     rows, batch_bytes     what came out, as Arrow
     file_bytes     bytes of the files that the splits name, of a part its share
     files, base_rows, records_read, records_won, row_groups_pruned, corrupt    as in `Scan.report`
+    list_requests, open_requests, read_requests    storage requests of the reading: folders listed, files opened, byte
+                   ranges fetched (not of memory-mapped files); those of planning are in `Table.storage_requests`
     open_ms        taking a split up, its files not yet opened
     first_batch_ms until the first rows were there: the logs are read and their keys indexed by then
     read_ms        the rows after that: base rows read, winners decoded, both merged
@@ -25,7 +27,16 @@ Counts = dict[str, int]
 """Counts by name; what is not there is 0."""
 
 PHASES = ("open", "first_batch", "read", "convert", "spark")
-_REPORTED = ("files", "base_rows", "records_read", "records_won", "row_groups_pruned")
+_REPORTED = (
+    "files",
+    "base_rows",
+    "records_read",
+    "records_won",
+    "row_groups_pruned",
+    "list_requests",
+    "open_requests",
+    "read_requests",
+)
 _NS_IN_MS = 1_000_000
 
 

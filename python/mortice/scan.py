@@ -5,7 +5,7 @@ A `Scan` is fixed when it is made: it names files, so it gives the same rows unt
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +15,7 @@ from mortice.errors import InvalidArgumentError
 from mortice.mergers import Merging
 from mortice.metrics import Counts, Meter, added, told
 from mortice.options import checked_count
-from mortice.split import Split, record_batches
+from mortice.split import SharedQuery, Split, record_batches
 
 if TYPE_CHECKING:
     import pandas
@@ -33,17 +33,11 @@ class Scan:
     polars, duckdb, pandas and any other Arrow consumer read it as it is (`__arrow_c_stream__`).
     """
 
-    def __init__(
-        self,
-        native: _mortice.Scan,
-        without_columns: Callable[[], _mortice.Scan],
-        title: str,
-        merger: Merging | None = None,
-    ) -> None:
+    def __init__(self, native: _mortice.Scan, title: str, merger: Merging | None = None) -> None:
         self._native = native
         self._merger = merger
-        self._without_columns = without_columns
         self._title = title
+        self._queries: dict[_mortice.SharedQuery, SharedQuery] = {}
         self._last: _mortice.Stream | None = None
         self._read: Counts = {}
         self._by_spark: list[SparkMetrics] = []
@@ -58,10 +52,17 @@ class Scan:
 
         The splits of a slice give its rows once between them: base rows by row groups, and inserts from the logs by
         their keys. Each reads the keys of the whole slice.
+
+        Each split pickles by itself. What the splits of a query have in common (some kilobytes) is pickled once for all
+        splits in one pickle.
         """
         if max_split_bytes is not None:
             max_split_bytes = checked_count("max_split_bytes", max_split_bytes)
-        return [Split(split, self._merger) for split in self._native.splits(max_split_bytes)]
+        return [Split(split, self._shared(split.query)) for split in self._native.splits(max_split_bytes)]
+
+    def _shared(self, query: _mortice.SharedQuery) -> SharedQuery:
+        known = self._queries.get(query)
+        return known if known is not None else self._queries.setdefault(query, SharedQuery(query, self._merger))
 
     def explain(self) -> str:
         """How the query will be read, as text; and what the readings of it have cost, once there were some."""
@@ -114,10 +115,11 @@ class Scan:
 
     def count(self) -> int:
         """How many rows there are. Reads only what is needed to tell."""
-        return sum(batch.num_rows for batch in self._remembered(self._without_columns().stream()))
+        return sum(batch.num_rows for batch in self._remembered(self._native.without_columns().stream()))
 
     def report(self) -> dict[str, Any]:
-        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows, row groups left unread.
+        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows, row groups left unread,
+        storage requests (`list_requests`, `open_requests`, `read_requests`).
 
         Complete once the scan was read to its end.
         """
@@ -138,9 +140,8 @@ class Scan:
             yield batch
             meter.lap("spark")
         meter.lap("read")
-        splits = self.splits()
-        size = sum(split.size for split in splits)
-        self._read = added(self._read, meter.counts(stream.report(), splits=len(splits), file_bytes=size))
+        counts = meter.counts(stream.report(), splits=self._native.split_count, file_bytes=self._native.size)
+        self._read = added(self._read, counts)
 
     def _stream(self) -> _mortice.Stream:
         return self._remembered(self._native.stream())
@@ -151,4 +152,4 @@ class Scan:
 
     def __repr__(self) -> str:
         columns = [f"  {field.name}: {field.type}" for field in self.schema]
-        return "\n".join([f"Scan: {self._title}, {len(self._native.splits())} splits", *columns])
+        return "\n".join([f"Scan: {self._title}, {self._native.split_count} splits", *columns])

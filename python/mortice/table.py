@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from mortice import _mortice
+from mortice import _mortice, queries
 from mortice.errors import InvalidArgumentError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
@@ -25,10 +25,8 @@ from mortice.options import (
     DEFAULT_SEMANTICS,
     checked_columns,
     checked_count,
-    checked_name,
     checked_on_corrupt,
     checked_optional_count,
-    checked_optional_truth,
     checked_seconds,
     checked_semantics,
     checked_storage_options,
@@ -47,7 +45,8 @@ class Table:
         table = mortice.Table("/lake/trips")
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
 
-    Arguments: `storage_options`, options of the storage (`mmap`: `"false"` reads local files without mapping them);
+    Arguments, all but `uri` by name: `storage_options`, options of the storage (`mmap`: `"false"` reads local files
+    without mapping them);
     `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
     that it can read; `memory_limit`, the bytes of memory that a read may take for the keys and contents of logs and for
     batches that wait to be taken (None: 1 GiB; mapped files are the system's own and do not count), shared by the file
@@ -70,9 +69,10 @@ class Table:
     Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
     """
 
-    def __init__(  # noqa: PLR0917
+    def __init__(
         self,
         uri: str | os.PathLike[str],
+        *,
         storage_options: Mapping[str, Any] | None = None,
         semantics: str = DEFAULT_SEMANTICS,
         memory_limit: int | None = None,
@@ -174,6 +174,22 @@ class Table:
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
         return [FileSlice.from_native(slice_) for slice_ in slices]
 
+    @property
+    def storage_requests(self) -> dict[str, int]:
+        """The storage requests made so far to open the table and to plan its queries, by kind.
+
+        `list` counts folders listed, `open` files opened, missing ones included, and `read` byte ranges fetched. Reads
+        of memory-mapped files are not counted. Requests made while reading a scan are in `Scan.report`.
+        """
+        return dict(zip(("list", "open", "read"), self._native.storage_requests(), strict=True))
+
+    def prepare(self, query: queries.Query) -> queries.QueryPlan:
+        """Returns a query whose schema is known before it is planned (see `mortice.queries`).
+
+        Raises `InvalidArgumentError`.
+        """
+        return query.prepare(self._native)
+
     def snapshot(
         self,
         columns: Sequence[str] | None = None,
@@ -197,26 +213,13 @@ class Table:
         path, the instant and the ordering values; its other columns are null. Deletes that compaction has done away
         with are no longer known.
         """
-        merge, deletes = checked_truth("merge", merge), checked_truth("emit_deletes", emit_deletes)
-        names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
-        merger = merging_of(self.custom_merge)
-        return Scan(
-            self._native.snapshot(names, terms, instant, merge, deletes, merger),
-            lambda: self._native.snapshot([], terms, instant, merge, deletes, merger),
-            self._title("snapshot", instant, terms),
-            merger,
-        )
+        return self.prepare(queries.Snapshot(columns, filters, as_of, merge, emit_deletes)).scan()
 
     def read_optimized(
         self, columns: Sequence[str] | None = None, filters: Filters = None, as_of: InstantLike = None
     ) -> Scan:
         """The rows of the base files alone: faster, and blind to whatever has not been compacted yet."""
-        names, terms, instant = checked_columns(columns), normal_form(filters), self._instant(as_of)
-        return Scan(
-            self._native.read_optimized(names, terms, instant),
-            lambda: self._native.read_optimized([], terms, instant),
-            self._title("read optimized", instant, terms),
-        )
+        return self.prepare(queries.ReadOptimized(columns, filters, as_of)).scan()
 
     def incremental(  # noqa: PLR0917
         self,
@@ -263,32 +266,21 @@ class Table:
 
         Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
         """
-        names, terms = checked_columns(columns), normal_form(filters)
-        after, until = self._instant(begin, "begin"), self._instant(end, "end")
-        if after is None:
-            raise InvalidArgumentError('begin is an instant, or "earliest", not None')
-        flags = {
-            "skip_compact": checked_truth("skip_compact", skip_compact),
-            "skip_cluster": checked_truth("skip_cluster", skip_cluster),
-            "skip_log_compact": checked_truth("skip_log_compact", skip_log_compact),
-            "schema_at_end": checked_truth("schema_at_end", schema_at_end),
-            "changelog": checked_truth("changelog", changelog),
-            "emit_deletes": checked_truth("emit_deletes", emit_deletes),
-        }
-        falls_back = checked_optional_truth("fall_back_to_full_scan", fall_back_to_full_scan)
-        policy, merger = checked_name("holes", holes), None if changelog else merging_of(self._native.custom_merge)
-
-        def planned(columns: Sequence[str] | None) -> _mortice.Scan:
-            return self._native.incremental(
-                columns, terms, after, until, merger, holes=policy, fall_back_to_full_scan=falls_back, **flags
-            )
-
-        return Scan(
-            planned(names),
-            lambda: planned([]),
-            self._title(f"incremental after {after} up to {until or 'the latest'}", None, terms),
-            merger,
+        query = queries.Incremental(
+            begin,
+            end,
+            columns,
+            filters,
+            changelog,
+            emit_deletes,
+            holes,
+            skip_compact,
+            skip_cluster,
+            skip_log_compact,
+            fall_back_to_full_scan,
+            schema_at_end,
         )
+        return self.prepare(query).scan()
 
     def changes(
         self,
@@ -319,17 +311,7 @@ class Table:
         Raises `InvalidArgumentError`, `UnsupportedError` for a table without `hoodie.table.cdc.enabled` and for commits
         that rewrote rows before that was set, `FileCleanedError`, here or on reading, where files have gone.
         """
-        names, terms = checked_columns(columns), normal_form(filters)
-        after, until = self._instant(begin, "begin"), self._instant(end, "end")
-        if after is None:
-            raise InvalidArgumentError('begin is an instant, or "earliest", not None')
-        policy, merger = checked_name("holes", holes), merging_of(self.custom_merge)
-        return Scan(
-            self._native.changes(names, terms, after, until, merger, holes=policy),
-            lambda: self._native.changes([], terms, after, until, merger, holes=policy),
-            self._title(f"changes after {after} up to {until or 'the latest'}", None, terms),
-            merger,
-        )
+        return self.prepare(queries.Changes(begin, end, columns, filters, holes)).scan()
 
     def follow(  # noqa: PLR0917
         self,
@@ -372,7 +354,7 @@ class Table:
             (names, terms, merger, changelog, deletes),
             merger,
             checked_seconds("poll_seconds", poll_seconds),
-            self._title("follow", None, terms),
+            queries.title("follow", self.uri, None, terms),
         )
 
     def ranges(self, start: InstantLike) -> Ranges:
@@ -401,13 +383,6 @@ class Table:
     def _instant(self, instant: InstantLike, argument: str = "as_of") -> str | None:
         return instant_text(instant, self.properties.get(TIMELINE_ZONE, "LOCAL"), argument=argument)
 
-    def _title(self, kind: str, instant: str | None, terms: object) -> str:
-        moment = f" as of {instant}" if instant else ""
-        filtered = f", filters {terms}" if terms else ""
-        return f"{kind} of {self.uri}{moment}{filtered}"
-
     def __repr__(self) -> str:
         keys = ", ".join(self.record_key_fields)
-        return (
-            f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}), {len(self.schema)} columns)"
-        )
+        return f"Table({self.uri!r}, version {self.version}, {self.merge_mode}, key ({keys}))"

@@ -140,7 +140,7 @@ def test_no_thread_outlives_a_read(table_of):
 import os, pyarrow.parquet, mortice
 table = mortice.Table({str(table_of(NAME))!r}, threads=4)
 before = set(os.listdir("/proc/self/task"))
-stream = table._native.snapshot(None, None, None, True, False).stream()
+stream = table._native.snapshot(None, None, None, True, False).scan().stream()
 rows = sum(batch.num_rows for batch in stream)
 stream.close()
 print(rows, len(set(os.listdir("/proc/self/task")) - before))

@@ -201,3 +201,12 @@ def test_the_report_tells_what_was_read(table):
     assert report["rows"] == answer(NAME).num_rows
     assert report["corrupt"] == []
     assert sum(report["blocks"].values()) == sum(len(blocks) for blocks in case(NAME)["log_blocks"].values())
+
+
+def test_only_the_place_of_a_table_is_given_by_position(table_of):
+    with pytest.raises(TypeError):
+        mortice.Table(table_of(NAME), {"mmap": "false"})
+
+
+def test_what_ranges_gives_is_exported(table):
+    assert isinstance(table.ranges("earliest"), mortice.Ranges)

@@ -55,6 +55,6 @@ impl Follower {
             let mut follower = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             follower.next(&ask, changelog)
         })?;
-        Ok(next.map(|(instant, scan)| (instant, Scan(scan))))
+        Ok(next.map(|(instant, scan)| (instant, Scan::new(scan))))
     }
 }

@@ -26,7 +26,9 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add_class::<table::Table>()?;
     module.add_class::<follower::Follower>()?;
+    module.add_class::<scan::QueryPlan>()?;
     module.add_class::<scan::Scan>()?;
+    module.add_class::<split::SharedQuery>()?;
     module.add_class::<split::Split>()?;
     module.add_class::<stream::Stream>()?;
     module.add_class::<log_file::LogFile>()?;

@@ -1,40 +1,82 @@
-//! `Scan`: a planned query.
+//! `QueryPlan`: a query that is not planned yet; `Scan`: a planned query.
 
-use mortice::Scan as CoreScan;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use mortice::{QueryPlan as CoreQueryPlan, Scan as CoreScan};
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 
 use crate::arrow::ArrowSchema;
-use crate::split::Split;
+use crate::errors::released;
+use crate::split::{SharedQuery, Split, wrapped};
 use crate::stream::Stream;
+
+/// A query that is not planned yet.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct QueryPlan(pub(crate) CoreQueryPlan);
+
+#[pymethods]
+impl QueryPlan {
+    fn schema(&self, py: Python<'_>) -> PyResult<ArrowSchema> {
+        released(py, || self.0.schema()).map(ArrowSchema)
+    }
+
+    fn scan(&self, py: Python<'_>) -> PyResult<Scan> {
+        released(py, || self.0.scan()).map(Scan::new)
+    }
+}
 
 /// A planned query.
 #[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct Scan(pub(crate) CoreScan);
+pub(crate) struct Scan {
+    scan: CoreScan,
+    /// Those of its splits, by the addresses of their queries: the same for every call of `splits`.
+    queries: Mutex<HashMap<usize, Py<SharedQuery>>>,
+}
+
+impl Scan {
+    pub(crate) fn new(scan: CoreScan) -> Self {
+        Self { scan, queries: Mutex::default() }
+    }
+}
 
 #[pymethods]
 impl Scan {
     fn schema(&self) -> ArrowSchema {
-        ArrowSchema(self.0.schema())
+        ArrowSchema(self.scan.schema())
     }
 
     fn without_columns(&self) -> Self {
-        Self(self.0.without_columns())
+        Self::new(self.scan.without_columns())
     }
 
     #[pyo3(signature = (max_split_bytes=None))]
-    fn splits(&self, max_split_bytes: Option<u64>) -> Vec<Split> {
+    fn splits(&self, py: Python<'_>, max_split_bytes: Option<u64>) -> PyResult<Vec<Split>> {
         let splits = match max_split_bytes {
-            Some(most) => self.0.splits_within(most),
-            None => self.0.splits().to_vec(),
+            Some(most) => self.scan.splits_within(most),
+            None => self.scan.splits().to_vec(),
         };
-        splits.into_iter().map(Split).collect()
+        // Making objects may run the garbage collector, which may let another thread run: that one waits without the GIL.
+        let mut queries = self.queries.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        wrapped(py, splits, &mut queries)
+    }
+
+    #[getter]
+    fn split_count(&self) -> usize {
+        self.scan.splits().len()
+    }
+
+    #[getter]
+    fn size(&self) -> u64 {
+        self.scan.bytes()
     }
 
     fn explain(&self) -> String {
-        self.0.explain()
+        self.scan.explain()
     }
 
     fn stream(&self) -> Stream {
-        Stream::new(self.0.stream())
+        Stream::new(self.scan.stream())
     }
 }

@@ -1,17 +1,45 @@
-//! `Split`: one file slice of a query, complete in itself.
+//! `Split`: one file slice of a query, complete in itself; `SharedQuery`: what the splits of a query have in common.
 
-use mortice::Split as CoreSplit;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mortice::{MergerHandle, Query, Split as CoreSplit};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 
 use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
 use crate::merger::handle;
 use crate::stream::Stream;
 
+/// What the splits of a query have in common. One object for all of them, so that it is pickled once with all of them.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct SharedQuery {
+    query: Arc<Query>,
+    merger: Option<MergerHandle>,
+}
+
+#[pymethods]
+impl SharedQuery {
+    #[staticmethod]
+    #[pyo3(signature = (data, merger=None))]
+    fn from_bytes(py: Python<'_>, data: &[u8], merger: Option<Py<PyAny>>) -> PyResult<Self> {
+        let query = Query::from_bytes(data).map_err(|error| raised(py, &error))?;
+        Ok(Self { query: Arc::new(query), merger: handle(merger) })
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.query.to_bytes().map_err(|error| raised(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+}
+
 /// One file slice of a query.
 #[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct Split(pub(crate) CoreSplit);
+pub(crate) struct Split {
+    split: CoreSplit,
+    query: Py<SharedQuery>,
+}
 
 #[pymethods]
 impl Split {
@@ -19,33 +47,83 @@ impl Split {
     #[pyo3(signature = (data, merger=None))]
     fn from_bytes(py: Python<'_>, data: &[u8], merger: Option<Py<PyAny>>) -> PyResult<Self> {
         let split = CoreSplit::from_bytes(data).map_err(|error| raised(py, &error))?;
-        Ok(Self(CoreSplit { merger: handle(merger), ..split }))
+        let shared = SharedQuery { query: Arc::clone(&split.query), merger: handle(merger) };
+        let merger = shared.merger.clone();
+        Ok(Self { split: CoreSplit { merger, ..split }, query: Py::new(py, shared)? })
+    }
+
+    #[staticmethod]
+    fn with_query(py: Python<'_>, query: Py<SharedQuery>, data: &[u8]) -> PyResult<Self> {
+        let shared = query.get();
+        let split = CoreSplit::with_query(&shared.query, data).map_err(|error| raised(py, &error))?;
+        Ok(Self { split: CoreSplit { merger: shared.merger.clone(), ..split }, query })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.0.to_bytes().map_err(|error| raised(py, &error))?;
+        let bytes = self.split.to_bytes().map_err(|error| raised(py, &error))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    fn schema(&self, py: Python<'_>) -> PyResult<ArrowSchema> {
-        self.0.schema().map(ArrowSchema).map_err(|error| raised(py, &error))
+    fn to_bytes_without_query<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.split.to_bytes_without_query().map_err(|error| raised(py, &error))?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
-    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let slice = &self.0.slice;
-        let dict = PyDict::new(py);
-        dict.set_item("partition", &slice.partition)?;
-        dict.set_item("file_id", &slice.file_id)?;
-        dict.set_item("base_instant", &slice.base_instant)?;
-        dict.set_item("bytes", self.0.bytes())?;
-        dict.set_item("part", self.0.part.map(|part| (part.index, part.of)))?;
-        dict.set_item("files", self.0.files())?;
-        Ok(dict)
+    #[getter]
+    fn query(&self, py: Python<'_>) -> Py<SharedQuery> {
+        self.query.clone_ref(py)
+    }
+
+    fn schema(&self, py: Python<'_>) -> PyResult<ArrowSchema> {
+        self.split.schema().map(ArrowSchema).map_err(|error| raised(py, &error))
+    }
+
+    #[getter]
+    fn partition(&self) -> &str {
+        &self.split.slice.partition
+    }
+
+    #[getter]
+    fn file_id(&self) -> &str {
+        &self.split.slice.file_id
+    }
+
+    #[getter]
+    fn size(&self) -> u64 {
+        self.split.bytes()
+    }
+
+    #[getter]
+    fn part(&self) -> Option<(u32, u32)> {
+        self.split.part.map(|part| (part.index, part.of))
     }
 
     #[pyo3(signature = (start_row=0))]
     fn stream(&self, py: Python<'_>, start_row: u64) -> PyResult<Stream> {
-        let split = self.0.clone();
+        let split = self.split.clone();
         released(py, move || mortice::Stream::of_split(split, start_row)).map(Stream::new)
     }
+}
+
+/// The Python objects of splits. Those of one query share one [`SharedQuery`].
+pub(crate) fn wrapped(
+    py: Python<'_>,
+    splits: Vec<CoreSplit>,
+    known: &mut HashMap<usize, Py<SharedQuery>>,
+) -> PyResult<Vec<Split>> {
+    let wrap = |split: CoreSplit| {
+        // The shared object holds the query, so that its address stays its own.
+        let address = Arc::as_ptr(&split.query).addr();
+        let query = match known.get(&address) {
+            Some(query) => query.clone_ref(py),
+            None => {
+                let shared = SharedQuery { query: Arc::clone(&split.query), merger: split.merger.clone() };
+                let query = Py::new(py, shared)?;
+                known.insert(address, query.clone_ref(py));
+                query
+            }
+        };
+        Ok(Split { split, query })
+    };
+    splits.into_iter().map(wrap).collect()
 }

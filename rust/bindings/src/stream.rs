@@ -92,6 +92,9 @@ impl Stream {
             ("row_groups_pruned", report.row_groups_pruned),
             ("base_rows", report.base_rows),
             ("rows", report.rows),
+            ("list_requests", report.requests.list),
+            ("open_requests", report.requests.open),
+            ("read_requests", report.requests.read),
         ] {
             dict.set_item(name, count)?;
         }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mortice::timeline::Instant as CoreInstant;
-use mortice::{Ask, Between, Holes, LogScan, OnCorrupt, ReadOptions, Semantics, Skip, Start, Table as CoreTable};
+use mortice::{
+    Ask, Between, Holes, LogScan, OnCorrupt, QueryKind, QueryPlan as CoreQueryPlan, ReadOptions, RequestCounts,
+    Semantics, Skip, Start, Table as CoreTable,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -13,7 +16,7 @@ use crate::arrow::ArrowSchema;
 use crate::errors::{raised, released};
 use crate::follower::Follower;
 use crate::merger::handle;
-use crate::scan::Scan;
+use crate::scan::QueryPlan;
 
 /// One table, its timeline read once, at opening.
 #[pyclass(frozen, module = "mortice._mortice")]
@@ -198,10 +201,10 @@ impl Table {
         merge: bool,
         emit_deletes: bool,
         merger: Option<Py<PyAny>>,
-    ) -> PyResult<Scan> {
+    ) -> PyResult<QueryPlan> {
         let merger = handle(merger);
         let ask = Ask { columns, filter: filter(py, filters)?, as_of, merge, emit_deletes, merger };
-        released(py, || self.0.snapshot(&ask)).map(Scan)
+        Ok(self.query(QueryKind::Snapshot, ask))
     }
 
     fn read_optimized(
@@ -210,9 +213,9 @@ impl Table {
         columns: Option<Vec<String>>,
         filters: FilterArgument<'_>,
         as_of: Option<String>,
-    ) -> PyResult<Scan> {
+    ) -> PyResult<QueryPlan> {
         let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
-        released(py, || self.0.read_optimized(&ask)).map(Scan)
+        Ok(self.query(QueryKind::ReadOptimized, ask))
     }
 
     #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, skip_log_compact, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
@@ -233,16 +236,12 @@ impl Table {
         schema_at_end: bool,
         changelog: bool,
         emit_deletes: bool,
-    ) -> PyResult<Scan> {
-        let merger = handle(merger);
-        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger, ..Ask::default() };
-        released(py, || {
-            let skip = Skip { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
-            let holes = Holes::parse(holes)?;
-            let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
-            self.0.incremental(&ask, &between)
-        })
-        .map(Scan)
+    ) -> PyResult<QueryPlan> {
+        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger: handle(merger), ..Ask::default() };
+        let skip = Skip { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
+        let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
+        let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
+        Ok(self.query(QueryKind::Incremental(between), ask))
     }
 
     #[pyo3(signature = (columns, filters, begin, end, merger, *, holes))]
@@ -256,13 +255,23 @@ impl Table {
         end: Option<String>,
         merger: Option<Py<PyAny>>,
         holes: &str,
-    ) -> PyResult<Scan> {
+    ) -> PyResult<QueryPlan> {
         let ask = Ask { columns, filter: filter(py, filters)?, merger: handle(merger), ..Ask::default() };
-        released(py, || {
-            let between = Between { begin, end, holes: Holes::parse(holes)?, ..Between::default() };
-            self.0.changes(&ask, &between)
-        })
-        .map(Scan)
+        let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
+        let between = Between { begin, end, holes, ..Between::default() };
+        Ok(self.query(QueryKind::Changes(between), ask))
+    }
+
+    /// Storage requests so far: listings, files opened, ranges read.
+    fn storage_requests(&self) -> (u64, u64, u64) {
+        let RequestCounts { list, open, read } = self.0.requests();
+        (list, open, read)
+    }
+}
+
+impl Table {
+    fn query(&self, kind: QueryKind, ask: Ask) -> QueryPlan {
+        QueryPlan(CoreQueryPlan::new(Arc::clone(&self.0), kind, ask))
     }
 }
 

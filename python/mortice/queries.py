@@ -1,0 +1,182 @@
+"""Queries as values, and their schema before they are planned.
+
+    table = mortice.Table("/lake/trips")
+    plan = table.prepare(mortice.queries.Snapshot(columns=["rider", "fare"]))
+    plan.schema        # from the timeline: no file is listed
+    plan.scan()        # lists files, as table.snapshot(columns=["rider", "fare"]) does
+
+The arguments of each class are those of the method of `Table` that has its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from mortice import _mortice
+from mortice.errors import InvalidArgumentError
+from mortice.filters import Filters, normal_form
+from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
+from mortice.mergers import Merging, merging_of
+from mortice.options import (
+    DEFAULT_HOLES,
+    checked_columns,
+    checked_name,
+    checked_optional_truth,
+    checked_truth,
+)
+from mortice.scan import Scan
+
+__all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Snapshot"]
+
+
+class QueryPlan:
+    """A query of a table that is not planned yet. Made by `Table.prepare`.
+
+    The schema and the scans are of the table as it was when it was opened.
+    """
+
+    def __init__(self, native: _mortice.QueryPlan, title: str, merger: Merging | None = None) -> None:
+        self._native = native
+        self._title = title
+        self._merger = merger
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The schema of the rows, columns in the order asked for.
+
+        It is read from the timeline. Files are listed only if neither a commit nor `hoodie.properties` stores a schema.
+
+        Raises what planning raises, except for what the listing of files shows.
+        """
+        return pa.schema(self._native.schema())
+
+    def scan(self) -> Scan:
+        """Plans the query: lists the table's files and fixes the splits."""
+        return Scan(self._native.scan(), self._title, self._merger)
+
+    def __repr__(self) -> str:
+        return f"QueryPlan: {self._title}"
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """See `mortice.Table.snapshot`."""
+
+    columns: Sequence[str] | None = None
+    filters: Filters = None
+    as_of: InstantLike = None
+    merge: bool = True
+    emit_deletes: bool = False
+
+    def prepare(self, table: _mortice.Table) -> QueryPlan:
+        """Checks the arguments; reads nothing."""
+        merge, deletes = checked_truth("merge", self.merge), checked_truth("emit_deletes", self.emit_deletes)
+        names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
+        merger = merging_of(table.custom_merge)
+        native = table.snapshot(names, terms, instant, merge, deletes, merger)
+        return QueryPlan(native, title("snapshot", table.uri, instant, terms), merger)
+
+
+@dataclass(frozen=True)
+class ReadOptimized:
+    """See `mortice.Table.read_optimized`."""
+
+    columns: Sequence[str] | None = None
+    filters: Filters = None
+    as_of: InstantLike = None
+
+    def prepare(self, table: _mortice.Table) -> QueryPlan:
+        """Checks the arguments; reads nothing."""
+        names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
+        native = table.read_optimized(names, terms, instant)
+        return QueryPlan(native, title("read optimized", table.uri, instant, terms))
+
+
+@dataclass(frozen=True)
+class Incremental:
+    """See `mortice.Table.incremental`."""
+
+    begin: InstantLike
+    end: InstantLike = None
+    columns: Sequence[str] | None = None
+    filters: Filters = None
+    changelog: bool = False
+    emit_deletes: bool = False
+    holes: str = DEFAULT_HOLES
+    skip_compact: bool = False
+    skip_cluster: bool = False
+    skip_log_compact: bool = False
+    fall_back_to_full_scan: bool | None = None
+    schema_at_end: bool = False
+
+    def prepare(self, table: _mortice.Table) -> QueryPlan:
+        """Checks the arguments; reads nothing."""
+        names, terms = checked_columns(self.columns), normal_form(self.filters)
+        after, until = _range(table, self.begin, self.end)
+        changelog = checked_truth("changelog", self.changelog)
+        merger = None if changelog else merging_of(table.custom_merge)
+        native = table.incremental(
+            names,
+            terms,
+            after,
+            until,
+            merger,
+            holes=checked_name("holes", self.holes),
+            skip_compact=checked_truth("skip_compact", self.skip_compact),
+            skip_cluster=checked_truth("skip_cluster", self.skip_cluster),
+            skip_log_compact=checked_truth("skip_log_compact", self.skip_log_compact),
+            fall_back_to_full_scan=checked_optional_truth("fall_back_to_full_scan", self.fall_back_to_full_scan),
+            schema_at_end=checked_truth("schema_at_end", self.schema_at_end),
+            changelog=changelog,
+            emit_deletes=checked_truth("emit_deletes", self.emit_deletes),
+        )
+        return QueryPlan(native, title(f"incremental {_span(after, until)}", table.uri, None, terms), merger)
+
+
+@dataclass(frozen=True)
+class Changes:
+    """See `mortice.Table.changes`."""
+
+    begin: InstantLike
+    end: InstantLike = None
+    columns: Sequence[str] | None = None
+    filters: Filters = None
+    holes: str = DEFAULT_HOLES
+
+    def prepare(self, table: _mortice.Table) -> QueryPlan:
+        """Checks the arguments; reads nothing."""
+        names, terms = checked_columns(self.columns), normal_form(self.filters)
+        after, until = _range(table, self.begin, self.end)
+        merger = merging_of(table.custom_merge)
+        native = table.changes(names, terms, after, until, merger, holes=checked_name("holes", self.holes))
+        return QueryPlan(native, title(f"changes {_span(after, until)}", table.uri, None, terms), merger)
+
+
+Query = Snapshot | ReadOptimized | Incremental | Changes
+"""Any query that `Table.prepare` takes."""
+
+
+def title(kind: str, uri: str, instant: str | None, terms: object) -> str:
+    """A query in one line, for `repr`."""
+    moment = f" as of {instant}" if instant else ""
+    filtered = f", filters {terms}" if terms else ""
+    return f"{kind} of {uri}{moment}{filtered}"
+
+
+def _instant(table: _mortice.Table, instant: InstantLike, argument: str = "as_of") -> str | None:
+    return instant_text(instant, table.properties.get(TIMELINE_ZONE, "LOCAL"), argument=argument)
+
+
+def _range(table: _mortice.Table, begin: InstantLike, end: InstantLike) -> tuple[str, str | None]:
+    after, until = _instant(table, begin, "begin"), _instant(table, end, "end")
+    if after is None:
+        raise InvalidArgumentError('begin must be an instant or "earliest", got None')
+    return after, until
+
+
+def _span(after: str, until: str | None) -> str:
+    return f"after {after} up to {until or 'the latest'}"

@@ -1,0 +1,145 @@
+"""Storage requests: what a schema, a plan and a reading cost."""
+
+import shutil
+
+import pytest
+
+import mortice
+from cases import answer, assert_same_answer
+from mortice import queries
+
+UNPARTITIONED = "h11_event_time_deletes"
+PARTITIONED = "h11_composite_keys_encoded_partitions"
+OLD = "h11_v6_uncommitted"
+CHANGES = "h12_cdc_cow_data_before"
+
+QUERIES = [
+    pytest.param(name, query, semantics, id=f"{name}-{type(query).__name__}-{number}-{semantics}")
+    for name, semantics in ((UNPARTITIONED, "1.x"), (PARTITIONED, "1.x"), (OLD, "1.x"), (OLD, "0.x"), (CHANGES, "1.x"))
+    for number, query in enumerate(
+        (
+            queries.Snapshot(),
+            queries.Snapshot(columns=["_hoodie_record_key"], filters=[("_hoodie_commit_time", "is not null")]),
+            queries.Snapshot(columns=["_hoodie_record_key"], emit_deletes=True),
+            queries.ReadOptimized(),
+            queries.Incremental("earliest", holes="BLOCK"),
+            queries.Incremental("earliest", columns=["_hoodie_commit_time"], changelog=True, holes="BLOCK"),
+            queries.Incremental("earliest", schema_at_end=True, holes="BLOCK"),
+            *((queries.Changes("earliest", columns=["after", "op"]),) if name == CHANGES else ()),
+        )
+    )
+]
+
+
+def lists(table):
+    return table.storage_requests["list"]
+
+
+@pytest.mark.parametrize(("name", "query", "semantics"), QUERIES)
+def test_a_schema_is_that_of_the_scan_and_lists_nothing(table_of, name, query, semantics):
+    table = mortice.Table(table_of(name), semantics=semantics)
+    opened = lists(table)
+    plan = table.prepare(query)
+    schema = plan.schema
+    # The schema at the end of a range that reaches into the archive is looked up there: a folder of the timeline.
+    archive = getattr(query, "schema_at_end", False)
+    assert lists(table) == opened + archive
+    assert schema.equals(plan.scan().schema)
+
+
+def test_a_schema_is_read_once(table_of):
+    table = mortice.Table(table_of(PARTITIONED))
+    first = table.prepare(queries.Snapshot()).schema
+    requests = table.storage_requests
+    assert table.prepare(queries.Snapshot()).schema.equals(first)
+    assert table.prepare(queries.Incremental("earliest", columns=[])).schema.names == []
+    assert table.storage_requests == requests
+
+
+def test_a_plan_lists_each_folder_once(table_of):
+    path = table_of(PARTITIONED)
+    folders = {file.parent for file in path.rglob("*") if ".hoodie" not in file.parts and file.is_file()}
+    folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(path)}
+    assert len(folders) > 4
+    table = mortice.Table(path, use_metadata=False)
+    opened = lists(table)
+    table.snapshot()
+    # And the timeline, to see what was cleaned meanwhile.
+    assert lists(table) - opened == len(folders) + 1
+
+
+@pytest.mark.parametrize(
+    ("query", "columns"),
+    [
+        (queries.Snapshot(), None),
+        (queries.Snapshot(columns=["fare"], filters=[("city", "=", "oslo")]), ["fare"]),
+        (queries.Snapshot(emit_deletes=True), None),
+        (queries.ReadOptimized(), None),
+        (queries.Incremental("earliest"), None),
+        (queries.Incremental("earliest", changelog=True), None),
+    ],
+    ids=str,
+)
+def test_rows_are_counted_by_the_plan_that_a_scan_has(copy_of, query, columns):
+    path = copy_of(UNPARTITIONED)
+    table = mortice.Table(path)
+    scan = table.prepare(query).scan()
+    rows = scan.to_arrow().num_rows
+    requests = table.storage_requests
+    # Whoever plans again misses it.
+    shutil.rmtree(path / ".hoodie")
+    assert scan.count() == rows > 0
+    assert table.storage_requests == requests
+    assert columns in (None, scan.schema.names)
+
+
+@pytest.mark.parametrize("name", [CHANGES, "h015_cdc_cow_data_before", "h12_cdc_bucket_data_before"])
+def test_changes_are_counted_by_their_plan(table_of, name):
+    scan = mortice.Table(table_of(name)).changes("earliest")
+    assert scan.count() == scan.to_arrow().num_rows > 0
+
+
+@pytest.mark.parametrize(("mmap", "reads"), [(True, False), (False, True)])
+def test_a_reading_reports_its_requests(table_of, mmap, reads):
+    table = mortice.Table(table_of(UNPARTITIONED), storage_options={"mmap": mmap})
+    scan = table.snapshot()
+    planned = table.storage_requests
+    assert_same_answer(answer(UNPARTITIONED), scan.to_arrow())
+    report = scan.report()
+    (slice_,) = table.file_slices()
+    assert report["open_requests"] == len(slice_.log_files) + 1 == report["files"]
+    assert report["list_requests"] == 0
+    assert (report["read_requests"] > 0) == reads
+    assert {name: scan.metrics()[name] for name in ("open_requests", "read_requests")} == {
+        name: report[name] for name in ("open_requests", "read_requests")
+    }
+    # `file_slices` planned; the reading is not among what the table counts.
+    assert planned["open"] <= table.storage_requests["open"] < planned["open"] + report["open_requests"]
+
+
+def test_files_beside_the_table_are_counted(table_of):
+    """The files that a table was bootstrapped from."""
+    scan = mortice.Table(table_of("h12_bootstrap_orc")).snapshot()
+    scan.to_arrow()
+    sources = sum(b"-source" in split.to_bytes_without_query() for split in scan.splits())
+    assert scan.report()["open_requests"] == scan.report()["files"] + sources > sources > 0
+
+
+def test_a_repr_reads_nothing(copy_of):
+    path = copy_of(UNPARTITIONED)
+    table = mortice.Table(path)
+    requests = table.storage_requests
+    shutil.rmtree(path)
+    assert str(path) in repr(table)
+    assert table.storage_requests == requests
+
+
+def test_the_metadata_table_is_counted_too(table_of):
+    path = table_of("h12_column_stats")
+    with_metadata, without = (mortice.Table(path, use_metadata=use) for use in (True, False))
+    for table in (with_metadata, without):
+        table.snapshot()
+    assert (
+        lists(with_metadata) < lists(without)
+        or with_metadata.storage_requests["open"] > without.storage_requests["open"]
+    )
