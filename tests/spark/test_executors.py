@@ -12,6 +12,7 @@ import mortice
 import mortice.spark
 from cases import answer, assert_same_answer, logs_of
 from mortice.spark import arrow_udf
+from mortice.split import deserialize_splits, serialize_splits
 
 NAME = "h11_event_time_deletes"
 PLANS_ANEW = pyspark.__version__.startswith("4.0.")
@@ -54,10 +55,10 @@ def test_a_file_that_is_gone_is_named_with_its_instant(spark, copy_of, door):
 def test_splits_carry_all_that_a_task_needs(copy_of):
     """A task reads no metadata of the table, so that there is nothing to keep in a process from one to the next."""
     path = copy_of(NAME)
-    splits = [split.to_bytes() for split in mortice.Table(path).snapshot().splits()]
+    queries, rests = serialize_splits(mortice.Table(path).snapshot().splits())
     schema = mortice.Table(path).snapshot().schema
     shutil.rmtree(path / ".hoodie")
-    batches = [batch for split in splits for batch in arrow_udf.split_batches(split, schema)]
+    batches = list(arrow_udf.task_batches(deserialize_splits(queries, rests), schema))
     assert_same_answer(answer(NAME), pa.Table.from_batches(batches))
 
 
@@ -65,7 +66,7 @@ def test_one_warning_for_a_split(damaged, caplog):
     path, log = damaged
     (split,) = mortice.Table(path).snapshot().splits()
     with caplog.at_level(logging.WARNING):
-        batches = list(arrow_udf.split_batches(split.to_bytes(), split.schema))
+        batches = list(arrow_udf.split_batches(split, split.schema))
     assert sum(batch.num_rows for batch in batches) > 0
     (record,) = caplog.records
     assert record.name == "mortice.spark"
@@ -75,7 +76,7 @@ def test_one_warning_for_a_split(damaged, caplog):
 
 def test_no_warning_where_nothing_is_wrong(table_of, caplog):
     (split,) = mortice.Table(table_of(NAME)).snapshot().splits()
-    assert list(arrow_udf.split_batches(split.to_bytes(), split.schema))
+    assert list(arrow_udf.split_batches(split, split.schema))
     assert caplog.records == []
 
 
@@ -91,6 +92,6 @@ def test_batches_are_cut_where_the_jvm_would_choke(monkeypatch):
 
 def test_nothing_is_read_before_it_is_asked_for(table_of):
     (split,) = mortice.Table(table_of(NAME), batch_rows=5).snapshot().splits()
-    batches = arrow_udf.split_batches(split.to_bytes(), split.schema)
+    batches = arrow_udf.split_batches(split, split.schema)
     assert 1 <= next(batches).num_rows <= 5
     batches.close()

@@ -68,7 +68,7 @@ def test_it_may_be_an_option(spark, path):
 
 def test_the_source_is_told_by_name(path):
     query = read_query({"path": path, "mortice.merger": f"{__name__}:added"})
-    rows = query.scan(query.table(), ["id", "fare"]).to_arrow().to_pylist()
+    rows = query.prepare(query.table(), ["id", "fare"]).scan().to_arrow().to_pylist()
     assert {row["id"]: row["fare"] for row in rows} == {"a": 6, "b": 5, "n": 4}
 
 

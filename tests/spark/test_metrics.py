@@ -58,7 +58,7 @@ def test_one_line_for_a_split(table_of, caplog):
     (split,) = mortice.Table(table_of(NAME)).snapshot().splits()
     told = []
     with caplog.at_level(logging.INFO, "mortice.spark"):
-        rows = sum(batch.num_rows for batch in arrow_udf.split_batches(split.to_bytes(), split.schema, told.append))
+        rows = sum(batch.num_rows for batch in arrow_udf.split_batches(split, split.schema, told.append))
     (record,) = caplog.records
     assert record.levelno == logging.INFO
     assert re.search(rf"read Split\(.*\): {rows} rows, \d+ bytes of Arrow from {split.size} bytes", record.getMessage())

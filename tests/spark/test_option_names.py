@@ -133,4 +133,4 @@ def test_holes_by_modification_times_are_refused_by_name(table_of):
         }
     )
     with pytest.raises(UnsupportedError, match="USE_TRANSITION_TIME"):
-        query.scan(query.table(), None)
+        query.prepare(query.table(), None).scan()

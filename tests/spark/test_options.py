@@ -112,10 +112,10 @@ def test_bounds_of_another_table_version_are_refused(table_of):
     version = "hoodie.datasource.read.incr.table.version"
     for given, rows in ((asked, 93), (asked | {version: "6"}, 93)):
         query = read_query(given)
-        assert query.scan(query.table(), None).count() == rows
+        assert query.prepare(query.table(), None).scan().count() == rows
     query = read_query(asked | {version: "8"})
     with pytest.raises(UnsupportedError, match=version.replace(".", r"\.")):
-        query.scan(query.table(), None)
+        query.prepare(query.table(), None).scan()
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_schema_on_read_may_be_off_where_columns_have_no_ids(tmp_path, table_of)
 
     def scanned(path, **more):
         query = read_query({"path": str(path), **off, **more})
-        return query.scan(query.table(), None)
+        return query.prepare(query.table(), None).scan()
 
     path, _ = renamed_table(tmp_path)
     assert scanned(table_of("h11_event_time_deletes")).schema

@@ -1,4 +1,4 @@
-"""What runs on the executors: splits, as bytes, become Arrow batches, exactly of Spark's types.
+"""What runs on the executors: splits become Arrow batches, exactly of Spark's types.
 
 Both doors into Spark use it. One generator, one split at a time, nothing held back: the write to the JVM blocks, which
 is all the back-pressure there need be. No thread outlives a split, since Spark forks its workers.
@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.metrics import Counts, Meter, told
-from mortice.split import Split, record_batches
+from mortice.split import Split, deserialize_splits, record_batches
 
 DESCRIPTORS = "splits"
-"""The one column of the rows that `mapInArrow` is fed: each holds the splits of one task."""
+"""The one column of the rows that `mapInArrow` is fed: each holds the splits of one task, without their queries."""
 MOST_BATCH_BYTES = 16 * 1024 * 1024
 """Spark's JVM allocates every batch whole, off its heap."""
 
@@ -47,16 +47,15 @@ Tell = Callable[[Counts], None]
 """What is told the counts of a split that was read to its end (see `mortice.metrics`)."""
 
 
-def task_batches(descriptors: Iterable[bytes], target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
+def task_batches(splits: Iterable[Split], target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of the splits of a task, one split after the other, in batches of the schema `target`."""
-    for descriptor in descriptors:
-        yield from split_batches(descriptor, target, tell)
+    for split in splits:
+        yield from split_batches(split, target, tell)
 
 
-def split_batches(descriptor: bytes, target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
+def split_batches(split: Split, target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
     """The rows of one split in batches of the schema `target`."""
     meter = Meter()
-    split = Split.from_bytes(descriptor)
     stream = split.stream()
     meter.lap("open")
     for batch in record_batches(stream):
@@ -114,26 +113,31 @@ def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
 
 
 class ReadDescriptors:
-    """For `mapInArrow` over rows of splits."""
+    """For `mapInArrow` over rows of splits.
 
-    def __init__(self, target: pa.Schema, tell: Tell | None = None) -> None:
+    The queries of the splits are in it: Spark sends it to an executor once, and the rows to each task.
+    """
+
+    def __init__(self, queries: Sequence[bytes], target: pa.Schema, tell: Tell | None = None) -> None:
+        self.queries = queries
         self.target = target
         self.tell = tell
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for descriptors in batch.column(0).to_pylist():
-                yield from task_batches(descriptors, self.target, self.tell)
+            for task in batch.column(0).to_pylist():
+                yield from task_batches(deserialize_splits(self.queries, task), self.target, self.tell)
 
 
 class ReadNumbered:
     """For `mapInArrow` over a range of numbers, on the Spark Connect of 3.5: the splits of all tasks travel along."""
 
-    def __init__(self, tasks: list[list[bytes]], target: pa.Schema) -> None:
+    def __init__(self, queries: Sequence[bytes], tasks: list[list[bytes]], target: pa.Schema) -> None:
+        self.queries = queries
         self.tasks = tasks
         self.target = target
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
-                yield from task_batches(self.tasks[number], self.target)
+                yield from task_batches(deserialize_splits(self.queries, self.tasks[number]), self.target)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from mortice.spark.arrow_udf import DESCRIPTORS, ReadDescriptors, ReadNumbered
 from mortice.spark.private import rows_of
 from mortice.spark.schema import spark_arrow_schema, spark_schema
-from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, MANY_CORES, tasks_of
+from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, MANY_CORES, serialize_tasks, tasks_of
 from mortice.split import Split
 
 if TYPE_CHECKING:
@@ -48,14 +48,14 @@ def data_frame(
         return spark.createDataFrame([], schema)
     tell = None if metrics is None else metrics.of(spark)
     is_small = _is_small(spark, splits)
-    descriptors = [[split.to_bytes() for split in task] for task in tasks]
+    queries, descriptors = serialize_tasks(tasks)
     if on_connect and not hasattr(spark, "dataSource"):
         numbers = spark.range(0, len(tasks), 1, numPartitions=len(tasks))
-        frame = numbers.mapInArrow(ReadNumbered(descriptors, target), schema)
+        frame = numbers.mapInArrow(ReadNumbered(queries, descriptors, target), schema)
         # Spark takes it to be as small as the numbers; told so, it will not broadcast it.
         return frame.hint("broadcast" if is_small else "merge")
     rows = _described(spark, descriptors, on_connect=on_connect)
-    frame = rows.mapInArrow(ReadDescriptors(target, tell), schema)
+    frame = rows.mapInArrow(ReadDescriptors(queries, target, tell), schema)
     return frame.hint("broadcast") if is_small else frame
 
 

@@ -15,13 +15,15 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from mortice.errors import InvalidArgumentError
+from mortice.errors import InvalidArgumentError, MorticeError
+from mortice.queries import QueryPlan
 from mortice.spark.arrow_udf import task_batches
 from mortice.spark.options import Query, read_query
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema, with_nullability
-from mortice.spark.split_partition import partitions_of
+from mortice.spark.split_partition import partitions_of, tasks_of_scan
 from mortice.spark.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.stream_reader import SplitStreamReader
+from mortice.split import deserialize_splits
 from mortice.table import Table
 
 META_COLUMNS = frozenset(
@@ -51,28 +53,29 @@ class MorticeDataSource(DataSource):
         return "mortice"
 
     def schema(self) -> StructType:
-        """The table's schema, or the columns asked for. Spark does not ask where the user gave a schema."""
+        """The table's schema, or the columns asked for. Spark does not ask where the user gave a schema.
+
+        No file is listed: Spark runs this in a process of its own, which can hand on nothing else.
+        """
         query = self._stream.empty if is_of_stream(self.options) else self._query
-        return spark_schema(query.scan(query.table(), query.columns).schema)
+        return spark_schema(query.prepare(query.table(), query.columns).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader of one query; `schema` is the user's, or what `schema` said."""
         query, table = self._query, self._query.table()
-        columns = _columns(query, table, schema)
-        # Made here and not on an executor: the partitions of one DataFrame come from one look at the table.
-        scan = query.scan(table, columns)
-        target = with_nullability(spark_arrow_schema(scan.schema), schema)
-        return SplitReader(target, partitions_of(scan, query.split_bytes))
+        plan = query.prepare(table, _columns(query, table, schema))
+        target = with_nullability(spark_arrow_schema(plan.schema), schema)
+        return SplitReader(plan, target, query.split_bytes)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader of a stream; `schema` is the user's, or what `schema` said. It holds for all batches."""
         query = self._stream.empty
         table = query.table()
-        if set(query.scan(table, None).schema.names) <= META_COLUMNS:
+        if set(query.prepare(table, None).schema.names) <= META_COLUMNS:
             columns, found = _expected(schema), to_arrow_schema(schema)
         else:
             columns = _columns(query, table, schema)
-            found = query.scan(table, columns).schema
+            found = query.prepare(table, columns).schema
         target = with_nullability(spark_arrow_schema(found), schema)
         return SplitStreamReader(self._stream, columns, target)
 
@@ -90,23 +93,54 @@ class MorticeDataSource(DataSource):
 
 
 class SplitReader(DataSourceReader):
-    """Reads splits. It travels to every task; the tasks do not travel with it: they are the partitions' own."""
+    """Plans a query and reads its splits. It is sent to every task; the partitions are not sent with it.
 
-    def __init__(self, target: pa.Schema, tasks: list[InputPartition]) -> None:
+    Spark pickles the reader and then asks it for its partitions, both in one process. The query is planned once, for
+    whichever comes first. What all splits have in common is pickled with the reader; a partition has only the rest of
+    its own splits.
+    """
+
+    def __init__(self, plan: QueryPlan, target: pa.Schema, split_bytes: int) -> None:
+        self._plan: QueryPlan | None = plan
         self._target = target
-        self._tasks = tasks
+        self._split_bytes = split_bytes
+        self._planned: tuple[list[bytes], list[InputPartition]] | MorticeError | None = None
 
     def partitions(self) -> list[InputPartition]:
-        """One for each task, the largest first."""
-        return self._tasks
+        """One for each task, the largest first. Raises what planning raises."""
+        planned = self._outcome()
+        if isinstance(planned, MorticeError):
+            raise planned
+        return planned[1]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Where there are none, Spark asks for an empty partition, and before 4.2 for None."""
         if partition is not None and partition.value is not None:
-            yield from task_batches(partition.value, self._target)
+            _, rests = partition.value
+            yield from task_batches(deserialize_splits(self._queries(), rests), self._target)
+
+    def _outcome(self) -> tuple[list[bytes], list[InputPartition]] | MorticeError:
+        if self._planned is None:
+            if self._plan is None:
+                raise AssertionError("a reader was asked for partitions in a task")
+            try:
+                self._planned = partitions_of(tasks_of_scan(self._plan.scan(), self._split_bytes))
+            except MorticeError as error:
+                # Pickling would hide its type: `partitions` raises it.
+                self._planned = error
+        return self._planned
+
+    def _queries(self) -> list[bytes]:
+        planned = self._outcome()
+        return [] if isinstance(planned, MorticeError) else planned[0]
 
     def __getstate__(self) -> dict[str, object]:
-        return {"_target": self._target, "_tasks": []}
+        return {
+            "_plan": None,
+            "_target": self._target,
+            "_split_bytes": self._split_bytes,
+            "_planned": (self._queries(), []),
+        }
 
 
 def _expected(schema: StructType) -> list[str]:
@@ -121,10 +155,10 @@ def _expected(schema: StructType) -> list[str]:
 
 def _columns(query: Query, table: Table, schema: StructType) -> list[str]:
     """The columns that `schema` names; they must be the table's as the query sees it, which may be an earlier one."""
-    columns = checked_projection(schema, query.scan(table, None).schema)
+    columns = checked_projection(schema, query.prepare(table, None).schema)
     asked = query.columns
     # A column may come with those asked for, that says which rows are deletes.
-    if asked is not None and list(asked) != columns and query.scan(table, asked).schema.names != columns:
+    if asked is not None and list(asked) != columns and query.prepare(table, asked).schema.names != columns:
         raise InvalidArgumentError(
             f"the option columns asks for {list(asked)}, the schema given for {columns}; give one of them"
         )

@@ -52,12 +52,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.mergers import Merge, imported, register_merger
 from mortice.options import DEFAULT_BATCH_ROWS, checked_uri
-from mortice.scan import Scan
 from mortice.spark.option_names import (
     AS_OF,
     BATCH_ROWS,
@@ -130,7 +130,9 @@ class Incremental:
     changes: bool = False
     """Whether changes are asked for, and not the latest state."""
 
-    def scan(self, table: Table, columns: Sequence[str] | None, filters: Filters, *, emit_deletes: bool) -> Scan:
+    def query(
+        self, table: Table, columns: Sequence[str] | None, filters: Filters, *, emit_deletes: bool
+    ) -> queries.Incremental | queries.Changes:
         """The query on `table`, with these columns."""
         own = 8 if table.version >= 8 else 6  # noqa: PLR2004
         if self.table_version not in (None, own):
@@ -140,8 +142,8 @@ class Incremental:
             )
         if self.changes:
             holes = {name: value for name, value in self.arguments.items() if name == "holes"}
-            return table.changes(self.begin, self.end, columns=columns, filters=filters, **holes)
-        return table.incremental(
+            return queries.Changes(self.begin, self.end, columns=columns, filters=filters, **holes)
+        return queries.Incremental(
             self.begin, self.end, columns=columns, filters=filters, emit_deletes=emit_deletes, **self.arguments
         )
 
@@ -170,22 +172,24 @@ class Query:
             register_merger(table.custom_merge, self.merger)
         return table
 
-    def scan(self, table: Table, columns: Sequence[str] | None) -> Scan:
-        """The query on `table`, with these columns."""
+    def prepare(self, table: Table, columns: Sequence[str] | None) -> queries.QueryPlan:
+        """The query on `table`, with these columns: its schema, and a scan when it is planned."""
         if not self.schema_on_read and table.has_column_ids(self.as_of):
             message = f"{SCHEMA_ON_READ}=false is not in this release for a table that has a schema history"
             raise UnsupportedError(f"{message}, as this one does; leave it out")
         if self.incremental:
-            return self.incremental.scan(table, columns, self.filters, emit_deletes=self.emit_deletes)
+            query = self.incremental.query(table, columns, self.filters, emit_deletes=self.emit_deletes)
+            return table.prepare(query)
         if self.read_optimized:
-            return table.read_optimized(columns=columns, filters=self.filters, as_of=self.as_of)
-        return table.snapshot(
+            return table.prepare(queries.ReadOptimized(columns=columns, filters=self.filters, as_of=self.as_of))
+        snapshot = queries.Snapshot(
             columns=columns,
             filters=self.filters,
             as_of=self.as_of,
             merge=self.merge,
             emit_deletes=self.emit_deletes,
         )
+        return table.prepare(snapshot)
 
 
 def by_one_name(options: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -69,5 +69,5 @@ def read(  # noqa: PLR0917
         | {name: value for name, value in given.items() if value is not None}
     )
     query = read_query(settings, checked_uri(uri))
-    scan = query.scan(query.table(), query.columns)
+    scan = query.prepare(query.table(), query.columns).scan()
     return data_frame(spark, scan.schema, scan.splits(max_split_bytes=query.split_bytes), query.split_bytes, metrics)

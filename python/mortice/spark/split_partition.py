@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql.datasource import InputPartition
 
 from mortice.scan import Scan
-from mortice.spark.tasks import tasks_of
+from mortice.spark.tasks import serialize_tasks, tasks_of
+from mortice.split import Split, serialize_splits
+
+__all__ = ["SplitPartition", "complete_partition", "partitions_of", "tasks_of_scan"]
 
 
 class SplitPartition(InputPartition):
-    """The splits of one task."""
+    """The splits of one task: their queries, if they are not sent otherwise, and the splits without them."""
 
-    def __init__(self, descriptors: tuple[bytes, ...]) -> None:
-        super().__init__(descriptors)
+    def __init__(self, queries: Sequence[bytes], rests: Sequence[bytes]) -> None:
+        super().__init__((tuple(queries), tuple(rests)))
 
 
-def partitions_of(scan: Scan, split_bytes: int) -> list[InputPartition]:
+def tasks_of_scan(scan: Scan, split_bytes: int) -> list[tuple[Split, ...]]:
     """The tasks of a scan, the largest first, each of at most `split_bytes` bytes of files."""
-    tasks = tasks_of(scan.splits(max_split_bytes=split_bytes), split_bytes)
-    return [SplitPartition(tuple(split.to_bytes() for split in task)) for task in tasks]
+    return tasks_of(scan.splits(max_split_bytes=split_bytes), split_bytes)
+
+
+def partitions_of(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list[InputPartition]]:
+    """The queries of all tasks, each once, and partitions that do not contain them."""
+    queries, rests = serialize_tasks(tasks)
+    return queries, [SplitPartition((), rest) for rest in rests]
+
+
+def complete_partition(task: Sequence[Split]) -> SplitPartition:
+    """A partition that contains the queries of its splits, each once."""
+    return SplitPartition(*serialize_splits(task))

@@ -38,9 +38,10 @@ from mortice.follow import Ranges
 from mortice.scan import Scan
 from mortice.spark.arrow_udf import task_batches
 from mortice.spark.schema import spark_arrow_schema, spark_type
-from mortice.spark.split_partition import partitions_of
+from mortice.spark.split_partition import complete_partition, tasks_of_scan
 from mortice.spark.stream_offset import Offset
 from mortice.spark.stream_options import StreamQuery, before
+from mortice.split import deserialize_splits
 from mortice.table import Table
 
 if TYPE_CHECKING:
@@ -136,7 +137,8 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Spark makes an empty partition of its own where there are none."""
         if partition.value is not None:
-            yield from task_batches(partition.value, self._target)
+            queries, rests = partition.value
+            yield from task_batches(deserialize_splits(queries, rests), self._target)
 
     def stop(self) -> None:
         """Lets go of the table."""
@@ -204,13 +206,15 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f"the checkpoint asks for the commits after {after}, up to {end}, which is earlier; "
                 "its offsets are not of one query"
             )
-        return partitions_of(self._scan(table, after, end), self._query.query.split_bytes)
+        tasks = tasks_of_scan(self._scan(table, after, end), self._query.query.split_bytes)
+        return [complete_partition(task) for task in tasks]
 
     def _scan(self, table: Table, after: str | None, end: str) -> Scan:
         try:
-            scan = self._query.between(after or "earliest", end).scan(table, self._columns)
+            plan = self._query.between(after or "earliest", end).prepare(table, self._columns)
+            schema = plan.schema
         except InvalidArgumentError as error:
-            known = self._query.empty.scan(table, None).schema.names
+            known = self._query.empty.prepare(table, None).schema.names
             gone = [column for column in self._columns if column not in known]
             if not gone:
                 raise
@@ -218,13 +222,13 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f"the table no longer has {gone}, columns of this stream, which were fixed when it started; "
                 "start it again with the columns that there are, and this batch is its first"
             ) from error
-        for now, field in zip(spark_arrow_schema(scan.schema), self._target, strict=True):
+        for now, field in zip(spark_arrow_schema(schema), self._target, strict=True):
             if now.type != field.type:
                 raise UnsupportedError(
                     f"the column {field.name!r} is {_said(now)} in the table by now, but {_said(field)} in this "
                     "stream, whose columns were fixed when it started; start it again, and this batch is its first"
                 )
-        return scan
+        return plan.scan()
 
     @staticmethod
     def _here(table: Table, offset: Offset) -> str | None:
