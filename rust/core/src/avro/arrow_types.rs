@@ -1,15 +1,20 @@
 //! Which Arrow type an Avro type becomes.
 //!
 //! [`Types::Table`] is what Spark's `SchemaConverters` make of a schema, so that Spark takes the columns as they are;
-//! [`Types::File`] keeps the file's own units and `fixed`. Everything is nullable but the keys of maps.
+//! [`Types::File`] keeps the file's own units and `fixed`. Hudi's VECTOR is a list of numbers in both. Everything is nullable but the keys of maps.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema as ArrowSchema, TimeUnit};
 
 use super::schema::Schema;
-use super::types::{Record, Type};
+use super::types::{LogicalRecord, Record, Type};
+use super::vector::{HUDI_TYPE, VectorShape};
 use crate::error::{Error, Result};
+
+/// The field of a variant that holds what was shredded (`HoodieSchema.Variant.VARIANT_TYPED_VALUE_FIELD`).
+pub const TYPED_VALUE: &str = "typed_value";
 
 /// Which mapping to Arrow types is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +57,13 @@ pub(super) fn data_type(ty: &Type, types: Types, path: &str) -> Result<DataType>
             Types::Table => DataType::Binary,
             Types::File => DataType::FixedSizeBinary(i32::try_from(fixed.size).unwrap_or(i32::MAX)),
         },
+        Type::Vector(vector) => {
+            // `HoodieSparkSchemaConverters` refuses them too. Avro's names have no dots.
+            if path.contains('.') {
+                return Err(nested_vector(path, vector.shape));
+            }
+            vector.shape.data_type()
+        }
         Type::Decimal(decimal) => {
             let digits = u8::try_from(decimal.precision).ok().filter(|digits| *digits <= 38);
             let scale = i8::try_from(decimal.scale).ok();
@@ -60,9 +72,14 @@ pub(super) fn data_type(ty: &Type, types: Types, path: &str) -> Result<DataType>
             };
             DataType::Decimal128(digits, scale)
         }
-        Type::Array(items) => DataType::List(nullable("element", data_type(items, types, &under(path, "element"))?)),
-        Type::Map(values) => map(data_type(values, types, &under(path, "value"))?),
-        Type::Record(record) => DataType::Struct(struct_fields(record, types, path)?),
+        Type::Array(items) => DataType::List(field("element", items, types, &under(path, "element"))?),
+        Type::Map(values) => map(field("value", values, types, &under(path, "value"))?),
+        Type::Record(record) => {
+            if types == Types::Table && is_shredded(record) {
+                return Err(shredded_variant(path));
+            }
+            DataType::Struct(struct_fields(record, types, path)?)
+        }
         Type::Union(branches) => union(branches, types, path)?,
     })
 }
@@ -98,21 +115,50 @@ pub(super) fn whole(ty: &Type) -> Option<u32> {
     }
 }
 
-fn nullable(name: &str, data_type: DataType) -> FieldRef {
-    Arc::new(Field::new(name, data_type, true))
+/// The Arrow field of an Avro type. A type of Hudi's that Spark lacks is named in its metadata under [`HUDI_TYPE`], as in the
+/// schemas of Hudi's Spark reader.
+pub(super) fn field(name: &str, ty: &Type, types: Types, path: &str) -> Result<FieldRef> {
+    let field = Field::new(name, data_type(ty, types, path)?, true);
+    let hudi_type = match ty.non_null() {
+        Type::Vector(vector) => Some(vector.shape.descriptor()),
+        Type::Record(record) => record.logical.map(|logical| logical.descriptor().to_owned()),
+        _ => None,
+    };
+    Ok(Arc::new(match hudi_type {
+        Some(hudi_type) => field.with_metadata(HashMap::from([(HUDI_TYPE.to_owned(), hudi_type)])),
+        None => field,
+    }))
 }
 
-fn map(values: DataType) -> DataType {
+/// Whether it is a variant that has some of its values in columns of their own.
+fn is_shredded(record: &Record) -> bool {
+    record.logical == Some(LogicalRecord::Variant) && record.field(TYPED_VALUE).is_some()
+}
+
+#[cold]
+fn nested_vector(path: &str, shape: VectorShape) -> Error {
+    let descriptor = shape.descriptor();
+    Error::unsupported(format!("column {path}: {descriptor} within another type; Hudi has vectors as top-level columns only"))
+}
+
+/// The error for a shredded variant in `column`.
+#[cold]
+pub fn shredded_variant(column: &str) -> Error {
+    Error::unsupported(format!(
+        "column {column}: a shredded VARIANT (with {TYPED_VALUE}); read it with Hudi on Spark 4, or write the column anew \
+         without shredding"
+    ))
+}
+
+fn map(value: FieldRef) -> DataType {
     let key = Arc::new(Field::new("key", DataType::Utf8, false));
-    let entries = DataType::Struct(Fields::from(vec![key, nullable("value", values)]));
+    let entries = DataType::Struct(Fields::from(vec![key, value]));
     DataType::Map(Arc::new(Field::new("entries", entries, false)), false)
 }
 
 fn struct_fields(record: &Record, types: Types, path: &str) -> Result<Fields> {
-    let field = |field: &super::types::Field| -> Result<FieldRef> {
-        Ok(nullable(&field.name, data_type(&field.ty, types, &under(path, &field.name))?))
-    };
-    record.fields.iter().map(field).collect()
+    let of = |one: &super::types::Field| field(&one.name, &one.ty, types, &under(path, &one.name));
+    record.fields.iter().map(of).collect()
 }
 
 fn union(branches: &[Type], types: Types, path: &str) -> Result<DataType> {
@@ -122,7 +168,7 @@ fn union(branches: &[Type], types: Types, path: &str) -> Result<DataType> {
     let members = branches.iter().filter(|branch| **branch != Type::Null).enumerate();
     let fields = members.map(|(index, branch)| {
         let name = format!("member{index}");
-        Ok(nullable(&name, data_type(branch, types, &under(path, &name))?))
+        field(&name, branch, types, &under(path, &name))
     });
     Ok(DataType::Struct(fields.collect::<Result<_>>()?))
 }

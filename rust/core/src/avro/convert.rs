@@ -9,7 +9,9 @@
 //! | int, long, float, double | string | Java's `toString` |
 //! | date | string | ISO; and back |
 //! | bytes, enum | string | UTF-8, name; string → bytes, enum likewise |
-//! | fixed | bytes | raw |
+//! | fixed, vector | bytes | raw |
+//! | fixed, vector | fixed of the same size | raw |
+//! | vector | vector of the same shape | itself |
 //! | decimal | decimal | rescaled, HALF_UP |
 //! | bytes | decimal | the reader's scale |
 //! | decimal | string | plain digits |
@@ -23,6 +25,7 @@ use std::sync::Arc;
 use super::arrow_types::{Types, whole};
 use super::plan::{Decimal, DecimalSource, Kind, Number, Text};
 use super::types::{Decimal as DecimalType, Type};
+use super::vector::Vector;
 
 /// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
 pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {
@@ -46,7 +49,13 @@ pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind
         Type::Bytes => bytes(writer),
         Type::String | Type::Uuid => string(writer),
         Type::Fixed(fixed) => match writer {
-            Type::Fixed(written) if written.size == fixed.size => Some(fixed_bytes(fixed.size, types)),
+            Type::Fixed(written) | Type::Vector(Vector { fixed: written, .. }) if written.size == fixed.size => {
+                Some(fixed_bytes(fixed.size, types))
+            }
+            _ => None,
+        },
+        Type::Vector(wanted) => match writer {
+            Type::Vector(written) if written.shape == wanted.shape => Some(Kind::Vector(wanted.shape)),
             _ => None,
         },
         Type::Enum(wanted) => enumeration(writer, &wanted.symbols, wanted.default.as_ref()),
@@ -98,7 +107,9 @@ fn bytes(writer: &Type) -> Option<Kind> {
     match writer {
         Type::Bytes | Type::String | Type::Uuid => Some(Kind::Text(Text::Bytes)),
         Type::Fixed(fixed) => Some(Kind::Text(Text::Fixed(fixed.size))),
-        Type::Decimal(DecimalType { fixed: Some(fixed), .. }) => Some(Kind::Text(Text::Fixed(fixed.size))),
+        Type::Decimal(DecimalType { fixed: Some(fixed), .. }) | Type::Vector(Vector { fixed, .. }) => {
+            Some(Kind::Text(Text::Fixed(fixed.size)))
+        }
         Type::Decimal(_) => Some(Kind::Text(Text::Bytes)),
         _ => None,
     }

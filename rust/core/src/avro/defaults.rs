@@ -39,6 +39,9 @@ fn encode(default: &Value, ty: &Type, out: &mut Vec<u8>) -> Option<()> {
         Type::Fixed(fixed) | Type::Decimal(Decimal { fixed: Some(fixed), .. }) => {
             out.extend_from_slice(&characters(default).filter(|bytes| bytes.len() == fixed.size)?);
         }
+        Type::Vector(vector) => {
+            out.extend_from_slice(&characters(default).filter(|bytes| bytes.len() == vector.fixed.size)?);
+        }
         Type::Enum(symbols) => {
             let symbol = default.as_str()?;
             let index = symbols.symbols.iter().position(|one| one == symbol)?;

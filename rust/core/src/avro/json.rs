@@ -30,6 +30,15 @@ fn value(ty: &Type, defined: &mut HashSet<String>) -> Value {
         Type::LocalTimestampMicros => logical("long", "local-timestamp-micros"),
         Type::Uuid => logical("string", "uuid"),
         Type::Fixed(fixed) => named(&fixed.name, "fixed", defined, |_| size_of(fixed)),
+        Type::Vector(vector) => named(&vector.fixed.name, "fixed", defined, |_| {
+            let shape = vector.shape;
+            let mut members = size_of(&vector.fixed);
+            members.push(("logicalType", json!("vector")));
+            members.push(("dimension", json!(shape.dimension())));
+            members.push(("elementType", json!(shape.element())));
+            members.push(("storageBacking", json!("FIXED_BYTES")));
+            members
+        }),
         Type::Decimal(decimal) => decimal_value(decimal, defined),
         Type::Enum(symbols) => named(&symbols.name, "enum", defined, |_| {
             let mut members = vec![("symbols", json!(symbols.symbols))];
@@ -40,7 +49,9 @@ fn value(ty: &Type, defined: &mut HashSet<String>) -> Value {
         Type::Map(values) => json!({"type": "map", "values": value(values, defined)}),
         Type::Record(record) => named(&record.name, "record", defined, |defined| {
             let fields = record.fields.iter().map(|one| field(one, defined)).collect();
-            vec![("fields", Value::Array(fields))]
+            let mut members = vec![("fields", Value::Array(fields))];
+            members.extend(record.logical.map(|logical| ("logicalType", json!(logical.word()))));
+            members
         }),
         Type::Union(branches) => branches.iter().map(|branch| value(branch, defined)).collect(),
     }
@@ -113,7 +124,10 @@ mod tests {
             {"name":"b","type":{"type":"bytes","logicalType":"decimal","precision":50,"scale":3}},
             {"name":"m","type":{"type":"map","values":["e","null",{"type":"record","name":"plain","namespace":"","fields":[
                 {"name":"u","type":{"type":"string","logicalType":"uuid"}},{"name":"ts","type":{"type":"long","logicalType":"local-timestamp-millis"}}]}]}},
-            {"name":"p","type":"plain"}]}"#;
+            {"name":"p","type":"plain"},
+            {"name":"v","type":["null",{"type":"fixed","name":"v2","namespace":"","size":16,"logicalType":"vector","dimension":2,"elementType":"DOUBLE","storageBacking":"FIXED_BYTES"}]},
+            {"name":"w","type":"v2"},
+            {"name":"x","type":{"type":"record","name":"x","logicalType":"variant","fields":[{"name":"value","type":"bytes"},{"name":"metadata","type":"bytes"}]}}]}"#;
         let tree = parse(schema).unwrap();
         assert_eq!(parse(&text(&tree)).unwrap(), tree);
     }

@@ -31,15 +31,17 @@ mod resolve;
 mod schema;
 mod skip;
 mod types;
+mod vector;
 
 pub use array_text::{
     dates_of_texts, decimals_of, float_to_double, java_text_of, write_decimal, write_double, write_float,
 };
-pub use arrow_types::{Types, arrow_schema};
+pub use arrow_types::{TYPED_VALUE, Types, arrow_schema, shredded_variant};
 pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;
 pub use decoder::{Datum, Decoder};
 pub use encode::{Encoder, hudi_schema};
 pub use program::{Program, Want};
 pub use schema::Schema;
-pub use types::{Decimal, Enum, Field, Fixed, Record, Type};
+pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type};
+pub use vector::{HUDI_TYPE, Vector, VectorElement, VectorShape, are_vectors};

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::types::{Decimal, Enum, Field, Fixed, Record, Type};
+use super::types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type};
+use super::vector::{Vector, VectorElement, VectorShape};
 use crate::error::{Error, Result};
 
 /// Levels that a tree may have, references followed.
@@ -18,6 +19,8 @@ const MAX_DEPTH: usize = 64;
 const MAX_TYPES: usize = 65_536;
 /// Branches that a union may have: their tags take one byte.
 const MAX_BRANCHES: usize = 64;
+/// How vectors are stored, by the only word that Hudi has for it.
+const FIXED_BYTES: &str = "FIXED_BYTES";
 /// Bytes that a `fixed` may have.
 const MAX_FIXED: u64 = i32::MAX as u64;
 
@@ -166,7 +169,8 @@ impl Parser {
             fields.push(Field { name: field_name.to_owned(), ty: tree.ty, default });
         }
         self.open.remove(&name);
-        let tree = measure.tree(Type::Record(Arc::new(Record { name: name.clone(), fields })))?;
+        let logical = text(object, "logicalType").and_then(LogicalRecord::parse);
+        let tree = measure.tree(Type::Record(Arc::new(Record { name: name.clone(), fields, logical })))?;
         self.define(name, tree)
     }
 
@@ -205,6 +209,7 @@ impl Parser {
         let fixed = Arc::new(Fixed { name: name.clone(), size });
         let ty = match text(object, "logicalType") {
             Some("decimal") => decimal(object, Some(&fixed)).unwrap_or(Type::Fixed(fixed)),
+            Some("vector") => Type::Vector(vector(object, fixed)?),
             _ => Type::Fixed(fixed),
         };
         let tree = Tree::leaf(ty);
@@ -255,6 +260,33 @@ fn decimal(object: &Map<String, Value>, fixed: Option<&Arc<Fixed>>) -> Option<Ty
     let fits = fixed.is_none_or(|fixed| u64::from(precision) <= digits_that_fit(fixed.size));
     let sound = precision > 0 && scale <= precision && fits;
     sound.then(|| Type::Decimal(Decimal { precision, scale, fixed: fixed.cloned() }))
+}
+
+/// Hudi refuses vectors that are not sound, rather than read them as bytes (`HoodieSchema.VectorLogicalTypeFactory`).
+fn vector(object: &Map<String, Value>, fixed: Arc<Fixed>) -> Result<Vector> {
+    let refused = |what: &str| invalid(format!("the Avro vector {} has {what}", fixed.name));
+    let word = |key: &str, default: &str| match object.get(key) {
+        None => Some(default.to_owned()),
+        Some(value) => value.as_str().map(str::to_owned),
+    };
+    // Hudi takes a number that is written as a string as well.
+    let dimension = object.get("dimension").and_then(|value| match value {
+        Value::String(text) => text.parse().ok(),
+        number => number.as_u64(),
+    });
+    let dimension = dimension.and_then(|dimension| usize::try_from(dimension).ok());
+    let element = word("elementType", "FLOAT").and_then(|word| VectorElement::parse(&word));
+    let element = element.ok_or_else(|| refused("an unknown elementType (known: FLOAT, DOUBLE, INT8)"))?;
+    let backing = word("storageBacking", FIXED_BYTES);
+    if !backing.is_some_and(|backing| backing.eq_ignore_ascii_case(FIXED_BYTES)) {
+        return Err(refused("an unknown storageBacking (known: FIXED_BYTES)"));
+    }
+    let shape = dimension.and_then(|dimension| VectorShape::new(dimension, element));
+    let shape = shape.ok_or_else(|| refused("no positive dimension"))?;
+    if shape.size() != fixed.size {
+        return Err(refused(&format!("{} bytes, which is not the size of {}", fixed.size, shape.descriptor())));
+    }
+    Ok(Vector { fixed, shape })
 }
 
 /// ⌊log10(2^(8·size − 1) − 1)⌋, the digits that every value of a fixed of that size can have.

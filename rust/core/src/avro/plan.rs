@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 
+use super::vector::VectorShape;
+
 /// How one column is read.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
@@ -40,6 +42,8 @@ pub(super) enum Kind {
     Text(Text),
     /// As many bytes as given, as fixed-size binary.
     Fixed(usize),
+    /// As many bytes as a vector of that shape takes, as a list.
+    Vector(VectorShape),
     /// A decimal.
     Decimal(Decimal),
     /// Items.

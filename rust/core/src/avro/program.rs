@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
 
-use super::arrow_types::Types;
+use super::arrow_types::{Types, field};
 use super::plan::{Kind, Number, Plan, Step};
 use super::resolve::{Walk, missing, refused, resolve, tags_of};
 use super::schema::Schema;
@@ -69,9 +69,8 @@ impl Program {
         let mut absent: Vec<usize> = wanted.into_values().flatten().collect();
         absent.sort_unstable();
         absent.into_iter().for_each(|column| walk.absent(column));
-        let fields =
-            columns.iter().zip(&plans).map(|(want, plan)| Field::new(want.name(), plan.data_type.clone(), true));
-        let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<_>>()));
+        let fields = columns.iter().zip(&plans).map(|(want, plan)| column(read, want, plan, types));
+        let schema = Arc::new(ArrowSchema::new(fields.collect::<Result<Vec<_>>>()?));
         Ok(Self { schema, columns: plans, steps: walk.until_last_wanted() })
     }
 
@@ -107,6 +106,13 @@ fn plan(writer: &Record, reader: &Record, want: &Want, types: Types) -> Result<P
                 _ => Err(refused("a default has no place in the content", &Type::Null, &target.ty, name)),
             }
         }
+    }
+}
+
+fn column(reader: &Record, want: &Want, plan: &Plan, types: Types) -> Result<FieldRef> {
+    match (want, reader.field(want.name())) {
+        (Want::Value(name), Some(target)) => field(name, &target.ty, types, name),
+        _ => Ok(Arc::new(Field::new(want.name(), plan.data_type.clone(), true))),
     }
 }
 

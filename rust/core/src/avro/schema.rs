@@ -35,7 +35,7 @@ impl Schema {
     /// A record schema of the given name and fields.
     #[must_use]
     pub fn record(name: &str, fields: Vec<Field>) -> Self {
-        Self::from_root(Type::Record(Arc::new(Record { name: name.to_owned(), fields })))
+        Self::from_root(Type::Record(Arc::new(Record::new(name, fields))))
     }
 
     fn from_root(root: Type) -> Self {

@@ -30,6 +30,7 @@ fn compile(ty: &Type, steps: &mut Vec<Skip>) {
         Type::Float => Skip::Fixed(4),
         Type::Double => Skip::Fixed(8),
         Type::Fixed(fixed) | Type::Decimal(Decimal { fixed: Some(fixed), .. }) => Skip::Fixed(fixed.size),
+        Type::Vector(vector) => Skip::Fixed(vector.fixed.size),
         Type::Bytes | Type::String | Type::Uuid | Type::Decimal(_) => Skip::Bytes,
         Type::Array(items) => Skip::Items { item: skip(items), least: items.least_bytes() },
         Type::Map(values) => Skip::Items {

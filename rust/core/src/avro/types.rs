@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::vector::Vector;
+
 /// An Avro type with its logical type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Type {
@@ -45,6 +47,8 @@ pub enum Type {
     Uuid,
     /// `fixed`: as many bytes as its size.
     Fixed(Arc<Fixed>),
+    /// `fixed` / `vector`: Hudi's VECTOR.
+    Vector(Vector),
     /// `bytes` or `fixed` / `decimal`: two's complement, big-endian.
     Decimal(Decimal),
     /// `enum`: the index of a symbol.
@@ -97,9 +101,52 @@ pub struct Record {
     pub name: String,
     /// Fields, in the order in which they are written.
     pub fields: Vec<Field>,
+    /// The type of Hudi's that it stores, if it is one.
+    pub logical: Option<LogicalRecord>,
+}
+
+/// Logical types of records, which Hudi has since 1.2 (`HoodieSchemaType`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogicalRecord {
+    /// `variant`: semi-structured values, as bytes `value` and `metadata`. Shredded ones have a `typed_value` too.
+    Variant,
+    /// `blob`: bytes, or a reference to a file that has them.
+    Blob,
+}
+
+impl LogicalRecord {
+    /// The logical type of that name in an Avro schema.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Variant, Self::Blob].into_iter().find(|logical| logical.word() == word)
+    }
+
+    /// Its name in an Avro schema.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Variant => "variant",
+            Self::Blob => "blob",
+        }
+    }
+
+    /// Hudi's name of the type, as Spark's schemas have it.
+    #[must_use]
+    pub fn descriptor(self) -> &'static str {
+        match self {
+            Self::Variant => "VARIANT",
+            Self::Blob => "BLOB",
+        }
+    }
 }
 
 impl Record {
+    /// A record of no logical type.
+    #[must_use]
+    pub fn new(name: &str, fields: Vec<Field>) -> Self {
+        Self { name: name.to_owned(), fields, logical: None }
+    }
+
     /// The field of that name; names are case-sensitive, aliases do not count (as in Hudi).
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&Field> {
@@ -194,6 +241,7 @@ impl Type {
             Self::String => "string".into(),
             Self::Uuid => "uuid (string)".into(),
             Self::Fixed(fixed) => format!("fixed({}) {}", fixed.size, fixed.name),
+            Self::Vector(vector) => format!("{} (fixed({}))", vector.shape.descriptor(), vector.fixed.size),
             Self::Decimal(decimal) => {
                 let stored =
                     decimal.fixed.as_ref().map_or("bytes".to_owned(), |fixed| format!("fixed({})", fixed.size));
@@ -202,7 +250,10 @@ impl Type {
             Self::Enum(symbols) => format!("enum {}", symbols.name),
             Self::Array(items) => format!("array<{}>", items.describe()),
             Self::Map(values) => format!("map<{}>", values.describe()),
-            Self::Record(record) => format!("record {}", record.name),
+            Self::Record(record) => match record.logical {
+                Some(logical) => format!("{} (record {})", logical.word(), record.name),
+                None => format!("record {}", record.name),
+            },
             Self::Union(branches) => {
                 format!("[{}]", branches.iter().map(Self::describe).collect::<Vec<_>>().join(", "))
             }
@@ -217,6 +268,7 @@ impl Type {
             Self::Float => 4,
             Self::Double => 8,
             Self::Fixed(fixed) => fixed.size,
+            Self::Vector(vector) => vector.fixed.size,
             Self::Decimal(Decimal { fixed: Some(fixed), .. }) => fixed.size,
             Self::Record(record) => {
                 record.fields.iter().fold(0, |sum, field| sum.saturating_add(field.ty.least_bytes()))

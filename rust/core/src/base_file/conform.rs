@@ -5,7 +5,7 @@
 //! | any list layout (`array`, `bag/array_element`, `list/element`) | list of `element` |
 //! | struct | struct with the wanted children, by name; those missing are null |
 //! | map, whatever its children's names | map of `key` and `value` |
-//! | fixed bytes | binary |
+//! | fixed bytes | binary; list of numbers where the table has a VECTOR |
 //! | int | long, float, double |
 //! | long | float, double |
 //! | float | double, through its shortest decimal text, as Hudi widens floats |
@@ -27,9 +27,9 @@ use arrow_array::{
     Array, ArrayRef, ListArray, MapArray, PrimitiveArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
 };
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{DataType, FieldRef, Fields, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
 
-use crate::avro;
+use crate::avro::{self, HUDI_TYPE, LogicalRecord, TYPED_VALUE, VectorShape, are_vectors, shredded_variant};
 use crate::error::{Error, Result};
 
 /// The type to read a column as, so that conforming it loses nothing: INT96 times, which would overflow in nanoseconds, are
@@ -71,13 +71,51 @@ pub(super) fn conformed(batch: &RecordBatch, wanted: &SchemaRef) -> Result<Recor
         .fields()
         .iter()
         .map(|field| match batch.column_by_name(field.name()) {
-            Some(column) => conform(column, field.data_type(), field.name()),
+            Some(column) => conform_field(column, field, field.name()),
             None => Ok(new_null_array(field.data_type(), batch.num_rows())),
         })
         .collect::<Result<Vec<ArrayRef>>>()?;
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(Arc::clone(wanted), columns, &options)
         .map_err(|error| Error::invalid_table("columns of a base file").caused_by(error))
+}
+
+/// The array as `wanted` says; its metadata names the types of Hudi's that Arrow has not. `column` names it in errors.
+pub(super) fn conform_field(array: &ArrayRef, wanted: &Field, column: &str) -> Result<ArrayRef> {
+    let Some(hudi_type) = wanted.metadata().get(HUDI_TYPE) else { return conform(array, wanted.data_type(), column) };
+    if let Some(shape) = VectorShape::from_descriptor(hudi_type) {
+        return vector(array, shape, column);
+    }
+    let is_shredded = || array.as_struct_opt().is_some_and(|array| array.column_by_name(TYPED_VALUE).is_some());
+    if hudi_type == LogicalRecord::Variant.descriptor() && is_shredded() {
+        return Err(shredded_variant(column));
+    }
+    conform(array, wanted.data_type(), column)
+}
+
+/// Stored vectors as lists.
+fn vector(array: &ArrayRef, shape: VectorShape, column: &str) -> Result<ArrayRef> {
+    let refused = |error: fn(String) -> Error| {
+        let (descriptor, size) = (shape.descriptor(), shape.size());
+        error(format!(
+            "column {column} is a {descriptor} in the table, stored as {size} bytes of fixed length, but of type {} in the base file",
+            array.data_type()
+        ))
+    };
+    match array.data_type() {
+        DataType::Null => Ok(new_null_array(&shape.data_type(), array.len())),
+        DataType::FixedSizeBinary(size) if usize::try_from(*size) == Ok(shape.size()) => {
+            let stored = array.as_fixed_size_binary();
+            if stored.null_count() == 0 {
+                return shape.lists(stored.value_data(), stored.len(), None);
+            }
+            let there: Vec<u8> = stored.iter().flatten().flatten().copied().collect();
+            shape.lists(&there, stored.len(), stored.nulls().cloned())
+        }
+        kind if *kind == shape.data_type() && are_vectors(array.as_list(), shape) => Ok(Arc::clone(array)),
+        DataType::FixedSizeBinary(_) | DataType::List(_) => Err(refused(Error::invalid_table)),
+        _ => Err(refused(Error::unsupported)),
+    }
 }
 
 /// The array as `wanted`; itself where it is that already. `column` names it in errors.
@@ -155,7 +193,7 @@ fn micros(array: &ArrayRef) -> Option<PrimitiveArray<TimestampMicrosecondType>> 
 }
 
 fn list(array: &ListArray, item: &FieldRef, column: &str) -> Result<ArrayRef> {
-    let values = conform(array.values(), item.data_type(), &format!("{column}.{}", item.name()))?;
+    let values = conform_field(array.values(), item, &format!("{column}.{}", item.name()))?;
     let list = ListArray::try_new(Arc::clone(item), array.offsets().clone(), values, array.nulls().cloned());
     list.map(|list| Arc::new(list) as ArrayRef).map_err(|error| unshaped(column, error))
 }
@@ -164,7 +202,7 @@ fn structure(array: &StructArray, fields: &Fields, column: &str) -> Result<Array
     let children = fields
         .iter()
         .map(|field| match array.column_by_name(field.name()) {
-            Some(child) => conform(child, field.data_type(), &format!("{column}.{}", field.name())),
+            Some(child) => conform_field(child, field, &format!("{column}.{}", field.name())),
             None => Ok(new_null_array(field.data_type(), array.len())),
         })
         .collect::<Result<Vec<_>>>()?;
@@ -181,8 +219,8 @@ fn map(array: &MapArray, entries: &FieldRef, sorted: bool, column: &str) -> Resu
         return Err(misfit(array.data_type(), entries.data_type(), column));
     };
     let children = vec![
-        conform(array.keys(), key.data_type(), &format!("{column}.key"))?,
-        conform(array.values(), value.data_type(), &format!("{column}.value"))?,
+        conform_field(array.keys(), key, &format!("{column}.key"))?,
+        conform_field(array.values(), value, &format!("{column}.value"))?,
     ];
     let pairs = StructArray::try_new(pair.clone(), children, None).map_err(|error| unshaped(column, error))?;
     MapArray::try_new(Arc::clone(entries), array.offsets().clone(), pairs, array.nulls().cloned(), sorted)

@@ -12,7 +12,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_schema::{DataType, SchemaRef};
 
-use super::conform::conform;
+use super::conform::conform_field;
 use super::reader::{BaseFile, Batches};
 use super::row_ranges;
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
@@ -175,9 +175,9 @@ impl Rows {
         let keys = self.keys.as_mut().map(StringBuilder::finish);
         let columns = self.wanted.fields().iter().map(|field| match (decoded.column_by_name(field.name()), &keys) {
             (Some(column), Some(keys)) if field.name() == KEY_FIELD => {
-                conform(&filled(column, keys), field.data_type(), field.name())
+                conform_field(&filled(column, keys), field, field.name())
             }
-            (Some(column), _) => conform(column, field.data_type(), field.name()),
+            (Some(column), _) => conform_field(column, field, field.name()),
             (None, _) => Ok(new_null_array(field.data_type(), decoded.num_rows())),
         });
         let options = RecordBatchOptions::new().with_row_count(Some(decoded.num_rows()));

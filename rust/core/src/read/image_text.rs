@@ -96,6 +96,9 @@ impl Form {
 
     fn bind<'a>(self, ty: &Type, array: &'a dyn Array) -> Result<Bound<'a>> {
         let ty = ty.non_null();
+        if let Type::Vector(vector) = ty {
+            return Err(of_vector(vector.shape.descriptor()));
+        }
         let cells = match array.data_type() {
             DataType::Null => Some(Cells::Nothing),
             DataType::Boolean => array.as_boolean_opt().map(Cells::Truths),
@@ -354,6 +357,15 @@ fn widened(bytes: &[u8], width: usize) -> Vec<u8> {
     let mut wide = vec![sign; width.saturating_sub(shortest.len())];
     wide.extend_from_slice(shortest);
     wide
+}
+
+/// Hudi 1.2 fails on them too: it takes the columns of an image for nested ones.
+#[cold]
+fn of_vector(descriptor: String) -> Error {
+    let message = format!(
+        "changes of a table with a column of {descriptor}, of which Hudi writes no image; use an incremental query"
+    );
+    Error::unsupported(message)
 }
 
 fn misfit(name: &str) -> Error {

@@ -109,7 +109,7 @@ fn renamed_type(ty: &Type, names: &FieldNames) -> Type {
     match ty {
         Type::Record(record) => {
             let fields = renamed_fields(&record.fields, names);
-            Type::Record(Record { name: record.name.clone(), fields }.into())
+            Type::Record(Record { fields, ..record.as_ref().clone() }.into())
         }
         Type::Array(items) => Type::Array(renamed_type(items, names).into()),
         Type::Map(values) => Type::Map(renamed_type(values, names).into()),

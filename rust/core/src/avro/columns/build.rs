@@ -20,6 +20,7 @@ use super::strings::Strings;
 use super::structs::Structs;
 use super::texts::Texts;
 use super::unions::Unions;
+use super::vectors::Vectors;
 use crate::error::Result;
 
 /// An empty column for a plan.
@@ -30,6 +31,7 @@ pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
         Kind::Number(kind) => number(plan, kind),
         Kind::Text(kind) => text(plan, kind),
         Kind::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
+        Kind::Vector(shape) => tagged(plan, Vectors::new(*shape)),
         Kind::Decimal(kind) => decimal(plan, kind),
         Kind::List(items) => tagged(plan, Lists::new(Elements(build(&items.plan)), items.least, items.steps.clone())),
         Kind::Map(items) => {

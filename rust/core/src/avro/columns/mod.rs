@@ -17,6 +17,7 @@ mod structs;
 mod texts;
 mod unions;
 mod validity;
+mod vectors;
 
 pub(super) use build::build;
 pub(super) use column::Column;

@@ -9,6 +9,7 @@
 //! | double | floats, int8 to int32, uint8 to uint32 |
 //! | bytes | binary of any kind |
 //! | fixed | fixed-size binary, binary of that length |
+//! | vector | lists of that many floats, doubles or int8; or as fixed |
 //! | string, uuid | text of any kind |
 //! | enum | text that is one of its symbols |
 //! | decimal | decimals whose digits fit |
@@ -34,11 +35,12 @@ use super::column_writer::{Branch, Constant, Required, Writer};
 use super::decimals::Decimals;
 use super::nested::{Lists, Maps, Member, Members, Offsets, Records};
 use super::numbers::{Booleans, Doubles, Floats, Ints, Longs, Scale, Scaled, UnsignedLongs};
-use super::texts::{Binaries, FixedBinaries, Fixeds, Symbols, Texts};
+use super::texts::{Binaries, FixedBinaries, Fixeds, Symbols, Texts, Vectors};
 use crate::avro::arrow_types::under;
 use crate::avro::binary::write_long;
 use crate::avro::defaults;
-use crate::avro::types::{Field, Record, Type};
+use crate::avro::types::{Field, Fixed, Record, Type};
+use crate::avro::vector::Vector;
 use crate::error::{Error, Result};
 
 /// The writer of a record's fields from the columns of the same names; `path` is the record's, empty at the top.
@@ -181,16 +183,8 @@ fn value(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {
         },
         Type::String | Type::Uuid => text(ty, column, path),
         Type::Bytes => binary(ty, column, path),
-        Type::Fixed(fixed) => match column.data_type() {
-            DataType::FixedSizeBinary(size) if usize::try_from(*size) == Ok(fixed.size) => {
-                Ok(Box::new(Fixeds(column.as_fixed_size_binary().clone())))
-            }
-            DataType::Binary | DataType::LargeBinary => {
-                let values = cast(column, &DataType::LargeBinary, path)?.as_binary::<i64>().clone();
-                Ok(Box::new(FixedBinaries { values, size: fixed.size, path: path.to_owned() }))
-            }
-            _ => Err(mismatch(ty, column, path)),
-        },
+        Type::Vector(vector) => self::vector(ty, vector, column, path),
+        Type::Fixed(fixed) => self::fixed(ty, fixed, column, path),
         Type::Enum(of) if is_text(column) => {
             let texts = cast(column, &DataType::LargeUtf8, path)?.as_string::<i64>().clone();
             Ok(Box::new(Symbols::new(texts, &of.symbols, path)))
@@ -218,6 +212,32 @@ fn list(ty: &Type, items: &Type, column: &ArrayRef, path: &str) -> Result<Writer
     let Some(list) = column.as_list_opt::<i64>() else { return Err(mismatch(ty, column, path)) };
     let offsets = Offsets::Large(list.offsets().clone());
     Ok(Box::new(Lists { offsets, items: bind(items, list.values(), &at)? }))
+}
+
+fn fixed(ty: &Type, fixed: &Fixed, column: &ArrayRef, path: &str) -> Result<Writer> {
+    match column.data_type() {
+        DataType::FixedSizeBinary(size) if usize::try_from(*size) == Ok(fixed.size) => {
+            Ok(Box::new(Fixeds(column.as_fixed_size_binary().clone())))
+        }
+        DataType::Binary | DataType::LargeBinary => {
+            let values = cast(column, &DataType::LargeBinary, path)?.as_binary::<i64>().clone();
+            Ok(Box::new(FixedBinaries { values, size: fixed.size, path: path.to_owned() }))
+        }
+        _ => Err(mismatch(ty, column, path)),
+    }
+}
+
+/// A vector from a list of its elements' type, or from its stored bytes.
+fn vector(ty: &Type, vector: &Vector, column: &ArrayRef, path: &str) -> Result<Writer> {
+    let (DataType::List(item) | DataType::LargeList(item)) = column.data_type() else {
+        return fixed(ty, &vector.fixed, column, path);
+    };
+    if *item.data_type() != vector.shape.element_type() {
+        return Err(mismatch(ty, column, path));
+    }
+    let large = DataType::LargeList(item.clone());
+    let values = cast(column, &large, path)?.as_list::<i64>().clone();
+    Ok(Box::new(Vectors { values, shape: vector.shape, path: path.to_owned() }))
 }
 
 fn text(ty: &Type, column: &ArrayRef, path: &str) -> Result<Writer> {

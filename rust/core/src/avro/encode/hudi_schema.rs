@@ -107,7 +107,7 @@ fn type_of(ty: &DataType, name: &str, namespace: &str, path: &str) -> Result<Typ
         Ty::Struct(members) => {
             let record = format!("{namespace}.{name}");
             let fields = fields(members, &record, path)?;
-            Type::Record(Arc::new(Record { name: record, fields }))
+            Type::Record(Arc::new(Record::new(&record, fields)))
         }
         _ => return Err(untyped(ty, path)),
     })

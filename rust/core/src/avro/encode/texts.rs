@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 
 use arrow_array::{
-    FixedSizeBinaryArray, GenericBinaryArray, GenericStringArray, LargeBinaryArray, LargeStringArray, OffsetSizeTrait,
+    Array as _, FixedSizeBinaryArray, GenericBinaryArray, GenericStringArray, LargeBinaryArray, LargeListArray,
+    LargeStringArray, OffsetSizeTrait,
 };
 
 use super::column_writer::{ColumnWriter, Refused, Written};
 use crate::avro::binary::{write_bytes, write_long};
+use crate::avro::vector::VectorShape;
 
 /// `string`.
 pub(super) struct Texts<O: OffsetSizeTrait>(pub(super) GenericStringArray<O>);
@@ -54,6 +56,26 @@ impl ColumnWriter for FixedBinaries {
         }
         out.extend_from_slice(value);
         Ok(())
+    }
+}
+
+/// `fixed` / `vector` from lists.
+pub(super) struct Vectors {
+    pub(super) values: LargeListArray,
+    pub(super) shape: VectorShape,
+    pub(super) path: String,
+}
+
+impl ColumnWriter for Vectors {
+    fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
+        let value = self.values.value(row);
+        self.shape.write(value.as_ref(), out).ok_or_else(|| {
+            let nulls = value.null_count();
+            Refused::new(
+                &self.path,
+                format!("{} elements, {nulls} of them null, for a {}", value.len(), self.shape.descriptor()),
+            )
+        })
     }
 }
 

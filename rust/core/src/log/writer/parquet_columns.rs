@@ -41,6 +41,7 @@ fn convert(name: &str, ty: &Type, column: &ArrayRef) -> Result<(FieldRef, ArrayR
         }
         Type::Map(values) => map(values, column.as_map())?,
         Type::Record(record) => structure(record, column.as_struct())?,
+        Type::Vector(vector) => vector.shape.stored(column.as_list::<i32>())?,
         _ => Arc::clone(column),
     };
     Ok((Arc::new(Field::new(name, array.data_type().clone(), ty.is_nullable())), array))

@@ -19,7 +19,7 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as P
 use parquet::errors::ParquetError;
 use parquet::schema::types::{SchemaDescriptor, Type as ParquetType, TypePtr};
 
-use crate::avro::{Field, Schema, Type};
+use crate::avro::{Field, Schema, Type, Vector};
 use crate::error::{Error, Result};
 
 /// The parquet schema of a record schema.
@@ -81,7 +81,7 @@ fn primitive(name: &str, ty: &Type, repetition: Repetition, path: &str) -> Resul
         Type::Bytes => (Physical::BYTE_ARRAY, None),
         Type::String | Type::Uuid => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         Type::Enum(_) => (Physical::BYTE_ARRAY, Some(LogicalType::Enum)),
-        Type::Fixed(_) => (Physical::FIXED_LEN_BYTE_ARRAY, None),
+        Type::Fixed(_) | Type::Vector(_) => (Physical::FIXED_LEN_BYTE_ARRAY, None),
         Type::Decimal(decimal) => {
             let stored = if decimal.fixed.is_some() { Physical::FIXED_LEN_BYTE_ARRAY } else { Physical::BYTE_ARRAY };
             (stored, None)
@@ -90,7 +90,7 @@ fn primitive(name: &str, ty: &Type, repetition: Repetition, path: &str) -> Resul
     };
     let mut built = ParquetType::primitive_type_builder(name, physical).with_repetition(repetition);
     match ty {
-        Type::Fixed(fixed) => built = built.with_length(int(fixed.size, path)?),
+        Type::Fixed(fixed) | Type::Vector(Vector { fixed, .. }) => built = built.with_length(int(fixed.size, path)?),
         Type::Decimal(decimal) => {
             let (precision, scale) = (int(decimal.precision as usize, path)?, int(decimal.scale as usize, path)?);
             if let Some(fixed) = &decimal.fixed {
