@@ -7,6 +7,10 @@
     utf8                         string                decimal128(p, s)        decimal(p,s)
     binary                       binary                list, struct, map       array, struct, map
 
+Types of Hudi 1.2 that Spark lacks are named in the metadata of their fields, under `hudi_type`, as Hudi's own reader
+names them: VECTOR is an array of float, double or tinyint, BLOB a struct. VARIANT is Spark's variant where there is one
+(Spark 4), else a struct of its two binaries.
+
 Spark casts nothing and matches columns by position, so batches must have precisely the types that Spark derives from
 its own schema: `spark_arrow_schema` is that, and `tests/spark` holds it equal to Spark's `to_arrow_schema`. Every
 column is nullable: Spark gains nothing from NOT NULL here, and 4.2 refuses batches that differ from it.
@@ -22,14 +26,49 @@ from pyarrow import types as at
 from mortice.errors import InvalidArgumentError, UnsupportedError
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType, StructField, StructType
+
+
+HUDI_TYPE = "hudi_type"
+"""The key in a field's metadata that names a type of Hudi's, in Arrow and in Spark (`HoodieSchema.TYPE_METADATA_FIELD`)."""
+VARIANT = "VARIANT"
+
+
+def hudi_type(field: pa.Field) -> str | None:
+    """The type of Hudi's that a field has: `VECTOR(4)`, `VECTOR(4, INT8)`, `BLOB`, `VARIANT`. None for any other."""
+    name = (field.metadata or {}).get(HUDI_TYPE.encode())
+    return None if name is None else name.decode()
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
     """The Spark schema of an Arrow schema; every column nullable."""
-    from pyspark.sql.types import StructField, StructType
+    from pyspark.sql.types import StructType
 
-    return StructType([StructField(field.name, spark_type(field.type, field.name), True) for field in schema])
+    return StructType([_spark_field(field, field.name) for field in schema])
+
+
+def _spark_field(field: pa.Field, column: str) -> StructField:
+    from pyspark.sql.types import StructField
+
+    kind, name = _spark_field_type(field, column), hudi_type(field)
+    # A variant is a type of Spark's own, where it has one.
+    metadata = {HUDI_TYPE: name} if name and (name != VARIANT or not _has_variants()) else None
+    return StructField(field.name, kind, True, metadata)
+
+
+def _spark_field_type(field: pa.Field, column: str) -> DataType:
+    if hudi_type(field) == VARIANT and _has_variants():
+        from pyspark.sql.types import VariantType
+
+        return VariantType()
+    return spark_type(field.type, column)
+
+
+def _has_variants() -> bool:
+    """Whether this Spark has variants: Spark 3.5 has not."""
+    from pyspark.sql import types as st
+
+    return hasattr(st, "VariantType")
 
 
 def spark_type(kind: pa.DataType, column: str) -> DataType:
@@ -37,11 +76,11 @@ def spark_type(kind: pa.DataType, column: str) -> DataType:
     from pyspark.sql import types as st
 
     if at.is_list(kind):
-        return st.ArrayType(spark_type(kind.value_type, column), True)
+        return st.ArrayType(_spark_field_type(kind.value_field, column), True)
     if at.is_map(kind):
-        return st.MapType(spark_type(kind.key_type, column), spark_type(kind.item_type, column), True)
+        return st.MapType(spark_type(kind.key_type, column), _spark_field_type(kind.item_field, column), True)
     if at.is_struct(kind):
-        return st.StructType([st.StructField(field.name, spark_type(field.type, column), True) for field in kind])
+        return st.StructType([_spark_field(field, column) for field in kind])
     if at.is_decimal128(kind):
         return st.DecimalType(kind.precision, kind.scale)
     plain: dict[pa.DataType, DataType] = {
@@ -67,17 +106,21 @@ def spark_type(kind: pa.DataType, column: str) -> DataType:
 
 def spark_arrow_schema(schema: pa.Schema) -> pa.Schema:
     """The Arrow schema that Spark expects for `schema`: the names of children and the nullability are Spark's."""
-    return pa.schema([pa.field(field.name, _spark_arrow_type(field.type), True) for field in schema])
+    return pa.schema([pa.field(field.name, _spark_arrow_type(field), True) for field in schema])
 
 
-def _spark_arrow_type(kind: pa.DataType) -> pa.DataType:
+def _spark_arrow_type(field: pa.Field) -> pa.DataType:
+    kind = field.type
+    if hudi_type(field) == VARIANT and _has_variants():
+        # Spark knows its variants by this metadata (`ArrowUtils.isVariantField`).
+        return pa.struct([pa.field("value", pa.binary()), pa.field("metadata", pa.binary(), metadata={"variant": "true"})])
     if at.is_list(kind):
-        return pa.list_(pa.field("element", _spark_arrow_type(kind.value_type), True))
+        return pa.list_(pa.field("element", _spark_arrow_type(kind.value_field), True))
     if at.is_map(kind):
-        key = pa.field("key", _spark_arrow_type(kind.key_type), False)
-        return pa.map_(key, pa.field("value", _spark_arrow_type(kind.item_type), True))
+        key = pa.field("key", _spark_arrow_type(kind.key_field), False)
+        return pa.map_(key, pa.field("value", _spark_arrow_type(kind.item_field), True))
     if at.is_struct(kind):
-        return pa.struct([pa.field(field.name, _spark_arrow_type(field.type), True) for field in kind])
+        return pa.struct([pa.field(child.name, _spark_arrow_type(child), True) for child in kind])
     return kind
 
 

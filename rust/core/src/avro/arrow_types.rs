@@ -138,7 +138,9 @@ fn is_shredded(record: &Record) -> bool {
 #[cold]
 fn nested_vector(path: &str, shape: VectorShape) -> Error {
     let descriptor = shape.descriptor();
-    Error::unsupported(format!("column {path}: {descriptor} within another type; Hudi has vectors as top-level columns only"))
+    Error::unsupported(format!(
+        "column {path}: {descriptor} within another type; Hudi has vectors as top-level columns only"
+    ))
 }
 
 /// The error for a shredded variant in `column`.

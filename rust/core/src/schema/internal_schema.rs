@@ -169,9 +169,7 @@ fn avro_fields(fields: &[IdField], path: &str) -> Result<Vec<Field>> {
 fn avro_type(kind: &IdType, optional: bool, path: &str) -> Result<Type> {
     let ty = match kind {
         IdType::Leaf(text) => leaf(text, path)?,
-        IdType::Nested(Nested::Record { fields }) => {
-            Type::Record(Record::new(path, avro_fields(fields, path)?).into())
-        }
+        IdType::Nested(Nested::Record { fields }) => Type::Record(Record::new(path, avro_fields(fields, path)?).into()),
         IdType::Nested(Nested::Array { element, element_optional }) => {
             Type::Array(avro_type(element, *element_optional, path)?.into())
         }

@@ -7,9 +7,10 @@
 //! | `time`, `timestamp` | in microseconds |
 //! | `time-millis`, `timestamp-millis`, `local-timestamp-millis`, `local-timestamp-micros` | of that name; since 1.1 |
 //! | `fixed[n]` | as many bytes |
+//! | `vector[n, e, FIXED_BYTES]` | vector of n elements of the type e (FLOAT, DOUBLE, INT8); since 1.2 |
 //! | `decimal(p, s)`, `decimal_bytes(p, s)`, `decimal_fixed(p, s)[n]` | decimal; the last two since 1.1 |
 
-use crate::avro::{Decimal, Fixed, Type};
+use crate::avro::{Decimal, Fixed, Type, Vector, VectorElement, VectorShape};
 use crate::error::{Error, Result};
 
 /// The type that a word names. `path` is the field's, for its fixed types and for messages.
@@ -41,6 +42,9 @@ fn measured(word: &str, path: &str) -> Option<Type> {
     if let Some(size) = word.strip_prefix("fixed[").and_then(|rest| rest.strip_suffix(']')) {
         return Some(Type::Fixed(fixed(size.parse().ok()?)));
     }
+    if let Some(rest) = word.strip_prefix("vector[").and_then(|rest| rest.strip_suffix(']')) {
+        return vector(rest).map(|shape| Type::Vector(Vector { fixed: fixed(shape.size()), shape }));
+    }
     let (kind, rest) = word.split_once('(')?;
     let (digits, size) = rest.split_once(')')?;
     let (precision, scale) = digits.split_once(',')?;
@@ -51,6 +55,14 @@ fn measured(word: &str, path: &str) -> Option<Type> {
         _ => return None,
     };
     (precision >= 1 && scale <= precision).then_some(Type::Decimal(Decimal { precision, scale, fixed: stored }))
+}
+
+/// `dimension, element type, storage`, the words in lower case.
+fn vector(measures: &str) -> Option<VectorShape> {
+    let mut measures = measures.split(',').map(str::trim);
+    let (dimension, element, storage) = (measures.next()?, measures.next()?, measures.next()?);
+    let is_known = storage == "fixed_bytes" && measures.next().is_none();
+    VectorShape::new(dimension.parse().ok()?, VectorElement::parse(element)?).filter(|_| is_known)
 }
 
 fn unknown(word: &str, path: &str) -> Error {
@@ -69,6 +81,8 @@ mod tests {
             ("timestamp", "timestamp-micros (long)"),
             ("local-timestamp-millis", "local-timestamp-millis (long)"),
             ("fixed[4]", "fixed(4) p"),
+            ("vector[3, FLOAT, FIXED_BYTES]", "VECTOR(3) (fixed(12))"),
+            ("vector[2, DOUBLE, FIXED_BYTES]", "VECTOR(2, DOUBLE) (fixed(16))"),
             ("decimal(10, 2)", "decimal(10,2) (bytes)"),
             ("decimal_bytes(10,2)", "decimal(10,2) (bytes)"),
             ("decimal_fixed(10, 2)[5]", "decimal(10,2) (fixed(5))"),
