@@ -2,7 +2,7 @@
 
     python tests/fetch_hudi.py [RELEASE]
 
-copies the jar into `.hudi/` with Maven, which keeps what it has downloaded in its own cache, and says where it is.
+copies the jar, and that of HFiles of Hudi's tests, into `.hudi/` with Maven, which keeps what it has downloaded in its own cache, and says where it is.
 Fails, saying why, where there is no Maven or no way to a repository. Nothing but the standard library is needed.
 """
 
@@ -30,15 +30,15 @@ def fetch(version=VERSION):
     return jar(version) or fetch_artifact("org.apache.hudi", ARTIFACT, version)
 
 
-def fetch_artifact(group, name, version):
+def fetch_artifact(group, name, version, classifier=""):
     """Any jar without what it depends on, fetched unless it is there."""
-    path = FOLDER / f"{name}-{version}.jar"
+    path = FOLDER / f"{'-'.join(filter(None, [name, version, classifier]))}.jar"
     if path.is_file():
         return path
     maven = shutil.which("mvn")
     if maven is None:
         sys.exit(f"{path.name} is fetched with Maven (mvn), which was not found")
-    artifact = f"{group}:{name}:{version}"
+    artifact = f"{group}:{name}:{version}" + (f":jar:{classifier}" if classifier else "")
     command = [maven, "-q", "-B", f"{PLUGIN}:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={FOLDER}"]
     done = subprocess.run(
         command, cwd=FOLDER.parent, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -48,5 +48,11 @@ def fetch_artifact(group, name, version):
     return path
 
 
+def fetch_files_of_tests():
+    """The jar of HFiles that Hudi's own tests read (`tests/rust/hfile`)."""
+    return fetch_artifact("org.apache.hudi", "hudi-io", VERSION, "tests")
+
+
 if __name__ == "__main__":
     print(fetch(*sys.argv[1:2]))
+    print(fetch_files_of_tests())

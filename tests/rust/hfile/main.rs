@@ -6,6 +6,7 @@ mod allocations;
 mod base_file;
 mod builder;
 mod damage;
+mod jar;
 mod properties;
 mod real;
 mod seeks;

@@ -24,8 +24,7 @@ use std::sync::Arc;
 
 use super::arrow_types::{Types, whole};
 use super::plan::{Decimal, DecimalSource, Kind, Number, Text};
-use super::types::{Decimal as DecimalType, Type};
-use super::vector::Vector;
+use super::types::{Decimal as DecimalType, Type, Vector};
 
 /// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
 pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {

@@ -43,5 +43,5 @@ pub use decoder::{Datum, Decoder};
 pub use encode::{Encoder, hudi_schema};
 pub use program::{Program, Want};
 pub use schema::Schema;
-pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type};
-pub use vector::{HUDI_TYPE, Vector, VectorElement, VectorShape, are_vectors};
+pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};
+pub use vector::{HUDI_TYPE, VectorElement, VectorShape, are_vectors};

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type};
-use super::vector::{Vector, VectorElement, VectorShape};
+use super::types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};
+use super::vector::{VectorElement, VectorShape};
 use crate::error::{Error, Result};
 
 /// Levels that a tree may have, references followed.
@@ -376,6 +376,36 @@ mod tests {
         assert!(matches!(types[3], Type::Decimal(_)));
         assert_eq!(types[4], Type::Long);
         assert_eq!([1, 2, 3, 4, 8, 9, 16].map(digits_that_fit), [2, 4, 6, 9, 18, 21, 38]);
+    }
+
+    #[test]
+    fn vectors_are_of_the_size_that_they_say_or_refused() {
+        let vector = |rest: &str| {
+            let text = format!(r#"{{"type":"fixed","name":"v","size":16,"logicalType":"vector"{rest}}}"#);
+            parse(&text).map(|ty| ty.describe()).map_err(|error| (error.kind(), error.to_string()))
+        };
+        for (rest, described) in [
+            (r#","dimension":4,"elementType":"FLOAT","storageBacking":"FIXED_BYTES""#, "VECTOR(4) (fixed(16))"),
+            (r#","dimension":4"#, "VECTOR(4) (fixed(16))"),
+            (r#","dimension":"2","elementType":"double""#, "VECTOR(2, DOUBLE) (fixed(16))"),
+            (r#","dimension":16,"elementType":"INT8""#, "VECTOR(16, INT8) (fixed(16))"),
+        ] {
+            assert_eq!(vector(rest).unwrap(), described);
+        }
+        for rest in [
+            "",
+            r#","dimension":0"#,
+            r#","dimension":-4"#,
+            r#","dimension":3"#,
+            r#","dimension":4,"elementType":"FLOAT16""#,
+            r#","dimension":4,"elementType":7"#,
+            r#","dimension":4,"storageBacking":"LIST""#,
+            r#","dimension":18446744073709551615,"elementType":"DOUBLE""#,
+        ] {
+            let (kind, message) = vector(rest).unwrap_err();
+            assert_eq!(kind, Kind::InvalidTable, "{rest}");
+            assert!(message.contains("vector v"), "{message}");
+        }
     }
 
     #[test]

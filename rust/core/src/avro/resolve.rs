@@ -303,6 +303,31 @@ mod tests {
         }
     }
 
+    fn vector(dimension: usize, element: &str, size: usize) -> String {
+        let measures = format!(r#""dimension":{dimension},"elementType":"{element}""#);
+        format!(r#"{{"type":"fixed","name":"v","size":{size},"logicalType":"vector",{measures}}}"#)
+    }
+
+    #[test]
+    fn vectors_are_lists_of_their_own_shape_only() {
+        let bytes: Vec<u8> = [1.5_f32, f32::NAN].iter().flat_map(|value| value.to_le_bytes()).collect();
+        let floats = vector(2, "FLOAT", 8);
+        assert_eq!(becomes(&floats, &bytes, &floats), "[1.5, NaN]");
+        let nullable = format!(r#"["null",{floats}]"#);
+        assert_eq!(becomes(&nullable, &[&[2][..], &bytes].concat(), &nullable), "[1.5, NaN]");
+        assert_eq!(becomes(&nullable, &[0], &nullable), "null");
+        assert_eq!(becomes(&vector(3, "INT8", 3), &[0x80, 0, 0x7f], &vector(3, "INT8", 3)), "[-128, 0, 127]");
+        assert_eq!(becomes(&floats, &[0; 8], r#""bytes""#), "0000000000000000");
+        for other in [vector(8, "INT8", 8), vector(1, "DOUBLE", 8), r#"{"type":"array","items":"float"}"#.into()] {
+            assert_eq!(fails(&floats, &bytes, &other).0, Kind::Unsupported, "{other}");
+        }
+        assert_eq!(fails(&floats, &bytes[..7], &floats).0, Kind::CorruptLog);
+        let within = format!(r#"{{"type":"array","items":{floats}}}"#);
+        let (kind, message) = fails(&within, &[0], &within);
+        assert_eq!(kind, Kind::Unsupported);
+        assert!(message.contains("f.element") && message.contains("VECTOR(2)"), "{message}");
+    }
+
     #[test]
     fn dates_texts_bytes_and_enums_cross() {
         let colours = r#"{"type":"enum","name":"c","symbols":["RED","BLUE"]}"#;

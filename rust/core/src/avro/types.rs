@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::vector::Vector;
+use super::vector::VectorShape;
 
 /// An Avro type with its logical type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,6 +70,15 @@ pub struct Fixed {
     pub name: String,
     /// Bytes in a value.
     pub size: usize,
+}
+
+/// A vector as an Avro schema declares it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Vector {
+    /// The `fixed` that holds it, of the shape's size.
+    pub fixed: Arc<Fixed>,
+    /// What is in it.
+    pub shape: VectorShape,
 }
 
 /// A decimal and how it is stored.

@@ -16,7 +16,6 @@ use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, Int8Array, ListAr
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field};
 
-use super::types::Fixed;
 use crate::error::{Error, Kind, Result};
 
 /// The key in a field's metadata under which Hudi keeps the name of a type that Spark lacks
@@ -220,15 +219,6 @@ impl VectorShape {
             VectorElement::Int8 => Arc::new(Int8Array::from_iter_values(bytes.iter().map(|byte| byte.cast_signed()))),
         }
     }
-}
-
-/// A vector as an Avro schema declares it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Vector {
-    /// The `fixed` that holds it, of the shape's size.
-    pub fixed: Arc<Fixed>,
-    /// What is in it.
-    pub shape: VectorShape,
 }
 
 /// Whether each list that is not null has as many elements as the shape, and no null among them.

@@ -139,6 +139,17 @@ mod tests {
         assert_eq!(positions(b"AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA=", 2).unwrap(), [3, 5]);
     }
 
+    /// 1,000 numbers in 1,000 containers: a file of Hudi's own tests.
+    #[test]
+    fn positions_of_hudis_tests() {
+        let last_line = |text: &'static str| text.lines().last().unwrap();
+        let value = last_line(include_str!("../../../../tests/data/format/record_positions_header_v3.data"));
+        let expected = last_line(include_str!("../../../../tests/data/format/expected_record_positions.data"));
+        let mut expected: Vec<u64> = expected.split(',').map(|number| number.parse().unwrap()).collect();
+        expected.sort_unstable();
+        assert_eq!(positions(value.as_bytes(), expected.len()).unwrap(), expected);
+    }
+
     fn encoded(bytes: &[u8]) -> Vec<u8> {
         STANDARD.encode(bytes).into_bytes()
     }

@@ -39,8 +39,7 @@ use super::texts::{Binaries, FixedBinaries, Fixeds, Symbols, Texts, Vectors};
 use crate::avro::arrow_types::under;
 use crate::avro::binary::write_long;
 use crate::avro::defaults;
-use crate::avro::types::{Field, Fixed, Record, Type};
-use crate::avro::vector::Vector;
+use crate::avro::types::{Field, Fixed, Record, Type, Vector};
 use crate::error::{Error, Result};
 
 /// The writer of a record's fields from the columns of the same names; `path` is the record's, empty at the top.

@@ -59,6 +59,24 @@ mod tests {
         assert_eq!(found, [Ordering::Int(0), Ordering::Long(7), Ordering::Text(33..34), Ordering::None]);
     }
 
+    /// Version 2, in Kryo, as Hudi 0.12 writes it: a file of Hudi's own tests.
+    #[test]
+    fn a_delete_block_of_hudis_tests() {
+        let content = include_bytes!("../../../../../tests/data/format/delete-block-v2-content-10-records.data");
+        let deletes = of(content).unwrap();
+        let text = |range: &Option<std::ops::Range<u32>>| {
+            let range = range.clone().unwrap();
+            str::from_utf8(&deletes.text[range.start as usize..range.end as usize]).unwrap().to_owned()
+        };
+        let found: Vec<(String, String)> =
+            deletes.deleted.iter().map(|one| (text(&one.key), text(&one.partition))).collect();
+        let keys: Vec<&str> = found.iter().map(|(key, _)| &key[..8]).collect();
+        let expected = "d448e1b8 df3f71cd cf64885c 9884e134 698544b8 081c279e 1041fac7 69c003f8 e574d164 d76007d2";
+        assert_eq!(keys.join(" "), expected);
+        assert!(found.iter().all(|(key, partition)| key.len() == 36 && partition == "0000/00/00"));
+        assert!(deletes.deleted.iter().all(|one| one.ordering == Ordering::Int(0)));
+    }
+
     #[test]
     fn several_ordering_values_and_decimals() {
         // (1, "x") and a decimal of -1.
