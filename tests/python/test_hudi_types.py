@@ -8,10 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, logs_of, with_properties
+from cases import DATA, answer, assert_same_answer, logs_of, with_properties
 
 VECTORS = ["h12_vectors", "h12_vectors_parquet_logs"]
-SHAPES = {"f": ("VECTOR(3)", pa.float32()), "d": ("VECTOR(2, DOUBLE)", pa.float64()), "i": ("VECTOR(4, INT8)", pa.int8())}
+SHAPES = {
+    "f": ("VECTOR(3)", pa.float32()),
+    "d": ("VECTOR(2, DOUBLE)", pa.float64()),
+    "i": ("VECTOR(4, INT8)", pa.int8()),
+}
 VARIANT = "h12_test_jar_variant_mor_avro"
 
 
@@ -37,11 +41,24 @@ def test_records_of_logs_have_lists(name, table_of):
         for block in file.blocks():
             if "DATA" in block.type:
                 records = file.records(block)
-                assert hudi_types(records.schema).items() <= ({"b": "BLOB"} | {c: t for c, (t, _) in SHAPES.items()}).items()
+                assert (
+                    hudi_types(records.schema).items()
+                    <= ({"b": "BLOB"} | {c: t for c, (t, _) in SHAPES.items()}).items()
+                )
                 rows += [row for row in records.to_pylist() if row.get("i")]
     assert [row["i"] for row in rows if row["id"] == 2] == [[-128, 127, 2, 2]]
     assert [row["d"] for row in rows if row["id"] == 3] == [[0.1, 1.0]]
     assert all(math.isnan(row["f"][1]) for row in rows)
+
+
+def test_logs_of_partial_updates_give_what_hudis_compaction_made_of_them(table_of):
+    table = mortice.Table(table_of("h12_vectors"))
+    *_, before, compaction = table.timeline.active.completed
+    assert (before.action, compaction.action) == ("deltacommit", "commit")
+    merged = table.snapshot(as_of=before.requested_time)
+    assert any(slice_.log_files for slice_ in table.file_slices(as_of=before.requested_time))
+    names = [name for name in merged.schema.names if not name.startswith("_hoodie")]
+    assert_same_answer(answer("h12_vectors").select(names), merged.to_arrow().select(names))
 
 
 def test_vectors_are_only_tested_for_null(table_of):
@@ -57,7 +74,7 @@ def test_vectors_are_only_tested_for_null(table_of):
 
 def with_base_column(path, name, change):
     """Writes the base file of a table anew, one column changed."""
-    base = next(file for file in path.glob("*.parquet"))
+    base = max(path.glob("*.parquet"), key=lambda file: file.name.rsplit("_", 1)[1])
     rows = pq.read_table(base)
     at = rows.schema.get_field_index(name)
     pq.write_table(rows.set_column(at, name, change(rows[name].combine_chunks())), base)
@@ -96,12 +113,21 @@ def test_changes_of_vectors_are_refused_by_name(copy_of):
 
 
 def vector_schema():
-    vector = {"type": "fixed", "name": "v3", "size": 12, "logicalType": "vector", "dimension": 3, "elementType": "FLOAT"}
+    vector = {
+        "type": "fixed",
+        "name": "v3",
+        "size": 12,
+        "logicalType": "vector",
+        "dimension": 3,
+        "elementType": "FLOAT",
+    }
     fields = [{"name": "k", "type": "string"}, {"name": "v", "type": ["null", vector], "default": None}]
     return json.dumps({"type": "record", "name": "r", "fields": fields})
 
 
-@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 3), pa.large_list(pa.float32())], ids=str)
+@pytest.mark.parametrize(
+    "kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 3), pa.large_list(pa.float32())], ids=str
+)
 @pytest.mark.parametrize("form", ["avro", "parquet"])
 def test_lists_are_written_as_vectors(form, kind, tmp_path):
     rows = pa.table({"k": ["a", "b"], "v": pa.array([[1.5, -0.0, 2.0], None], kind)})

@@ -57,6 +57,38 @@ def test_every_bundled_answer(query):
     assert spark_arrow_schema(schema).equals(arrow_by_spark(spark_schema(schema)))
 
 
+def hudi_field(name, kind, hudi_type):
+    return pa.field(name, kind, metadata={"hudi_type": hudi_type})
+
+
+def test_types_of_hudi_keep_their_names():
+    blob = hudi_field("b", pa.struct([("type", pa.string()), ("data", pa.binary())]), "BLOB")
+    vector = hudi_field("v", pa.list_(pa.float32()), "VECTOR(4)")
+    schema = pa.schema([vector, pa.field("s", pa.struct([blob])), pa.field("n", pa.int32())])
+    spark = spark_schema(schema)
+    assert [field.dataType.simpleString() for field in spark] == [
+        "array<float>",
+        "struct<b:struct<type:string,data:binary>>",
+        "int",
+    ]
+    assert [field.metadata for field in spark] == [{"hudi_type": "VECTOR(4)"}, {}, {}]
+    assert spark["s"].dataType["b"].metadata == {"hudi_type": "BLOB"}
+    assert spark_arrow_schema(schema).equals(arrow_by_spark(spark))
+
+
+def test_variants_are_sparks_where_it_has_them():
+    variant = hudi_field("v", pa.struct([("value", pa.binary()), ("metadata", pa.binary())]), "VARIANT")
+    schema = pa.schema([variant, pa.field("l", pa.list_(variant.with_name("element")))])
+    spark = spark_schema(schema)
+    if hasattr(st, "VariantType"):
+        assert [field.dataType.simpleString() for field in spark] == ["variant", "array<variant>"]
+        assert spark["v"].metadata == {}
+        assert spark_arrow_schema(schema).field("v").type.field("metadata").metadata == {b"variant": b"true"}
+    else:
+        assert spark["v"].dataType.simpleString() == "struct<value:binary,metadata:binary>"
+        assert spark["v"].metadata == {"hudi_type": "VARIANT"}
+
+
 @pytest.mark.parametrize(
     "kind", [pa.uint8(), pa.large_string(), pa.timestamp("ns"), pa.time64("us"), pa.decimal256(50, 2)], ids=str
 )
