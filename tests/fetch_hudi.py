@@ -2,7 +2,8 @@
 
     python tests/fetch_hudi.py [RELEASE]
 
-copies the jar, and that of HFiles of Hudi's tests, into `.hudi/` with Maven, which keeps what it has downloaded in its own cache, and says where it is.
+copies the jar, and that of HFiles of Hudi's tests, into `.hudi/` with Maven, which
+keeps what it has downloaded in its own cache, and says where it is.
 Fails, saying why, where there is no Maven or no way to a repository. Nothing but the standard library is needed.
 """
 

@@ -1,4 +1,4 @@
-"""The types that Hudi 1.2 added: VECTOR, BLOB, VARIANT. Hudi's answers to the tables that have them are compared in test_answers."""
+"""The types that Hudi 1.2 added: VECTOR, BLOB, VARIANT. Hudi's own answers are compared in test_answers."""
 
 import json
 import math
@@ -68,7 +68,7 @@ def test_vectors_are_only_tested_for_null(table_of):
         found = table.snapshot(columns=["id"], filters=[("f", operator)]).to_arrow()["id"].to_pylist()
         assert sorted(found) == sorted(row["id"] for row in every if (row["f"] is None) == is_null)
         assert found
-    with pytest.raises(mortice.InvalidArgumentError, match="'f'|\"f\""):
+    with pytest.raises(mortice.InvalidArgumentError, match="only be tested"):
         table.snapshot(filters=[("f", "=", 1.0)]).to_arrow()
 
 
@@ -167,7 +167,7 @@ ARCHIVES = {
         {"20250825153407576": 3, "20250825153420441": 0, "20250825153424509": 0, "20250825153427613": 0},
     ),
 }
-"""Table version, and each archived commit with the files that it began, as Hudi 1.2 reads them (`HoodieArchivedTimeline`)."""
+"""Table version, and each archived commit with the files that it began, as Hudi 1.2 reads them."""
 
 
 @pytest.mark.parametrize("name", ARCHIVES)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 HUDI_TYPE = "hudi_type"
-"""The key in a field's metadata that names a type of Hudi's, in Arrow and in Spark (`HoodieSchema.TYPE_METADATA_FIELD`)."""
+"""The key in the metadata of Arrow and Spark fields that names a Hudi type (`HoodieSchema.TYPE_METADATA_FIELD`)."""
 VARIANT = "VARIANT"
 
 
