@@ -20,6 +20,7 @@ FUZZ_READY := { $(CARGO) +nightly --version && $(CARGO) fuzz --version; } >/dev/
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 FUZZ_SECONDS ?= 600
+SOAK_EXAMPLES ?= 1000
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions names
 RUFF_PATHS := python tests benches
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
@@ -27,7 +28,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -95,6 +96,10 @@ test-rust: check-tools ## Rust tests, and each Rust benchmark once, with few row
 
 test-python: develop ## Python and Spark 4 tests, and the examples in docstrings
 	$(PYTEST)
+
+# The time limit is meant for a test's own few examples.
+soak: develop ## the property tests, with SOAK_EXAMPLES examples each (MORTICE_TEST_SEED=… repeats a run): most of an hour
+	MORTICE_TEST_EXAMPLES=$(SOAK_EXAMPLES) $(PYTEST) -m property --durations=0 --durations-min=1 --timeout=0 tests
 
 test-benches: develop ## each Python benchmark once, with few rows: whether it works, not how fast it is
 	BENCH_RECORDS=200 $(PYTEST_BENCH) --benchmark-disable

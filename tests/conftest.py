@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from cases import unpack
+from exploring import how_to_repeat, is_explored, seed_item
 
 # Tests run on the checked build, which warns of itself; what a test starts is to be as quiet as the optimised one.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimisation:RuntimeWarning")
@@ -32,3 +33,16 @@ def copy_of(table_of, tmp_path):
         return shutil.copytree(table_of(name), tmp_path / folder)
 
     return path
+
+
+def pytest_runtest_setup(item):
+    seed_item(item)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """After failures of property tests: the commands that draw the same examples again."""
+    failed = [report.nodeid for report in terminalreporter.stats.get("failed", ()) if is_explored(report.nodeid)]
+    if failed:
+        terminalreporter.section("failed property tests, again with the same examples")
+        for command in how_to_repeat(failed):
+            terminalreporter.write_line(command)

@@ -8,10 +8,11 @@ import tempfile
 from decimal import Decimal
 
 import fastavro
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
+from exploring import explore
 from log_writer import avro_block, datum
 
 FIRST, LAST = dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)
@@ -128,7 +129,7 @@ def blocks(draw):
     return schema, draw(st.lists(values, max_size=12))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@explore(150)
 @given(blocks())
 def test_records_are_as_fastavro_reads_them(written):
     schema, values = written

@@ -5,16 +5,19 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
 from cases import multiset
+from exploring import explore
 from histories import ORDERING_VALUES
 from oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from oracle.model import EVENT_TIME
 from oracle.ordering import CLASSES
 from table_writer import Slice, with_meta, write_table
+
+KINDS = ("int", "long", "date", "timestamp", "double", "string")
 
 
 def row(key, x, ts, commit, number):
@@ -76,11 +79,12 @@ def test_a_base_row_without_a_value_has_all_of_them_asked(tmp_path):
         xs(without_ordering(path))
 
 
-@pytest.mark.parametrize("kind", ["int", "long", "date", "timestamp", "double", "string"])
+@pytest.mark.property
+@pytest.mark.parametrize("kind", KINDS)
 def test_rows_are_the_same_with_statistics_and_without(kind):
     keys = "abcdef"
 
-    @settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @explore(60, cases=len(KINDS))
     @given(data=st.data())
     def run(data):
         values = st.sampled_from(ORDERING_VALUES[kind])

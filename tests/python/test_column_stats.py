@@ -3,7 +3,6 @@
 import datetime as dt
 import functools
 import math
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -11,23 +10,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
 from cases import answer, assert_same_answer, multiset, unpack
+from exploring import explore
 
 # The statistics of the first tell wrong things on purpose: see the tests of what is not relied on.
 TABLES = ("h12_column_stats", "h11_record_index_move", "h015_mdt_hfile")
 WRONG = TABLES[0]
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))
-several = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+INDEXED = [name for name in TABLES if name != WRONG]
 
 
 @functools.cache
@@ -91,11 +84,12 @@ def told(scan):
     return next((line.split(maxsplit=2)[2] for line in scan.explain().splitlines() if "column stats" in line), None)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("name", TABLES)
 def test_rows_are_the_same_with_statistics_and_without(name):
     left_out = []
 
-    @several
+    @explore(10, cases=len(TABLES))
     @given(data=st.data())
     def check(data):
         filters = data.draw(st.lists(st.lists(terms(name), min_size=1, max_size=2), min_size=1, max_size=2))
@@ -118,12 +112,13 @@ def key_terms(name):
     return wanted.map(lambda test: ("_hoodie_record_key", *test))
 
 
-@pytest.mark.parametrize("name", [name for name in TABLES if name != WRONG])
+@pytest.mark.property
+@pytest.mark.parametrize("name", INDEXED)
 def test_rows_are_the_same_with_the_record_index_and_without(name):
     indexed = mortice.Table(paths()[name], use_record_index=True, use_column_stats=False)
     fewer = []
 
-    @several
+    @explore(10, cases=len(INDEXED))
     @given(data=st.data())
     def check(data):
         some = st.tuples(key_terms(name), terms(name)).map(list) | key_terms(name).map(lambda term: [term])

@@ -10,10 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
+from exploring import explore
 from live_table import LiveTable
 
 TESTS = Path(__file__).parent.parent
@@ -191,7 +192,7 @@ class Reader:
 STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "read"]
 
 
-@settings(max_examples=40, deadline=None)
+@explore(40)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), max_size=14), version=st.sampled_from([6, 9])
 )

@@ -1,19 +1,18 @@
 """A read that may keep next to nothing in memory gives the same rows; what it sets aside is gone afterwards."""
 
-import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
+from exploring import explore
 from histories import SCENARIOS, histories
 from oracle import DataBlock, Field, Merging, Value
 from oracle.model import KEY, DeleteBlock
 from table_writer import Slice, with_meta, write_table
 
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "2"))
 COPIES = 60  # of each key, so that there are more than an index holds at the least
 TAKEN = [one for one in SCENARIOS if one.payload != "EmptyHoodieRecordPayload"]
 
@@ -39,13 +38,7 @@ def rows(table, **choices):
 
 
 @pytest.mark.parametrize("scenario", TAKEN, ids=str)
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+@explore(2, cases=len(TAKEN))
 @given(data=st.data())
 def test_the_same_rows_whatever_the_limit(scenario, data, tmp_path_factory):
     history = data.draw(histories(scenario))

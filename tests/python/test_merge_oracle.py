@@ -1,33 +1,25 @@
 """mortice against the oracle: random histories of a file slice, merged in every way that a table can ask for.
 
-More of them: `MERGE_EXAMPLES=1000` examples of each way, not the same ones every time.
+Other ones at every commit; `make soak` draws 1,000 of each way (see `exploring.py`).
 """
 
-import os
 import tempfile
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
 from cases import multiset
+from exploring import explore
 from histories import KNOWN_DIFFERENCES, NOT_YET, SCENARIOS, History, Scenario, histories
 from oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, deleted_keys, merged, skip_merged
 from oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY
 from table_writer import Slice, with_meta, write_table
 
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))  # of some eight keys each
-
-quick = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+MERGED = [one for one in SCENARIOS if not one.skip_merge and one.name not in NOT_YET]
 
 
 def read(history, scenario, table_arguments=(), **choices):
@@ -63,7 +55,7 @@ def of_key(block, key):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-@quick
+@explore(10, cases=len(SCENARIOS))
 @given(data=st.data())
 def test_random_histories(scenario, data):
     history = data.draw(histories(scenario))
@@ -76,10 +68,8 @@ def test_random_histories(scenario, data):
     assert multiset(answer) == multiset(rows)
 
 
-@pytest.mark.parametrize(
-    "scenario", [one for one in SCENARIOS if not one.skip_merge and one.name not in NOT_YET], ids=str
-)
-@quick
+@pytest.mark.parametrize("scenario", MERGED, ids=str)
+@explore(10, cases=len(MERGED))
 @given(data=st.data())
 def test_random_deletes(scenario, data):
     """Asked for deletes, a read gives the same rows, and beside them one for each deleted key."""

@@ -1,9 +1,8 @@
 """Rows merged without a table: against the oracle, and against tables that hold the same rows, in every way of merging.
 
-More of them: `MERGE_EXAMPLES=1000` examples of each way, not the same ones every time.
+Other ones at every commit; `make soak` draws 1,000 of each way (see `exploring.py`).
 """
 
-import os
 import pickle
 import random
 import tempfile
@@ -14,28 +13,20 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
 from cases import multiset
+from exploring import explore
 from histories import SCENARIOS, histories
 from mortice.row_merge import RowMerge
 from oracle import DataBlock, HudiFails, deleted_keys, merged
 from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY, META
 from table_writer import arrow_table, avro_schema, write_table
 
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))
 WAYS = [scenario for scenario in SCENARIOS if not scenario.skip_merge]
 ORDER = "seq no"
-
-quick = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
 
 
 def rows_of(history, partial):
@@ -116,7 +107,7 @@ def older_table(history):
 
 
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
-@quick
+@explore(10, cases=len(WAYS))
 @given(data=st.data())
 def test_random_rows(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
@@ -138,7 +129,7 @@ def test_random_rows(scenario, data):
 
 
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
-@quick
+@explore(10, cases=len(WAYS))
 @given(data=st.data())
 def test_tables_of_the_same_rows(scenario, data):
     """What a table with these rows gives, asked for deletes, too; and merged by what the table says of itself."""
@@ -167,7 +158,7 @@ def known(rows, unanswered):
 
 
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
-@quick
+@explore(10, cases=len(WAYS))
 @given(data=st.data())
 def test_deleted_keys(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)

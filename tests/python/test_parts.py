@@ -1,19 +1,18 @@
 """A slice that several splits read gives each row once between them."""
 
-import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
+from exploring import explore
 from histories import SCENARIOS, histories
 from oracle import DataBlock, Field, Merging
 from oracle.model import KEY, DeleteBlock
 from table_writer import Slice, instant, with_meta, write_table
 
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "4"))
 FEW, MANY = 7, 30  # copies of each key; many are more keys than an index holds at the least
 
 
@@ -46,13 +45,7 @@ def in_parts(scan, parts):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+@explore(4, cases=len(SCENARIOS))
 @given(data=st.data())
 def test_the_same_rows_in_parts(scenario, data, tmp_path_factory):
     history = data.draw(histories(scenario))

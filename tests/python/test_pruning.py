@@ -2,31 +2,25 @@
 
 import functools
 import math
-import os
 import tempfile
 from dataclasses import replace
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
 from cases import multiset
+from exploring import explore
 from histories import KEYS, NOT_YET, ORDERING_VALUES, SCENARIOS, column_values, histories
 from oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from oracle.model import EVENT_TIME, KEY
 from table_writer import MICROSECONDS, Partitioning, Slice, Times, with_meta, write_partitions, write_table
 
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "10"))
-quick = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+READ = [one for one in SCENARIOS if one.name not in NOT_YET]
 FILTERS_OF_A_TABLE = 6
 
 
@@ -100,11 +94,24 @@ def columns_of(merging, scenario):
     return columns
 
 
-@pytest.mark.parametrize("scenario", [one for one in SCENARIOS if one.name not in NOT_YET], ids=str)
-def test_row_groups(scenario):
-    pruned = []
+@pytest.fixture(scope="module")
+def pruned_share():
+    """Lists, by test and case, of whether each read left something out; judged over all cases of a test together."""
+    notes = {}
+    yield lambda test, case: notes.setdefault(test, {}).setdefault(case, [])
+    for cases, least, name in ((READ, 1 / 30, "row groups"), (BY, 1 / 100, "partitions")):
+        told = list(chain.from_iterable(notes.get(name, {}).values()))
+        # A few cases that are run by themselves may happen to prune nothing.
+        if len(notes.get(name, ())) == len(cases):
+            assert sum(told) > len(told) * least, f"a test of pruning {name} that prunes next to nothing"
 
-    @quick
+
+@pytest.mark.property
+@pytest.mark.parametrize("scenario", READ, ids=str)
+def test_row_groups(scenario, pruned_share):
+    pruned = pruned_share("row groups", scenario.name)
+
+    @explore(10, cases=len(READ))
     @given(data=st.data())
     def run(data):
         history = data.draw(histories(scenario))
@@ -119,10 +126,9 @@ def test_row_groups(scenario):
                 scan = assert_same_rows_however_read(
                     path, data.draw(filters), table={"semantics": scenario.semantics}, merge=not scenario.skip_merge
                 )
-                pruned.append(scan.report()["row_groups_pruned"])
+                pruned.append(scan.report()["row_groups_pruned"] > 0)
 
     run()
-    assert sum(map(bool, pruned)) > len(pruned) / 30, "a test of pruning that prunes next to nothing"
 
 
 FIELDS = (Field("id", "string"), Field("x", "long"), Field("ts", "long"))
@@ -235,15 +241,16 @@ def slice_of(commits):
     return Slice(base or None, tuple((DataBlock(rows),) if rows else () for rows in logs), row_group_rows=2)
 
 
+@pytest.mark.property
 @pytest.mark.parametrize("generator", BY)
-def test_partitions(generator):
+def test_partitions(generator, pruned_share):
     """Also for values that are hard to read back from a path."""
-    told = []
+    told = pruned_share("partitions", generator)
     columns = {KEY: KEYS, "_hoodie_partition_path": ("oslo", "city=oslo", "x/y", "n=7", "7", "Oslo/7", "")}
     columns |= {"city": (*filter(None, CITIES), "", "zz"), "n": NUMBERS[1:], "x": (1, 4), "day": DAYS}
     columns["count"] = COUNTS[1:]
 
-    @quick
+    @explore(10, cases=len(BY))
     @given(data=st.data())
     def run(data):
         partitioning = data.draw(partitionings(generator))
@@ -261,7 +268,6 @@ def test_partitions(generator):
                 told.append(len(kept) < len(slices))
 
     run()
-    assert sum(told) > len(told) / 100
 
 
 def test_partitions_are_told_in_the_plan(tmp_path):

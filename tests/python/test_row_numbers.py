@@ -1,20 +1,19 @@
 """Logs that say which base rows they update are merged by row number; the rows are those of a merge by keys."""
 
-import os
 import random
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
+from exploring import explore
 from histories import NOT_YET, SCENARIOS, histories
 from oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from oracle.model import KEY
 from table_writer import Slice, with_meta, write_table
 
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "4"))
 TAKEN = [one for one in SCENARIOS if max(one.versions) >= 8 and one.name not in NOT_YET and not one.skip_merge]
 
 
@@ -47,13 +46,7 @@ def rows(table, **choices):
 
 
 @pytest.mark.parametrize("scenario", TAKEN, ids=str)
-@settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+@explore(4, cases=len(TAKEN))
 @given(data=st.data())
 def test_the_same_rows_by_numbers_and_by_keys(scenario, data, tmp_path_factory):
     history = data.draw(histories(scenario).filter(lambda history: history.slice.base and history.version >= 8))

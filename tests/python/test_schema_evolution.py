@@ -1,26 +1,17 @@
 """Tables whose schema has changed: each file is read as the query's schema has it."""
 
-import os
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
 from evolving import ID, RENAMED, Column, Write, expected, histories, renamed_table, write_history
+from exploring import explore
 from oracle.model import KEY, META
 from table_writer import instant
-
-EXAMPLES = int(os.environ.get("MERGE_EXAMPLES", "40"))
-quick = settings(
-    max_examples=EXAMPLES,
-    deadline=None,
-    derandomize="MERGE_EXAMPLES" not in os.environ,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
 
 
 def rows_by_key(scan, columns):
@@ -28,7 +19,7 @@ def rows_by_key(scan, columns):
 
 
 @pytest.mark.parametrize("by", ["id", "name"])
-@quick
+@explore(40, cases=2)
 @given(data=st.data())
 def test_files_are_read_as_the_last_schema_has_them(by, data):
     history = data.draw(histories(by))

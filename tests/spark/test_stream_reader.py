@@ -5,11 +5,12 @@ from collections import Counter
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
 from cases import rows
+from exploring import explore
 from live_table import LiveTable
 from replay import Replay
 
@@ -372,7 +373,7 @@ class Reader:
 STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "trigger", "trigger"]
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@explore(25)
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, len(POINTS) - 1)), min_size=4, max_size=16),
     version=st.sampled_from([6, 9]),
