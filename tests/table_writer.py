@@ -100,8 +100,9 @@ class Slice:
     """Data blocks are parquet, not Avro."""
     row_group_rows: int | None = None
     """Rows in a row group of the base file, at most."""
-    positions: bool = False
-    """Blocks whose keys are all different ones of the base file say which of its rows they update."""
+    positions: bool | tuple[tuple[int, ...], ...] = False
+    """Blocks whose keys are all different ones of the base file say which of its rows they update; or the ascending
+    numbers of these rows, of each block."""
 
 
 @dataclass(frozen=True)
@@ -369,7 +370,10 @@ def arrow_table(fields, rows):
 
 def block_bytes(fields, block, number, slice_):
     """A block of the oracle as Hudi writes it. A block of data has the columns of its first row."""
-    block, more = by_position(block, slice_)
+    if isinstance(slice_.positions, tuple):
+        more = position_header(slice_.positions[all_blocks(slice_).index(block)], instant(0))
+    else:
+        block, more = by_position(block, slice_)
     if not isinstance(block, DataBlock):
         deletes = [(key, plain(ordering)) for key, ordering in block.deletes]
         return delete_block(deletes, instant(number), more=more)
@@ -380,6 +384,10 @@ def block_bytes(fields, block, number, slice_):
         table = arrow_table([field for field in fields if field.name in names], block.rows)
         return parquet_block(schema, table, instant(number), block.partial, more)
     return avro_block(schema, block.rows, instant(number), block.partial, more)
+
+
+def all_blocks(slice_):
+    return [block for commit in slice_.commits for block in commit]
 
 
 def by_position(block, slice_):

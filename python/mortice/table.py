@@ -57,8 +57,10 @@ class Table:
     block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
     and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
     say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
-    False to find the base rows of log records by key even where the logs say which rows they are (the rows are the
-    same either way); `use_metadata`, False to list files from storage even where the table has a metadata table that
+    False to merge log records with base rows by record key even where the logs record the positions of these rows
+    (`hoodie.merge.use.record.positions`; the rows differ only where a base file has a key several times, as
+    `bulk_insert` leaves them: by position, the default as in Hudi, an update changes all rows of the key, by key the
+    first of them); `use_metadata`, False to list files from storage even where the table has a metadata table that
     lists them (the files are the same either way; `explain()` of a scan says which it was); `use_column_stats`, False
     to open also the file slices in which, by the metadata table's column statistics, no row of a filter is (the rows
     are the same either way; `explain()` says how many were left out); `use_record_index`, True to look up the keys

@@ -1,4 +1,5 @@
-"""Logs that say which base rows they update are merged by row number; the rows are those of a merge by keys."""
+"""Logs that say which base rows they update are merged by row number. The rows are those of a merge by keys, as long as
+no key is in a base file several times (see `test_duplicate_keys.py`)."""
 
 import random
 from dataclasses import replace
@@ -96,7 +97,7 @@ def test_many_rows(tmp_path, mode, limit):
 
 
 def test_a_key_that_the_base_file_has_twice(tmp_path):
-    """The writer updates the first; so does a merge by keys."""
+    """A log that has the position of the first alone; a merge by keys updates the first, too."""
     base = (row("k", 0), row("k", 0), row("l", 0))
     for positions in (True, False):
         folder = tmp_path / str(positions)
@@ -115,7 +116,7 @@ def test_it_is_the_numbers_that_decide_where_they_are_used(tmp_path):
     assert texts(table) == ["0", "1"]
     by_keys = mortice.Table(str(tmp_path), record_positions=False)
     assert texts(by_keys) == ["0", "0", "1"]
-    # A wanted key is sought by key.
+    # A filter on the key changes nothing about it.
     assert texts(table, filters=[("_hoodie_record_key", "=", "z")]) == ["1"]
 
 

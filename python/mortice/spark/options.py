@@ -8,7 +8,8 @@
     filters                         JSON: [["day", "=", "2024-01-01"], ["fare", ">", 3]], or a list of such lists
     hoodie.optimized.log.blocks.scan.enable  true (default, as Hudi 1.2) or false (as Hudi 1.0 and 1.1 by default)
     hoodie.enable.data.skipping     true (default) or false: read also what partition paths and statistics exclude
-    hoodie.merge.use.record.positions  true (default) or false: find base rows by key alone
+    hoodie.merge.use.record.positions  true (default) or false: merge by record key alone, not by position; the rows
+                                    differ only where a base file has a key several times
     hoodie.metadata.enable          true (default) or false: list files from storage, not from the metadata table
     mortice.column.stats            true (default) or false: leave file slices unopened by the metadata table's column
                                     statistics; hoodie.enable.data.skipping=false governs these, too

@@ -85,7 +85,8 @@ pub struct ReadOptions {
     pub log_scan: LogScan,
     /// Splits read at once; `None` is one per core.
     pub threads: Option<usize>,
-    /// Whether log records may find their base rows by number, where the logs have them; the rows are the same either way.
+    /// Whether log records are merged with base rows by position where the logs record positions
+    /// (`hoodie.merge.use.record.positions`). The rows are the same by key, except where a base file has a key several times.
     pub record_positions: bool,
     /// Bytes that a read may keep in memory, mapped files aside: keys and contents of logs, and batches that wait. What is more is
     /// set aside in files.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use arrow_array::{Array, StringArray};
+use arrow_array::{Array, StringArray, UInt64Array};
 use bytes::Bytes;
 
 /// Consecutive rows of a base file.
@@ -11,6 +11,8 @@ pub enum BaseRows {
     Keys(StringArray),
     /// By their numbers in the file, where the logs say which rows their records update (`PositionBasedFileGroupRecordBuffer`).
     Numbers(Range<u64>),
+    /// The same, of rows some of whose neighbours were left out: ascending numbers.
+    NumberList(UInt64Array),
 }
 
 impl BaseRows {
@@ -20,6 +22,7 @@ impl BaseRows {
         match self {
             Self::Keys(keys) => keys.len() as u64,
             Self::Numbers(numbers) => numbers.end.saturating_sub(numbers.start),
+            Self::NumberList(numbers) => numbers.len() as u64,
         }
     }
 

@@ -396,15 +396,27 @@ impl KeyIndex {
                 }
             }
             BaseRows::Numbers(rows) => {
-                let numbers = match self.numbers.take() {
-                    Some(numbers) => numbers,
-                    None => self.by_number()?,
-                };
+                let numbers = self.take_numbers()?;
                 let first = numbers.partition_point(|(number, _)| *number < rows.start);
                 for (number, index) in numbers.iter().skip(first).take_while(|(number, _)| *number < rows.end) {
                     let row = usize::try_from(number - rows.start);
                     let row = row.map_err(|_| Error::internal("a batch of base rows of more than memory holds"))?;
                     if let Some(stored) = self.take(*index) {
+                        met(row, *index, stored);
+                    }
+                }
+                self.numbers = Some(numbers);
+            }
+            BaseRows::NumberList(rows) => {
+                let numbers = self.take_numbers()?;
+                let mut left = numbers.as_slice();
+                for (row, wanted) in rows.values().iter().enumerate() {
+                    let (_, rest) = left.split_at(left.partition_point(|(number, _)| number < wanted));
+                    left = rest;
+                    let Some((number, index)) = left.first() else { break };
+                    if number == wanted
+                        && let Some(stored) = self.take(*index)
+                    {
                         met(row, *index, stored);
                     }
                 }
@@ -461,6 +473,14 @@ impl KeyIndex {
         entry.key_len_and_state |= TAKEN;
         self.taken += 1;
         self.stored(index)
+    }
+
+    /// Entries by the numbers that are their keys; the caller puts them back.
+    fn take_numbers(&mut self) -> Result<Vec<(u64, u32)>> {
+        match self.numbers.take() {
+            Some(numbers) => Ok(numbers),
+            None => self.by_number(),
+        }
     }
 
     /// Entries by the numbers that are their keys.

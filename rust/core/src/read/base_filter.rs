@@ -14,6 +14,9 @@
 //! record; once one of them is left out, all of them fail the filter, so that it does not matter which is the first. A merge that
 //! makes up values of its own may not come here.
 //!
+//! Rows that are merged by position may be left out as well if the others bring their row numbers (see `row_numbers`): the record
+//! with a row's position has its key.
+//!
 //! `is null` is another matter: a partial record need not have the columns that all agree in. Folded without its base row, it has
 //! null there.
 

@@ -12,6 +12,7 @@ use super::record_key::{LogKeys, RecordKey};
 use crate::avro::{self, Want};
 use crate::config::{DeleteMarker, MergeConfig, Semantics};
 use crate::error::{Error, Result};
+use crate::filter::KeyFilter;
 use crate::log::content::deleted::{Deleted, Deletes, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
@@ -33,6 +34,10 @@ pub(super) struct KeyColumns {
     marks: Vec<String>,
     payload: Payload,
     semantics: Semantics,
+    /// The record key of records that are merged by row number.
+    key_of_numbered: Option<RecordKey>,
+    /// Of those, the keys that are wanted, unless all are: these records are decoded with their keys.
+    wanted: Option<KeyFilter>,
 }
 
 /// What the payload class asks for beside that.
@@ -87,6 +92,8 @@ impl KeyColumns {
             marks: marker.map(marks).unwrap_or_default(),
             payload,
             semantics,
+            key_of_numbered: None,
+            wanted: None,
         })
     }
 
@@ -96,10 +103,45 @@ impl KeyColumns {
         Self { operation: None, ..self }
     }
 
-    /// The same, records told by the numbers of base rows.
+    /// The same, records told by the numbers of base rows. Records of data blocks whose keys are not wanted are skipped.
     #[must_use]
-    pub(super) fn by_number(self) -> Self {
-        Self { key: RecordKey::Number, ..self }
+    pub(super) fn by_number(self, wanted: &KeyFilter) -> Self {
+        let wanted = (!matches!(wanted, KeyFilter::All)).then(|| wanted.clone());
+        Self { key: RecordKey::Number, key_of_numbered: Some(self.key), wanted, ..self }
+    }
+
+    /// The record key, of records that are merged by row number as well.
+    fn record_key(&self) -> &RecordKey {
+        self.key_of_numbered.as_ref().unwrap_or(&self.key)
+    }
+
+    /// What is decoded of log records to tell them apart.
+    fn log_key(&self) -> &RecordKey {
+        if self.wanted.is_some() { self.record_key() } else { &self.key }
+    }
+
+    /// The one column that holds the whole record key, if there is one.
+    pub(super) fn key_column(&self) -> Option<&str> {
+        self.record_key().column()
+    }
+
+    /// Of records that are merged by row number, which have a wanted key; none where all keys are wanted.
+    pub(super) fn are_wanted(&self, decoded: &RecordBatch, content: &Bytes) -> Result<Option<BooleanArray>> {
+        let Some(wanted) = &self.wanted else { return Ok(None) };
+        let (keys, _) = self.record_key().of_log(decoded, content, &[])?;
+        Ok(Some(keys.iter().map(|key| Some(key.is_some_and(|key| wanted.passes(key)))).collect()))
+    }
+
+    /// The keys of records of a data block, or the row numbers given; and the columns behind those of the keys.
+    pub(super) fn of_log<'a>(
+        &self,
+        decoded: &'a RecordBatch,
+        content: &Bytes,
+        numbers: &[u64],
+    ) -> Result<(LogKeys, &'a [ArrayRef])> {
+        let (keys, rest) = self.log_key().of_log(decoded, content, numbers)?;
+        let keys = if self.key == RecordKey::Number { LogKeys::of_numbers(numbers) } else { keys };
+        Ok((keys, rest))
     }
 
     /// Where nothing is merged: neither ordering nor delete marks.
@@ -114,6 +156,8 @@ impl KeyColumns {
             marks: Vec::new(),
             payload: Payload::Plain,
             semantics: Semantics::V1x,
+            key_of_numbered: None,
+            wanted: None,
         })
     }
 
@@ -171,7 +215,7 @@ impl KeyColumns {
 
     /// What to decode of a data block, in the order that [`KeyColumns::batch`] takes it.
     pub(super) fn wants(&self) -> Vec<Want> {
-        let mut wants = self.key.wants();
+        let mut wants = self.log_key().wants();
         wants.extend(self.ordering.iter().map(|field| Want::Value(field.path.column().to_owned())));
         wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
         wants.extend(self.operation.iter().cloned().map(Want::Value));

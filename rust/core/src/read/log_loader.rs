@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
+use arrow_select::filter::filter_record_batch;
 use bytes::Bytes;
 
 use super::deleted_rows::DeletedKeys;
@@ -216,7 +217,7 @@ impl<'a> LogLoader<'a> {
         let schema = self.writer(found)?;
         let content = &found.block.content;
         let wanted = loading.merger.wanted();
-        let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key.column(), wanted);
+        let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key_column(), wanted);
         let unpacked = loading.memory.unpacked(file.as_ref(), content.start, unpack)?;
         let place = BlockPlace::of(file.as_ref(), &found.block, true);
         self.load_avro(found, unpacked, &place, loading).map_err(|error| place.mark(error))
@@ -256,7 +257,28 @@ impl<'a> LogLoader<'a> {
         loading: &mut Loading<'_>,
     ) -> Result<()> {
         let numbers = loading.next_numbers(&self.keys.key, places.len())?;
-        let (keys, rest) = self.keys.key.of_log(decoded, content, &numbers)?;
+        let Some(wanted) = self.keys.are_wanted(decoded, content)? else {
+            return self.add_wanted(decoded, content, places, &numbers, loading);
+        };
+        let kept = filter_record_batch(decoded, &wanted)
+            .map_err(|error| Error::internal("records could not be filtered by key").caused_by(error))?;
+        let of_wanted = |values: &[u32]| -> Vec<u32> {
+            values.iter().zip(wanted.values()).filter_map(|(value, is_wanted)| is_wanted.then_some(*value)).collect()
+        };
+        let numbers = numbers.into_iter().zip(wanted.values()).filter_map(|(at, is_wanted)| is_wanted.then_some(at));
+        self.add_wanted(&kept, content, &of_wanted(places), &numbers.collect::<Vec<_>>(), loading)
+    }
+
+    /// The same of wanted records alone, with their row numbers where these find base rows.
+    fn add_wanted(
+        &self,
+        decoded: &RecordBatch,
+        content: &Bytes,
+        places: &[u32],
+        numbers: &[u64],
+        loading: &mut Loading<'_>,
+    ) -> Result<()> {
+        let (keys, rest) = self.keys.of_log(decoded, content, numbers)?;
         let batch = self.keys.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
         let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;

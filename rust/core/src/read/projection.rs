@@ -4,13 +4,14 @@
 //! |---|---|
 //! | `output` | what the caller asked for, in that order |
 //! | `carried` | those, then what the filter needs, and what folding does |
-//! | `base` | those, then the record key and the ordering field, unless there already |
+//! | `base` | those, then the record key and the ordering field, unless there already; then row numbers, where they are needed |
 
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
+use super::row_numbers;
 use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, Filter};
 
@@ -47,6 +48,11 @@ impl Projection {
     /// The same, of base rows other columns needed to merge.
     pub(super) fn merging_by(self, table: &Schema, merge_columns: &[String]) -> Result<Self> {
         Ok(Self { base: with_columns(table, &self.carried, merge_columns)?, ..self })
+    }
+
+    /// The same, of base rows their numbers as well.
+    pub(super) fn with_row_numbers(self) -> Self {
+        Self { base: row_numbers::with_row_numbers(&self.base), ..self }
     }
 
     /// The carried columns of a base batch.

@@ -13,6 +13,7 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 use bytes::Bytes;
 
 use super::field_path::FieldPath;
+use super::row_numbers;
 use crate::avro::{self, Want};
 use crate::error::{Error, Result};
 use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
@@ -40,6 +41,15 @@ impl LogKeys {
     pub(super) fn of_numbers(numbers: &[u64]) -> Self {
         let places = (0..numbers.len()).map(|at| ((at * NUMBER_LEN) as u64) << 32 | NUMBER_LEN as u64);
         Self { places: places.collect(), bytes: numbers_as_keys(numbers) }
+    }
+
+    /// The bytes of each key; none where there is no key, or not within the bytes.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let key = |place: u64| {
+            let (start, len) = (usize::try_from(place >> 32).ok()?, usize::try_from(place & u64::from(u32::MAX)).ok()?);
+            self.bytes.get(start..start.checked_add(len)?)
+        };
+        self.places.iter().map(move |place| key(place?))
     }
 }
 
@@ -112,10 +122,13 @@ impl RecordKey {
         Ok((in_buffer(&self.texts(leading)?), rest))
     }
 
-    /// Base rows by their keys, or by their numbers, of which `first` is that of the first row.
+    /// Base rows by their keys, or by their numbers: those that the batch brings, or else consecutive ones from `first` on.
     pub(super) fn base_rows(&self, base: &RecordBatch, first: u64) -> Result<BaseRows> {
         match self {
-            Self::Number => Ok(BaseRows::Numbers(first..first.saturating_add(base.num_rows() as u64))),
+            Self::Number => Ok(match row_numbers::of_batch(base) {
+                Some(numbers) => BaseRows::NumberList(numbers.clone()),
+                None => BaseRows::Numbers(first..first.saturating_add(base.num_rows() as u64)),
+            }),
             Self::Stored | Self::Virtual(_) => self.of_base(base).map(BaseRows::Keys),
         }
     }

@@ -19,7 +19,7 @@ use super::merge_plan::{FoldBy, Folding, MergePlan};
 use super::projection::{Projection, select};
 use super::record_key::RecordKey;
 use super::report::SharedReport;
-use super::row_numbers;
+use super::row_numbers::{self, with_row_numbers};
 use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
 use super::unmerged::Unmerged;
@@ -32,6 +32,7 @@ use crate::merge::fold::{Chains, Fold};
 use crate::merge::{
     BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, OrderingColumn, Winners, log_rows, weave,
 };
+use crate::names::meta_columns;
 use crate::plan::{Deletes, MergerHandle, Query};
 
 /// A slice whose logs are loaded.
@@ -52,6 +53,10 @@ pub(super) struct SliceMerge {
     next_row: u64,
     /// Whether all base rows have gone by.
     is_at_inserts: bool,
+    /// Whether base rows are merged by their numbers, all of which count.
+    knows_all_numbers: bool,
+    /// Whether they are merged by their numbers, some left out: those that stay bring their numbers.
+    leaves_out_rows: bool,
 }
 
 /// How it is merged.
@@ -80,11 +85,17 @@ pub(super) struct Sources<'a> {
 
 impl Sources<'_> {
     fn knows_numbers(&self) -> bool {
-        // Of base rows that only some commits wrote, the numbers are not known.
         self.query.over_base
-            && self.query.range.is_none()
             && self.query.options.record_positions
             && row_numbers::are_known(&self.blocks, self.base.instant())
+    }
+
+    /// Whether rows of the base file are left out before they are merged: those of other commits, or those that a filter excludes
+    /// by columns that all records of a key agree in (see [`super::base_filter`]).
+    fn leaves_out_base_rows(&self, key_column: Option<&str>) -> bool {
+        let query = self.query;
+        let agreed = [key_column, query.key_field.as_deref(), Some(meta_columns::PARTITION_PATH)];
+        query.range.is_some() || query.filter.columns().iter().any(|column| agreed.contains(&Some(*column)))
     }
 
     /// The log rows as they stand.
@@ -118,11 +129,15 @@ impl SliceMerge {
         let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
         let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
         let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
-        // Where few keys are wanted, most base rows need not be looked at; else their numbers save comparing keys.
-        let by_number = matches!(wanted, KeyFilter::All) && !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
-        let keys = if by_number { keys.by_number() } else { keys };
+        let by_number = !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
+        let leaves_out_rows = by_number && from.leaves_out_base_rows(key_column);
+        let (keys, wanted) = match by_number {
+            true => (keys.by_number(&wanted), KeyFilter::All),
+            false => (keys, wanted),
+        };
         let needed = [fold_columns, RowRange::columns(query)].concat();
         let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
+        let projection = if leaves_out_rows { projection.with_row_numbers() } else { projection };
         let carried = &projection.carried;
         let deleted_rows =
             if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
@@ -144,14 +159,14 @@ impl SliceMerge {
                     let merger = Merger::new(rules).only(wanted.clone()).within(part, budget);
                     if from.deletes_win { merger.deleting() } else { merger }
                 };
-                match loaded(&merger, &loader, &from, &mut memory)? {
+                match loaded(&merger, &loader, &from, leaves_out_rows, &mut memory)? {
                     (records, Loaded::Whole(merger)) => (records, By::Choosing(merger)),
                     (records, Loaded::Settled(settled)) => (records, By::Settled(settled, None)),
                 }
             }
             MergePlan::Fold(by) => {
                 let chains = |part| Chains::only(wanted.clone()).within(part, budget);
-                let (mut records, loaded) = loaded(&chains, &loader, &from, &mut memory)?;
+                let (mut records, loaded) = loaded(&chains, &loader, &from, leaves_out_rows, &mut memory)?;
                 let fold =
                     by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing());
                 match loaded {
@@ -167,7 +182,9 @@ impl SliceMerge {
             _ => false,
         };
         let projection = if is_beaten { projection.merging_by(types, &keys.key.columns())? } else { projection };
+        let projection = if is_beaten && leaves_out_rows { projection.with_row_numbers() } else { projection };
         let looked_at = select(types, &keys.key.columns(), &RowRange::columns(query))?;
+        let looked_at = if leaves_out_rows { with_row_numbers(&looked_at) } else { looked_at };
         let next_row = base.segments().row_numbers(Segment::Own).start;
         let mut merge = Self {
             keys,
@@ -181,6 +198,8 @@ impl SliceMerge {
             keeps_columns,
             next_row,
             is_at_inserts: false,
+            knows_all_numbers: by_number && query.range.is_none(),
+            leaves_out_rows,
         };
         merge.look_at(Segment::Before)?;
         Ok((projection, merge))
@@ -197,15 +216,16 @@ impl SliceMerge {
             }
     }
 
-    /// Whether base rows may be left out before they are merged. They may not where they are known by their numbers, or where a
-    /// merger of the user's own may make anything of their columns.
+    /// Whether base rows may be left out before they are merged. They may not where they are known by their numbers and do not
+    /// bring these, or where a merger of the user's own may make anything of their columns.
     pub(super) fn may_leave_out_base_rows(&self) -> bool {
-        self.keeps_columns && self.keys.key != RecordKey::Number && !matches!(self.by, By::Settled(..))
+        let has_numbers = self.keys.key != RecordKey::Number || self.leaves_out_rows;
+        self.keeps_columns && has_numbers && !matches!(self.by, By::Settled(..))
     }
 
     /// The one column that holds the whole record key, if there is one.
     pub(super) fn key_column(&self) -> Option<&str> {
-        self.keys.key.column()
+        self.keys.key_column()
     }
 
     /// A batch of base rows, merged. `carried` are those of its columns that are carried on.
@@ -306,7 +326,7 @@ impl SliceMerge {
             // Of these no row is met here.
             By::KeepingAll(_) | By::Settled(..) => Ok(()),
         };
-        if self.keys.key == RecordKey::Number {
+        if self.knows_all_numbers {
             return pass_over(&BaseRows::Numbers(self.base.segments().row_numbers(segment)));
         }
         for batch in self.base.rows(segment, &self.looked_at)? {
@@ -402,6 +422,7 @@ fn loaded<P: Pass>(
     sink: &dyn Fn(KeyPart) -> P,
     loader: &LogLoader<'_>,
     from: &Sources<'_>,
+    leaves_out_rows: bool,
     memory: &mut SliceMemory,
 ) -> Result<(LogRecords, Loaded<P>)> {
     let mut pass = sink(KeyPart::ALL);
@@ -410,6 +431,7 @@ fn loaded<P: Pass>(
         return Ok((records, Loaded::Whole(pass)));
     }
     let columns = select(from.types, &loader.keys.of_base(), &RowRange::columns(from.query))?;
+    let columns = if leaves_out_rows { with_row_numbers(&columns) } else { columns };
     let base = |segment| match from.query.over_base {
         true => from.base.rows(segment, &columns),
         false => Ok(Box::new(std::iter::empty()) as Batches),

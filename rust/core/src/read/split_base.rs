@@ -9,6 +9,7 @@ use super::base_segments::{BaseSegments, Segment};
 use super::base_threads;
 use super::log_blocks::open_planned;
 use super::merge_base::MergeBase;
+use super::row_numbers;
 use super::row_range::RowRange;
 use crate::base_file::{self, BaseFile, Batches};
 use crate::error::{Error, Kind, Result};
@@ -76,13 +77,15 @@ impl SplitBase {
         threads: Threads,
     ) -> Result<(Batches, u64)> {
         let Some((file, pruned)) = self.pruned(Segment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
-        let weights =
-            file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
-        let batches = match weights {
-            Some(weights) => self.by_threads(&*file, wanted, base_threads::shares(wanted, &weights, threads.count))?,
-            None => file.batches(wanted, self.batch_rows())?,
+        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| {
+            let weights =
+                file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
+            match weights {
+                Some(weights) => self.by_threads(&*file, wanted, base_threads::shares(wanted, &weights, threads.count)),
+                None => file.batches(wanted, self.batch_rows()),
+            }
         };
-        Ok((self.in_range(batches), pruned))
+        Ok((self.in_range(with_numbers(file, wanted, read)?), pruned))
     }
 
     /// The same rows, the columns of each share read by a thread of its own.
@@ -162,8 +165,20 @@ impl MergeBase for SplitBase {
 
     fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
         let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
-        Ok(self.in_range(file.batches(wanted, self.batch_rows())?))
+        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_rows());
+        Ok(self.in_range(with_numbers(file, wanted, read)?))
     }
+}
+
+/// The rows of a file, read by `read`, with their numbers where these are wanted.
+fn with_numbers(
+    file: Box<dyn BaseFile>,
+    wanted: &SchemaRef,
+    read: impl FnOnce(Box<dyn BaseFile>, &SchemaRef) -> Result<Batches>,
+) -> Result<Batches> {
+    let Some(columns) = row_numbers::without_row_numbers(wanted) else { return read(file, wanted) };
+    let rows = file.kept_rows();
+    Ok(row_numbers::numbered(read(file, &columns)?, rows, Arc::clone(wanted)))
 }
 
 fn none() -> Batches {
