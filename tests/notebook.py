@@ -13,6 +13,8 @@ import os
 import sys
 from pathlib import Path
 
+from find_java import use_java
+
 
 def cells_of(path):
     """The sources of the cells of code."""
@@ -44,6 +46,7 @@ def _run(source, namespace, number):
 
 def write(path):
     """Runs a notebook where it lies and writes the output into it."""
+    use_java()
     path = Path(path).resolve()
     notebook = json.loads(path.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]

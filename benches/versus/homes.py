@@ -41,6 +41,6 @@ def _fetch_hudi():
 
 
 def environment():
-    """What a process in any home is started with: mortice and this package can be imported."""
-    path = os.pathsep.join([str(BENCHES), str(REPOSITORY / "python")])
+    """What a process in any home is started with: mortice, this package, and `find_java` of the tests."""
+    path = os.pathsep.join([str(BENCHES), str(REPOSITORY / "python"), str(REPOSITORY / "tests")])
     return os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mortice.spark import java
+import find_java as java
 
 
 def fake_java(home, version):

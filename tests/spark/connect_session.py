@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 import mortice
 import mortice.spark
 from cases import logs_of
-from mortice.spark.java import use_java
+from find_java import use_java
 
 BINDING = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
 QUIET = {"spark.ui.showConsoleProgress": "false"}

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -31,7 +32,8 @@ def test_it_is_found_without_being_registered(table_of):
     code = f"""
 import os, sys
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-from mortice.spark.java import use_java
+sys.path.append({str(Path(__file__).parents[1])!r})
+from find_java import use_java
 use_java()
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

@@ -6,8 +6,8 @@
 Spark 4 needs Java 17 or later. Spark 3.5 needs 17 or earlier, since its Arrow cannot reach into the buffers of a later
 one.
 
-This file needs nothing but the standard library: `python java.py` says which Java would be used and fails where there
-is none.
+This file needs nothing but the standard library: `python find_java.py` says which Java would be used and fails where
+there is none.
 """
 
 from __future__ import annotations
