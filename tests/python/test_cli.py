@@ -1,7 +1,9 @@
 """The command `mortice`, run as users run it."""
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
 
@@ -37,10 +39,40 @@ def test_read_prints_an_aligned_table(table_of):
     assert len({len(line) for line in lines}) == 1
 
 
-def test_read_shows_the_first_rows_and_says_so(table_of):
+def at_a_terminal(*arguments):
+    """What the command writes to a terminal, and to its standard error."""
+    terminal, end = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "mortice", *map(str, arguments)], stdout=end, stderr=subprocess.PIPE, encoding="utf-8"
+    ) as running:
+        os.close(end)
+        written = []
+        # Where the other end is closed, Linux reports an error instead of an end.
+        with contextlib.suppress(OSError):
+            while some := os.read(terminal, 65_536):
+                written.append(some)
+        os.close(terminal)
+        told = running.stderr.read()
+    assert running.returncode == 0, told
+    return b"".join(written).decode(), told
+
+
+def test_at_a_terminal_read_shows_the_first_rows_and_says_so(table_of):
+    shown, told = at_a_terminal("read", table_of(NAME))
+    assert len(shown.splitlines()) == 22
+    assert "--limit" in told
+    shown, told = at_a_terminal("read", table_of(NAME), "--limit", "23")
+    assert len(shown.splitlines()) == 25
+    assert not told
+
+
+def test_into_a_pipe_read_writes_every_row_and_cell(table_of):
     done = mortice("read", table_of(NAME))
-    assert len(done.stdout.splitlines()) == 22
-    assert "--limit" in done.stderr
+    assert len(done.stdout.splitlines()) == answer(NAME).num_rows + 2
+    assert answer(NAME).num_rows > 20
+    assert not done.stderr
+    names = set(answer(NAME)["_hoodie_file_name"].to_pylist())
+    assert {line.split()[4] for line in done.stdout.splitlines()[2:]} == names
 
 
 def test_read_json_gives_every_row(table_of):

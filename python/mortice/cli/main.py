@@ -103,7 +103,10 @@ def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     _add_as_of(command)
     command.add_argument("--read-optimized", action="store_true", help="the base files alone")
     command.add_argument(
-        "--limit", metavar="N", type=_count, help="at most so many rows (20 at a terminal, all with --json)"
+        "--limit",
+        metavar="N",
+        type=_count,
+        help="at most so many rows (unless given: 20 at a terminal, all into a pipe or file)",
     )
     command.add_argument("--json", action="store_true", help="one JSON document a row")
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from mortice.cli.show import print_json, print_table
+from mortice.cli.show import WIDEST_CELL, print_json, print_table
 from mortice.cli.terms import parse_term
 from mortice.scan import Scan
 from mortice.table import Table
@@ -29,11 +29,15 @@ def run_read(arguments: argparse.Namespace) -> int:
         for row in itertools.islice(_rows(scan), arguments.limit):
             print_json(dict(zip(scan.schema.names, row, strict=True)))
         return 0
-    limit = ROWS_AT_A_TERMINAL if arguments.limit is None else arguments.limit
-    rows = list(itertools.islice(_rows(scan), limit + 1))
-    print_table(scan.schema.names, rows[:limit])
-    if len(rows) > limit and arguments.limit is None:
-        print(f"first {limit} rows; --limit N shows more", file=sys.stderr)
+    if arguments.limit is not None or not sys.stdout.isatty():
+        # Rows and cells are cut at a terminal alone: a file or a pipe gets all of them.
+        widest = WIDEST_CELL if sys.stdout.isatty() else sys.maxsize
+        print_table(scan.schema.names, itertools.islice(_rows(scan), arguments.limit), widest)
+        return 0
+    rows = list(itertools.islice(_rows(scan), ROWS_AT_A_TERMINAL + 1))
+    print_table(scan.schema.names, rows[:ROWS_AT_A_TERMINAL])
+    if len(rows) > ROWS_AT_A_TERMINAL:
+        print(f"first {ROWS_AT_A_TERMINAL} rows; --limit N shows more", file=sys.stderr)
     return 0
 
 

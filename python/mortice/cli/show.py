@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import decimal
+import itertools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,14 +14,20 @@ from typing import Any
 WIDEST_CELL = 40
 """Characters of a cell before it is cut."""
 
+ROWS_FOR_WIDTHS = 1_000
+
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[Any]], widest: int = WIDEST_CELL) -> None:
-    """Prints rows under a heading; numbers to the right. Cells are cut at `widest` characters."""
-    lines = [[cell_text(cell, widest) for cell in row] for row in rows]
+    """Prints rows under a heading; numbers to the right. Cells are cut at `widest` characters.
+
+    The first rows decide how wide the columns are, so that any number of rows can be printed.
+    """
+    all_lines = ([cell_text(cell, widest) for cell in row] for row in rows)
+    lines = list(itertools.islice(all_lines, ROWS_FOR_WIDTHS))
     heading = [_cut(name, widest) for name in names]
     widths = [max([len(name), *(len(line[at]) for line in lines)]) for at, name in enumerate(heading)]
     right = [bool(lines) and all(_is_number(line[at]) for line in lines) for at in range(len(heading))]
-    for line in [heading, ["-" * width for width in widths], *lines]:
+    for line in itertools.chain([heading, ["-" * width for width in widths]], lines, all_lines):
         cells = [
             text.rjust(width) if to_right else text.ljust(width)
             for text, width, to_right in zip(line, widths, right, strict=True)
