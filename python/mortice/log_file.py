@@ -38,13 +38,10 @@ class LogFile:
         """Where the file lies."""
         return self._native.path
 
-    def __len__(self) -> int:
-        """Bytes in the file."""
-        return len(self._native)
-
-    def __bool__(self) -> bool:
-        """True, though the file be empty."""
-        return True
+    @property
+    def size(self) -> int:
+        """The size of the file, in bytes."""
+        return self._native.size
 
     def blocks(self, reverse: bool = False) -> Iterator[Block]:
         """The blocks in the order of the file, or backwards."""
@@ -82,7 +79,7 @@ class LogFile:
         return None if positions is None else pa.record_batch(positions).column(0)
 
     def __repr__(self) -> str:
-        return f"LogFile({self.path!r}, {len(self)} bytes)"
+        return f"LogFile({self.path!r}, {self.size} bytes)"
 
 
 def _texts(name: str, texts: Iterable[str] | None) -> list[str] | None:

@@ -24,7 +24,7 @@ def run_log(arguments: argparse.Namespace) -> int:
     for number, path in enumerate(arguments.files):
         log = LogFile(path)
         if not arguments.json:
-            print(("\n" if number else "") + f"{path} ({len(log)} bytes)")
+            print(("\n" if number else "") + f"{path} ({log.size} bytes)")
         _show_file(log, arguments)
     return 0
 

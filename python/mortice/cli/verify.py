@@ -28,12 +28,12 @@ def verify(paths: list[str], as_json: bool) -> int:
         faults = list(_faults(log, blocks))
         faulty |= bool(faults)
         if as_json:
-            print_json({"file": log.path, "bytes": len(log), "blocks": blocks[0], "faults": faults})
+            print_json({"file": log.path, "bytes": log.size, "blocks": blocks[0], "faults": faults})
             continue
         for fault in faults:
             print(f"{path}: offset {fault['offset']}: {cell_text(fault['reason'], _WIDEST_FAULT)}")
         if not faults:
-            print(f"{path}: sound, {blocks[0]} blocks, {len(log)} bytes")
+            print(f"{path}: sound, {blocks[0]} blocks, {log.size} bytes")
     return int(faulty)
 
 
@@ -49,8 +49,8 @@ def _faults(log: LogFile, blocks: list[int]) -> Iterator[dict[str, Any]]:
     except MorticeError as error:
         yield {"block": error.block, "type": None, "offset": error.offset, "reason": error.message}
         return
-    if end < len(log):
-        stray = f"the end of the file was expected, found {len(log) - end} stray bytes; Hudi passes over them"
+    if end < log.size:
+        stray = f"the end of the file was expected, found {log.size - end} stray bytes; Hudi passes over them"
         yield {"block": None, "type": None, "offset": end, "reason": stray}
 
 

@@ -52,8 +52,9 @@ impl LogFile {
         self.0.source().path().to_owned()
     }
 
-    fn __len__(&self) -> usize {
-        usize::try_from(self.0.len()).unwrap_or(usize::MAX)
+    #[getter]
+    fn size(&self) -> u64 {
+        self.0.len()
     }
 
     #[pyo3(signature = (reverse=false))]
