@@ -10,7 +10,7 @@
     first_batch_ms until the first rows were there: the logs are read and their keys indexed by then
     read_ms        the rows after that: base rows read, winners decoded, both merged
     convert_ms     to the types that Spark expects
-    spark_ms       waiting until the consumer wanted more: in a Spark task, the JVM
+    consumer_ms    waiting until the consumer asked for the next batch: in a Spark task, the JVM
 
 Wall time of one thread: phases of splits that were read at the same time count each by itself.
 """
@@ -26,7 +26,7 @@ __all__ = ["Counts", "Meter", "added", "told"]
 Counts = dict[str, int]
 """Counts by name; what is not there is 0."""
 
-PHASES = ("open", "first_batch", "read", "convert", "spark")
+PHASES = ("open", "first_batch", "read", "convert", "consumer")
 _REPORTED = (
     "files",
     "base_rows",

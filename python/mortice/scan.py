@@ -138,7 +138,7 @@ class Scan:
         for batch in record_batches(stream):
             meter.batch(batch.num_rows, batch.nbytes)
             yield batch
-            meter.lap("spark")
+            meter.lap("consumer")
         meter.lap("read")
         counts = meter.counts(stream.report(), splits=self._native.split_count, file_bytes=self._native.size)
         self._read = added(self._read, counts)

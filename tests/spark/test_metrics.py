@@ -13,7 +13,7 @@ from mortice.spark import arrow_udf
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"
-PHASES = {"open_ms", "first_batch_ms", "read_ms", "convert_ms", "spark_ms"}
+PHASES = {"open_ms", "first_batch_ms", "read_ms", "convert_ms", "consumer_ms"}
 
 
 def test_tasks_tell_the_driver(spark, table_of):

@@ -63,7 +63,7 @@ def split_batches(split: Split, target: pa.Schema, tell: Tell | None = None) -> 
         for portion in portions(conformed(batch, target)):
             meter.lap("convert")
             yield portion
-            meter.lap("spark")
+            meter.lap("consumer")
     meter.lap("read")
     report = stream.report()
     _tell_of_damage(split, report)
