@@ -78,8 +78,8 @@ _REFUSED = {
     "hoodie.datasource.read.incr.filters": "use the option filters",
     "hoodie.datasource.read.incr.path.glob": "use the option filters, on the partition columns",
     "hoodie.datasource.read.extract.partition.values.from.path": (
-        "partition columns are read from the rows, and from the path where the table keeps them out of the rows; "
-        "leave it out"
+        "partition columns get the values of the partition path wherever Hudi takes them from there by default, "
+        "and cannot be taken from it elsewhere; leave it out"
     ),
     "hoodie.datasource.read.partition.value.extractor.enabled": (
         "partition values are taken from paths as the table's key generator wrote them; leave it out"
