@@ -29,7 +29,7 @@ import pyarrow as pa
 from mortice.errors import InvalidArgumentError
 from mortice.options import checked_name
 
-__all__ = ["Merge", "Merging", "imported", "merging_of", "register_merger"]
+__all__ = ["Merge", "Merging", "checked_merge", "imported", "merging_of", "register_merger"]
 
 Merge = Callable[[pa.RecordBatch, pa.RecordBatch], tuple[pa.RecordBatch, Any]]
 
@@ -47,9 +47,14 @@ def register_merger(name: str, merge: Merge | None) -> None:
     if merge is None:
         _registered.pop(name, None)
         return
+    _registered[name] = checked_merge(merge)
+
+
+def checked_merge(merge: Merge) -> Merge:
+    """The merger, if it can be called."""
     if not callable(merge):
-        raise InvalidArgumentError(f"a merger is a function of two record batches, not {merge!r}")
-    _registered[name] = merge
+        raise InvalidArgumentError(f"a merger must be a function of two record batches, got {merge!r}")
+    return merge
 
 
 def imported(text: str) -> Merge:

@@ -20,7 +20,7 @@ from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.filters import Filters, normal_form
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.mergers import Merging, merging_of
+from mortice.mergers import Merging
 from mortice.options import (
     DEFAULT_HOLES,
     checked_columns,
@@ -72,11 +72,10 @@ class Snapshot:
     merge: bool = True
     emit_deletes: bool = False
 
-    def prepare(self, table: _mortice.Table) -> QueryPlan:
+    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Checks the arguments; reads nothing."""
         merge, deletes = checked_truth("merge", self.merge), checked_truth("emit_deletes", self.emit_deletes)
         names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
-        merger = merging_of(table.custom_merge)
         native = table.snapshot(names, terms, instant, merge, deletes, merger)
         return QueryPlan(native, title("snapshot", table.uri, instant, terms), merger)
 
@@ -89,7 +88,7 @@ class ReadOptimized:
     filters: Filters = None
     as_of: InstantLike = None
 
-    def prepare(self, table: _mortice.Table) -> QueryPlan:
+    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Checks the arguments; reads nothing."""
         names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
         native = table.read_optimized(names, terms, instant)
@@ -113,12 +112,12 @@ class Incremental:
     fall_back_to_full_scan: bool | None = None
     schema_at_end: bool = False
 
-    def prepare(self, table: _mortice.Table) -> QueryPlan:
+    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Checks the arguments; reads nothing."""
         names, terms = checked_columns(self.columns), normal_form(self.filters)
         after, until = _range(table, self.begin, self.end)
         changelog = checked_truth("changelog", self.changelog)
-        merger = None if changelog else merging_of(table.custom_merge)
+        merger = None if changelog else merger
         native = table.incremental(
             names,
             terms,
@@ -147,11 +146,10 @@ class Changes:
     filters: Filters = None
     holes: str = DEFAULT_HOLES
 
-    def prepare(self, table: _mortice.Table) -> QueryPlan:
+    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
         """Checks the arguments; reads nothing."""
         names, terms = checked_columns(self.columns), normal_form(self.filters)
         after, until = _range(table, self.begin, self.end)
-        merger = merging_of(table.custom_merge)
         native = table.changes(names, terms, after, until, merger, holes=checked_name("holes", self.holes))
         return QueryPlan(native, title(f"changes {_span(after, until)}", table.uri, None, terms), merger)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -16,7 +17,7 @@ from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
 from mortice.follow import Follower, Ranges
 from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
-from mortice.mergers import merging_of
+from mortice.mergers import Merge, Merging, checked_merge, merging_of
 from mortice.options import (
     DEFAULT_BATCH_ROWS,
     DEFAULT_HOLES,
@@ -90,6 +91,7 @@ class Table:
         use_column_stats: bool = True,
         use_record_index: bool = False,
     ) -> None:
+        self._merge: Merge | None = None
         self._native = _mortice.Table(
             checked_uri(uri),
             checked_storage_options(storage_options),
@@ -145,6 +147,21 @@ class Table:
         """
         return self._native.custom_merge
 
+    def with_merger(self, merge: Merge) -> Table:
+        """Returns this table, its records merged by `merge`, whatever is registered for `custom_merge`.
+
+        Nothing is registered: other tables are merged as before. `merge` has no effect on a table that merges by commit
+        or event time. Raises `InvalidArgumentError` if it cannot be called.
+        """
+        table = copy.copy(self)
+        table._merge = checked_merge(merge)  # noqa: SLF001
+        return table
+
+    def _merging(self) -> Merging | None:
+        if self._merge is None or self.custom_merge is None:
+            return merging_of(self.custom_merge)
+        return Merging(self.custom_merge, self._merge)
+
     @property
     def record_key_fields(self) -> list[str]:
         """The columns that make the record key."""
@@ -190,7 +207,7 @@ class Table:
 
         Raises `InvalidArgumentError`.
         """
-        return query.prepare(self._native)
+        return query.prepare(self._native, self._merging())
 
     def snapshot(
         self,
@@ -350,7 +367,7 @@ class Table:
             raise InvalidArgumentError('start is an instant, "earliest" or "latest", not None')
         changelog, deletes = checked_truth("changelog", changelog), checked_truth("emit_deletes", emit_deletes)
         names, terms = checked_columns(columns), normal_form(filters)
-        merger = None if changelog else merging_of(self._native.custom_merge)
+        merger = None if changelog else self._merging()
         return Follower(
             self._native.follow(after),
             (names, terms, merger, changelog, deletes),

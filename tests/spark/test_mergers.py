@@ -66,6 +66,23 @@ def test_it_may_be_an_option(spark, path):
     assert fares(frame) == {"a": 6, "b": 5, "n": 4}
 
 
+def test_an_option_of_one_query_is_not_another_querys(path):
+    with_option = read_query({"path": path, "mortice.merger": added})
+    assert with_option.scan(with_option.table(), None).count() == 3
+    with pytest.raises(mortice.UnsupportedError, match=CLASS):
+        mortice.Table(path).snapshot().to_arrow()
+    with pytest.raises(mortice.UnsupportedError, match=CLASS):
+        without = read_query({"path": path})
+        without.scan(without.table(), None).to_arrow()
+
+
+def test_an_option_comes_before_what_is_registered(path):
+    mortice.register_merger(CLASS, lambda older, newer: (newer, pa.array([False] * newer.num_rows)))
+    query = read_query({"path": path, "mortice.merger": added})
+    assert query.scan(query.table(), None).count() == 3
+    assert mortice.Table(path).snapshot().count() == 1
+
+
 def test_the_source_is_told_by_name(path):
     query = read_query({"path": path, "mortice.merger": f"{__name__}:added"})
     rows = query.prepare(query.table(), ["id", "fare"]).scan().to_arrow().to_pylist()

@@ -57,7 +57,7 @@ from mortice import queries
 from mortice.errors import InvalidArgumentError, UnsupportedError
 from mortice.filters import Filters
 from mortice.instants import InstantLike
-from mortice.mergers import Merge, imported, register_merger
+from mortice.mergers import Merge, imported
 from mortice.options import DEFAULT_BATCH_ROWS, checked_uri
 from mortice.spark.option_names import (
     AS_OF,
@@ -169,9 +169,7 @@ class Query:
     def table(self) -> Table:
         """The table, opened now."""
         table = Table(self.uri, **self.table_arguments)
-        if self.merger is not None and table.custom_merge is not None:
-            register_merger(table.custom_merge, self.merger)
-        return table
+        return table if self.merger is None else table.with_merger(self.merger)
 
     def prepare(self, table: Table, columns: Sequence[str] | None) -> queries.QueryPlan:
         """The query on `table`, with these columns: its schema, and a scan when it is planned."""
