@@ -71,8 +71,9 @@ def test_into_a_pipe_read_writes_every_row_and_cell(table_of):
     assert len(done.stdout.splitlines()) == answer(NAME).num_rows + 2
     assert answer(NAME).num_rows > 20
     assert not done.stderr
-    names = set(answer(NAME)["_hoodie_file_name"].to_pylist())
-    assert {line.split()[4] for line in done.stdout.splitlines()[2:]} == names
+    names = answer(NAME)["_hoodie_file_name"].to_pylist()
+    assert max(map(len, names)) > 40
+    assert sorted(line.split()[3] for line in done.stdout.splitlines()[2:]) == sorted(names)
 
 
 def test_read_json_gives_every_row(table_of):
