@@ -91,7 +91,7 @@ impl Sources<'_> {
     }
 
     /// Whether rows of the base file are left out before they are merged: those of other commits, or those that a filter excludes
-    /// by columns that all records of a key agree in (see [`super::base_filter`]).
+    /// by columns that all records of a key agree in (see `base_filter`).
     fn leaves_out_base_rows(&self, key_column: Option<&str>) -> bool {
         let query = self.query;
         let agreed = [key_column, query.key_field.as_deref(), Some(meta_columns::PARTITION_PATH)];
