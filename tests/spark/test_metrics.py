@@ -62,7 +62,7 @@ def test_one_line_for_a_split(table_of, caplog):
     (record,) = caplog.records
     assert record.levelno == logging.INFO
     assert re.search(rf"read Split\(.*\): {rows} rows, \d+ bytes of Arrow from {split.size} bytes", record.getMessage())
-    assert re.search(r"ms: open \d+, first batch \d+, read \d+, convert \d+, spark \d+$", record.getMessage())
+    assert re.search(r"ms: open \d+, first batch \d+, read \d+, convert \d+, consumer \d+$", record.getMessage())
     assert [one["rows"] for one in told] == [rows]
 
 
@@ -89,7 +89,7 @@ def test_time_goes_to_the_phase_that_it_was_spent_in(monkeypatch):
     meter.lap("open")
     meter.batch(3, 30)
     meter.lap("convert")
-    meter.lap("spark")
+    meter.lap("consumer")
     meter.batch(4, 40)
     meter.lap("read")
     counts = meter.counts({"files": 2, "corrupt": [{}]}, splits=1, file_bytes=9)
