@@ -83,7 +83,12 @@ def test_variants_are_sparks_where_it_has_them():
     if hasattr(st, "VariantType"):
         assert [field.dataType.simpleString() for field in spark] == ["variant", "array<variant>"]
         assert spark["v"].metadata == {}
+        assert spark_arrow_schema(schema).equals(arrow_by_spark(spark))
         assert spark_arrow_schema(schema).field("v").type.field("metadata").metadata == {b"variant": b"true"}
+        batch = pa.RecordBatch.from_pylist(
+            [{"v": {"value": b"1", "metadata": b"2"}}, {"v": None}], pa.schema([variant])
+        )
+        assert conformed(batch, spark_arrow_schema(batch.schema)).to_pylist() == batch.to_pylist()
     else:
         assert spark["v"].dataType.simpleString() == "struct<value:binary,metadata:binary>"
         assert spark["v"].metadata == {"hudi_type": "VARIANT"}

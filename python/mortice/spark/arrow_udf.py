@@ -88,6 +88,10 @@ def _as_type(column: pa.Array, field: pa.Field) -> pa.Array:
         raise InvalidArgumentError(f"the column {field.name!r} holds nulls, but the schema given says NOT NULL")
     if str(column.type) == str(field.type):
         return column
+    if pa.types.is_struct(field.type):
+        # A cast refuses children that are not nullable, as those of Spark's variants.
+        children = [_as_type(column.field(at), child.with_nullable(True)) for at, child in enumerate(field.type)]
+        return pa.StructArray.from_arrays(children, fields=list(field.type), mask=column.is_null())
     # Only the names and the nullability of children differ.
     return column.cast(field.type, safe=True)
 

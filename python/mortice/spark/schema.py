@@ -113,9 +113,8 @@ def _spark_arrow_type(field: pa.Field) -> pa.DataType:
     kind = field.type
     if hudi_type(field) == VARIANT and _has_variants():
         # Spark knows its variants by this metadata (`ArrowUtils.isVariantField`).
-        return pa.struct(
-            [pa.field("value", pa.binary()), pa.field("metadata", pa.binary(), metadata={"variant": "true"})]
-        )
+        metadata = pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"})
+        return pa.struct([pa.field("value", pa.binary(), nullable=False), metadata])
     if at.is_list(kind):
         return pa.list_(pa.field("element", _spark_arrow_type(kind.value_field), True))
     if at.is_map(kind):
