@@ -88,7 +88,7 @@ class ReadOptimized:
     filters: Filters = None
     as_of: InstantLike = None
 
-    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
+    def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:  # noqa: ARG002
         """Checks the arguments; reads nothing."""
         names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
         native = table.read_optimized(names, terms, instant)
