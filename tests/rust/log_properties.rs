@@ -179,7 +179,7 @@ impl Source for Fetched {
         self.0.len()
     }
 
-    fn window(&self) -> u64 {
+    fn window(&self) -> Option<u64> {
         self.0.window()
     }
 

@@ -31,8 +31,8 @@ impl Source for Memory {
         self.bytes.len() as u64
     }
 
-    fn window(&self) -> u64 {
-        self.window
+    fn window(&self) -> Option<u64> {
+        (self.window > 0).then_some(self.window)
     }
 
     fn read(&self, range: Range<u64>) -> mortice::Result<Bytes> {

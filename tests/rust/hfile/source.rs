@@ -42,8 +42,8 @@ impl Source for Memory {
         Ok(self.bytes.slice(range.start as usize..range.end as usize))
     }
 
-    fn window(&self) -> u64 {
-        self.window
+    fn window(&self) -> Option<u64> {
+        (self.window > 0).then_some(self.window)
     }
 }
 

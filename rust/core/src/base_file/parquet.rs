@@ -246,7 +246,7 @@ impl ChunkReader for SourceBytes {
     type T = Box<dyn Read + Send>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        if self.0.window() == 0 {
+        if self.0.window().is_none() {
             return Ok(Box::new(self.range(start, self.0.len())?.reader()));
         }
         Ok(Box::new(Windows { source: Arc::clone(&self.0), at: start, step: FIRST_WINDOW, window: Bytes::new() }))
@@ -276,7 +276,7 @@ impl Read for Windows {
             let end = self.at.saturating_add(self.step).min(self.source.len());
             self.window = self.source.read(self.at.min(end)..end).map_err(std::io::Error::other)?;
             self.at = end;
-            self.step = self.step.saturating_mul(2).min(self.source.window().max(FIRST_WINDOW));
+            self.step = self.step.saturating_mul(2).min(self.source.window().unwrap_or(FIRST_WINDOW).max(FIRST_WINDOW));
         }
         let len = into.len().min(self.window.len());
         let (Some(into), some) = (into.get_mut(..len), self.window.split_to(len)) else { return Ok(0) };

@@ -24,7 +24,7 @@ impl Fetch {
             let message = format!("an HFile ends in a trailer of {TRAILER} bytes; this one has {len} in all");
             return Err(Error::corrupt(message).at_offset(0));
         }
-        let end_at = len.saturating_sub(source.window().max(TRAILER));
+        let end_at = len.saturating_sub(source.window().map_or(TRAILER, |window| window.max(TRAILER)));
         let end = source.read(end_at..len)?;
         Ok(Self { source, end, end_at })
     }

@@ -27,10 +27,7 @@ impl Window {
         if let Some(held) = self.held(start, end) {
             return Ok(held);
         }
-        let window = self.source.window();
-        if window == 0 {
-            return self.source.read(start..end);
-        }
+        let Some(window) = self.source.window() else { return self.source.read(start..end) };
         let until = start.saturating_add(window).max(end).min(self.source.len());
         self.bytes = self.source.read(start..until)?;
         self.start = start;

@@ -69,7 +69,7 @@ impl SliceMemory {
 
     /// A range of a file: as it lies there where the file is mapped, or else held until the slice is read.
     pub(super) fn content(&mut self, file: &dyn Source, range: std::ops::Range<u64>) -> Result<Bytes> {
-        if file.window() == 0 {
+        if file.window().is_none() {
             return file.read(range);
         }
         let id = (file.path().to_owned(), range.start);

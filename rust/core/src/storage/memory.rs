@@ -11,19 +11,19 @@ use crate::error::{Error, Result};
 pub struct MemoryFile {
     path: String,
     bytes: Bytes,
-    window: u64,
+    window: Option<u64>,
 }
 
 impl MemoryFile {
     /// `path` is what messages call the file.
     pub fn new(path: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
-        Self { path: path.into(), bytes: bytes.into(), window: 0 }
+        Self { path: path.into(), bytes: bytes.into(), window: None }
     }
 
     /// The same file, to be walked through `window` bytes at a time, as a file is that cannot be mapped.
     #[must_use]
     pub fn by_windows(self, window: u64) -> Self {
-        Self { window, ..self }
+        Self { window: Some(window), ..self }
     }
 }
 
@@ -36,7 +36,7 @@ impl Source for MemoryFile {
         self.bytes.len() as u64
     }
 
-    fn window(&self) -> u64 {
+    fn window(&self) -> Option<u64> {
         self.window
     }
 
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn ranges_within_are_slices_others_an_error() {
         let file = MemoryFile::new("memory", &b"abcd"[..]).by_windows(3);
-        assert_eq!((file.path(), file.len(), file.window()), ("memory", 4, 3));
+        assert_eq!((file.path(), file.len(), file.window()), ("memory", 4, Some(3)));
         assert_eq!(file.read(1..3).unwrap(), &b"bc"[..]);
         assert_eq!(file.read(4..4).unwrap(), &b""[..]);
         #[allow(clippy::reversed_empty_ranges)]

@@ -38,8 +38,8 @@ impl Source for MappedFile {
         self.bytes.len() as u64
     }
 
-    fn window(&self) -> u64 {
-        0
+    fn window(&self) -> Option<u64> {
+        None
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {

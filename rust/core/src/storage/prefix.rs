@@ -36,7 +36,7 @@ impl Source for Prefix {
         self.len
     }
 
-    fn window(&self) -> u64 {
+    fn window(&self) -> Option<u64> {
         self.whole.window()
     }
 

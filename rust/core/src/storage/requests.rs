@@ -66,7 +66,7 @@ impl Place for CountedPlace {
         count(&self.requests.open);
         let source = self.place.open(path)?;
         // Any range of a mapped file is a slice of the mapping.
-        if source.window() == 0 {
+        if source.window().is_none() {
             return Ok(source);
         }
         Ok(Arc::new(CountedSource { source, requests: Arc::clone(&self.requests) }))
@@ -104,7 +104,7 @@ impl Source for CountedSource {
         self.source.read(range)
     }
 
-    fn window(&self) -> u64 {
+    fn window(&self) -> Option<u64> {
         self.source.window()
     }
 }

@@ -34,7 +34,7 @@ impl Source for Section {
         self.range.end - self.range.start
     }
 
-    fn window(&self) -> u64 {
+    fn window(&self) -> Option<u64> {
         self.whole.window()
     }
 

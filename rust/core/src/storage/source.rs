@@ -18,8 +18,9 @@ pub trait Source: Send + Sync {
     /// slice of its mapping, others fetch.
     fn read(&self, range: Range<u64>) -> Result<Bytes>;
 
-    /// How many bytes at a time are worth asking for when walking through the file; 0 where any range is as cheap.
-    fn window(&self) -> u64;
+    /// How many bytes at a time are worth asking for when walking through the file; `None` where any range is as cheap, as in a
+    /// mapped file.
+    fn window(&self) -> Option<u64>;
 
     /// Whether the file has no bytes.
     fn is_empty(&self) -> bool {
