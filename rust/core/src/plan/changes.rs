@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 
+use super::incremental::reported_len;
 use crate::error::{Error, Result};
 use crate::names::LogFileName;
 use crate::timeline::{CommitMetadata, Instant, Span, Timeline, WriteStat};
@@ -47,7 +48,7 @@ pub struct Changed {
 }
 
 /// A file that a commit wrote, relative to the table, and its bytes; 0 where they are not told.
-pub type WrittenFile = (String, u64);
+pub type WrittenFile = (String, Option<u64>);
 
 /// How a commit changed a file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,20 +139,19 @@ const fn no_logs() -> How {
 /// What a write statistic tells; none where nothing changed.
 fn how(stat: WriteStat, operation: &str) -> Result<Option<How>> {
     let Some(path) = stat.path.filter(|path| !path.is_empty()) else { return Ok(None) };
-    let len = |bytes: i64| u64::try_from(bytes).unwrap_or_default();
     let name = path.rsplit('/').next().unwrap_or_default();
     let told = |text: Option<String>| text.filter(|text| !text.is_empty() && text != "null");
     let before = told(stat.prev_commit);
     if LogFileName::parse(name).is_some() {
         return Ok(Some(How::Logged {
-            logs: vec![(path, len(stat.file_size_in_bytes.unwrap_or_default()))],
+            logs: vec![(path, reported_len(stat.file_size_in_bytes))],
             base_file: told(stat.base_file),
             logs_before: stat.log_files.unwrap_or_default(),
         }));
     }
-    let base_file = (path, len(stat.file_size_in_bytes.unwrap_or_default()));
+    let base_file = (path, reported_len(stat.file_size_in_bytes));
     let change_logs: Vec<WrittenFile> =
-        stat.cdc_stats.unwrap_or_default().into_iter().map(|(path, bytes)| (path, len(bytes))).collect();
+        stat.cdc_stats.unwrap_or_default().into_iter().map(|(path, bytes)| (path, reported_len(Some(bytes)))).collect();
     let count = Option::unwrap_or_default;
     let (writes, inserts) = (count(stat.num_writes), count(stat.num_inserts));
     let (updates, deletes) = (count(stat.num_update_writes), count(stat.num_deletes));
@@ -202,7 +202,7 @@ mod tests {
     const BASE: &str = r#""fileId":"f","path":"p/f_0-1-2_5.parquet","fileSizeInBytes":9"#;
 
     fn base() -> WrittenFile {
-        ("p/f_0-1-2_5.parquet".to_owned(), 9)
+        ("p/f_0-1-2_5.parquet".to_owned(), Some(9))
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
         let emptied = format!(r#"{{{BASE},"prevCommit":"3","numWrites":0,"numDeletes":2}}"#);
         assert_eq!(only("DELETE", &emptied), Some(How::Emptied { before: "3".into() }));
         let told = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1,"cdcStats":{{"p/c":7}}}}"#);
-        let how = How::Told { base_file: base(), change_logs: vec![("p/c".into(), 7)], before: Some("3".into()) };
+        let how = How::Told { base_file: base(), change_logs: vec![("p/c".into(), Some(7))], before: Some("3".into()) };
         assert_eq!(only("UPSERT", &told), Some(how));
         let as_it_was = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4}}"#);
         assert_eq!(only("UPSERT", &as_it_was), None);
@@ -229,7 +229,7 @@ mod tests {
             )
         };
         let how = How::Logged {
-            logs: vec![("p/.f_3.log.2_0-1-2".into(), 2), ("p/.f_3.log.3_0-1-2".into(), 3)],
+            logs: vec![("p/.f_3.log.2_0-1-2".into(), Some(2)), ("p/.f_3.log.3_0-1-2".into(), Some(3))],
             base_file: Some("f_0-1-1_3.parquet".into()),
             logs_before: vec![".f_3.log.1_0-0-0".into(), ".f_3.log.1_0-0-0".into()],
         };

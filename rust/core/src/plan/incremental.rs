@@ -32,8 +32,8 @@ pub struct Written {
     instants: BTreeSet<String>,
     /// The commit of the greatest requested time.
     latest: Option<String>,
-    /// File names and lengths by folder; a length of 0 is not known.
-    files: BTreeMap<String, BTreeMap<String, u64>>,
+    /// File names and lengths by folder; `None` if no commit reports the length.
+    files: BTreeMap<String, BTreeMap<String, Option<u64>>>,
     /// File groups that others were put in place of.
     pub replaced: Vec<ReplacedFileGroup>,
     has_log_compaction: bool,
@@ -80,8 +80,7 @@ impl Written {
         for stat in metadata.write_stats.into_values().flatten() {
             let Some(path) = stat.path.filter(|path| !path.is_empty()) else { continue };
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            // Not every writer tells; 0 and less are no lengths.
-            let len = stat.file_size_in_bytes.and_then(|len| u64::try_from(len).ok()).unwrap_or_default();
+            let len = reported_len(stat.file_size_in_bytes);
             // A log file that several commits have appended to is as long as the last of them left it.
             let known = self.files.entry(folder.to_owned()).or_default().entry(name.to_owned()).or_default();
             *known = len.max(*known);
@@ -159,17 +158,35 @@ impl Written {
     /// Bytes of the files, as far as the commits tell.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.files.values().flat_map(BTreeMap::values).fold(0, |sum, len| sum.saturating_add(*len))
+        self.files.values().flat_map(BTreeMap::values).flatten().fold(0, |sum, len| sum.saturating_add(*len))
     }
 
-    /// The data files, by partition. Lengths that the commits do not tell are 0.
+    /// The partitions with data files, in order.
     #[must_use]
-    pub fn files(&self) -> Vec<PartitionFiles> {
-        let partition = |(folder, files): (&String, &BTreeMap<String, u64>)| {
-            PartitionFiles::of(folder, files.iter().map(|(name, len)| (name.as_str(), *len)))
-        };
-        self.files.iter().map(partition).collect()
+    pub fn partitions(&self) -> Vec<&str> {
+        self.files.keys().map(String::as_str).collect()
     }
+
+    /// The data files of a partition. `len_of` returns the length of a file, given its path and the length that the commits
+    /// report, if they do.
+    ///
+    /// # Errors
+    /// Those of `len_of`.
+    pub fn files_in(
+        &self,
+        partition: &str,
+        len_of: &dyn Fn(&str, Option<u64>) -> Result<u64>,
+    ) -> Result<PartitionFiles> {
+        let path = |name: &String| if partition.is_empty() { name.clone() } else { format!("{partition}/{name}") };
+        let files = self.files.get(partition).into_iter().flatten();
+        let files = files.map(|(name, len)| Ok((name.as_str(), len_of(&path(name), *len)?)));
+        Ok(PartitionFiles::of(partition, files.collect::<Result<Vec<_>>>()?))
+    }
+}
+
+/// The length that a write statistic reports; `None` if it reports none, as some writers do, or one that no data file has.
+pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
+    bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
 }
 
 fn name_of(entry: &Entry) -> Option<&str> {
@@ -182,6 +199,7 @@ fn name_of(entry: &Entry) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::timeline::{Action, Part, State};
 
     fn write(time: &str) -> Instant {
@@ -215,10 +233,16 @@ mod tests {
     fn files_are_those_of_the_commits() {
         let root = r#"{"partitionToWriteStats":{"":[{"path":"g_0-1-2_3.parquet","fileSizeInBytes":7}]}}"#;
         let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], Skip::default());
-        let files = written.files();
-        assert_eq!(files.iter().map(|files| files.partition.as_str()).collect::<Vec<_>>(), ["", "p"]);
+        assert_eq!(written.partitions(), ["", "p"]);
+        let measured = |path: &str, len: Option<u64>| match len {
+            Some(len) => Ok(len),
+            None if path == "p/g_0-1-2_0.parquet" => Ok(5),
+            None => Err(Error::not_found(path)),
+        };
+        let files = written.partitions().into_iter().map(|one| written.files_in(one, &measured).unwrap());
+        let files: Vec<_> = files.collect();
         assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
-        assert_eq!(files[1].base_files[0].len, 0, "not known");
+        assert_eq!(files[1].base_files[0].len, 5, "measured, for no commit reports it");
         assert_eq!(written.bytes(), 37);
         assert_eq!(written.latest(), Some("3"));
         let span = Span { begin: Some("0".into()), end: Some("3".into()) };
@@ -247,7 +271,7 @@ mod tests {
             ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
-            let told = (written.files().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
+            let told = (written.partitions().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
             assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
         }
     }

@@ -111,23 +111,22 @@ impl Images<'_> {
         let Changed { instant, partition, file_id, how } = changed;
         let group = Group { partition, file_id };
         let (mut slice, source) = match how {
-            How::Inserted(file) => (group.base(&file)?, ChangeSource::Inserted),
+            How::Inserted(file) => (self.base(&group, file)?, ChangeSource::Inserted),
             How::Emptied { before } => (self.base_of(&group, &before)?, ChangeSource::Deleted),
             How::Replaced => {
                 let last = self.slice_at(&group, &instant)?;
                 (last.ok_or_else(|| gone(&group, "replaced"))?, ChangeSource::Deleted)
             }
             How::Logged { logs, base_file, logs_before } => {
-                let mut logs = logs.iter().map(log_file).collect::<Result<Vec<_>>>()?;
+                let logs = logs.into_iter().map(|file| self.log_file(file)).collect::<Result<Vec<_>>>()?;
                 let mut before = match base_file {
-                    Some(name) => group.before(&name, &logs_before)?,
+                    Some(name) => self.before(&group, &name, &logs_before)?,
                     None => self.slice_at(&group, &instant)?.unwrap_or_else(|| group.empty(&instant)),
                 };
                 if self.table.config.layout() == TimelineLayout::V2 {
                     // Before that commits share logs, and which blocks are the commit's own is told when they are read.
                     before.log_files.retain(|log| logs.iter().all(|own| own.path != log.path));
                 }
-                self.measure(&mut logs)?;
                 (before, ChangeSource::Logs(logs))
             }
             How::Told { base_file, change_logs, before } => {
@@ -139,21 +138,44 @@ impl Images<'_> {
                     }
                     _ => None,
                 };
-                let mut files = change_logs.iter().map(log_file).collect::<Result<Vec<_>>>()?;
-                self.measure(&mut files)?;
-                (group.base(&base_file)?, ChangeSource::ChangeLogs { files, mode: self.mode, before })
+                let files = change_logs.into_iter().map(|file| self.log_file(file)).collect::<Result<Vec<_>>>()?;
+                (self.base(&group, base_file)?, ChangeSource::ChangeLogs { files, mode: self.mode, before })
             }
         };
         if let (CdcMode::DataBeforeAfter, ChangeSource::ChangeLogs { .. }) = (self.mode, &source) {
             // The change logs hold all.
             slice.base_file = None;
         }
-        self.table.measure(std::slice::from_mut(&mut slice))?;
         Ok((slice, Change { instant, source }))
     }
 
-    fn measure(&self, logs: &mut [LogFile]) -> Result<()> {
-        logs.iter_mut().try_for_each(|log| self.table.measure_file(&log.path, &mut log.len))
+    /// A base file as a slice.
+    fn base(&self, group: &Group, (path, len): WrittenFile) -> Result<FileSlice> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let Some(parsed) = BaseFileName::parse(name) else {
+            return Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no data file's name")));
+        };
+        let len = self.table.len_of(&path, len)?;
+        let file = BaseFile { path, name: parsed.name, len, instant: parsed.instant.clone(), source: None };
+        Ok(FileSlice { base_file: Some(file), ..group.empty(&parsed.instant) })
+    }
+
+    /// The slice of a base file and the log files on it, given by their names. CDC log files are not part of it.
+    fn before(&self, group: &Group, base_file: &str, logs: &[String]) -> Result<FileSlice> {
+        let mut slice = self.base(group, (group.path(base_file), None))?;
+        let mut names = logs.iter().map(|name| log_file_name(name)).collect::<Result<Vec<LogFileName>>>()?;
+        names.retain(|name| !name.cdc);
+        names.sort_by(LogFileName::slice_order);
+        names.dedup();
+        let files = names.into_iter().map(|name| self.log_file((group.path(&name.name), None)));
+        slice.log_files = files.collect::<Result<_>>()?;
+        Ok(slice)
+    }
+
+    fn log_file(&self, (path, len): WrittenFile) -> Result<LogFile> {
+        let name = log_file_name(&path)?.name;
+        let len = self.table.len_of(&path, len)?;
+        Ok(LogFile { path, name, len })
     }
 
     fn files(&mut self, partition: &str) -> Result<&PartitionFiles> {
@@ -209,40 +231,16 @@ impl Group {
         }
     }
 
-    /// A base file as a slice.
-    fn base(&self, (path, len): &WrittenFile) -> Result<FileSlice> {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        let Some(told) = BaseFileName::parse(name) else {
-            return Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no data file's name")));
-        };
-        let file =
-            BaseFile { path: path.clone(), name: told.name, len: *len, instant: told.instant.clone(), source: None };
-        Ok(FileSlice { base_file: Some(file), ..self.empty(&told.instant) })
-    }
-
-    /// The slice of a base file and the logs on it, by their names; change logs are no part of it.
-    fn before(&self, base_file: &str, logs: &[String]) -> Result<FileSlice> {
-        let mut slice = self.base(&(self.path(base_file), 0))?;
-        let mut names: Vec<LogFileName> = logs.iter().filter_map(|name| LogFileName::parse(name)).collect();
-        names.retain(|name| !name.cdc);
-        names.sort_by(LogFileName::slice_order);
-        names.dedup();
-        slice.log_files =
-            names.into_iter().map(|name| LogFile { path: self.path(&name.name), name: name.name, len: 0 }).collect();
-        Ok(slice)
-    }
-
     fn path(&self, name: &str) -> String {
         if self.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", self.partition) }
     }
 }
 
-fn log_file((path, len): &WrittenFile) -> Result<LogFile> {
+/// The name at the end of a path.
+fn log_file_name(path: &str) -> Result<LogFileName> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    match LogFileName::parse(name) {
-        Some(_) => Ok(LogFile { path: path.clone(), name: name.to_owned(), len: *len }),
-        None => Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no log file's name"))),
-    }
+    let invalid = || Error::invalid_table(format!("a commit names the log file {path:?}, which is no log file's name"));
+    LogFileName::parse(name).ok_or_else(invalid)
 }
 
 fn gone(group: &Group, what: &str) -> Error {

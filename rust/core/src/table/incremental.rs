@@ -8,7 +8,7 @@ use super::scan::Scan;
 use super::slices::Slices;
 use crate::config::{Semantics, TimelineLayout};
 use crate::error::{Error, Kind, Result};
-use crate::file_group::{FileSlice, View};
+use crate::file_group::View;
 use crate::plan::{PartitionFilter, Written};
 use crate::timeline::Span;
 
@@ -81,17 +81,20 @@ impl Table {
         // What was replaced later was a change all the same.
         let replaced = if between.changelog { Vec::new() } else { written.replaced.clone() };
         let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
-        let listed = written.files();
-        let paths: Vec<&str> = listed.iter().map(|files| files.partition.as_str()).collect();
+        let paths = written.partitions();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
         let mut found = Slices::default();
-        for (files, _) in listed.iter().zip(&kept).filter(|(_, kept)| **kept) {
-            let some = if between.changelog { view.all_slices_in_range(files)? } else { view.slices_in_range(files)? };
+        if kept.len() != paths.len() {
+            return Err(Error::internal(format_args!("{} choices for {} partitions", kept.len(), paths.len())));
+        }
+        for (partition, _) in paths.iter().zip(&kept).filter(|(_, kept)| **kept) {
+            let files = written.files_in(partition, &|path, len| self.len_of(path, len))?;
+            let some =
+                if between.changelog { view.all_slices_in_range(&files)? } else { view.slices_in_range(&files)? };
             found.slices.extend(some);
             found.partitions.read += 1;
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
-        self.measure(&mut found.slices)?;
         self.attach_sources(&mut found.slices)?;
         found.instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
         found.range = Some(if between.changelog {
@@ -102,27 +105,17 @@ impl Table {
         Ok(found)
     }
 
-    /// Asks the storage for the lengths of files that commits do not tell. A file that has gone is told when it is read.
-    pub(super) fn measure(&self, slices: &mut [FileSlice]) -> Result<()> {
-        for slice in slices {
-            let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
-            let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
-            bases.chain(logs).try_for_each(|(path, len)| self.measure_file(path, len))?;
-        }
-        Ok(())
-    }
-
-    /// The same of one file.
-    pub(super) fn measure_file(&self, path: &str, len: &mut u64) -> Result<()> {
-        if *len > 0 {
-            return Ok(());
+    /// The length of a file: as its commits report it, or else as the storage does. A file that is gone has no bytes; reading
+    /// it raises [`Kind::FileCleaned`].
+    pub(super) fn len_of(&self, path: &str, reported: Option<u64>) -> Result<u64> {
+        if let Some(len) = reported {
+            return Ok(len);
         }
         match self.place.open(path) {
-            Ok(source) => *len = source.len(),
-            Err(error) if error.kind() == Kind::NotFound => {}
-            Err(error) => return Err(error),
+            Ok(source) => Ok(source.len()),
+            Err(error) if error.kind() == Kind::NotFound => Ok(0),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// Whether the rows of the span's commits are to be sought in all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).

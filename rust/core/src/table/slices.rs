@@ -84,6 +84,18 @@ impl Table {
         self.attach_sources(&mut found.slices)
     }
 
+    /// Asks the storage for the lengths of all files: a savepoint keeps their names alone.
+    fn measure(&self, slices: &mut [FileSlice]) -> Result<()> {
+        for slice in slices {
+            let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
+            let logs = slice.log_files.iter_mut().map(|log| (&log.path, &mut log.len));
+            for (path, len) in bases.chain(logs) {
+                *len = self.len_of(path, None)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The files that have been taken from the table since its timeline was listed; they are put back into the listing, so that
     /// a slice that has lost some is still chosen, and the loss seen, where a newer or an older one would be in its place.
     fn taken(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<Taken> {
