@@ -48,7 +48,7 @@ impl LogBatch<'_> {
     pub fn check(&self) -> Result<()> {
         let records = self.places.len();
         let deleted = self.deleted.map_or(records, Array::len);
-        let ordering = self.ordering.len().unwrap_or(records);
+        let ordering = self.ordering.rows().unwrap_or(records);
         if [self.keys.len(), deleted, ordering] == [records; 3] {
             return Ok(());
         }

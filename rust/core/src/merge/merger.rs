@@ -102,7 +102,7 @@ impl Merger {
     /// # Errors
     /// `Internal` if the base rows come by position and the log records do not.
     pub fn merge_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn) -> Result<Vec<(usize, Fate)>> {
-        if let Some(values) = ordering.len().filter(|values| *values as u64 != rows.len()) {
+        if let Some(values) = ordering.rows().filter(|values| *values as u64 != rows.len()) {
             let message = format_args!("{values} ordering values for {} base rows", rows.len());
             return Err(Error::internal(message));
         }

@@ -120,13 +120,13 @@ impl OrderingColumn {
 
     /// The number of values; none if there is no ordering, which is every row's.
     #[must_use]
-    pub fn len(&self) -> Option<usize> {
+    pub fn rows(&self) -> Option<usize> {
         match self {
             Self::Unordered => None,
             Self::Fixed(values, _) => Some(values.len()),
             Self::Wide(values, _) => Some(values.len()),
             Self::Bytes(values) => Some(values.len()),
-            Self::WithForeign(values, _) => values.len(),
+            Self::WithForeign(values, _) => values.rows(),
         }
     }
 

@@ -188,7 +188,7 @@ impl Folder {
         let mut batches = vec![nothing];
         let mut candidates = Vec::with_capacity(keys.len() + keys.records().len());
         if let Some((rows, ordering)) = base {
-            if rows.num_rows() != keys.len() || ordering.len().is_some_and(|values| values != keys.len()) {
+            if rows.num_rows() != keys.len() || ordering.rows().is_some_and(|values| values != keys.len()) {
                 let message = format_args!("{} base rows for {} keys", rows.num_rows(), keys.len());
                 return Err(Error::internal(message));
             }
