@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
@@ -35,30 +35,55 @@ pub fn weave(
     winners: &mut dyn Winners,
     deleted_rows: DeletedRows,
 ) -> Result<RecordBatch> {
-    let of_log = |fate: &Fate| of_log(*fate, deleted_rows);
-    let rows: Vec<RowRef> = fates.iter().filter_map(|(_, fate)| of_log(fate)).collect();
-    let fetched = fetched(&rows, winners)?;
-    let mut patches = Vec::with_capacity(rows.len());
-    let (mut left_out, mut deleted) = (Vec::new(), Vec::new());
-    let mut picks = fetched.picks.iter();
-    for (row, fate) in fates {
-        if of_log(fate).is_none() {
-            left_out.push(*row);
-            continue;
+    let placed = Placed::of(base, fates, deleted_rows)?;
+    let rows: Vec<RowRef> = placed.rows.iter().map(|(_, row)| *row).collect();
+    let Fetched { batches, picks } = fetched(&rows, winners)?;
+    let patches = placed.rows.iter().zip(picks).map(|((row, _), (batch, from))| Patch { row: *row, batch, from });
+    let rows = patched(&winners.schema(), &placed.base, &batches, &patches.collect::<Vec<_>>()).map_err(failed)?;
+    marked(rows, &placed.deleted)
+}
+
+/// Base rows without those that are left out, and which of them log rows replace.
+pub(super) struct Placed {
+    pub(super) base: RecordBatch,
+    /// By ascending rows of `base`, what replaces it.
+    pub(super) rows: Vec<(usize, RowRef)>,
+    /// The rows among these that are deletes.
+    deleted: Vec<usize>,
+}
+
+impl Placed {
+    /// By the fates of base rows that do not stay, by ascending rows.
+    pub(super) fn of(base: &RecordBatch, fates: &[(usize, Fate)], deleted_rows: DeletedRows) -> Result<Self> {
+        let mut rows = Vec::with_capacity(fates.len());
+        let (mut left_out, mut deleted) = (Vec::new(), Vec::new());
+        for (row, fate) in fates {
+            let Some(by) = of_log(*fate, deleted_rows) else {
+                left_out.push(*row);
+                continue;
+            };
+            let row = row.saturating_sub(left_out.len());
+            if let Fate::Delete(_) = fate {
+                deleted.push(row);
+            }
+            rows.push((row, by));
         }
-        let row = row.saturating_sub(left_out.len());
-        if let Fate::Delete(_) = fate {
-            deleted.push(row);
+        if !fates.is_sorted_by(|(one, _), (next, _)| one < next) {
+            return Err(Error::internal("merge outcomes of base rows that are not in order"));
         }
-        let (batch, from) = picks.next().ok_or_else(|| Error::internal("fewer log rows than base rows to replace"))?;
-        patches.push(Patch { row, batch: *batch, from: *from });
+        if let Some(row) = fates.last().map(|(row, _)| *row).filter(|row| *row >= base.num_rows()) {
+            let message = format_args!("a merge outcome for row {row} of a batch of {} rows", base.num_rows());
+            return Err(Error::internal(message));
+        }
+        Ok(Self { base: without(base, &left_out).map_err(failed)?, rows, deleted })
     }
-    if let Some(row) = fates.last().map(|(row, _)| *row).filter(|row| *row >= base.num_rows()) {
-        let message = format_args!("a merge outcome for row {row} of a batch of {} rows", base.num_rows());
-        return Err(Error::internal(message));
+
+    /// The base rows with these columns in place of theirs.
+    pub(super) fn batch(&self, schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
+        let options = RecordBatchOptions::new().with_row_count(Some(self.base.num_rows()));
+        let rows = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(failed)?;
+        marked(rows, &self.deleted)
     }
-    let stay = without(base, &left_out).map_err(failed)?;
-    marked(patched(&winners.schema(), &stay, &fetched.batches, &patches).map_err(failed)?, &deleted)
 }
 
 /// The rows that logs give where there is no base row, by their fates.

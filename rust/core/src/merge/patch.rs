@@ -65,7 +65,9 @@ fn wrong(what: &str) -> ArrowError {
     ArrowError::InvalidArgumentError(what.to_owned())
 }
 
-fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[Patch]) -> Patched<ArrayRef> {
+/// A column with values of `others` in place of some of its own. The patches are by ascending rows, one at most for a row, and the
+/// rows that they name are there.
+pub(super) fn patched_column(base: &ArrayRef, others: &[&ArrayRef], patches: &[Patch]) -> Patched<ArrayRef> {
     if others.iter().any(|other| other.data_type() != base.data_type()) {
         return Err(wrong("columns of other types"));
     }

@@ -1,26 +1,25 @@
 //! Base rows and what becomes of them: folded with the records that they meet, and the rows that a fold made.
 
 use arrow_array::{RecordBatch, UInt64Array};
-use arrow_schema::SchemaRef;
 use arrow_select::take::take_record_batch;
 
 use super::log_keys::KeyColumns;
 use super::projection::Projection;
 use crate::error::{Error, Result};
-use crate::merge::fold::Fold;
-use crate::merge::{Fate, Fetched, Histories, RowRef, Winners};
+use crate::merge::fold::{BaseOf, Fold, MadeRows};
+use crate::merge::{Fate, Histories, Winners};
 
 /// What becomes of base rows that do not stay.
 pub(super) struct Fates {
     /// By ascending rows.
     pub(super) fates: Vec<(usize, Fate)>,
     /// The rows that take their places, where they were made and are not those of log records.
-    pub(super) made: Option<RecordBatch>,
+    pub(super) made: Option<MadeRows>,
 }
 
 impl Fates {
     /// Of rows in any order: what was set aside comes part by part of the keys. None where all rows stay.
-    pub(super) fn of(mut fates: Vec<(usize, Fate)>, made: Option<RecordBatch>) -> Option<Self> {
+    pub(super) fn of(mut fates: Vec<(usize, Fate)>, made: Option<MadeRows>) -> Option<Self> {
         fates.sort_by_key(|(row, _)| *row);
         (!fates.is_empty()).then_some(Self { fates, made })
     }
@@ -47,36 +46,22 @@ impl Base<'_> {
             return Ok(None);
         }
         let row = |number: u64| {
-            let message =
-                || format_args!("base row {number} is before row {}, the first of its batch", self.first).to_string();
-            number.checked_sub(self.first).ok_or_else(|| Error::internal(message()))
+            let row = number.checked_sub(self.first).and_then(|row| usize::try_from(row).ok());
+            let message = || format!("base row {number} is not in the batch that begins with row {}", self.first);
+            row.ok_or_else(|| Error::internal(message()))
         };
-        let rows: Vec<u64> = histories.numbers().map(row).collect::<Result<_>>()?;
-        let met = take_rows(self.rows, &rows)?;
-        let (ordering, met) = (self.keys.base_ordering(&met)?, self.projection.carried_of(&met)?);
-        let folded = folder.fold(histories, Some((&met, &ordering)), winners)?;
+        let rows: Vec<usize> = histories.numbers().map(row).collect::<Result<_>>()?;
+        let ordering = self.keys.base_ordering(self.rows)?;
+        let carried = self.projection.carried_of(self.rows)?;
+        let base = BaseOf { batch: &carried, ordering: &ordering, rows: &rows };
+        let folded = folder.fold(histories, Some(base), winners)?;
         if folded.fates.len() != rows.len() {
             let message = format_args!("{} merge outcomes for {} keys", folded.fates.len(), rows.len());
             return Err(Error::internal(message));
         }
         let fates = rows.into_iter().zip(folded.fates).filter(|(_, fate)| *fate != Fate::Keep);
-        let row = |row: u64| usize::try_from(row).map_err(|_| Error::internal("a row number beyond what memory holds"));
-        let fates = fates.map(|(at, fate)| Ok((row(at)?, fate))).collect::<Result<_>>()?;
+        let fates = fates.collect();
         Ok(Fates::of(fates, Some(folded.rows)))
-    }
-}
-
-/// Rows that a fold made, by ordinal.
-pub(super) struct Made(pub(super) RecordBatch);
-
-impl Winners for Made {
-    fn schema(&self) -> SchemaRef {
-        self.0.schema()
-    }
-
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
-        let picks = rows.iter().map(|row| (0, row.at as usize)).collect();
-        Ok(Fetched { batches: vec![self.0.clone()], picks })
     }
 }
 

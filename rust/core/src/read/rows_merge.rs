@@ -13,7 +13,7 @@ use arrow_array::{Array, RecordBatch, RecordBatchOptions};
 use arrow_schema::{FieldRef, Schema, SchemaRef};
 use bytes::Bytes;
 
-use super::base_rows::{Base, Made};
+use super::base_rows::Base;
 use super::commit_order::in_commit_order;
 use super::log_keys::{KeyBatch, KeyColumns};
 use super::merge_plan::{FoldBy, Folding, MergePlan};
@@ -227,8 +227,10 @@ impl RowsMerge {
                 chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories)?;
                 let base = Base { rows: &base, first: 0, projection: &self.projection, keys: &self.keys };
                 let Some(fates) = base.folded(fold.as_ref(), &histories, winners)? else { return Ok(carried) };
-                let made = fates.made.unwrap_or_else(|| RecordBatch::new_empty(winners.schema()));
-                weave(&carried, &fates.fates, &mut Made(made), self.deleted_rows())
+                match fates.made {
+                    Some(made) => made.overlay(&carried, &fates.fates, self.deleted_rows()),
+                    None => Err(Error::internal("a fold that made no rows")),
+                }
             }
         }
     }
@@ -249,8 +251,8 @@ impl RowsMerge {
                 if histories.is_empty() {
                     return Ok((None, next));
                 }
-                let folded = fold.fold(&histories, None, winners)?;
-                Ok((Some(log_rows(&folded.fates, &mut Made(folded.rows), self.deleted_rows())?), next))
+                let mut folded = fold.fold(&histories, None, winners)?;
+                Ok((Some(log_rows(&folded.fates, &mut folded.rows, self.deleted_rows())?), next))
             }
         }
     }

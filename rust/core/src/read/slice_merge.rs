@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
 use super::base_bounds::beats_base;
-use super::base_rows::{Base, Fates, Made, take_rows};
+use super::base_rows::{Base, Fates, take_rows};
 use super::base_segments::Segment;
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
@@ -30,7 +30,7 @@ use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::merge::fold::{Chains, Fold};
 use crate::merge::{
-    BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, OrderingColumn, Winners, log_rows, weave,
+    BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, OrderingColumn, log_rows, weave,
 };
 use crate::names::meta_columns;
 use crate::plan::{Deletes, MergerHandle, Query};
@@ -236,7 +236,13 @@ impl SliceMerge {
         projection: &Projection,
     ) -> Result<RecordBatch> {
         let Some(Fates { fates, made }) = self.fates(base, projection)? else { return Ok(carried) };
-        self.with_winners(made, |winners, deleted_rows| weave(&carried, &fates, winners, deleted_rows))
+        match made {
+            Some(made) => made.overlay(&carried, &fates, self.deleted_rows),
+            None => {
+                let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
+                weave(&carried, &fates, &mut winners, self.deleted_rows)
+            }
+        }
     }
 
     /// What the logs make of a batch of rows; `carried` are those of its columns that are carried on.
@@ -252,21 +258,14 @@ impl SliceMerge {
         let rows: Vec<u64> = fates.iter().map(|(row, _)| *row as u64).collect();
         let fates: Vec<Fate> = fates.into_iter().map(|(_, fate)| fate).collect();
         let deleted = fates.iter().map(|fate| matches!(fate, Fate::Delete(_))).collect();
-        let after = self.with_winners(made, |winners, deleted_rows| log_rows(&fates, winners, deleted_rows))?;
+        let after = match made {
+            Some(mut made) => log_rows(&fates, &mut made, self.deleted_rows)?,
+            None => {
+                let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
+                log_rows(&fates, &mut winners, self.deleted_rows)?
+            }
+        };
         Ok(RowChanges { before: Some(take_rows(carried, &rows)?), deleted, after: Some(after) })
-    }
-
-    /// Winners are log records, or the rows that were made of them.
-    fn with_winners(
-        &mut self,
-        made: Option<RecordBatch>,
-        woven: impl FnOnce(&mut dyn Winners, DeletedRows) -> Result<RecordBatch>,
-    ) -> Result<RecordBatch> {
-        let deleted_rows = self.deleted_rows;
-        match made {
-            Some(made) => woven(&mut Made(made), deleted_rows),
-            None => woven(&mut Fetching { records: &mut self.records, memory: &mut self.memory }, deleted_rows),
-        }
     }
 
     /// What becomes of a batch of base rows; none where all of them stay.
@@ -383,8 +382,8 @@ impl SliceMerge {
             None if fates.is_empty() => return Ok((None, next)),
             None => log_rows(&fates, &mut winners, self.deleted_rows)?,
             Some(folder) => {
-                let folded = folder.fold(&histories, None, &mut winners)?;
-                log_rows(&folded.fates, &mut Made(folded.rows), self.deleted_rows)?
+                let mut folded = folder.fold(&histories, None, &mut winners)?;
+                log_rows(&folded.fates, &mut folded.rows, self.deleted_rows)?
             }
         };
         Ok((Some(rows), next))

@@ -14,10 +14,10 @@ use arrow_select::interleave::interleave;
 use super::super::histories::{Histories, Record};
 use super::super::input::{Fetched, RowRef, Winners};
 use super::super::merger::Fate;
-use super::super::ordering::OrderingColumn;
 use super::super::output::DeletedRows;
 use super::super::rules::Deleted;
-use super::folder::{Fold, Folded};
+use super::folder::{BaseOf, Fold, Folded};
+use super::made::MadeRows;
 use crate::error::{Error, Result};
 
 /// Merges records of one key (`HoodieRecordMerger`), many keys at once.
@@ -57,12 +57,7 @@ struct Pool {
 }
 
 impl Fold for CustomFold {
-    fn fold(
-        &self,
-        keys: &Histories,
-        base: Option<(&RecordBatch, &OrderingColumn)>,
-        winners: &mut dyn Winners,
-    ) -> Result<Folded> {
+    fn fold(&self, keys: &Histories, base: Option<BaseOf<'_>>, winners: &mut dyn Winners) -> Result<Folded> {
         let wanted = keys.records().filter(|record| self.has_row(record)).map(|record| record.row);
         let Fetched { batches, picks } = winners.fetch(&wanted.collect::<Vec<_>>())?;
         let mut pool = Pool { schema: winners.schema(), batches };
@@ -74,13 +69,11 @@ impl Fold for CustomFold {
             let newer = keys.ranges().map(|of_key| records.get(of_key)?.get(round).copied());
             states = self.merged(states, newer.collect(), &mut pool)?;
         }
-        if let Some((rows, _)) = base {
-            if rows.num_rows() != keys.len() {
-                return Err(Error::internal(format_args!("{} base rows for {} keys", rows.num_rows(), keys.len())));
-            }
-            pool.batches.push(rows.clone());
+        if let Some(base) = base {
+            base.check(keys.len())?;
+            pool.batches.push(base.batch.clone());
             let batch = pool.batches.len() - 1;
-            let older = (0..keys.len()).map(|row| Some(State::Row((batch, row)))).collect();
+            let older = base.rows.iter().map(|row| Some(State::Row((batch, *row)))).collect();
             states = self.merged(older, states, &mut pool)?;
         }
         self.folded(&states, &pool)
@@ -181,7 +174,7 @@ impl CustomFold {
                 places.push(*place);
             }
         }
-        Ok(Folded { rows: pool.rows(places)?, fates })
+        Ok(Folded { rows: MadeRows::Whole(pool.rows(places)?), fates })
     }
 }
 

@@ -3,10 +3,9 @@
 
 use std::ops::Range;
 
-use arrow_array::{Array, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
-use arrow_select::interleave::interleave;
 
 use super::super::histories::Histories;
 use super::super::input::{Fetched, RowRef, Winners};
@@ -15,6 +14,7 @@ use super::super::ordering::OrderingColumn;
 use super::super::output::DeletedRows;
 use super::super::rules::{Deleted, Side};
 use super::absence::Absence;
+use super::made::{MadeRows, Pick, PickedRows};
 use super::missing::MissingColumns;
 use super::rules::{FoldRules, Overlay, Step};
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ pub struct Folder {
 /// Keys made rows.
 pub struct Folded {
     /// The rows that were made.
-    pub rows: RecordBatch,
+    pub rows: MadeRows,
     /// Of each key: the base row stays, or the made row (its ordinal as [`RowRef::at`]) takes its place, be it a row or a delete.
     /// The row of a delete is made only if deletes are delivered.
     pub fates: Vec<Fate>,
@@ -90,27 +90,41 @@ impl Picks {
     }
 }
 
+/// The base rows of keys: one for each.
+#[derive(Clone, Copy)]
+pub struct BaseOf<'a> {
+    /// A batch of base rows, the projected columns.
+    pub batch: &'a RecordBatch,
+    /// The ordering values of the batch.
+    pub ordering: &'a OrderingColumn,
+    /// Of each key, its row in the batch.
+    pub rows: &'a [usize],
+}
+
+impl BaseOf<'_> {
+    /// Checks that there is a row for each of so many keys.
+    pub(super) fn check(&self, keys: usize) -> Result<()> {
+        let count = self.batch.num_rows();
+        let ordering = self.ordering.rows().unwrap_or(count);
+        if self.rows.len() != keys || ordering != count || self.rows.iter().any(|row| *row >= count) {
+            let message = format_args!("{} of {count} base rows, {ordering} ordered, for {keys} keys", self.rows.len());
+            return Err(Error::internal(message));
+        }
+        Ok(())
+    }
+}
+
 /// Makes rows of the records of keys.
 pub trait Fold: Send {
-    /// Folds keys. `base` holds for each of them its base row and ordering; none for keys without one.
+    /// Folds keys. `base` are their base rows; `None` for keys without one.
     ///
     /// # Errors
     /// Those of fetching the records; what a merger of the user's own fails with.
-    fn fold(
-        &self,
-        keys: &Histories,
-        base: Option<(&RecordBatch, &OrderingColumn)>,
-        winners: &mut dyn Winners,
-    ) -> Result<Folded>;
+    fn fold(&self, keys: &Histories, base: Option<BaseOf<'_>>, winners: &mut dyn Winners) -> Result<Folded>;
 }
 
 impl Fold for Folder {
-    fn fold(
-        &self,
-        keys: &Histories,
-        base: Option<(&RecordBatch, &OrderingColumn)>,
-        winners: &mut dyn Winners,
-    ) -> Result<Folded> {
+    fn fold(&self, keys: &Histories, base: Option<BaseOf<'_>>, winners: &mut dyn Winners) -> Result<Folded> {
         let (rows, candidates) = self.candidates(keys, base, winners)?;
         let masks = rows.masks(|column| self.absence.get(column));
         let flags = self.flag_column.map(|column| rows.mask_of(column, &Absence::Truth(true)));
@@ -123,7 +137,7 @@ impl Fold for Folder {
             columns: rows.schema.fields().len(),
             idle: Vec::new(),
         };
-        folding.all(keys, base.is_some(), &rows)
+        folding.all(keys, base.is_some(), rows)
     }
 }
 
@@ -132,6 +146,9 @@ struct Rows {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
+
+/// The ordinal of the batch of base rows; before it is one of nulls.
+const BASE: usize = 1;
 
 /// Of each batch, the rows whose value gives way; `None` where none does.
 type Mask = Vec<Option<BooleanBuffer>>;
@@ -149,27 +166,6 @@ impl Rows {
         let mask: Mask = self.batches.iter().map(of_batch).collect();
         if mask.iter().all(Option::is_none) { Mask::new() } else { mask }
     }
-
-    /// Rows with each column's values taken from the candidates in `picks`, which is row by row.
-    fn taken(&self, picks: &[u32], candidates: &[Candidate<'_>]) -> Result<RecordBatch> {
-        let columns = self.schema.fields().len();
-        let count = picks.len().checked_div(columns).unwrap_or(0);
-        if count == 0 {
-            return Ok(RecordBatch::new_empty(self.schema.clone()));
-        }
-        let mut places = Vec::with_capacity(count);
-        let taken = (0..columns).map(|column| {
-            places.clear();
-            for pick in picks.iter().skip(column).step_by(columns) {
-                places.push(candidates.get(*pick as usize).ok_or_else(|| no_candidate(*pick))?.at);
-            }
-            let arrays: Vec<&dyn Array> = self.batches.iter().map(|batch| batch.column(column).as_ref()).collect();
-            interleave(&arrays, &places).map_err(failed)
-        });
-        let taken = taken.collect::<Result<Vec<_>>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(count));
-        RecordBatch::try_new_with_options(self.schema.clone(), taken, &options).map_err(failed)
-    }
 }
 
 impl Folder {
@@ -178,7 +174,7 @@ impl Folder {
     fn candidates<'a>(
         &'a self,
         keys: &'a Histories,
-        base: Option<(&RecordBatch, &'a OrderingColumn)>,
+        base: Option<BaseOf<'a>>,
         winners: &mut dyn Winners,
     ) -> Result<(Rows, Vec<Candidate<'a>>)> {
         let schema = winners.schema();
@@ -187,17 +183,14 @@ impl Folder {
         let nothing = RecordBatch::try_new_with_options(schema.clone(), nulls.collect(), &options).map_err(failed)?;
         let mut batches = vec![nothing];
         let mut candidates = Vec::with_capacity(keys.len() + keys.records().len());
-        if let Some((rows, ordering)) = base {
-            if rows.num_rows() != keys.len() || ordering.rows().is_some_and(|values| values != keys.len()) {
-                let message = format_args!("{} base rows for {} keys", rows.num_rows(), keys.len());
-                return Err(Error::internal(message));
-            }
-            batches.push(rows.clone());
-            candidates.extend((0..keys.len()).map(|row| Candidate {
-                side: Side { ordering: ordering.value(row), is_foreign: false, deleted: Deleted::No },
+        if let Some(base) = base {
+            base.check(keys.len())?;
+            batches.push(base.batch.clone());
+            candidates.extend(base.rows.iter().map(|row| Candidate {
+                side: Side { ordering: base.ordering.value(*row), is_foreign: false, deleted: Deleted::No },
                 source: None,
                 missing: None,
-                at: (1, row),
+                at: (BASE, *row),
             }));
         }
         let all = self.deleted_rows == DeletedRows::Delivered;
@@ -239,9 +232,9 @@ struct Folding<'a> {
 }
 
 impl Folding<'_> {
-    fn all(mut self, keys: &Histories, has_base: bool, rows: &Rows) -> Result<Folded> {
+    fn all(mut self, keys: &Histories, has_base: bool, rows: Rows) -> Result<Folded> {
         let mut fates = Vec::with_capacity(keys.len());
-        let mut made: Vec<u32> = Vec::new();
+        let mut made: Vec<Pick> = Vec::new();
         let mut count = 0_u32;
         let bases = if has_base { keys.len() } else { 0 };
         for (key, records) in (0_u32..).zip(keys.ranges()) {
@@ -261,8 +254,14 @@ impl Folding<'_> {
             };
             if is_made {
                 match &state.picks {
-                    Picks::All(candidate) => made.extend(std::iter::repeat_n(*candidate, self.columns)),
-                    Picks::ByColumn(candidates) => made.extend_from_slice(candidates),
+                    Picks::All(candidate) => {
+                        made.extend(std::iter::repeat_n(self.candidate(*candidate)?.at, self.columns));
+                    }
+                    Picks::ByColumn(candidates) => {
+                        for candidate in candidates {
+                            made.push(self.candidate(*candidate)?.at);
+                        }
+                    }
                 }
                 count += 1;
             }
@@ -272,7 +271,9 @@ impl Folding<'_> {
         if count as usize * self.columns != made.len() {
             return Err(Error::internal(format_args!("{} values for {count} rows of {}", made.len(), self.columns)));
         }
-        Ok(Folded { rows: rows.taken(&made, &self.candidates)?, fates })
+        let Rows { schema, batches } = rows;
+        let base = has_base.then_some(BASE);
+        Ok(Folded { rows: MadeRows::ByColumn(PickedRows { schema, batches, base, picks: made }), fates })
     }
 
     /// What the records of one key, and its base row, come to.
