@@ -68,18 +68,18 @@ def test_it_may_be_an_option(spark, path):
 
 def test_an_option_of_one_query_is_not_another_querys(path):
     with_option = read_query({"path": path, "mortice.merger": added})
-    assert with_option.scan(with_option.table(), None).count() == 3
+    assert with_option.prepare(with_option.table(), None).scan().count() == 3
     with pytest.raises(mortice.UnsupportedError, match=CLASS):
         mortice.Table(path).snapshot().to_arrow()
     with pytest.raises(mortice.UnsupportedError, match=CLASS):
         without = read_query({"path": path})
-        without.scan(without.table(), None).to_arrow()
+        without.prepare(without.table(), None).scan().to_arrow()
 
 
 def test_an_option_comes_before_what_is_registered(path):
     mortice.register_merger(CLASS, lambda older, newer: (newer, pa.array([False] * newer.num_rows)))
     query = read_query({"path": path, "mortice.merger": added})
-    assert query.scan(query.table(), None).count() == 3
+    assert query.prepare(query.table(), None).scan().count() == 3
     assert mortice.Table(path).snapshot(columns=["id"]).to_arrow()["id"].to_pylist() == ["b", "n"]
 
 
