@@ -147,7 +147,7 @@ fn nested_vector(path: &str, shape: VectorShape) -> Error {
 #[cold]
 pub fn shredded_variant(column: &str) -> Error {
     Error::unsupported(format!(
-        "column {column}: a shredded VARIANT (with {TYPED_VALUE}); read it with Hudi on Spark 4, or write the column anew \
+        "column {column}: a shredded VARIANT (with {TYPED_VALUE}); read it with Hudi on Spark 4, or rewrite the column \
          without shredding"
     ))
 }

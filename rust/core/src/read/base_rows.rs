@@ -45,12 +45,8 @@ impl Base<'_> {
         if histories.is_empty() {
             return Ok(None);
         }
-        let row = |number: u64| {
-            let row = number.checked_sub(self.first).and_then(|row| usize::try_from(row).ok());
-            let message = || format!("base row {number} is not in the batch that begins with row {}", self.first);
-            row.ok_or_else(|| Error::internal(message()))
-        };
-        let rows: Vec<usize> = histories.numbers().map(row).collect::<Result<_>>()?;
+        let rows = histories.numbers().map(|number| row_in_batch(number, self.first));
+        let rows: Vec<usize> = rows.collect::<Result<_>>()?;
         let ordering = self.keys.base_ordering(self.rows)?;
         let carried = self.projection.carried_of(self.rows)?;
         let base = BaseOf { batch: &carried, ordering: &ordering, rows: &rows };
@@ -60,9 +56,15 @@ impl Base<'_> {
             return Err(Error::internal(message));
         }
         let fates = rows.into_iter().zip(folded.fates).filter(|(_, fate)| *fate != Fate::Keep);
-        let fates = fates.collect();
-        Ok(Fates::of(fates, Some(folded.rows)))
+        Ok(Fates::of(fates.collect(), Some(folded.rows)))
     }
+}
+
+/// The row of a batch whose first row has the number `first`, of a row by its number.
+pub(super) fn row_in_batch(number: u64, first: u64) -> Result<usize> {
+    let row = number.checked_sub(first).and_then(|row| usize::try_from(row).ok());
+    let outside = || format!("base row {number} is not in the batch that begins with row {first}");
+    row.ok_or_else(|| Error::internal(outside()))
 }
 
 pub(super) fn take_rows(batch: &RecordBatch, rows: &[u64]) -> Result<RecordBatch> {

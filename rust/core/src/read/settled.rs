@@ -10,11 +10,12 @@ use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
 
+use super::base_rows::row_in_batch;
 use super::base_segments::{BaseSegments, Segment};
 use super::log_keys::KeyColumns;
 use super::memory::SliceMemory;
 use crate::base_file::Batches;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::merge::fold::Chains;
 use crate::merge::{BaseRows, Fate, Histories, KeyPart, LogSink, Merger, OrderingColumn};
 use crate::spill::{BatchReader, BatchWriter};
@@ -183,13 +184,7 @@ impl Settled {
 /// # Errors
 /// `Internal` if the notes are of rows before the first.
 pub(super) fn fates(notes: &Histories, first: u64) -> Result<Vec<(usize, Fate)>> {
-    let row = |number: u64| {
-        let row = number.checked_sub(first).and_then(|row| usize::try_from(row).ok());
-        row.ok_or_else(|| {
-            Error::internal(format_args!("base row {number} is before row {first}, the first of its batch"))
-        })
-    };
-    notes.fates().map(|fate| fate.and_then(|(number, fate)| Ok((row(number)?, fate)))).collect()
+    notes.fates().map(|fate| fate.and_then(|(number, fate)| Ok((row_in_batch(number, first)?, fate)))).collect()
 }
 
 /// Notes on their way to a file.

@@ -140,8 +140,7 @@ impl Table {
 
     pub(super) fn check_deletes(ask: &Ask) -> Result<()> {
         if ask.emit_deletes && !ask.merge {
-            let message =
-                "emit_deletes with merge=False: which keys are deleted is told by merging; leave one of them out";
+            let message = "emit_deletes with merge=False: merging finds the deleted keys; leave one of the two out";
             return Err(Error::invalid_argument(message));
         }
         Ok(())
