@@ -18,7 +18,7 @@ use parquet::arrow::arrow_reader::{
     RowSelector,
 };
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
@@ -38,6 +38,8 @@ const AVRO_SCHEMA: &str = "parquet.avro.schema";
 pub(super) struct ParquetFile {
     bytes: SourceBytes,
     metadata: ArrowReaderMetadata,
+    /// The rows of each row group.
+    group_rows: Vec<u64>,
     /// The row groups to read; all of them where none were left out.
     row_groups: Option<Vec<usize>>,
     /// The rows to read, where they are not those of the row groups.
@@ -52,7 +54,8 @@ impl ParquetFile {
             let metadata = list_of_maps::readable(ParquetMetaDataReader::new().parse_and_finish(&bytes)?)?;
             ArrowReaderMetadata::try_new(Arc::new(metadata), options())
         })?;
-        Ok(Self { bytes, metadata, row_groups: None, rows: None })
+        let group_rows = group_rows(metadata.metadata()).map_err(|error| error.in_file(bytes.0.path()))?;
+        Ok(Self { bytes, metadata, group_rows, row_groups: None, rows: None })
     }
 
     /// The file's metadata with its columns read as the wanted types want them.
@@ -96,17 +99,33 @@ impl ParquetFile {
     }
 }
 
+/// The rows of each row group, as the footer has them.
+///
+/// # Errors
+/// `InvalidTable` for negative counts and for groups that do not sum up to the file's rows.
+fn group_rows(metadata: &ParquetMetaData) -> Result<Vec<u64>> {
+    let count = |rows: i64| {
+        u64::try_from(rows).map_err(|_| Error::invalid_table(format!("a parquet footer with a count of {rows} rows")))
+    };
+    let rows = count(metadata.file_metadata().num_rows())?;
+    let groups = metadata.row_groups().iter().map(|group| count(group.num_rows())).collect::<Result<Vec<_>>>()?;
+    match groups.iter().try_fold(0_u64, |sum, group| sum.checked_add(*group)) {
+        Some(sum) if sum == rows => Ok(groups),
+        _ => Err(Error::invalid_table(format!("a parquet footer with {rows} rows, whose row groups have {groups:?}"))),
+    }
+}
+
 fn options() -> ArrowReaderOptions {
     ArrowReaderOptions::new().with_skip_arrow_metadata(true)
 }
 
 impl BaseFile for ParquetFile {
     fn row_count(&self) -> u64 {
-        u64::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or(0)
+        self.group_rows.iter().sum()
     }
 
     fn row_groups(&self) -> Vec<u64> {
-        self.metadata.metadata().row_groups().iter().map(|group| u64::try_from(group.num_rows()).unwrap_or(0)).collect()
+        self.group_rows.clone()
     }
 
     fn column_bytes(&self, wanted: &SchemaRef) -> Option<Vec<u64>> {
@@ -304,4 +323,30 @@ fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>, bytes: &S
     Error::invalid_table("no sound parquet file, or one of a kind that cannot be read")
         .caused_by(error)
         .in_file(bytes.0.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use parquet::file::metadata::{FileMetaData, RowGroupMetaData};
+    use parquet::schema::parser::parse_message_type;
+    use parquet::schema::types::SchemaDescriptor;
+
+    use super::*;
+
+    fn footer(rows: i64, groups: &[i64]) -> ParquetMetaData {
+        let schema = parse_message_type("message m { }").unwrap();
+        let schema = Arc::new(SchemaDescriptor::new(Arc::new(schema)));
+        let group = |rows: &i64| RowGroupMetaData::builder(Arc::clone(&schema)).set_num_rows(*rows).build().unwrap();
+        let groups = groups.iter().map(group).collect();
+        ParquetMetaData::new(FileMetaData::new(1, rows, None, None, Arc::clone(&schema), None), groups)
+    }
+
+    #[test]
+    fn counts_of_rows_are_checked() {
+        assert_eq!(group_rows(&footer(5, &[2, 3])).unwrap(), [2, 3]);
+        assert_eq!(group_rows(&footer(0, &[])).unwrap(), [0_u64; 0]);
+        for (rows, groups) in [(-1, vec![]), (1, vec![2, -1]), (5, vec![2]), (0, vec![i64::MAX, i64::MAX, 2])] {
+            assert!(group_rows(&footer(rows, &groups)).is_err(), "{rows} {groups:?}");
+        }
+    }
 }
