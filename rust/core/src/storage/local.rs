@@ -39,7 +39,7 @@ impl Source for LocalFile {
         let wanted = range.end.checked_sub(range.start).filter(|_| range.end <= self.len);
         let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok()) else {
             let message = format!("bytes {range:?} of a file of {}", self.len);
-            return Err(Error::invalid_argument(message).in_file(&self.path));
+            return Err(Error::internal(message).in_file(&self.path));
         };
         let mut bytes = vec![0; wanted];
         self.file

@@ -46,9 +46,7 @@ impl Source for MappedFile {
         let within = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
         match within {
             Some((start, end)) if start <= end && end <= self.bytes.len() => Ok(self.bytes.slice(start..end)),
-            _ => {
-                Err(Error::invalid_argument(format!("bytes {range:?} of a file of {}", self.len())).in_file(&self.path))
-            }
+            _ => Err(Error::internal(format!("bytes {range:?} of a file of {}", self.len())).in_file(&self.path)),
         }
     }
 }

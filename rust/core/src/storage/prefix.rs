@@ -43,7 +43,7 @@ impl Source for Prefix {
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
         if range.end > self.len {
             let message = format!("bytes {range:?} of a file of {}", self.len);
-            return Err(Error::invalid_argument(message).in_file(self.path()));
+            return Err(Error::internal(message).in_file(self.path()));
         }
         self.whole.read(range)
     }

@@ -15,11 +15,11 @@ pub struct Section {
 }
 
 impl Section {
-    /// The bytes `range` of `whole`; [`crate::Kind::InvalidArgument`] where they do not lie within.
+    /// The bytes `range` of `whole`; [`crate::Kind::Internal`] where they do not lie within.
     pub fn new(whole: Arc<dyn Source>, range: Range<u64>) -> Result<Self> {
         if range.start > range.end || range.end > whole.len() {
             let message = format!("bytes {range:?} of a file of {}", whole.len());
-            return Err(Error::invalid_argument(message).in_file(whole.path()));
+            return Err(Error::internal(message).in_file(whole.path()));
         }
         Ok(Self { whole, range })
     }
@@ -41,7 +41,7 @@ impl Source for Section {
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
         if range.start > range.end || range.end > self.len() {
             let message = format!("bytes {range:?} of a section of {}", self.len());
-            return Err(Error::invalid_argument(message).in_file(self.path()));
+            return Err(Error::internal(message).in_file(self.path()));
         }
         // Both sums stay below the section's end, which is a place in the file.
         self.whole.read(self.range.start + range.start..self.range.start + range.end)

@@ -14,7 +14,7 @@ pub trait Source: Send + Sync {
     /// Bytes in the file when it was opened.
     fn len(&self) -> u64;
 
-    /// The bytes of `range`, which lies within the file; else [`crate::Kind::InvalidArgument`]. A mapped file gives a
+    /// The bytes of `range`, which lies within the file; else [`crate::Kind::Internal`]. A mapped file gives a
     /// slice of its mapping, others fetch.
     fn read(&self, range: Range<u64>) -> Result<Bytes>;
 
