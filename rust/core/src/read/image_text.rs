@@ -22,8 +22,8 @@ use arrow_array::types::{
     TimestampMillisecondType,
 };
 use arrow_array::{
-    Array, BinaryArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Float32Array, Float64Array, ListArray,
-    MapArray, RecordBatch, StringArray, StructArray,
+    Array, BinaryArray, BooleanArray, Decimal128Array, FixedSizeBinaryArray, Float32Array, Float64Array, Int32Array,
+    Int64Array, ListArray, MapArray, RecordBatch, StringArray, StructArray,
 };
 use arrow_schema::{DataType, TimeUnit};
 use base64::Engine as _;
@@ -54,8 +54,8 @@ impl Form {
         });
         let columns = columns.collect::<Result<Vec<_>>>()?;
         self.texts(rows.num_rows(), |row, out| {
-            self.write_fields(&columns, row, out);
-            true
+            self.write_fields(&columns, row, out)?;
+            Ok(true)
         })
     }
 
@@ -65,18 +65,18 @@ impl Form {
         self.texts(records.len(), |row, out| {
             let is_there = records.is_valid(row);
             if is_there {
-                self.write_fields(&columns, row, out);
+                self.write_fields(&columns, row, out)?;
             }
-            is_there
+            Ok(is_there)
         })
     }
 
-    fn texts(self, rows: usize, mut write: impl FnMut(usize, &mut String) -> bool) -> Result<StringArray> {
+    fn texts(self, rows: usize, mut write: impl FnMut(usize, &mut String) -> Result<bool>) -> Result<StringArray> {
         let mut texts = StringBuilder::with_capacity(rows, 0);
         let mut text = String::new();
         for row in 0..rows {
             text.clear();
-            let is_there = write(row, &mut text);
+            let is_there = write(row, &mut text)?;
             if texts.values_slice().len().saturating_add(text.len()) > MOST_BYTES {
                 let message = "a batch of changes whose images pass 2 GiB; ask for fewer rows in a batch (batch_rows)";
                 return Err(Error::new(Kind::MemoryLimit, message));
@@ -102,17 +102,21 @@ impl Form {
         let cells = match array.data_type() {
             DataType::Null => Some(Cells::Nothing),
             DataType::Boolean => array.as_boolean_opt().map(Cells::Truths),
-            DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| Cells::Ints(array.values())),
-            DataType::Date32 => array.as_primitive_opt::<Date32Type>().map(|array| Cells::Ints(array.values())),
-            DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(|array| Cells::Longs(array.values(), 1)),
+            DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| Cells::Ints(array.clone())),
+            DataType::Date32 => {
+                array.as_primitive_opt::<Date32Type>().map(|array| Cells::Ints(array.reinterpret_cast()))
+            }
+            DataType::Int64 => array.as_primitive_opt::<Int64Type>().map(|array| Cells::Longs(array.clone(), 1)),
             DataType::Timestamp(TimeUnit::Microsecond, _) => {
                 let stored = matches!(ty, Type::TimestampMillis | Type::LocalTimestampMillis);
                 let unit = if self == Self::Record && stored { 1000 } else { 1 };
-                array.as_primitive_opt::<TimestampMicrosecondType>().map(|array| Cells::Longs(array.values(), unit))
+                array
+                    .as_primitive_opt::<TimestampMicrosecondType>()
+                    .map(|array| Cells::Longs(array.reinterpret_cast(), unit))
             }
-            DataType::Timestamp(TimeUnit::Millisecond, _) => {
-                array.as_primitive_opt::<TimestampMillisecondType>().map(|array| Cells::Longs(array.values(), 1))
-            }
+            DataType::Timestamp(TimeUnit::Millisecond, _) => array
+                .as_primitive_opt::<TimestampMillisecondType>()
+                .map(|array| Cells::Longs(array.reinterpret_cast(), 1)),
             DataType::Float32 => array.as_primitive_opt::<Float32Type>().map(Cells::Floats),
             DataType::Float64 => array.as_primitive_opt::<Float64Type>().map(Cells::Doubles),
             DataType::Utf8 => array.as_string_opt::<i32>().map(Cells::Texts),
@@ -126,7 +130,7 @@ impl Form {
                     Type::Decimal(decimal) => decimal.fixed.as_ref().map(|fixed| fixed.size),
                     _ => None,
                 };
-                let scale = u32::try_from(*scale).unwrap_or_default();
+                let scale = u32::try_from(*scale).map_err(|_| misfit(&array.data_type().to_string()))?;
                 array.as_primitive_opt::<Decimal128Type>().map(|array| Cells::Decimals(array, scale, width))
             }
             DataType::List(_) => match (ty, array.as_list_opt::<i32>()) {
@@ -167,7 +171,7 @@ impl Form {
         })
     }
 
-    fn write_fields(self, fields: &[(String, Bound<'_>)], row: usize, out: &mut String) {
+    fn write_fields(self, fields: &[(String, Bound<'_>)], row: usize, out: &mut String) -> Result<()> {
         out.push('{');
         let mut is_first = true;
         for (name, bound) in fields {
@@ -178,15 +182,16 @@ impl Form {
                 out.push(',');
             }
             out.push_str(name);
-            self.write(bound, row, out);
+            self.write(bound, row, out)?;
         }
         out.push('}');
+        Ok(())
     }
 
-    fn write(self, bound: &Bound<'_>, row: usize, out: &mut String) {
+    fn write(self, bound: &Bound<'_>, row: usize, out: &mut String) -> Result<()> {
         if bound.is_null(row) {
             out.push_str("null");
-            return;
+            return Ok(());
         }
         let number = |out: &mut String, value: i64| {
             // Writing to a String cannot fail.
@@ -195,8 +200,8 @@ impl Form {
         match &bound.cells {
             Cells::Nothing => out.push_str("null"),
             Cells::Truths(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
-            Cells::Ints(values) => number(out, values.get(row).copied().map_or(0, i64::from)),
-            Cells::Longs(values, unit) => number(out, values.get(row).copied().unwrap_or(0).div_euclid(*unit)),
+            Cells::Ints(array) => number(out, array.value(row).into()),
+            Cells::Longs(array, unit) => number(out, array.value(row).div_euclid(*unit)),
             Cells::Floats(array) => {
                 let value = array.value(row);
                 quoted_unless(value.is_finite(), out, |out| avro::write_float(value, out));
@@ -219,27 +224,27 @@ impl Form {
                 }
             },
             Cells::List(array, items) => {
-                let offsets = array.value_offsets();
-                written(offsets, row, ['[', ']'], out, |item, out| {
-                    self.write(items, item, out);
-                    true
-                });
+                written(array.value_offsets(), row, ['[', ']'], out, |item, out| {
+                    self.write(items, item, out)?;
+                    Ok(true)
+                })?;
             }
             Cells::Map(array, keys, values) => written(array.value_offsets(), row, ['{', '}'], out, |entry, out| {
                 if self == Self::Row && values.is_null(entry) {
-                    return false;
+                    return Ok(false);
                 }
                 write_text(keys.value(entry).chars(), out);
                 out.push(':');
-                self.write(values, entry, out);
-                true
-            }),
-            Cells::Struct(fields) => self.write_fields(fields, row, out),
+                self.write(values, entry, out)?;
+                Ok(true)
+            })?,
+            Cells::Struct(fields) => self.write_fields(fields, row, out)?,
             Cells::OneOf(members) => match members.iter().find(|member| !member.is_null(row)) {
-                Some(member) => self.write(member, row, out),
+                Some(member) => self.write(member, row, out)?,
                 None => out.push_str("null"),
             },
         }
+        Ok(())
     }
 
     fn write_bytes(self, bytes: &[u8], is_fixed: bool, out: &mut String) {
@@ -277,9 +282,9 @@ impl Bound<'_> {
 enum Cells<'a> {
     Nothing,
     Truths(&'a BooleanArray),
-    Ints(&'a [i32]),
+    Ints(Int32Array),
     /// Whole numbers, and what they are divided by.
-    Longs(&'a [i64], i64),
+    Longs(Int64Array, i64),
     Floats(&'a Float32Array),
     Doubles(&'a Float64Array),
     Texts(&'a StringArray),
@@ -301,19 +306,23 @@ fn written(
     row: usize,
     [open, close]: [char; 2],
     out: &mut String,
-    mut item: impl FnMut(usize, &mut String) -> bool,
-) {
-    let offset = |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok()).unwrap_or_default();
+    mut item: impl FnMut(usize, &mut String) -> Result<bool>,
+) -> Result<()> {
+    let offset = |at: usize| offsets.get(at).and_then(|offset| usize::try_from(*offset).ok());
+    let (Some(start), Some(end)) = (offset(row), offset(row + 1)) else {
+        return Err(Error::internal(format!("row {row} of {} offsets of a list", offsets.len())));
+    };
     out.push(open);
     let mut before = out.len();
-    for at in offset(row)..offset(row + 1) {
-        if item(at, out) {
+    for at in start..end {
+        if item(at, out)? {
             before = out.len();
             out.push(',');
         }
     }
     out.truncate(if out.ends_with(',') { before } else { out.len() });
     out.push(close);
+    Ok(())
 }
 
 fn name_of(name: &str) -> String {

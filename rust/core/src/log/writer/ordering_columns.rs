@@ -19,8 +19,8 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal256Type, DecimalType, Float32Type, Float64Type, Int32Type, Int64Type};
 use arrow_array::{
-    Array, ArrayRef, ArrowNativeTypeOp, BinaryArray, BooleanArray, Date32Array, Float32Array, Float64Array, Int32Array,
-    Int64Array, StringArray,
+    Array, ArrayRef, ArrowNativeTypeOp, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array,
+    Float64Array, Int32Array, Int64Array, StringArray,
 };
 use arrow_buffer::i256;
 use arrow_cast::{CastOptions, cast_with_options};
@@ -45,7 +45,7 @@ pub(super) enum OrderingColumn {
     Text(StringArray),
     Date(Date32Array),
     /// Unscaled, at scale 15.
-    Decimal(Vec<Option<i128>>),
+    Decimal(Decimal128Array),
     /// Microseconds since the epoch.
     Timestamp(Int64Array),
 }
@@ -102,7 +102,7 @@ impl OrderingColumn {
             Self::Bytes(array) => array.is_null(row),
             Self::Text(array) => array.is_null(row),
             Self::Date(array) => array.is_null(row),
-            Self::Decimal(values) => values.get(row).is_none_or(Option::is_none),
+            Self::Decimal(array) => array.is_null(row),
         }
     }
 
@@ -129,9 +129,9 @@ impl OrderingColumn {
                 write_bytes(array.value(row).as_bytes(), out);
             }
             Self::Date(array) => tagged_long(out, 8, array.value(row).into()),
-            Self::Decimal(values) => {
+            Self::Decimal(array) => {
                 out.push(tag(9));
-                write_bytes(shortest(&values.get(row).copied().flatten().unwrap_or_default().to_be_bytes()), out);
+                write_bytes(shortest(&array.value(row).to_be_bytes()), out);
             }
             Self::Timestamp(array) => tagged_long(out, 11, array.value(row)),
         }
@@ -200,7 +200,7 @@ fn scaled(numbers: &Int64Array, scale: Scale, unit: &str) -> Result<Int64Array, 
 }
 
 /// Decimals at scale 15, whatever theirs.
-fn decimals(column: &ArrayRef) -> Result<Vec<Option<i128>>, Unfit> {
+fn decimals(column: &ArrayRef) -> Result<Decimal128Array, Unfit> {
     let scale = match column.data_type() {
         DataType::Decimal32(_, scale)
         | DataType::Decimal64(_, scale)
