@@ -78,11 +78,6 @@ def test_a_payload_class_is_merged_or_refused_by_name(tmp_path, payload, version
     if payload in MERGED or (payload in MERGED_UNDER_0_X and semantics == "0.x"):
         assert rows(path, semantics) == ([] if payload.endswith("EmptyHoodieRecordPayload") else ["log"])
         return
-    if payload in MERGED_IN_METADATA_TABLES:
-        # Its rows need the columns of a metadata table.
-        with pytest.raises(mortice.MorticeError, match="type"):
-            rows(path, semantics)
-        return
     with pytest.raises(mortice.UnsupportedError, match=rf"{re.escape(payload)}.*register_merger.*read_optimized"):
         rows(path, semantics)
     taken = mortice.Table(path, semantics=semantics).read_optimized().to_arrow()["x"].to_pylist()

@@ -122,7 +122,7 @@ impl MergeConfig {
     /// # Errors
     /// `Unsupported`, with the class, strategy or mode and the way out.
     pub fn check_supported(&self, semantics: Semantics) -> Result<()> {
-        let way_out = "; register what it does (mortice.register_merger), or read the base files alone (read_optimized), or the records unmerged (merge=False)";
+        let way_out = payload::ALTERNATIVES;
         match &self.mode {
             MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class, semantics) => {
                 let why = payload::refusal(class);

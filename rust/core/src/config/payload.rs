@@ -42,6 +42,9 @@ pub(super) fn is_known(class: &str, semantics: Semantics) -> bool {
     hudis_own(class).is_some_and(|name| KNOWN.contains(&name) || semantics == Semantics::V0x && name == FIRST_VALUE)
 }
 
+/// What a user can do about a class or strategy that is not merged, for messages.
+pub const ALTERNATIVES: &str = "; register what it does (mortice.register_merger), or read the base files alone (read_optimized), or the records unmerged (merge=False)";
+
 /// What the message that refuses a class adds to its name: why it is not merged, and the remedy that only this class has. Empty for
 /// user-defined classes.
 pub(super) fn refusal(class: &str) -> &'static str {

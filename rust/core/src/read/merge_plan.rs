@@ -153,29 +153,47 @@ pub(super) struct Folding<'a> {
 
 impl FoldBy {
     /// The columns that every record must bring.
-    pub(super) fn columns(&self, types: &Schema, keys: &KeyColumns) -> Vec<String> {
+    ///
+    /// # Errors
+    /// `Unsupported` for `HoodieMetadataPayload` on a table whose schema is not that of a metadata table.
+    pub(super) fn columns(&self, types: &Schema, keys: &KeyColumns) -> Result<Vec<String>> {
         match self {
-            Self::Rules(..) => keys.fold_columns(),
-            Self::Merger(_) => types.fields().iter().map(|field| field.name().clone()).collect(),
-            Self::Metadata => vec![METADATA_TYPE.to_owned()],
+            Self::Rules(..) => Ok(keys.fold_columns()),
+            Self::Merger(_) => Ok(types.fields().iter().map(|field| field.name().clone()).collect()),
+            Self::Metadata if types.index_of(METADATA_TYPE).is_err() => Err(Error::unsupported(format!(
+                "merging by the payload class org.apache.hudi.metadata.{}, which merges records of metadata tables only: this table has no column {METADATA_TYPE:?}{}",
+                payload::METADATA,
+                payload::ALTERNATIVES
+            ))),
+            Self::Metadata => Ok(vec![METADATA_TYPE.to_owned()]),
         }
     }
 
     /// The fold. `missing` are the columns that blocks of partial records do not have.
-    pub(super) fn fold(self, of: &Folding<'_>, missing: MissingColumns) -> Box<dyn Fold> {
-        match self {
+    ///
+    /// # Errors
+    /// An internal error if the merger would not be given every carried column.
+    pub(super) fn fold(self, of: &Folding<'_>, missing: MissingColumns) -> Result<Box<dyn Fold>> {
+        Ok(match self {
             Self::Rules(rules, absence) => Box::new(folder(rules, &absence, of, missing)),
-            Self::Merger(merger) => Box::new(custom(merger.0, of)),
-            Self::Metadata => Box::new(custom(Arc::new(MetadataMerger), of)),
-        }
+            Self::Merger(merger) => Box::new(custom(merger.0, of)?),
+            Self::Metadata => Box::new(custom(Arc::new(MetadataMerger), of)?),
+        })
     }
 }
 
 /// A fold by a merger, which is given the carried columns in the table's order.
-fn custom(merger: Arc<dyn RowMerger>, of: &Folding<'_>) -> CustomFold {
+fn custom(merger: Arc<dyn RowMerger>, of: &Folding<'_>) -> Result<CustomFold> {
     let place = |name: &String| of.carried.index_of(name).ok();
-    let columns = of.types.fields().iter().filter_map(|field| place(field.name())).collect();
-    CustomFold { merger, columns, deleted_rows: of.deleted_rows }
+    let columns: Vec<usize> = of.types.fields().iter().filter_map(|field| place(field.name())).collect();
+    if columns.len() != of.carried.fields().len() {
+        return Err(Error::internal(format!(
+            "{} of {} columns that are read are in the table's schema",
+            columns.len(),
+            of.carried.fields().len()
+        )));
+    }
+    Ok(CustomFold { merger, columns, deleted_rows: of.deleted_rows })
 }
 
 fn folder(rules: FoldRules, absence: &FieldAbsence, of: &Folding<'_>, missing: MissingColumns) -> Folder {

@@ -104,7 +104,7 @@ impl RowsMerge {
         let keys = if asked.have_operation() { keys } else { keys.without_operation() };
         let plan = MergePlan::of(&merge, options.semantics, &keys, options.partial, options.merger.as_ref())?;
         let (folds, fold_columns) = match &plan {
-            MergePlan::Fold(fold) => (true, fold.columns(&all, &keys)),
+            MergePlan::Fold(fold) => (true, fold.columns(&all, &keys)?),
             MergePlan::Choose(_) | MergePlan::KeepAll => (false, Vec::new()),
         };
         let looked_at: Vec<String> = keys.wants().iter().map(|want| want.name().to_owned()).collect();
@@ -165,14 +165,14 @@ impl RowsMerge {
         let plan = MergePlan::of(merge, options.semantics, keys, options.partial, options.merger.as_ref())?;
         Ok(match plan {
             MergePlan::Choose(rules) => By::Choosing(Merger::new(rules)),
-            MergePlan::Fold(fold) => By::Folding(Chains::only(KeyFilter::All), self.fold(fold, batches)),
+            MergePlan::Fold(fold) => By::Folding(Chains::only(KeyFilter::All), self.fold(fold, batches)?),
             // Of a table that is read unmerged.
             MergePlan::KeepAll => By::Choosing(Merger::new(Rules::CommitTime)),
         })
     }
 
     /// The fold; all newer rows are records of the same columns.
-    fn fold(&self, by: FoldBy, batches: usize) -> Box<dyn Fold> {
+    fn fold(&self, by: FoldBy, batches: usize) -> Result<Box<dyn Fold>> {
         let of = Folding {
             table: &self.table,
             types: &self.types,

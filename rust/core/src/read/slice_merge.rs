@@ -124,7 +124,7 @@ impl SliceMerge {
         let (keys, plan) = plan(&from)?;
         let fold_columns = match &plan {
             MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
-            MergePlan::Fold(fold) => fold.columns(types, &keys),
+            MergePlan::Fold(fold) => fold.columns(types, &keys)?,
         };
         let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
         let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
@@ -168,7 +168,7 @@ impl SliceMerge {
                 let chains = |part| Chains::only(wanted.clone()).within(part, budget);
                 let (mut records, loaded) = loaded(&chains, &loader, &from, leaves_out_rows, &mut memory)?;
                 let fold =
-                    by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing());
+                    by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing())?;
                 match loaded {
                     Loaded::Whole(chains) => (records, By::Folding(chains, fold)),
                     Loaded::Settled(settled) => (records, By::Settled(settled, Some(fold))),
