@@ -27,8 +27,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("timeline", &["names", "config", "storage", "avro", "base_file", "log"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "timeline"]),
-    ("bootstrap", &["names", "config", "storage", "avro", "hfile", "file_group"]),
-    ("plan", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "schema", "file_group"]),
+    ("keys", &["names", "config", "filter", "avro", "merge", "log"]),
+    ("bootstrap", &["names", "config", "storage", "avro", "hfile", "keys", "file_group"]),
+    ("split", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "schema", "file_group"]),
+    ("plan", &["names", "config", "storage", "filter", "keys", "timeline", "file_group", "split"]),
     (
         "read",
         &[
@@ -44,12 +46,13 @@ const ROOMS: &[(&str, &[&str])] = &[
             "timeline",
             "schema",
             "file_group",
-            "plan",
+            "keys",
+            "split",
         ],
     ),
     (
         "metadata_table",
-        &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "plan", "read"],
+        &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "split", "plan", "read"],
     ),
     (
         "table",
@@ -63,6 +66,8 @@ const ROOMS: &[(&str, &[&str])] = &[
             "timeline",
             "schema",
             "file_group",
+            "keys",
+            "split",
             "plan",
             "read",
             "metadata_table",

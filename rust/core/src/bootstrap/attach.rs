@@ -6,7 +6,8 @@ use super::index::{BootstrapIndex, IndexedFile};
 use crate::config::TableConfig;
 use crate::error::{Error, Result};
 use crate::file_group::{BootstrapSource, FileSlice};
-use crate::names::{instant_time, partition_path};
+use crate::keys::partition_path;
+use crate::names::instant_time;
 use crate::storage::Place;
 
 /// Tells each slice with a skeleton its source. Of a table without skeletons nothing is read.

@@ -6,8 +6,6 @@
 //! | `property_files` | which of a table's property files holds good |
 //! | `table_version` | table versions and the timeline layouts that go with them |
 //! | `table_config` | the keys that a reader goes by, typed |
-//! | `key_generator` | how record keys were made of columns |
-//! | `partition_part` | how partition paths were |
 //! | `merge_config` | how records of one key become one row |
 //! | `merge_inference` | the merge mode of tables that do not store it |
 //! | `payload` | Hudi's own payload classes |
@@ -15,10 +13,8 @@
 
 pub mod payload;
 
-mod key_generator;
 mod merge_config;
 mod merge_inference;
-mod partition_part;
 mod properties;
 mod property_files;
 mod read_options;
@@ -26,7 +22,6 @@ mod table_config;
 mod table_version;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
-pub use partition_part::{PartitionPart, TimeFormat};
 pub use properties::Properties;
 pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::key_generator::KeyGenerator;
 use super::property_files;
 use super::{MergeConfig, Properties, Semantics, TableVersion, TimelineLayout};
 use crate::error::{Error, Result};
@@ -174,16 +173,6 @@ impl TableConfig {
             )));
         }
         Ok(())
-    }
-
-    /// The partition columns that Hudi gives as text, whatever their type: those of the timestamp-based key generator, whose paths
-    /// hold formatted times (`SparkHoodieTableFileIndex.getPartitionSchema`). Those of a custom one keep their types.
-    #[must_use]
-    pub fn text_partition_fields(&self) -> &[String] {
-        match self.generator() {
-            KeyGenerator::Timestamp => &self.partition_fields,
-            _ => &[],
-        }
     }
 
     /// Whether it was made of files that lie elsewhere, whose rows may still be there (`hoodie.bootstrap.base.path`).

@@ -15,9 +15,10 @@ use crate::config::{MergeConfig, OnCorrupt, ReadOptions, Semantics, TableConfig}
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::filter::{Filter, Literal, Operator, Term};
-use crate::plan::{Deletes, PathColumns, Query, Split, files_of, splits};
+use crate::plan::files_of;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
+use crate::split::{Deletes, PathColumns, Query, Split, splits};
 use crate::storage::{Below, Place, StorageOptions, parallel};
 use crate::timeline::{Action, Timeline};
 

@@ -6,7 +6,6 @@ pub mod instant_range;
 pub mod instant_time;
 pub mod log_file_name;
 pub mod meta_columns;
-pub mod partition_path;
 
 pub use base_file_name::BaseFileName;
 pub use field_names::FieldNames;

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::split::CommitRange;
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
+use crate::split::CommitRange;
 use crate::storage::{Entry, Place, parallel};
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
 

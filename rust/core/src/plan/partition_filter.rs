@@ -21,11 +21,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::path_time;
-use super::path_value::{PathValue, bounds_of};
-use crate::config::{PartitionPart, TableConfig};
+use crate::config::TableConfig;
 use crate::error::Result;
 use crate::filter::{BoundFilter, Bounds, Filter, Literal, Operator, Term};
+use crate::keys::{PartitionPart, PathValue, bounds_of, path_time};
 use crate::names::meta_columns;
 
 /// A filter, as far as partition paths answer it.
@@ -257,7 +256,7 @@ mod tests {
 
     use super::*;
     use crate::config::Properties;
-    use crate::names::partition_path::NULL as NULL_PARTITION;
+    use crate::keys::partition_path::NULL as NULL_PARTITION;
 
     fn config(fields: &str, lines: &str) -> TableConfig {
         let text =

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::Schema;
 
-use super::log_keys::KeyColumns;
 use super::merge_base::MergeBase;
 use super::projection::Projection;
 use crate::error::{Error, Result};
+use crate::keys::KeyColumns;
 use crate::merge::Merger;
 
 /// Whether log records win over all base rows, so that those need not bring a column that they are ordered by and that nobody

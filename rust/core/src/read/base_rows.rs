@@ -3,9 +3,9 @@
 use arrow_array::{RecordBatch, UInt64Array};
 use arrow_select::take::take_record_batch;
 
-use super::log_keys::KeyColumns;
 use super::projection::Projection;
 use crate::error::{Error, Result};
+use crate::keys::KeyColumns;
 use crate::merge::fold::{BaseOf, Fold, MadeRows};
 use crate::merge::{Fate, Histories, Winners};
 

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::base_file::BaseFile;
 use crate::error::Result;
 use crate::merge::KeyPart;
-use crate::plan::Part;
+use crate::split::Part;
 
 /// A stretch of a base file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
 use arrow_schema::DataType;
 
 use crate::error::{Error, Result};
-use crate::plan::change_schema;
+use crate::split::change_schema;
 
 /// What happened to a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ use crate::filter::{Filter, Literal, Operator, Term};
 use crate::log::content::avro_data;
 use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
 use crate::names::meta_columns;
-use crate::plan::{AFTER, BEFORE, OPERATION, Query, Split};
+use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
 use crate::storage::{self, Place, Prefix, Source};
 
 const RECORD_KEY: &str = "record_key";

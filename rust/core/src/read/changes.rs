@@ -17,7 +17,7 @@ use crate::config::{CdcMode, Semantics};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
-use crate::plan::{Change, ChangeSource, Query, Split, change_schema};
+use crate::split::{Change, ChangeSource, Query, Split, change_schema};
 
 /// Reads the changes of a split, batch by batch. After an error there is nothing more.
 pub(super) struct ChangeReader {

@@ -15,8 +15,8 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, RecordBatchOpti
 use arrow_schema::{DataType, Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
 
-use super::log_keys::KeyColumns;
 use crate::error::{Error, Result};
+use crate::keys::KeyColumns;
 use crate::log::content::deleted::{Deleted, Deletes};
 use crate::names::meta_columns;
 

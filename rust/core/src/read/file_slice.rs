@@ -20,7 +20,7 @@ use super::split_base::{SplitBase, Threads};
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::Result;
-use crate::plan::Split;
+use crate::split::Split;
 use crate::storage::{self, Place};
 
 /// Reads the slice of a split, batch by batch. After an error there is nothing more.

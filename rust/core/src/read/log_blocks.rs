@@ -8,7 +8,7 @@ use crate::error::{Error, Kind, Result};
 use crate::file_group::LogFile;
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
 use crate::names::LogFileName;
-use crate::plan::{Query, Split};
+use crate::split::{Query, Split};
 use crate::storage::{Place, Prefix, Source};
 
 /// The open log files of a slice, and the blocks that count, oldest first.

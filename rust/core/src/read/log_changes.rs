@@ -31,7 +31,7 @@ use crate::base_file::Batches;
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
 use crate::names::instant_range::InstantRange;
-use crate::plan::{CommitRange, Query, Split};
+use crate::split::{CommitRange, Query, Split};
 use crate::storage;
 
 /// The changes of a log, still to come.

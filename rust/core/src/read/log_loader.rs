@@ -11,14 +11,14 @@ use bytes::Bytes;
 
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
-use super::log_keys::KeyColumns;
 use super::log_records::LogRecords;
 use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
 use super::memory::SliceMemory;
-use super::record_key::RecordKey;
 use super::report::SharedReport;
 use crate::avro::{self, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
+use crate::keys::KeyColumns;
+use crate::keys::RecordKey;
 use crate::log::content::avro_data::Frames;
 use crate::log::content::deleted::Deletes;
 use crate::log::content::{delete, hfile_data};

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use arrow_schema::Schema;
 use serde_json::Value;
 
-use super::log_keys::KeyColumns;
 use crate::avro;
 use crate::config::{CustomMerge, MergeConfig, MergeMode, PartialUpdateMode, Semantics, payload};
 use crate::error::{Error, Result};
+use crate::keys::KeyColumns;
 use crate::merge::fold::{
     Absence, CustomFold, Fold, FoldRules, Folder, METADATA_TYPE, MetadataMerger, MissingColumns, Mode, PayloadFold,
     RowMerger,
 };
 use crate::merge::{DeletedRows, OverBase, Rules};
 use crate::names::meta_columns;
-use crate::plan::MergerHandle;
+use crate::split::MergerHandle;
 
 /// The marker of columns that Debezium left out (`PostgresDebeziumAvroPayload`).
 const UNAVAILABLE: &str = "__debezium_unavailable_value";

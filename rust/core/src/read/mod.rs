@@ -6,11 +6,7 @@
 //! | `log_blocks` | the blocks of a slice that count |
 //! | `path_values` | partition values as they stand in the path |
 //! | `row_range` | base rows of an incremental query |
-//! | `record_key` | record keys: stored, or virtual |
 //! | `row_numbers` | whether base rows are known by their numbers instead |
-//! | `field_path` | a field, perhaps inside of structs |
-//! | `ordering_field` | ordering values of one field |
-//! | `log_keys` | keys, ordering values and delete marks of a block |
 //! | `deleted_rows` | deleted keys as rows |
 //! | `log_loader` | the merger fed with the keys of blocks |
 //! | `log_source` | where the rows of each block lie |
@@ -54,25 +50,21 @@ mod change_logs;
 mod changes;
 mod commit_order;
 mod deleted_rows;
-mod field_path;
 mod file_schema;
 mod file_slice;
 mod image_text;
 mod log_blocks;
 mod log_changes;
-mod log_keys;
 mod log_loader;
 mod log_records;
 mod log_source;
 mod memory;
 mod merge_base;
 mod merge_plan;
-mod ordering_field;
 mod path_values;
 mod pool;
 mod projection;
 mod reader_threads;
-mod record_key;
 mod report;
 mod row_columns;
 mod row_numbers;

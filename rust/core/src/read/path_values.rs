@@ -11,8 +11,8 @@ use arrow_schema::{ArrowError, DataType, Schema};
 
 use crate::base_file;
 use crate::error::{Error, Result};
-use crate::names::partition_path;
-use crate::plan::{PathColumns, Query};
+use crate::keys::partition_path;
+use crate::split::{PathColumns, Query};
 
 /// The values of one partition.
 #[derive(Debug, Default)]

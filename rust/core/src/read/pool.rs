@@ -17,7 +17,7 @@ use super::reader_threads::ReaderThreads;
 use super::report::{Report, SharedReport};
 use super::split_reader::SplitReader;
 use crate::error::{Error, Kind, Result};
-use crate::plan::Split;
+use crate::split::Split;
 
 /// Batches that a split's reader may be ahead of the consumer.
 const AHEAD: usize = 2;

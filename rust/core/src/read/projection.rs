@@ -11,9 +11,9 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use super::row_numbers;
 use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, Filter};
+use crate::keys::with_row_numbers;
 
 /// The columns of a read.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Projection {
 
     /// The same, of base rows their numbers as well.
     pub(super) fn with_row_numbers(self) -> Self {
-        Self { base: row_numbers::with_row_numbers(&self.base), ..self }
+        Self { base: with_row_numbers(&self.base), ..self }
     }
 
     /// The carried columns of a base batch.

@@ -15,10 +15,10 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
-use super::field_path::FieldPath;
 use crate::avro;
 use crate::config::MergeConfig;
 use crate::error::{Error, Result};
+use crate::keys::FieldPath;
 use crate::names::meta_columns;
 
 /// What is known of rows that are to be merged.

@@ -12,10 +12,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::UInt64Type;
 use arrow_array::{RecordBatch, UInt64Array};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 
 use super::log_blocks::LogBlocks;
 use crate::base_file::Batches;
@@ -36,31 +34,6 @@ fn are_of(file: &Arc<dyn Source>, found: &BlockRef, base_instant: &str) -> bool 
         && header.bytes(HeaderKey::BaseFileInstantTimeOfRecordPositions).is_some_and(|instant| instant == base_instant)
         // What cannot be read as positions is none: keys are there.
         && matches!(block_positions(file, &found.block), Ok(Some(numbers)) if !numbers.is_empty())
-}
-
-/// The column of row numbers. No column of a table has its type: Avro has no unsigned numbers.
-const COLUMN: &str = "_mortice_row_number";
-
-/// The columns, and behind them the numbers of the rows in the base file.
-pub(super) fn with_row_numbers(columns: &Schema) -> SchemaRef {
-    let number = Arc::new(Field::new(COLUMN, DataType::UInt64, false));
-    Arc::new(Schema::new(columns.fields().iter().cloned().chain([number]).collect::<Vec<_>>()))
-}
-
-/// The columns to read from the file if `wanted` ends with row numbers; none if it does not.
-pub(super) fn without_row_numbers(wanted: &Schema) -> Option<SchemaRef> {
-    let (last, columns) = wanted.fields().split_last()?;
-    is_row_number(last).then(|| Arc::new(Schema::new(columns.to_vec())))
-}
-
-/// The row numbers of a batch that ends with them.
-pub(super) fn of_batch(batch: &RecordBatch) -> Option<&UInt64Array> {
-    let last = batch.schema_ref().fields().last().filter(|field| is_row_number(field))?;
-    batch.column_by_name(last.name())?.as_primitive_opt::<UInt64Type>()
-}
-
-fn is_row_number(field: &Field) -> bool {
-    field.name() == COLUMN && *field.data_type() == DataType::UInt64
 }
 
 /// The batches with row numbers behind their columns. `rows` are the numbers of their rows, in order.

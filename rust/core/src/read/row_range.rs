@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, Filter, Literal, Operator, Term};
 use crate::names::instant_range::InstantRange;
 use crate::names::meta_columns;
-use crate::plan::Query;
+use crate::split::Query;
 
 /// Which rows count.
 pub(super) struct RowRange(Option<InstantRange>);

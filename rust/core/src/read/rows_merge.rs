@@ -15,20 +15,20 @@ use bytes::Bytes;
 
 use super::base_rows::Base;
 use super::commit_order::in_commit_order;
-use super::log_keys::{KeyBatch, KeyColumns};
 use super::merge_plan::{FoldBy, Folding, MergePlan};
 use super::projection::Projection;
-use super::record_key::LogKeys;
 use super::row_columns::{RowColumns, as_type, avro_schema, conformed, in_table_types, marks_deletes, named};
 use crate::avro;
 use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Filter, KeyFilter};
+use crate::keys::LogKeys;
+use crate::keys::{KeyBatch, KeyColumns};
 use crate::merge::fold::{Chains, Fold, MissingColumns};
 use crate::merge::{
     DeletedRows, Fetched, Histories, LogBatch, LogKind, LogSink, Merger, RowRef, Rules, Winners, log_rows, weave,
 };
-use crate::plan::MergerHandle;
+use crate::split::MergerHandle;
 
 /// Rows that are inserted at a time.
 const INSERTS: usize = 64 * 1024;

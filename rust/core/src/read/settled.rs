@@ -12,10 +12,10 @@ use arrow_array::RecordBatch;
 
 use super::base_rows::row_in_batch;
 use super::base_segments::{BaseSegments, Segment};
-use super::log_keys::KeyColumns;
 use super::memory::SliceMemory;
 use crate::base_file::Batches;
 use crate::error::Result;
+use crate::keys::KeyColumns;
 use crate::merge::fold::Chains;
 use crate::merge::{BaseRows, Fate, Histories, KeyPart, LogSink, Merger, OrderingColumn};
 use crate::spill::{BatchReader, BatchWriter};

@@ -10,16 +10,14 @@ use super::base_rows::{Base, Fates, take_rows};
 use super::base_segments::Segment;
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
-use super::log_keys::KeyColumns;
 use super::log_loader::LogLoader;
 use super::log_records::{Fetching, LogRecords};
 use super::memory::SliceMemory;
 use super::merge_base::MergeBase;
 use super::merge_plan::{FoldBy, Folding, MergePlan};
 use super::projection::{Projection, select};
-use super::record_key::RecordKey;
 use super::report::SharedReport;
-use super::row_numbers::{self, with_row_numbers};
+use super::row_numbers;
 use super::row_range::RowRange;
 use super::settled::{Pass, Settled, fates};
 use super::unmerged::Unmerged;
@@ -28,12 +26,14 @@ use crate::base_file::Batches;
 use crate::config::Semantics;
 use crate::error::Result;
 use crate::filter::KeyFilter;
+use crate::keys::RecordKey;
+use crate::keys::{KeyColumns, with_row_numbers};
 use crate::merge::fold::{Chains, Fold};
 use crate::merge::{
     BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, OrderingColumn, log_rows, weave,
 };
 use crate::names::meta_columns;
-use crate::plan::{Deletes, MergerHandle, Query};
+use crate::split::{Deletes, MergerHandle, Query};
 
 /// A slice whose logs are loaded.
 pub(super) struct SliceMerge {

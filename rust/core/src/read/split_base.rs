@@ -15,7 +15,8 @@ use crate::base_file::{self, BaseFile, Batches};
 use crate::error::{Error, Kind, Result};
 use crate::file_group;
 use crate::filter::BoundFilter;
-use crate::plan::{Query, Split};
+use crate::keys::without_row_numbers;
+use crate::split::{Query, Split};
 use crate::storage::{self, Place};
 
 /// Threads that a read may have beside its own, and bytes for the batches that they make ahead.
@@ -176,7 +177,7 @@ fn with_numbers(
     wanted: &SchemaRef,
     read: impl FnOnce(Box<dyn BaseFile>, &SchemaRef) -> Result<Batches>,
 ) -> Result<Batches> {
-    let Some(columns) = row_numbers::without_row_numbers(wanted) else { return read(file, wanted) };
+    let Some(columns) = without_row_numbers(wanted) else { return read(file, wanted) };
     let rows = file.kept_rows();
     Ok(row_numbers::numbered(read(file, &columns)?, rows, Arc::clone(wanted)))
 }

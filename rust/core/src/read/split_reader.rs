@@ -9,7 +9,7 @@ use super::changes::ChangeReader;
 use super::file_slice::SliceReader;
 use super::report::SharedReport;
 use crate::error::Result;
-use crate::plan::Split;
+use crate::split::Split;
 use crate::storage::Place;
 
 /// Reads a split, batch by batch. After an error there is nothing more.

@@ -6,13 +6,13 @@ use arrow_schema::{Schema, SchemaRef};
 
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
-use super::log_keys::KeyColumns;
 use super::log_loader::LogLoader;
 use super::log_records::LogRecords;
 use super::memory::SliceMemory;
 use super::report::SharedReport;
 use crate::avro;
 use crate::error::Result;
+use crate::keys::KeyColumns;
 use crate::merge::{EveryRow, Fate};
 use crate::schema::Evolution;
 

@@ -1,7 +1,8 @@
 //! What queries ask for.
 
 use crate::filter::Filter;
-use crate::plan::{MergerHandle, Skip};
+use crate::plan::Skip;
+use crate::split::MergerHandle;
 use crate::timeline::Holes;
 
 /// What a query asks for.

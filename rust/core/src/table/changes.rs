@@ -14,7 +14,8 @@ use crate::config::{CdcMode, TimelineLayout};
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
 use crate::names::{BaseFileName, LogFileName};
-use crate::plan::{Change, ChangeSource, Changed, How, Query, Split, WrittenFile, changes_in, files_of};
+use crate::plan::{Changed, How, WrittenFile, changes_in, files_of};
+use crate::split::{Change, ChangeSource, Query, Split};
 use crate::timeline::Span;
 
 impl Table {

@@ -7,7 +7,7 @@ use arrow_schema::{Schema, SchemaRef};
 use crate::avro::{self, Types};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
-use crate::plan::Deletes;
+use crate::split::Deletes;
 
 /// The schema of rows among which are deletes: every column may be null, and one tells which they are.
 pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, Deletes)> {

@@ -38,7 +38,7 @@
 
 use super::Table;
 use crate::config::{Semantics, TableType};
-use crate::plan::PathColumns;
+use crate::split::PathColumns;
 
 /// What a query gives.
 #[derive(Clone, Copy, PartialEq, Eq)]

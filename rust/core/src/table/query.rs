@@ -15,10 +15,11 @@ use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::names::meta_columns;
-use crate::plan::{Deletes, PartitionFilter, PathColumns, Query, splits};
+use crate::plan::PartitionFilter;
 use crate::read::newest_schema;
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
+use crate::split::{Deletes, PathColumns, Query, splits};
 
 /// A table's schema at an instant, kept: a query asks for it more than once.
 #[derive(Clone)]

@@ -19,7 +19,8 @@ use super::scan::Scan;
 use crate::error::Result;
 use crate::filter::BoundFilter;
 use crate::names::instant_time;
-use crate::plan::{Written, change_schema};
+use crate::plan::Written;
+use crate::split::change_schema;
 
 /// The kinds of queries.
 #[derive(Debug, Clone)]

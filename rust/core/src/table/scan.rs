@@ -8,8 +8,8 @@ use arrow_schema::{Schema, SchemaRef};
 use super::slices::Partitions;
 use crate::metadata_table::Listing;
 use crate::names::meta_columns;
-use crate::plan::{Deletes, Query, Split, divided};
 use crate::read::Stream;
+use crate::split::{Deletes, Query, Split, divided};
 use crate::timeline::Span;
 
 /// A planned query: its splits are fixed.

@@ -15,7 +15,8 @@ use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{COLUMN_STATS, Lister, Listing, RECORD_INDEX, Skipping};
 use crate::names::meta_columns;
-use crate::plan::{CommitRange, PartitionFilter};
+use crate::plan::PartitionFilter;
+use crate::split::CommitRange;
 use crate::timeline::{InstantFilter, Taken, Timeline};
 
 pub(super) const SNAPSHOT: &str = "snapshot";

@@ -6,14 +6,14 @@
 
 use chrono::{Days, Months, NaiveDate, NaiveDateTime, TimeDelta};
 
-use crate::config::TimeFormat;
+use super::partition_part::TimeFormat;
 
 /// Fields, largest first, and their digits.
 const FIELDS: [(&str, usize); 6] = [("yyyy", 4), ("MM", 2), ("dd", 2), ("HH", 2), ("mm", 2), ("ss", 2)];
 const FIRST_YEAR: u32 = 1900;
 
 /// The least and the greatest number that a text stands for.
-pub(super) fn numbers(format: &TimeFormat, text: &str) -> Option<(i64, i64)> {
+pub(crate) fn numbers(format: &TimeFormat, text: &str) -> Option<(i64, i64)> {
     let (from, to) = span(&format.pattern, text)?;
     let ahead = i64::from(format.offset_seconds).checked_mul(1000)?;
     let first = from.and_utc().timestamp_millis().checked_sub(ahead)?;
@@ -29,7 +29,7 @@ pub(super) fn numbers(format: &TimeFormat, text: &str) -> Option<(i64, i64)> {
 }
 
 /// How many folders deep a formatted time is.
-pub(super) fn folders(format: &TimeFormat, escaped: bool) -> usize {
+pub(crate) fn folders(format: &TimeFormat, escaped: bool) -> usize {
     if escaped { 1 } else { format.pattern.matches('/').count() + 1 }
 }
 

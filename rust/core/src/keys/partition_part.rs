@@ -8,8 +8,8 @@
 //! | timestamp-based, custom `a:timestamp`, of numbers | the time that the number counts to, formatted |
 //! | the same of text; whatever is not stored in the table's properties | anything |
 
-use super::TableConfig;
 use super::key_generator::KeyGenerator;
+use crate::config::TableConfig;
 
 /// What a part of a path says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,8 +125,8 @@ fn offset_of(zone: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Properties;
     use super::*;
+    use crate::config::Properties;
 
     fn parts(lines: &str) -> Vec<PartitionPart> {
         let text = format!("hoodie.table.name=t\nhoodie.table.version=6\n{lines}\n");

@@ -20,9 +20,9 @@ const MOST_MILLIS: i64 = 9_999_999_999_999;
 
 /// A field that records are ordered by.
 #[derive(Debug, Clone)]
-pub(super) struct OrderingField {
-    pub(super) path: FieldPath,
-    pub(super) kind: DataType,
+pub(crate) struct OrderingField {
+    pub(crate) path: FieldPath,
+    pub(crate) kind: DataType,
     /// Whether it counts milliseconds in Avro.
     millis: bool,
     semantics: Semantics,
@@ -30,7 +30,7 @@ pub(super) struct OrderingField {
 
 /// What rows without an ordering value have instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Nulls {
+pub(crate) enum Nulls {
     /// The default, which on some columns is a value like others.
     AreDefault,
     /// Nothing: they are before all others.
@@ -39,7 +39,7 @@ pub(super) enum Nulls {
 
 impl OrderingField {
     /// Of a table. [`crate::Kind::Unsupported`] where its schema has no such field.
-    pub(super) fn of(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
+    pub(crate) fn of(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
         let path = FieldPath::new(name);
         let Some(kind) = path.type_in(types).cloned() else {
             return Err(Error::unsupported(format!("the table's ordering field {name:?} is not in its schema")));
@@ -50,25 +50,25 @@ impl OrderingField {
     }
 
     /// Whether Java holds its values as `Integer`s, as it does the default: ints, and dates as days.
-    pub(super) fn is_integer(&self) -> bool {
+    pub(crate) fn is_integer(&self) -> bool {
         matches!(self.kind, DataType::Int32 | DataType::Date32)
     }
 
     /// The column, where its own values are what orders, and their order is that of whole numbers.
-    pub(super) fn whole_numbers(&self) -> Option<&str> {
+    pub(crate) fn whole_numbers(&self) -> Option<&str> {
         let is_whole =
             matches!(self.kind, DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Timestamp(..));
         (is_whole && self.path.name() == self.path.column()).then(|| self.path.column())
     }
 
     /// The values of rows, by the column that the field is or lies in.
-    pub(super) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
+    pub(crate) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
         let values = OrderingColumn::of(&self.path.values(column)?)?;
         Ok(if nulls == Nulls::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
     }
 
     /// The values of deletes; of those without one, the default.
-    pub(super) fn of_deletes(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
+    pub(crate) fn of_deletes(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
         let foreign = values.iter().map(|value| value.is_some_and(|value| self.is_foreign(value))).collect();
         let all = values.iter().copied();
         let default = self.is_integer().then_some(0);
@@ -105,7 +105,7 @@ impl OrderingField {
     }
 
     /// The values as the field's own. A value of another class is null.
-    pub(super) fn column_of_deletes<'a>(
+    pub(crate) fn column_of_deletes<'a>(
         &self,
         values: impl Iterator<Item = Option<&'a Ordering>>,
         content: &[u8],
@@ -169,7 +169,7 @@ impl OrderingField {
 }
 
 /// Whether a delete has no ordering value: null, or the `Integer` 0, which Hudi writes whatever the column's type.
-pub(super) const fn is_unordered(value: &Ordering) -> bool {
+pub(crate) const fn is_unordered(value: &Ordering) -> bool {
     matches!(value, Ordering::None | Ordering::Int(0))
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 /// A field by the names on the way to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FieldPath {
+pub(crate) struct FieldPath {
     /// All of them, with dots between: what the table's properties say.
     name: String,
     /// How much of it names the column.
@@ -21,17 +21,17 @@ pub(super) struct FieldPath {
 }
 
 impl FieldPath {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         Self { name: name.to_owned(), column: name.find('.').unwrap_or(name.len()) }
     }
 
     /// The name in full.
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// The column that the field is, or lies in.
-    pub(super) fn column(&self) -> &str {
+    pub(crate) fn column(&self) -> &str {
         self.name.get(..self.column).unwrap_or_default()
     }
 
@@ -41,7 +41,7 @@ impl FieldPath {
     }
 
     /// The field's type; none where there is no such field.
-    pub(super) fn type_in<'a>(&self, types: &'a Schema) -> Option<&'a DataType> {
+    pub(crate) fn type_in<'a>(&self, types: &'a Schema) -> Option<&'a DataType> {
         let (_, column) = types.fields().find(self.column())?;
         self.below().try_fold(column.data_type(), |kind, name| match kind {
             DataType::Struct(fields) => fields.find(name).map(|(_, field): (usize, &FieldRef)| field.data_type()),
@@ -50,7 +50,7 @@ impl FieldPath {
     }
 
     /// The field's Avro type, null apart.
-    pub(super) fn avro_type<'a>(&self, table: &'a avro::Schema) -> Option<&'a avro::Type> {
+    pub(crate) fn avro_type<'a>(&self, table: &'a avro::Schema) -> Option<&'a avro::Type> {
         let column = table.field(self.column())?.ty.non_null();
         self.below().try_fold(column, |kind, name| match kind {
             avro::Type::Record(record) => record.field(name).map(|field| field.ty.non_null()),
@@ -59,7 +59,7 @@ impl FieldPath {
     }
 
     /// The field's values, of its column's.
-    pub(super) fn values(&self, column: &ArrayRef) -> Result<ArrayRef> {
+    pub(crate) fn values(&self, column: &ArrayRef) -> Result<ArrayRef> {
         self.below().try_fold(Arc::clone(column), |outer, name| {
             let inner = outer.as_struct_opt().and_then(|outer| Some((outer.column_by_name(name)?, outer.nulls())));
             match inner {

@@ -2,11 +2,11 @@
 //! values' texts, of several `column:text` and so on. What a generator of a user, of Spark SQL or of an unknown name makes of columns
 //! may be anything.
 
-use super::TableConfig;
+use crate::config::TableConfig;
 
 /// Hudi's own key generators, by what can be told of columns from what they made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum KeyGenerator {
+pub(crate) enum KeyGenerator {
     Plain,
     NonPartitioned,
     Timestamp,
@@ -35,8 +35,18 @@ impl KeyGenerator {
 }
 
 impl TableConfig {
-    pub(super) fn generator(&self) -> KeyGenerator {
+    pub(crate) fn generator(&self) -> KeyGenerator {
         self.key_generator.as_deref().map_or(KeyGenerator::Unknown, KeyGenerator::of)
+    }
+
+    /// The partition columns that Hudi gives as text, whatever their type: those of the timestamp-based key generator, whose paths
+    /// hold formatted times (`SparkHoodieTableFileIndex.getPartitionSchema`). Those of a custom one keep their types.
+    #[must_use]
+    pub fn text_partition_fields(&self) -> &[String] {
+        match self.generator() {
+            KeyGenerator::Timestamp => &self.partition_fields,
+            _ => &[],
+        }
     }
 
     /// The one column that stored record keys are made of: as text, its value and the key tell each other. None where there are
@@ -52,8 +62,8 @@ impl TableConfig {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Properties;
     use super::*;
+    use crate::config::Properties;
 
     fn of(lines: &str) -> TableConfig {
         let text = format!("hoodie.table.name=t\nhoodie.table.version=6\n{lines}\n");

@@ -11,10 +11,10 @@ use arrow_array::{
 use arrow_cast::parse::Parser;
 use arrow_schema::DataType;
 
+use super::partition_part::PartitionPart;
+use super::partition_path::NULL as NULL_PARTITION;
 use super::path_time;
-use crate::config::PartitionPart;
 use crate::filter::Bounds;
-use crate::names::partition_path::NULL as NULL_PARTITION;
 
 const OLD_NULL_PARTITION: &str = "default";
 /// Calendars differ before.
@@ -22,7 +22,7 @@ const FIRST_DATE: &str = "1900-01-01";
 
 /// What a part says.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum PathValue {
+pub(crate) enum PathValue {
     Unknown,
     /// This text; or null or empty.
     NullOr(String),
@@ -34,7 +34,7 @@ pub(super) enum PathValue {
 }
 
 impl PathValue {
-    pub(super) fn of(text: String, says: &PartitionPart) -> Self {
+    pub(crate) fn of(text: String, says: &PartitionPart) -> Self {
         match says {
             PartitionPart::Unknown => Self::Unknown,
             PartitionPart::Time(format) => path_time::numbers(format, &text)
@@ -99,7 +99,7 @@ impl PathValue {
 }
 
 /// Bounds of a column of that type, in partitions of these values.
-pub(super) fn bounds_of(values: Vec<PathValue>, kind: &DataType) -> Bounds {
+pub(crate) fn bounds_of(values: Vec<PathValue>, kind: &DataType) -> Bounds {
     let some = || values.iter();
     let (least, greatest): (ArrayRef, ArrayRef) = match kind {
         DataType::Utf8 => (

@@ -13,7 +13,7 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 use bytes::Bytes;
 
 use super::field_path::FieldPath;
-use super::row_numbers;
+use super::row_number_column::row_numbers_of;
 use crate::avro::{self, Want};
 use crate::error::{Error, Result};
 use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
@@ -21,7 +21,7 @@ use crate::names::meta_columns;
 
 /// How the key of a record is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum RecordKey {
+pub(crate) enum RecordKey {
     /// By `_hoodie_record_key`.
     Stored,
     /// By these fields.
@@ -31,20 +31,20 @@ pub(super) enum RecordKey {
 }
 
 /// Keys of log records: where each lies (`offset << 32 | length`), and in what.
-pub(super) struct LogKeys {
-    pub(super) places: UInt64Array,
-    pub(super) bytes: Bytes,
+pub(crate) struct LogKeys {
+    pub(crate) places: UInt64Array,
+    pub(crate) bytes: Bytes,
 }
 
 impl LogKeys {
     /// Of numbers, in their order.
-    pub(super) fn of_numbers(numbers: &[u64]) -> Self {
+    pub(crate) fn of_numbers(numbers: &[u64]) -> Self {
         let places = (0..numbers.len()).map(|at| ((at * NUMBER_LEN) as u64) << 32 | NUMBER_LEN as u64);
         Self { places: places.collect(), bytes: numbers_as_keys(numbers) }
     }
 
     /// The bytes of each key; none where there is no key, or not within the bytes.
-    pub(super) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let key = |place: u64| {
             let (start, len) = (usize::try_from(place >> 32).ok()?, usize::try_from(place & u64::from(u32::MAX)).ok()?);
             self.bytes.get(start..start.checked_add(len)?)
@@ -55,7 +55,7 @@ impl LogKeys {
 
 impl RecordKey {
     /// Of a table; `fields` are its key fields where its files hold no meta columns.
-    pub(super) fn of(fields: Option<&[String]>) -> Result<Self> {
+    pub(crate) fn of(fields: Option<&[String]>) -> Result<Self> {
         match fields {
             None => Ok(Self::Stored),
             Some([]) => Err(Error::unsupported("merging a table that has neither meta columns nor key fields")),
@@ -64,7 +64,7 @@ impl RecordKey {
     }
 
     /// The columns that tell it.
-    pub(super) fn columns(&self) -> Vec<String> {
+    pub(crate) fn columns(&self) -> Vec<String> {
         match self {
             Self::Stored => vec![meta_columns::RECORD_KEY.to_owned()],
             Self::Virtual(fields) => fields.iter().map(|field| field.column().to_owned()).collect(),
@@ -73,13 +73,13 @@ impl RecordKey {
     }
 
     /// That column, where its values are the key's own text. A date, for one, is not: a filter writes it otherwise.
-    pub(super) fn text_column(&self, types: &Schema) -> Option<&str> {
+    pub(crate) fn text_column(&self, types: &Schema) -> Option<&str> {
         self.column()
             .filter(|name| types.fields().find(name).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8))
     }
 
     /// The one column that holds the whole key.
-    pub(super) fn column(&self) -> Option<&str> {
+    pub(crate) fn column(&self) -> Option<&str> {
         match self {
             Self::Stored => Some(meta_columns::RECORD_KEY),
             Self::Virtual(fields) => match fields.as_slice() {
@@ -91,7 +91,7 @@ impl RecordKey {
     }
 
     /// What to decode of Avro records; first of all, and as many as [`RecordKey::columns`].
-    pub(super) fn wants(&self) -> Vec<Want> {
+    pub(crate) fn wants(&self) -> Vec<Want> {
         match self {
             // A stored key is not copied: it stays where it lies.
             Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
@@ -102,7 +102,7 @@ impl RecordKey {
 
     /// The keys of decoded records, by their leading columns: places in `content`, texts, or values; or by the numbers given. And the
     /// other columns.
-    pub(super) fn of_log<'a>(
+    pub(crate) fn of_log<'a>(
         &self,
         decoded: &'a RecordBatch,
         content: &Bytes,
@@ -123,9 +123,9 @@ impl RecordKey {
     }
 
     /// Base rows by their keys, or by their numbers: those that the batch brings, or else consecutive ones from `first` on.
-    pub(super) fn base_rows(&self, base: &RecordBatch, first: u64) -> Result<BaseRows> {
+    pub(crate) fn base_rows(&self, base: &RecordBatch, first: u64) -> Result<BaseRows> {
         match self {
-            Self::Number => Ok(match row_numbers::of_batch(base) {
+            Self::Number => Ok(match row_numbers_of(base) {
                 Some(numbers) => BaseRows::NumberList(numbers.clone()),
                 None => BaseRows::Numbers(first..first.saturating_add(base.num_rows() as u64)),
             }),

@@ -22,9 +22,9 @@ const BINLOG_PLACE: &str = "_event_seq";
 
 /// The columns that tell of a record, by the table's schema and merge rules.
 #[derive(Debug, Clone)]
-pub(super) struct KeyColumns {
+pub(crate) struct KeyColumns {
     /// The record key.
-    pub(super) key: RecordKey,
+    pub(crate) key: RecordKey,
     /// The ordering fields; none in commit-time ordering.
     ordering: Vec<OrderingField>,
     is_deleted: Option<String>,
@@ -55,15 +55,15 @@ enum Payload {
 }
 
 /// Ordering and deletes of records of a data block.
-pub(super) struct KeyBatch {
-    pub(super) ordering: OrderingColumn,
+pub(crate) struct KeyBatch {
+    pub(crate) ordering: OrderingColumn,
     /// Rows that are deletes; none where no row is one.
-    pub(super) deleted: Option<BooleanArray>,
+    pub(crate) deleted: Option<BooleanArray>,
 }
 
 impl KeyColumns {
     /// Of a table. [`crate::Kind::Unsupported`], by name, for what this release cannot merge.
-    pub(super) fn of(
+    pub(crate) fn of(
         table: &avro::Schema,
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
@@ -99,13 +99,13 @@ impl KeyColumns {
 
     /// The same, `_hoodie_operation` no column of the table's.
     #[must_use]
-    pub(super) fn without_operation(self) -> Self {
+    pub(crate) fn without_operation(self) -> Self {
         Self { operation: None, ..self }
     }
 
     /// The same, records told by the numbers of base rows. Records of data blocks whose keys are not wanted are skipped.
     #[must_use]
-    pub(super) fn by_number(self, wanted: &KeyFilter) -> Self {
+    pub(crate) fn by_number(self, wanted: &KeyFilter) -> Self {
         let wanted = (!matches!(wanted, KeyFilter::All)).then(|| wanted.clone());
         Self { key: RecordKey::Number, key_of_numbered: Some(self.key), wanted, ..self }
     }
@@ -121,19 +121,19 @@ impl KeyColumns {
     }
 
     /// The one column that holds the whole record key, if there is one.
-    pub(super) fn key_column(&self) -> Option<&str> {
+    pub(crate) fn key_column(&self) -> Option<&str> {
         self.record_key().column()
     }
 
     /// Of records that are merged by row number, which have a wanted key; none where all keys are wanted.
-    pub(super) fn are_wanted(&self, decoded: &RecordBatch, content: &Bytes) -> Result<Option<BooleanArray>> {
+    pub(crate) fn are_wanted(&self, decoded: &RecordBatch, content: &Bytes) -> Result<Option<BooleanArray>> {
         let Some(wanted) = &self.wanted else { return Ok(None) };
         let (keys, _) = self.record_key().of_log(decoded, content, &[])?;
         Ok(Some(keys.iter().map(|key| Some(key.is_some_and(|key| wanted.passes(key)))).collect()))
     }
 
     /// The keys of records of a data block, or the row numbers given; and the columns behind those of the keys.
-    pub(super) fn of_log<'a>(
+    pub(crate) fn of_log<'a>(
         &self,
         decoded: &'a RecordBatch,
         content: &Bytes,
@@ -145,7 +145,7 @@ impl KeyColumns {
     }
 
     /// Where nothing is merged: neither ordering nor delete marks.
-    pub(super) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
+    pub(crate) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
         let key = RecordKey::of(virtual_key)?;
         Ok(Self {
             key,
@@ -162,13 +162,13 @@ impl KeyColumns {
     }
 
     /// Whether the one ordering field is an int or a date, whose 0 is Hudi's default. A tuple of values is never that.
-    pub(super) fn is_ordered_by_an_integer(&self) -> bool {
+    pub(crate) fn is_ordered_by_an_integer(&self) -> bool {
         matches!(self.ordering.as_slice(), [only] if only.is_integer())
     }
 
     /// Whether the payload class of a newer record compares its ordering value with one that it reads from an older Avro record: it
     /// does only if both are of one class (`PartialUpdateAvroPayload.isRecordNewer`).
-    pub(super) fn compares_with_avro(&self) -> bool {
+    pub(crate) fn compares_with_avro(&self) -> bool {
         match self.ordering.as_slice() {
             [only] => match &only.kind {
                 DataType::Date32 | DataType::Decimal128(..) => false,
@@ -180,17 +180,17 @@ impl KeyColumns {
     }
 
     /// Whether the ordering field is a place in a MySQL binlog, compared as two numbers.
-    pub(super) fn is_ordered_by_binlog_place(&self) -> bool {
+    pub(crate) fn is_ordered_by_binlog_place(&self) -> bool {
         self.payload == Payload::ByBinlogPlace
     }
 
     /// The column that records are ordered by, first of all.
-    pub(super) fn first_ordering_column(&self) -> Option<&str> {
+    pub(crate) fn first_ordering_column(&self) -> Option<&str> {
         self.ordering.first().map(|field| field.path.column())
     }
 
     /// The one ordering column, where whole numbers order.
-    pub(super) fn whole_numbers(&self) -> Option<&str> {
+    pub(crate) fn whole_numbers(&self) -> Option<&str> {
         match self.ordering.as_slice() {
             [only] => only.whole_numbers(),
             _ => None,
@@ -198,23 +198,23 @@ impl KeyColumns {
     }
 
     /// Columns that base rows must bring to be merged.
-    pub(super) fn of_base(&self) -> Vec<String> {
+    pub(crate) fn of_base(&self) -> Vec<String> {
         let ordering = self.ordering.iter().map(|field| field.path.column().to_owned());
         self.key.columns().into_iter().chain(ordering).collect()
     }
 
     /// The flag of deletes, where a fold has to look at it.
-    pub(super) fn filled_flag(&self) -> Option<&str> {
+    pub(crate) fn filled_flag(&self) -> Option<&str> {
         self.is_deleted.as_deref().filter(|_| self.payload == Payload::FillsFlag)
     }
 
     /// Columns that every row must bring to be folded.
-    pub(super) fn fold_columns(&self) -> Vec<String> {
+    pub(crate) fn fold_columns(&self) -> Vec<String> {
         self.first_ordering_column().into_iter().chain(self.filled_flag()).map(str::to_owned).collect()
     }
 
     /// What to decode of a data block, in the order that [`KeyColumns::batch`] takes it.
-    pub(super) fn wants(&self) -> Vec<Want> {
+    pub(crate) fn wants(&self) -> Vec<Want> {
         let mut wants = self.log_key().wants();
         wants.extend(self.ordering.iter().map(|field| Want::Value(field.path.column().to_owned())));
         wants.extend(self.is_deleted.iter().cloned().map(Want::Value));
@@ -224,7 +224,7 @@ impl KeyColumns {
     }
 
     /// The same columns, of a format that is read by columns.
-    pub(super) fn columns(&self, types: &arrow_schema::Schema) -> Result<SchemaRef> {
+    pub(crate) fn columns(&self, types: &arrow_schema::Schema) -> Result<SchemaRef> {
         let fields = self.wants().into_iter().map(|want| match types.fields().find(want.name()) {
             Some((_, field)) => Ok(Arc::clone(field)),
             None => Err(Error::invalid_table(format!("no column {:?} in the table", want.name()))),
@@ -233,7 +233,7 @@ impl KeyColumns {
     }
 
     /// The columns after the key, by what they mean; of so many rows.
-    pub(super) fn batch(&self, decoded: &[ArrayRef], rows: usize) -> Result<KeyBatch> {
+    pub(crate) fn batch(&self, decoded: &[ArrayRef], rows: usize) -> Result<KeyBatch> {
         let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::internal("a key column was not decoded"));
         let ordering = self.ordering.iter().map(|_| next()).collect::<Result<Vec<_>>>()?;
@@ -253,7 +253,7 @@ impl KeyColumns {
     }
 
     /// The ordering values of base rows.
-    pub(super) fn base_ordering(&self, base: &RecordBatch) -> Result<OrderingColumn> {
+    pub(crate) fn base_ordering(&self, base: &RecordBatch) -> Result<OrderingColumn> {
         let columns = self.ordering.iter().map(|field| {
             let name = field.path.column();
             let column = base.column_by_name(name).cloned();
@@ -281,7 +281,7 @@ impl KeyColumns {
     }
 
     /// The keys of a delete block: in its text, or the numbers given.
-    pub(super) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
+    pub(crate) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
         if self.key == RecordKey::Number {
             return LogKeys::of_numbers(numbers);
         }
@@ -290,7 +290,7 @@ impl KeyColumns {
     }
 
     /// The values of one ordering field in a delete block, as the field's own; none of other fields.
-    pub(super) fn ordering_of_deletes(&self, name: &str, deletes: &Deletes) -> Result<Option<ArrayRef>> {
+    pub(crate) fn ordering_of_deletes(&self, name: &str, deletes: &Deletes) -> Result<Option<ArrayRef>> {
         let Some(at) = self.ordering.iter().position(|field| field.path.name() == name) else { return Ok(None) };
         let several = self.ordering.len();
         let values = deletes.deleted.iter().map(|one| match several {
@@ -302,7 +302,7 @@ impl KeyColumns {
     }
 
     /// The ordering values of a delete block, as values of the table's ordering columns.
-    pub(super) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
+    pub(crate) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
         match self.ordering.as_slice() {
             [] => Ok(OrderingColumn::Unordered),
             [only] => only.of_deletes(&all.iter().map(|one| Some(&one.ordering)).collect::<Vec<_>>(), content),

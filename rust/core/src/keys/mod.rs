@@ -1,0 +1,34 @@
+//! Keys: the record key, ordering value and partition path of a record, read from Avro records, from rows of base files and from
+//! Arrow batches.
+//!
+//! | file | job |
+//! |---|---|
+//! | `key_generator` | how the table's key generator makes record keys |
+//! | `partition_part` | how it makes the parts of partition paths |
+//! | `partition_path` | the values of partition columns that a path holds |
+//! | `path_time` | times in partition paths |
+//! | `path_value` | bounds of a partition column, derived from its part of the path |
+//! | `field_path` | a field of the table, possibly nested in structs |
+//! | `record_key` | record keys: stored, virtual, or replaced by row numbers |
+//! | `row_number_column` | the column of row numbers that a batch of base rows may end with |
+//! | `ordering_field` | ordering values of one field |
+//! | `key_columns` | the key, ordering values and delete marks of the records of a block |
+
+pub mod partition_path;
+pub mod path_time;
+
+mod field_path;
+mod key_columns;
+mod key_generator;
+mod ordering_field;
+mod partition_part;
+mod path_value;
+mod record_key;
+mod row_number_column;
+
+pub(crate) use field_path::FieldPath;
+pub(crate) use key_columns::{KeyBatch, KeyColumns};
+pub use partition_part::{PartitionPart, TimeFormat};
+pub(crate) use path_value::{PathValue, bounds_of};
+pub(crate) use record_key::{LogKeys, RecordKey};
+pub(crate) use row_number_column::{with_row_numbers, without_row_numbers};
