@@ -1,4 +1,4 @@
-//! Imports go one way: formats → timeline → file groups → plan → read → table.
+//! Imports go one way: formats → timeline → file groups → keys → split → read → metadata_table → plan → table.
 //!
 //! Rooms are listed ground floor first. Each names the rooms that it may import; `error` is open to all. An import of
 //! anything else, a room that is not listed, or a loop within a room fails with its file and line.
@@ -26,11 +26,10 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("log", &["cursor", "trusted", "names", "storage", "filter", "avro", "hfile", "base_file"]),
     ("timeline", &["names", "config", "storage", "avro", "base_file", "log"]),
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
-    ("file_group", &["names", "config", "timeline"]),
+    ("file_group", &["names", "config", "storage", "timeline"]),
     ("keys", &["names", "config", "filter", "avro", "merge", "log"]),
     ("bootstrap", &["names", "config", "storage", "avro", "hfile", "keys", "file_group"]),
     ("split", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "schema", "file_group"]),
-    ("plan", &["names", "config", "storage", "filter", "keys", "timeline", "file_group", "split"]),
     (
         "read",
         &[
@@ -50,12 +49,9 @@ const ROOMS: &[(&str, &[&str])] = &[
             "split",
         ],
     ),
+    ("metadata_table", &["names", "filter", "avro", "timeline", "file_group"]),
     (
-        "metadata_table",
-        &["names", "config", "storage", "filter", "avro", "timeline", "schema", "file_group", "split", "plan", "read"],
-    ),
-    (
-        "table",
+        "plan",
         &[
             "names",
             "config",
@@ -68,11 +64,11 @@ const ROOMS: &[(&str, &[&str])] = &[
             "file_group",
             "keys",
             "split",
-            "plan",
             "read",
             "metadata_table",
         ],
     ),
+    ("table", &["config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
 /// An import: where it stands, the room (and file) it stands in, and what it names.

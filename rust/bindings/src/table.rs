@@ -1,12 +1,11 @@
 //! `Table`: the door to one table.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
-    Ask, Between, Holes, LogScan, OnCorrupt, QueryKind, QueryPlan as CoreQueryPlan, ReadOptions, RequestCounts,
-    Semantics, Skip, Start, Table as CoreTable,
+    Ask, Between, Holes, LogScan, OnCorrupt, QueryKind, ReadOptions, RequestCounts, Semantics, Skip, Start,
+    Table as CoreTable,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -20,7 +19,7 @@ use crate::scan::QueryPlan;
 
 /// One table, its timeline read once, at opening.
 #[pyclass(frozen, module = "mortice._mortice")]
-pub(crate) struct Table(Arc<CoreTable>);
+pub(crate) struct Table(CoreTable);
 
 /// (requested time, completion time, action, state).
 type Instant = (String, Option<String>, &'static str, &'static str);
@@ -70,7 +69,7 @@ impl Table {
             .checked()
         })()
         .map_err(|error| raised(py, &error))?;
-        released(py, || CoreTable::open(&uri, &storage_options, options)).map(|table| Self(Arc::new(table)))
+        released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)
     }
 
     #[getter]
@@ -171,7 +170,7 @@ impl Table {
             "latest" => Start::Latest,
             _ => Start::After(start),
         };
-        released(py, || mortice::Follower::new(Arc::clone(&self.0), &start)).map(Follower::new)
+        released(py, || self.0.follow(&start)).map(Follower::new)
     }
 
     fn position_here(&self, py: Python<'_>, position: &str, layout: u8) -> PyResult<Option<String>> {
@@ -271,7 +270,7 @@ impl Table {
 
 impl Table {
     fn query(&self, kind: QueryKind, ask: Ask) -> QueryPlan {
-        QueryPlan(CoreQueryPlan::new(Arc::clone(&self.0), kind, ask))
+        QueryPlan(self.0.query(kind, ask))
     }
 }
 

@@ -5,7 +5,6 @@
 //! |---|---|
 //! | `open` | the metadata table of a table, as far as the table's own timeline has it |
 //! | `files` | partitions and their files, from the partition `files` |
-//! | `listing` | which listing a plan goes by: that one, or the storage's |
 //! | `column_stats` | what files can hold no row of a filter, from the partition `column_stats` |
 //! | `column_bounds` | the bounds of a column that such a record holds, as far as they can be relied on |
 //! | `index_key` | the keys of such records: hashes of names |
@@ -14,17 +13,16 @@
 //!
 //! By contract it tells what a listing of storage tells, so that whoever meets something unexpected in it can go there instead.
 
+pub mod shard;
+
 mod column_bounds;
 mod column_stats;
 mod files;
 mod index_key;
-mod listing;
 mod open;
 mod record_index;
-mod shard;
 
 pub use column_stats::{COLUMN_STATS, Skipping};
 pub use files::{ALL_PARTITIONS, FILES, Listed};
-pub use listing::{Lister, Listing};
-pub use open::MetadataTable;
+pub use open::{KEY, MetadataRows, MetadataTable, pending};
 pub use record_index::RECORD_INDEX;

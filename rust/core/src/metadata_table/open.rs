@@ -1,82 +1,53 @@
-//! The metadata table of a table, and rows of its partitions.
+//! The metadata table of a table.
 //!
 //! It commits before the table does, under the same instant. So its records count where its own timeline has their instant
 //! completed and the table's has it not pending: rolled back instants count, as the rollback does that takes them away
 //! (`HoodieTableMetadataUtil.getValidInstantTimestamps`).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::shard;
 use crate::avro;
-use crate::config::{MergeConfig, OnCorrupt, ReadOptions, Semantics, TableConfig};
 use crate::error::{Error, Result};
-use crate::file_group::View;
-use crate::filter::{Filter, Literal, Operator, Term};
-use crate::plan::files_of;
-use crate::read::{SharedReport, SplitReader};
-use crate::schema::table_schema::{self, TableSchema};
-use crate::split::{Deletes, PathColumns, Query, Split, splits};
-use crate::storage::{Below, Place, StorageOptions, parallel};
 use crate::timeline::{Action, Timeline};
 
-/// Where it lies, relative to the table.
-const FOLDER: &str = ".hoodie/metadata";
 /// The column that records are found by.
-pub(super) const KEY: &str = "key";
+pub const KEY: &str = "key";
 
-/// A metadata table, its timeline read.
+/// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
+pub trait MetadataRows: Send + Sync {
+    /// The timeline of the metadata table.
+    fn timeline(&self) -> &Timeline;
+
+    /// The rows of a partition, with these columns; of some keys alone, where they are given.
+    ///
+    /// # Errors
+    /// What planning and reading a snapshot may fail with.
+    fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
+}
+
+/// A metadata table that has reached the table's newest write.
 pub struct MetadataTable {
-    uri: String,
-    storage: StorageOptions,
-    place: Arc<dyn Place>,
-    config: TableConfig,
-    merge: MergeConfig,
-    timeline: Timeline,
+    rows: Box<dyn MetadataRows>,
     schema: avro::Schema,
-    /// Instants that are pending on the table's timeline.
-    pending: BTreeSet<String>,
-    /// The newest instant on the table's timeline, whatever its state.
-    newest_instant: Option<String>,
-    options: ReadOptions,
+    is_ahead: bool,
 }
 
 impl MetadataTable {
-    /// That of the table at `uri`, whose place is `place`, as of the table's timeline.
+    /// The metadata table of the table with this timeline.
     ///
     /// # Errors
-    /// What opening a table may fail with; `InvalidTable` where it lags behind the table's newest write.
-    pub fn open(
-        (uri, place): (&str, &Arc<dyn Place>),
-        storage: &StorageOptions,
-        table: &Timeline,
-        options: &ReadOptions,
-    ) -> Result<Self> {
-        let uri = format!("{}/{FOLDER}", uri.trim_end_matches('/'));
-        let place: Arc<dyn Place> = Arc::new(Below::new(Arc::clone(place), FOLDER));
-        let config = TableConfig::load(place.as_ref())?;
-        let merge = config.merge_by(Semantics::V1x).map_err(|error| error.in_file(&uri))?;
-        merge.check_supported(Semantics::V1x).map_err(|error| error.in_file(&uri))?;
-        let timeline = Timeline::load(&place, &config)?;
-        check_newest(table, &timeline).map_err(|error| error.in_file(&uri))?;
-        let Some(TableSchema { schema, .. }) = table_schema::at(&timeline, &config, None)? else {
-            return Err(Error::unsupported("a metadata table whose commits hold no schema").in_file(uri));
-        };
-        // A corrupt block is passed over by readers of tables. Here it may be a list of files, which storage has, too.
-        let on_corrupt = OnCorrupt::Raise;
-        let options = ReadOptions { semantics: Semantics::V1x, prune: true, on_corrupt, ..options.clone() };
-        let (pending, storage) = (pending(table), storage.clone());
-        let newest_instant = table.instants().iter().map(|instant| instant.requested_time.clone()).max();
-        Ok(Self { uri, storage, place, config, merge, timeline, schema, pending, newest_instant, options })
+    /// `InvalidTable` if it lags behind the table's newest write.
+    pub fn new(rows: Box<dyn MetadataRows>, schema: avro::Schema, table: &Timeline) -> Result<Self> {
+        check_newest(table, rows.timeline())?;
+        let is_ahead = is_ahead(table, rows.timeline());
+        Ok(Self { rows, schema, is_ahead })
     }
 
-    /// Whether it has writes that the table's timeline, as it was read, has not completed: an index then may tell of them.
+    /// Returns true if it has writes that the table's timeline, as it was read, has not completed: its indexes may hold them.
     pub(super) fn is_ahead(&self) -> bool {
-        let writes = || self.timeline.completed_writes().filter(|write| write.action == Action::DeltaCommit);
-        let newest = self.newest_instant.as_deref().unwrap_or_default();
-        writes().any(|write| self.pending.contains(&write.requested_time) || write.requested_time.as_str() > newest)
+        self.is_ahead
     }
 
     /// Its records' schema.
@@ -87,64 +58,25 @@ impl MetadataTable {
     /// The rows of one of its partitions, with these columns.
     ///
     /// # Errors
-    /// What planning and reading a snapshot may fail with.
+    /// Those of [`MetadataRows::rows`].
     pub fn rows(&self, partition: &str, columns: &[&str]) -> Result<Vec<RecordBatch>> {
-        self.read(partition, columns, None)
+        self.rows.rows(partition, columns, None)
     }
 
-    /// The same, those of some keys alone.
+    /// The rows of some keys.
     ///
     /// # Errors
-    /// As for [`MetadataTable::rows`].
+    /// Those of [`MetadataRows::rows`].
     pub fn rows_of_keys(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
-        self.read(partition, columns, Some(keys))
+        self.rows.rows(partition, columns, Some(keys))
     }
+}
 
-    fn read(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>> {
-        let view = View::of(&self.timeline, &self.config, None)?;
-        let Some(latest) = view.query_instant() else { return Ok(Vec::new()) };
-        let filter = match keys {
-            Some(keys) => {
-                let literals = keys.iter().cloned().map(Literal::Text).collect();
-                Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]])
-            }
-            None => Filter::default(),
-        };
-        let mut instants = self.timeline.instant_filter(latest);
-        instants.inflight.extend(self.pending.iter().cloned());
-        let mut slices = view.slices(&files_of(self.place.as_ref(), partition)?)?;
-        if let Some(keys) = keys {
-            slices = shard::of_keys(slices, keys);
-        }
-        let query = Arc::new(Query {
-            uri: self.uri.clone(),
-            storage: self.storage.clone(),
-            schema: self.schema.json().to_owned(),
-            evolution: None,
-            virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
-            key_fields: self.config.record_key_fields.clone(),
-            key_field: None,
-            merge: self.merge.clone(),
-            over_base: true,
-            changelog: false,
-            deletes: Deletes::LeftOut,
-            // From version 8 on files are of one instant; but the table may have it pending.
-            commits_by_block: true,
-            instants,
-            range: None,
-            path_columns: PathColumns::default(),
-            columns: columns.iter().map(|name| (*name).to_owned()).collect(),
-            filter,
-            options: self.options.clone(),
-        });
-        let splits = splits(&query, slices, None);
-        let threads = self.options.threads.unwrap_or_else(|| self.place.requests_at_once());
-        let read = |split: &Split| {
-            let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            reader.in_place(Arc::clone(&self.place)).collect::<Result<Vec<_>>>()
-        };
-        Ok(parallel::map(&splits, threads, read)?.into_iter().flatten().collect())
-    }
+fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
+    let pending = pending(table);
+    let newest = table.instants().iter().map(|instant| instant.requested_time.as_str()).max().unwrap_or_default();
+    let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
+    writes.any(|write| pending.contains(&write.requested_time) || write.requested_time.as_str() > newest)
 }
 
 /// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
@@ -158,8 +90,9 @@ fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
     Err(Error::invalid_table("the metadata table has not the table's newest write").at_instant(time))
 }
 
-/// Instants, of any action, that are pending.
-fn pending(timeline: &Timeline) -> BTreeSet<String> {
+/// The requested times of pending instants of any action.
+#[must_use]
+pub fn pending(timeline: &Timeline) -> BTreeSet<String> {
     let completed: BTreeSet<&str> = timeline
         .instants()
         .iter()

@@ -15,7 +15,8 @@ use crate::file_group::FileSlice;
 const DIGITS: usize = 4;
 
 /// The slices that can hold records of these keys.
-pub(super) fn of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
+#[must_use]
+pub fn of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
     slices.sort_by(|one, other| one.file_id.cmp(&other.file_id));
     let prefix = slices.first().and_then(|slice| slice.file_id.split('0').next()).unwrap_or_default().to_owned();
     let is_numbered = |(number, slice): (usize, &FileSlice)| slice.file_id == format!("{prefix}{number:0DIGITS$}-0");

@@ -1,248 +1,254 @@
-//! What the commits of a span changed, told by their metadata (`HoodieCDCExtractor`).
-//!
-//! | a write statistic | is |
-//! |---|---|
-//! | with change logs | what those say |
-//! | of a log | what its records make of the slice before |
-//! | of a base file, of a delete that wrote no row | the rows of the base file before, deleted |
-//! | of a base file, all rows inserted | those rows, inserted |
-//! | a replaced file group | the rows of its last slice, deleted |
-//!
-//! Compaction, log compaction and clustering change no row.
+//! Queries of what a range of commits changed, row by row (change data capture), planned from what the commits say. A folder is
+//! listed only where a commit does not name the files that it wrote upon.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
-use super::incremental::reported_len;
-use crate::error::{Error, Result};
-use crate::names::LogFileName;
-use crate::timeline::{CommitMetadata, Instant, Span, Timeline, WriteStat};
+use super::ask::{Ask, Between};
+use super::changed_files::{Changed, How, WrittenFile, changes_in};
+use super::file_slices::{Partitions, Slices};
+use super::open_table::OpenTable;
+use super::path_columns::Rows;
+use super::query_plan::changes_schema;
+use super::scan::Scan;
+use crate::config::{CdcMode, TimelineLayout};
+use crate::error::{Error, Kind, Result};
+use crate::file_group::files_of;
+use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
+use crate::names::{BaseFileName, LogFileName};
+use crate::split::{Change, ChangeSource, Query, Split};
+use crate::timeline::Span;
 
-/// The operations that change rows (`WriteOperationType.yieldChanges`); the prepped ones are those of writers that have looked up
-/// keys themselves.
-const CHANGING: [&str; 12] = [
-    "INSERT",
-    "INSERT_PREPPED",
-    "UPSERT",
-    "UPSERT_PREPPED",
-    "BULK_INSERT",
-    "BULK_INSERT_PREPPED",
-    "DELETE",
-    "DELETE_PREPPED",
-    "DELETE_PARTITION",
-    "INSERT_OVERWRITE",
-    "INSERT_OVERWRITE_TABLE",
-    "BOOTSTRAP",
-];
-
-/// What one commit changed in one file group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
-    /// The commit's requested time.
-    pub instant: String,
-    /// The partition.
-    pub partition: String,
-    /// The file group.
-    pub file_id: String,
-    /// How.
-    pub how: How,
-}
-
-/// A file that a commit wrote, relative to the table, and its bytes; 0 where they are not told.
-pub type WrittenFile = (String, Option<u64>);
-
-/// How a commit changed a file group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum How {
-    /// It wrote a base file of new rows.
-    Inserted(WrittenFile),
-    /// It deleted all rows of the base file that `before` wrote.
-    Emptied {
-        /// Requested time of the commit before.
-        before: String,
-    },
-    /// It put other file groups in its place.
-    Replaced,
-    /// It wrote logs.
-    Logged {
-        /// The logs.
-        logs: Vec<WrittenFile>,
-        /// The name of the base file below, where it is told.
-        base_file: Option<String>,
-        /// The names of the logs that were there, in no order; some of those that it wrote may be among them.
-        logs_before: Vec<String>,
-    },
-    /// It wrote a base file, and told what changed.
-    Told {
-        /// The base file.
-        base_file: WrittenFile,
-        /// The change logs.
-        change_logs: Vec<WrittenFile>,
-        /// Requested time of the commit before.
-        before: Option<String>,
-    },
-}
-
-/// What the commits of a span changed, commit by commit.
-///
-/// # Errors
-/// `Unsupported` where a commit rewrote rows without a change log; what reading the metadata may fail with.
-pub fn changes_in(timeline: &Timeline, span: &Span) -> Result<Vec<Changed>> {
-    let mut changes = Vec::new();
-    timeline.visit_writes_in(span, &mut |write, metadata| {
-        add_changes(write, metadata, &mut changes).map_err(|error| error.at_instant(&write.requested_time))
-    })?;
-    Ok(changes)
-}
-
-fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Changed>) -> Result<()> {
-    let CommitMetadata { operation, write_stats, replaced, .. } = metadata;
-    if !CHANGING.contains(&operation.as_str()) {
-        return Ok(());
+impl OpenTable {
+    /// The changes that the commits of a range made: one row for each, with the row before and after as JSON. Of `ask`, columns and
+    /// filter are those of changes ([`change_schema`]); of `between`, the range and its holes count. Bounds are those of
+    /// [`OpenTable::incremental`].
+    ///
+    /// # Errors
+    /// `Unsupported` for tables that keep no change log, and for commits that were written without; `FileCleaned` where the files
+    /// are gone that must be listed; `InvalidArgument` for bounds that are no instants, and where holes fail for a range with
+    /// one.
+    pub fn changes(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        let (mode, span) = self.span_of_changes(between)?;
+        let output = changes_schema(ask)?;
+        let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
+        let latest = self.timeline.latest_visible().unwrap_or_default();
+        let instants = self.timeline.instant_filter(latest);
+        let all = Ask { merger: ask.merger.clone(), ..Ask::default() };
+        let mut scan = self.scan("changes", &all, None, self.path_columns(Rows::Changes), |_| {
+            Ok(Slices { instants, ..Slices::default() })
+        })?;
+        let mut images = Images { table: self, mode, listed: HashMap::new() };
+        let found = found.into_iter().map(|changed| images.of(changed)).collect::<Result<Vec<_>>>()?;
+        let (mut slices, changes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        self.attach_sources(&mut slices)?;
+        let planned: Vec<_> = slices.into_iter().zip(changes).collect();
+        self.check_merges(ask, &planned)?;
+        let columns = output.fields().iter().map(|field| field.name().clone()).collect();
+        scan.schema = output;
+        let mut query = Query { columns, filter: ask.filter.clone(), ..Query::clone(&scan.query) };
+        // Rows before a log was written are no base file's rows, whose numbers logs may tell.
+        query.options.record_positions = false;
+        scan.query = Arc::new(query);
+        scan.partitions = Partitions { read: partitions(&planned), pruned: 0 };
+        scan.splits = self.change_splits(&scan.query, planned, ask);
+        scan.between = Some(span);
+        Ok(scan)
     }
-    let instant = &write.requested_time;
-    let change = |partition: &str, file_id: String, how| Changed {
-        instant: instant.clone(),
-        partition: partition.to_owned(),
-        file_id,
-        how,
-    };
-    for (partition, stats) in write_stats {
-        // A log that was rolled over has a statistic for each of its files.
-        let mut logged: BTreeMap<String, How> = BTreeMap::new();
-        for stat in stats {
-            let Some(file_id) = stat.file_id.clone() else { continue };
-            match how(stat, &operation)? {
-                Some(How::Logged { logs, base_file, logs_before }) => {
-                    let known = logged.entry(file_id).or_insert_with(no_logs);
-                    if let How::Logged { logs: all, base_file: below, logs_before: all_before } = known {
-                        all.extend(logs);
-                        all_before.extend(logs_before);
-                        *below = base_file.or_else(|| below.take());
-                    }
+
+    /// What the table's change logs hold, and the span of a query of changes, as far as it holds no hole.
+    pub(super) fn span_of_changes(&self, between: &Between) -> Result<(CdcMode, Span)> {
+        let Some(mode) = self.config.cdc else {
+            let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
+            return Err(Error::unsupported(message).in_file(&self.uri));
+        };
+        Ok((mode, self.span_without_holes(between)?))
+    }
+
+    /// Splits. Where commits share logs, what later ones appended to them does not count.
+    fn change_splits(&self, query: &Arc<Query>, planned: Vec<(FileSlice, Change)>, ask: &Ask) -> Vec<Split> {
+        let mut splits: Vec<Split> = Vec::with_capacity(planned.len());
+        for (slice, change) in planned {
+            let known = splits.last().filter(|split| split.query.instants.latest == change.instant);
+            let query = match known {
+                _ if !query.commits_by_block => Arc::clone(query),
+                Some(split) => Arc::clone(&split.query),
+                None => {
+                    let instants = self.timeline.instant_filter(&change.instant);
+                    Arc::new(Query { instants, ..Query::clone(query) })
                 }
-                Some(how) => changes.push(change(&partition, file_id, how)),
-                None => {}
+            };
+            splits.push(Split { query, slice, part: None, change: Some(change), merger: ask.merger.clone() });
+        }
+        splits
+    }
+
+    fn check_merges(&self, ask: &Ask, planned: &[(FileSlice, Change)]) -> Result<()> {
+        let merges = |(slice, change): &(FileSlice, Change)| {
+            !slice.log_files.is_empty() || matches!(change.source, ChangeSource::Logs(_))
+        };
+        if ask.merger.is_none() && planned.iter().any(merges) {
+            self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
+        }
+        Ok(())
+    }
+}
+
+/// Finds the files that hold the images of changed rows.
+struct Images<'t> {
+    table: &'t OpenTable,
+    mode: CdcMode,
+    /// Partitions, where they had to be listed.
+    listed: HashMap<String, PartitionFiles>,
+}
+
+impl Images<'_> {
+    /// The slice and the change of a split.
+    fn of(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
+        let instant = changed.instant.clone();
+        self.found(changed).map_err(|error| error.at_instant(instant))
+    }
+
+    fn found(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
+        let Changed { instant, partition, file_id, how } = changed;
+        let group = Group { partition, file_id };
+        let (mut slice, source) = match how {
+            How::Inserted(file) => (self.base(&group, file)?, ChangeSource::Inserted),
+            How::Emptied { before } => (self.base_of(&group, &before)?, ChangeSource::Deleted),
+            How::Replaced => {
+                let last = self.slice_at(&group, &instant)?;
+                (last.ok_or_else(|| gone(&group, "replaced"))?, ChangeSource::Deleted)
             }
+            How::Logged { logs, base_file, logs_before } => {
+                let logs = logs.into_iter().map(|file| self.log_file(file)).collect::<Result<Vec<_>>>()?;
+                let mut before = match base_file {
+                    Some(name) => self.before(&group, &name, &logs_before)?,
+                    None => self.slice_at(&group, &instant)?.unwrap_or_else(|| group.empty(&instant)),
+                };
+                if self.table.config.layout() == TimelineLayout::V2 {
+                    // Before that commits share logs, and which blocks are the commit's own is told when they are read.
+                    before.log_files.retain(|log| logs.iter().all(|own| own.path != log.path));
+                }
+                (before, ChangeSource::Logs(logs))
+            }
+            How::Told { base_file, change_logs, before } => {
+                let before = match (self.mode, before) {
+                    (CdcMode::OpKeyOnly, Some(before)) => {
+                        let mut before = self.base_of(&group, &before)?;
+                        self.table.attach_sources(std::slice::from_mut(&mut before))?;
+                        Some(Box::new(before))
+                    }
+                    _ => None,
+                };
+                let files = change_logs.into_iter().map(|file| self.log_file(file)).collect::<Result<Vec<_>>>()?;
+                (self.base(&group, base_file)?, ChangeSource::ChangeLogs { files, mode: self.mode, before })
+            }
+        };
+        if let (CdcMode::DataBeforeAfter, ChangeSource::ChangeLogs { .. }) = (self.mode, &source) {
+            // The change logs hold all.
+            slice.base_file = None;
         }
-        changes.extend(logged.into_iter().map(|(file_id, how)| change(&partition, file_id, how)));
+        Ok((slice, Change { instant, source }))
     }
-    for (partition, file_ids) in replaced {
-        changes.extend(file_ids.into_iter().map(|file_id| change(&partition, file_id, How::Replaced)));
+
+    /// A base file as a slice.
+    fn base(&self, group: &Group, (path, len): WrittenFile) -> Result<FileSlice> {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let Some(parsed) = BaseFileName::parse(name) else {
+            return Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no data file's name")));
+        };
+        let len = self.table.len_of(&path, len)?;
+        let file = BaseFile { path, name: parsed.name, len, instant: parsed.instant.clone(), source: None };
+        Ok(FileSlice { base_file: Some(file), ..group.empty(&parsed.instant) })
     }
-    Ok(())
+
+    /// The slice of a base file and the log files on it, given by their names. CDC log files are not part of it.
+    fn before(&self, group: &Group, base_file: &str, logs: &[String]) -> Result<FileSlice> {
+        let mut slice = self.base(group, (group.path(base_file), None))?;
+        let mut names = logs.iter().map(|name| log_file_name(name)).collect::<Result<Vec<LogFileName>>>()?;
+        names.retain(|name| !name.cdc);
+        names.sort_by(LogFileName::slice_order);
+        names.dedup();
+        let files = names.into_iter().map(|name| self.log_file((group.path(&name.name), None)));
+        slice.log_files = files.collect::<Result<_>>()?;
+        Ok(slice)
+    }
+
+    fn log_file(&self, (path, len): WrittenFile) -> Result<LogFile> {
+        let name = log_file_name(&path)?.name;
+        let len = self.table.len_of(&path, len)?;
+        Ok(LogFile { path, name, len })
+    }
+
+    fn files(&mut self, partition: &str) -> Result<&PartitionFiles> {
+        if !self.listed.contains_key(partition) {
+            let files = files_of(self.table.place.as_ref(), partition)?;
+            self.listed.insert(partition.to_owned(), files);
+        }
+        self.listed.get(partition).ok_or_else(|| Error::internal("a partition that was not listed"))
+    }
+
+    /// The files of one file group.
+    fn files_of_group(&mut self, group: &Group) -> Result<PartitionFiles> {
+        let mut files = self.files(&group.partition)?.clone();
+        files.base_files.retain(|base| base.name.file_id == group.file_id);
+        files.log_files.retain(|log| log.name.file_id == group.file_id);
+        Ok(files)
+    }
+
+    /// The file group as it was at an instant.
+    fn slice_at(&mut self, group: &Group, instant: &str) -> Result<Option<FileSlice>> {
+        let files = self.files_of_group(group)?;
+        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        Ok(view.slices(&files)?.into_iter().next())
+    }
+
+    /// The base file that an instant wrote.
+    fn base_of(&mut self, group: &Group, instant: &str) -> Result<FileSlice> {
+        let files = self.files_of_group(group)?;
+        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        let found = view.base_files(&files)?.into_iter().find(|slice| slice.base_instant == instant);
+        found.ok_or_else(|| gone(group, "wrote upon"))
+    }
 }
 
-const fn no_logs() -> How {
-    How::Logged { logs: Vec::new(), base_file: None, logs_before: Vec::new() }
+fn partitions(planned: &[(FileSlice, Change)]) -> usize {
+    planned.iter().map(|(slice, _)| slice.partition.as_str()).collect::<BTreeSet<_>>().len()
 }
 
-/// What a write statistic tells; none where nothing changed.
-fn how(stat: WriteStat, operation: &str) -> Result<Option<How>> {
-    let Some(path) = stat.path.filter(|path| !path.is_empty()) else { return Ok(None) };
+/// A file group.
+struct Group {
+    partition: String,
+    file_id: String,
+}
+
+impl Group {
+    fn empty(&self, instant: &str) -> FileSlice {
+        FileSlice {
+            partition: self.partition.clone(),
+            file_id: self.file_id.clone(),
+            base_instant: instant.to_owned(),
+            base_file: None,
+            log_files: Vec::new(),
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        if self.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", self.partition) }
+    }
+}
+
+/// The name at the end of a path.
+fn log_file_name(path: &str) -> Result<LogFileName> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let told = |text: Option<String>| text.filter(|text| !text.is_empty() && text != "null");
-    let before = told(stat.prev_commit);
-    if LogFileName::parse(name).is_some() {
-        return Ok(Some(How::Logged {
-            logs: vec![(path, reported_len(stat.file_size_in_bytes))],
-            base_file: told(stat.base_file),
-            logs_before: stat.log_files.unwrap_or_default(),
-        }));
-    }
-    let base_file = (path, reported_len(stat.file_size_in_bytes));
-    let change_logs: Vec<WrittenFile> =
-        stat.cdc_stats.unwrap_or_default().into_iter().map(|(path, bytes)| (path, reported_len(Some(bytes)))).collect();
-    let count = Option::unwrap_or_default;
-    let (writes, inserts) = (count(stat.num_writes), count(stat.num_inserts));
-    let (updates, deletes) = (count(stat.num_update_writes), count(stat.num_deletes));
-    match before {
-        before if !change_logs.is_empty() => Ok(Some(How::Told { base_file, change_logs, before })),
-        Some(before) if operation.starts_with("DELETE") && writes == 0 && deletes != 0 => {
-            Ok(Some(How::Emptied { before }))
-        }
-        _ if updates == 0 && writes == inserts => Ok(Some(How::Inserted(base_file))),
-        // A file that was rewritten as it was.
-        Some(_) if updates == 0 && inserts == 0 && deletes == 0 => Ok(None),
-        _ => Err(Error::unsupported(
-            "a base file that was rewritten without a change log, so that nothing tells what changed; hoodie.table.cdc.enabled was not set when it was written",
-        )
-        .in_file(base_file.0)),
-    }
+    let invalid = || Error::invalid_table(format!("a commit names the log file {path:?}, which is no log file's name"));
+    LogFileName::parse(name).ok_or_else(invalid)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Kind;
-    use crate::timeline::{Action, Part, State};
-
-    fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<Changed>> {
-        let json = format!(
-            r#"{{"operationType":"{operation}","partitionToWriteStats":{{"p":[{stats}]}},"partitionToReplaceFileIds":{{{replaced}}}}}"#
-        );
-        let write = Instant {
-            requested_time: "5".to_owned(),
-            completion_time: None,
-            action: Action::DeltaCommit,
-            state: State::Completed,
-            file_name: String::new(),
-        };
-        let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
-        let mut changes = Vec::new();
-        add_changes(&write, metadata, &mut changes)?;
-        Ok(changes)
-    }
-
-    fn only(operation: &str, stat: &str) -> Option<How> {
-        let found = changes(operation, stat, "").unwrap();
-        assert!(found.len() <= 1 && found.iter().all(|change| (&*change.partition, &*change.file_id) == ("p", "f")));
-        found.into_iter().next().map(|change| change.how)
-    }
-
-    const BASE: &str = r#""fileId":"f","path":"p/f_0-1-2_5.parquet","fileSizeInBytes":9"#;
-
-    fn base() -> WrittenFile {
-        ("p/f_0-1-2_5.parquet".to_owned(), Some(9))
-    }
-
-    #[test]
-    fn each_kind_of_statistic_is_told_apart() {
-        let new = format!(r#"{{{BASE},"prevCommit":"null","numWrites":3,"numInserts":3}}"#);
-        assert_eq!(only("INSERT", &new), Some(How::Inserted(base())));
-        let emptied = format!(r#"{{{BASE},"prevCommit":"3","numWrites":0,"numDeletes":2}}"#);
-        assert_eq!(only("DELETE", &emptied), Some(How::Emptied { before: "3".into() }));
-        let told = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1,"cdcStats":{{"p/c":7}}}}"#);
-        let how = How::Told { base_file: base(), change_logs: vec![("p/c".into(), Some(7))], before: Some("3".into()) };
-        assert_eq!(only("UPSERT", &told), Some(how));
-        let as_it_was = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4}}"#);
-        assert_eq!(only("UPSERT", &as_it_was), None);
-        let untold = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
-        let error = changes("UPSERT", &untold, "").unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_5.parquet")));
-    }
-
-    #[test]
-    fn the_logs_of_a_file_group_are_one_change() {
-        let log = |version: u32| {
-            format!(
-                r#"{{"fileId":"f","path":"p/.f_3.log.{version}_0-1-2","fileSizeInBytes":{version},"baseFile":"f_0-1-1_3.parquet","logFiles":[".f_3.log.1_0-0-0"]}}"#
-            )
-        };
-        let how = How::Logged {
-            logs: vec![("p/.f_3.log.2_0-1-2".into(), Some(2)), ("p/.f_3.log.3_0-1-2".into(), Some(3))],
-            base_file: Some("f_0-1-1_3.parquet".into()),
-            logs_before: vec![".f_3.log.1_0-0-0".into(), ".f_3.log.1_0-0-0".into()],
-        };
-        assert_eq!(only("UPSERT", &format!("{},{}", log(2), log(3))), Some(how));
-    }
-
-    #[test]
-    fn table_services_change_nothing() {
-        let stat = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
-        for operation in ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX", "UNKNOWN"] {
-            assert_eq!(changes(operation, &stat, r#""p":["g"]"#).unwrap(), [], "{operation}");
-        }
-        let gone = changes("DELETE_PARTITION", "", r#""p":["f","g"]"#).unwrap();
-        assert!(gone.iter().all(|change| change.how == How::Replaced) && gone.len() == 2);
-    }
+fn gone(group: &Group, what: &str) -> Error {
+    let message = format!(
+        "the files of file group {} that a commit of the range {what} have been cleaned away since; begin the range later",
+        group.file_id
+    );
+    Error::new(Kind::FileCleaned, message).in_file(&group.partition)
 }

@@ -1,278 +1,208 @@
-//! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`), so that planning
-//! depends on the commits of the span and not on the table's size. No folder is listed but to see whether all of it is still there.
+//! Queries of what a range of commits wrote, planned from what the commits say. Folders are listed to see whether what they wrote is
+//! still there, where it may be sought elsewhere.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::ask::{Ask, Between};
+use super::file_slices::Slices;
+use super::open_table::OpenTable;
+use super::partition_filter::PartitionFilter;
+use super::path_columns::Rows;
+use super::scan::Scan;
+use super::written_files::Written;
+use crate::config::{Semantics, TimelineLayout};
+use crate::error::{Error, Kind, Result};
+use crate::file_group::View;
+use crate::timeline::Span;
 
-use crate::config::TimelineLayout;
-use crate::error::Result;
-use crate::file_group::PartitionFiles;
-use crate::names::instant_range::InstantRange;
-use crate::split::CommitRange;
-use crate::storage::{Entry, Place, parallel};
-use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
-
-/// Writes that an incremental query may leave out, by their operation and never by their action: a `commit` can be a bulk
-/// insert.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Skip {
-    /// Compactions, those of logs too (`hoodie.datasource.read.incr.skip_compact`).
-    pub compaction: bool,
-    /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
-    pub clustering: bool,
-    /// Log compactions, so that their rows do not come again for those who had them from the commits. Where the span holds one, the
-    /// other services are left out with it: what they wrote carries its rows on.
-    pub log_compaction: bool,
-}
-
-/// What a span's commits have written.
-#[derive(Debug, Default)]
-pub struct Written {
-    /// Requested times of the commits whose rows are asked for.
-    instants: BTreeSet<String>,
-    /// The commit of the greatest requested time.
-    latest: Option<String>,
-    /// File names and lengths by folder; `None` if no commit reports the length.
-    files: BTreeMap<String, BTreeMap<String, Option<u64>>>,
-    /// File groups that others were put in place of.
-    pub replaced: Vec<ReplacedFileGroup>,
-    has_log_compaction: bool,
-    /// Whether one of the commits has been archived.
-    is_archived: bool,
-}
-
-impl Written {
-    /// Reads the metadata of the commits in a span.
+impl OpenTable {
+    /// The rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits are left
+    /// out, and what is left is merged. Of `ask`, `as_of` and `merge` say nothing here. Bounds are completion times from table
+    /// version 8 on, requested times before.
     ///
     /// # Errors
-    /// What reading it may fail with.
-    pub fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
-        let mut written = Self::default();
-        timeline.visit_writes_in(span, &mut |write, metadata| {
-            written.add(write, metadata, skip);
-            written.is_archived |= timeline.is_before_start(&write.requested_time);
-            Ok(())
-        })?;
-        if written.has_log_compaction && skip.log_compaction {
-            let skip = Skip { compaction: true, clustering: true, log_compaction: false };
-            return Self::of(timeline, span, skip);
+    /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
+    /// for a range with one.
+    pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        let span = self.span_of_rows(between)?;
+        let written = Written::of(&self.timeline, &span, between.skipped())?;
+        self.scan_written(ask, between, span, &written)
+    }
+
+    /// The span of an incremental query, as far as it holds no hole.
+    pub(super) fn span_of_rows(&self, between: &Between) -> Result<Span> {
+        self.check_rows_tell_commits()?;
+        self.span_without_holes(between)
+    }
+
+    pub(super) fn span_without_holes(&self, between: &Between) -> Result<Span> {
+        let span = Span::of_query(&between.begin, between.end.as_deref())?;
+        self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))
+    }
+
+    pub(super) fn check_rows_tell_commits(&self) -> Result<()> {
+        if self.config.populate_meta_fields {
+            return Ok(());
         }
-        Ok(written)
+        let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not tell what commit wrote them";
+        Err(Error::unsupported(message).in_file(&self.uri))
     }
 
-    /// Adds what one commit has written.
-    pub fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
-        let left_out = match metadata.operation.as_str() {
-            // Log compaction gives the rows that it merges its own commit time, so that without this they would come again.
-            "COMPACT" | "LOG_COMPACT" => skip.compaction,
-            "CLUSTER" => skip.clustering,
-            _ => false,
-        };
-        self.has_log_compaction |= metadata.operation == "LOG_COMPACT";
-        let time = &write.requested_time;
-        if self.latest.as_ref().is_none_or(|latest| latest < time) {
-            self.latest = Some(time.clone());
+    /// The rows that commits of a span have written. Of `between`, bounds and holes say nothing here.
+    pub(super) fn scan_written(&self, ask: &Ask, between: &Between, span: Span, written: &Written) -> Result<Scan> {
+        let ask = between.of_rows(ask);
+        let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
+        let path_columns = self.path_columns(Rows::Written);
+        // A value as it stands in an encoded path is not the one that the path was made of.
+        let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
+        let find = |wanted: Option<&_>| self.slices_in(written, &span, between, wanted.filter(|_| !is_encoded));
+        let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
+        let merging = ask.merge && ask.merger.is_none();
+        if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
+            self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
-        if left_out {
-            return;
-        }
-        self.instants.insert(time.clone());
-        for stat in metadata.write_stats.into_values().flatten() {
-            let Some(path) = stat.path.filter(|path| !path.is_empty()) else { continue };
-            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
-            let len = reported_len(stat.file_size_in_bytes);
-            // A log file that several commits have appended to is as long as the last of them left it.
-            let known = self.files.entry(folder.to_owned()).or_default().entry(name.to_owned()).or_default();
-            *known = len.max(*known);
-        }
-        for (partition, file_ids) in metadata.replaced {
-            self.replaced.extend(file_ids.into_iter().map(|file_id| ReplacedFileGroup {
-                partition: partition.clone(),
-                file_id,
-                instant: time.clone(),
-            }));
-        }
+        scan.between = Some(span);
+        Ok(scan)
     }
 
-    /// Whether there is no commit but those that were to be skipped.
-    #[must_use]
-    pub fn is_skipped(&self) -> bool {
-        self.instants.is_empty()
-    }
-
-    /// The greatest requested time of the span's commits; none where there is no commit.
-    #[must_use]
-    pub fn latest(&self) -> Option<&str> {
-        self.latest.as_deref()
-    }
-
-    /// Whose blocks are read, and whose rows are delivered. Below table version 8, where commits may share a log file, Hudi
-    /// merges the blocks that older ones have left in it, too: a late row loses against those.
-    #[must_use]
-    pub fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
-        let rows = InstantRange::ExactMatch(self.instants.clone());
-        let blocks = match layout {
-            TimelineLayout::V1 => InstantRange::ClosedClosed { start: None, end: span.end.clone() },
-            TimelineLayout::V2 => rows.clone(),
-        };
-        CommitRange { blocks, rows, own_base_rows: false }
-    }
-
-    /// The same where rows are sought in all files of the table: there, what later commits have written is merged, too.
-    #[must_use]
-    pub fn range_in_all_files(&self) -> CommitRange {
-        let blocks = InstantRange::ClosedClosed { start: None, end: None };
-        CommitRange { blocks, rows: InstantRange::ExactMatch(self.instants.clone()), own_base_rows: false }
-    }
-
-    /// The same where nothing is merged; `own_base_rows` as in [`CommitRange`].
-    #[must_use]
-    pub fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
-        let rows = InstantRange::ExactMatch(self.instants.clone());
-        CommitRange { blocks: rows.clone(), rows, own_base_rows }
-    }
-
-    /// Whether one of the commits has been archived.
-    #[must_use]
-    pub fn is_archived(&self) -> bool {
-        self.is_archived
-    }
-
-    /// Whether one of the data files has gone. Folders are listed side by side.
-    ///
-    /// # Errors
-    /// `Io` where a folder cannot be listed.
-    pub fn is_cleaned(&self, place: &dyn Place) -> Result<bool> {
-        let is_cleaned = AtomicBool::new(false);
-        parallel::work_through(self.files.iter().collect(), place.requests_at_once(), |(folder, files)| {
-            if !is_cleaned.load(Ordering::Relaxed) {
-                let entries = place.list(folder)?.unwrap_or_default();
-                let there: HashSet<&str> = entries.iter().filter_map(name_of).collect();
-                is_cleaned.fetch_or(files.keys().any(|name| !there.contains(name.as_str())), Ordering::Relaxed);
-            }
-            Ok(Vec::new())
-        })?;
-        Ok(is_cleaned.into_inner())
-    }
-
-    /// Bytes of the files, as far as the commits tell.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        self.files.values().flat_map(BTreeMap::values).flatten().fold(0, |sum, len| sum.saturating_add(*len))
-    }
-
-    /// The partitions with data files, in order.
-    #[must_use]
-    pub fn partitions(&self) -> Vec<&str> {
-        self.files.keys().map(String::as_str).collect()
-    }
-
-    /// The data files of a partition. `len_of` returns the length of a file, given its path and the length that the commits
-    /// report, if they do.
-    ///
-    /// # Errors
-    /// Those of `len_of`.
-    pub fn files_in(
+    /// The slices of the files that commits have written in wanted partitions.
+    fn slices_in(
         &self,
-        partition: &str,
-        len_of: &dyn Fn(&str, Option<u64>) -> Result<u64>,
-    ) -> Result<PartitionFiles> {
-        let path = |name: &String| if partition.is_empty() { name.clone() } else { format!("{partition}/{name}") };
-        let files = self.files.get(partition).into_iter().flatten();
-        let files = files.map(|(name, len)| Ok((name.as_str(), len_of(&path(name), *len)?)));
-        Ok(PartitionFiles::of(partition, files.collect::<Result<Vec<_>>>()?))
+        written: &Written,
+        span: &Span,
+        between: &Between,
+        wanted: Option<&PartitionFilter>,
+    ) -> Result<Slices> {
+        if self.falls_back(written, between)? {
+            let mut found = self.slices(None, View::slices, wanted)?;
+            found.range = Some(match between.changelog {
+                true => written.range_of_changes(false),
+                false => written.range_in_all_files(),
+            });
+            return Ok(found);
+        }
+        // What was replaced later was a change all the same.
+        let replaced = if between.changelog { Vec::new() } else { written.replaced.clone() };
+        let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
+        let paths = written.partitions();
+        let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
+        let mut found = Slices::default();
+        if kept.len() != paths.len() {
+            return Err(Error::internal(format_args!("{} choices for {} partitions", kept.len(), paths.len())));
+        }
+        for (partition, _) in paths.iter().zip(&kept).filter(|(_, kept)| **kept) {
+            let files = written.files_in(partition, &|path, len| self.len_of(path, len))?;
+            let some =
+                if between.changelog { view.all_slices_in_range(&files)? } else { view.slices_in_range(&files)? };
+            found.slices.extend(some);
+            found.partitions.read += 1;
+        }
+        found.partitions.pruned = kept.len() - found.partitions.read;
+        self.attach_sources(&mut found.slices)?;
+        found.instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
+        found.range = Some(if between.changelog {
+            written.range_of_changes(true)
+        } else {
+            written.range(self.config.layout(), span)
+        });
+        Ok(found)
     }
-}
 
-/// The length that a write statistic reports; `None` if it reports none, as some writers do, or one that no data file has.
-pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
-    bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
-}
+    /// The length of a file: as its commits report it, or else as the storage does. A file that is gone has no bytes; reading
+    /// it raises [`Kind::FileCleaned`].
+    pub(super) fn len_of(&self, path: &str, reported: Option<u64>) -> Result<u64> {
+        if let Some(len) = reported {
+            return Ok(len);
+        }
+        match self.place.open(path) {
+            Ok(source) => Ok(source.len()),
+            Err(error) if error.kind() == Kind::NotFound => Ok(0),
+            Err(error) => Err(error),
+        }
+    }
 
-fn name_of(entry: &Entry) -> Option<&str> {
-    match entry {
-        Entry::File(file) => Some(&file.name),
-        Entry::Folder(_) => None,
+    /// Whether the rows of the span's commits are to be sought in all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
+    fn falls_back(&self, written: &Written, between: &Between) -> Result<bool> {
+        let by_itself = self.options.semantics == Semantics::V1x && self.config.layout() == TimelineLayout::V2;
+        if !between.fall_back_to_full_scan.unwrap_or(by_itself && !between.changelog) {
+            return Ok(false);
+        }
+        Ok(written.is_archived() || written.is_cleaned(self.place.as_ref())?)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use std::sync::Arc;
+
     use super::*;
-    use crate::error::Error;
-    use crate::timeline::{Action, Part, State};
+    use crate::config::{ReadOptions, Semantics, TableConfig};
+    use crate::storage::{Entry, Place, Source, StorageOptions};
+    use crate::timeline::Timeline;
+    use crate::timeline::memory_place::MemoryPlace;
 
-    fn write(time: &str) -> Instant {
-        Instant {
-            requested_time: time.to_owned(),
-            completion_time: None,
-            action: Action::DeltaCommit,
-            state: State::Completed,
-            file_name: String::new(),
+    /// Counts what is asked of a place.
+    struct Counting {
+        place: Arc<dyn Place>,
+        listed: AtomicUsize,
+        opened: AtomicUsize,
+    }
+
+    impl Place for Counting {
+        fn root(&self) -> &str {
+            self.place.root()
+        }
+
+        fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+            self.listed.fetch_add(1, Ordering::Relaxed);
+            self.place.list(folder)
+        }
+
+        fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+            self.opened.fetch_add(1, Ordering::Relaxed);
+            self.place.open(path)
         }
     }
 
-    fn written(commits: &[(&str, &str)], skip: Skip) -> Written {
-        let mut written = Written::default();
-        for (time, json) in commits {
-            let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
-            written.add(&write(time), metadata, skip);
+    const SCHEMA: &str = r#"{\"type\":\"record\",\"name\":\"t\",\"fields\":[]}"#;
+
+    /// Requests of an incremental query's plan, and its splits, in a table where each of `commits` wrote to one partition of
+    /// its own, and `others` are not touched.
+    fn planned(commits: usize, others: usize) -> (usize, usize, usize) {
+        let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
+        let mut files = vec![(".hoodie/hoodie.properties".to_owned(), properties.to_owned())];
+        for at in 0..commits + others {
+            let (name, instant) = (format!("p{at}/f_0-1-2_{at:03}.parquet"), format!(".hoodie/{at:03}.deltacommit"));
+            let commit = format!(
+                r#"{{"partitionToWriteStats":{{"p{at}":[{{"path":"{name}","fileSizeInBytes":1}}]}},"extraMetadata":{{"schema":"{SCHEMA}"}}}}"#
+            );
+            files.extend([(name, "x".to_owned()), (format!("p{at}/.hoodie_partition_metadata"), String::new())]);
+            files.push((instant, commit));
         }
-        written
-    }
-
-    const LOG: &str = ".f_0.log.1_0-1-2";
-
-    fn upsert(len: u64) -> String {
-        format!(
-            r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/{LOG}","fileSizeInBytes":{len}}},{{"path":null}},{{"path":"p/g_0-1-2_0.parquet","fileSizeInBytes":-1}}]}},"operationType":"UPSERT"}}"#
-        )
+        let place = MemoryPlace::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
+        let place: Arc<dyn Place> = counting.clone();
+        let config = TableConfig::load(&*place).unwrap();
+        let merge = config.merge_by(Semantics::V1x).unwrap();
+        let timeline = Timeline::load(&place, &config).unwrap();
+        let (uri, storage, options) = (String::new(), StorageOptions::default(), ReadOptions::default());
+        let (metadata, known_schema) = (std::sync::OnceLock::new(), std::sync::Mutex::default());
+        let table = OpenTable { uri, storage, place, config, merge, timeline, options, metadata, known_schema };
+        counting.listed.store(0, Ordering::Relaxed);
+        counting.opened.store(0, Ordering::Relaxed);
+        // Instants are zero-padded; the last `commits` of them are asked for.
+        let between = Between { begin: format!("{:03}", others - 1), ..Between::default() };
+        let scan = table.incremental(&Ask::default(), &between).unwrap();
+        let requests = (counting.listed.load(Ordering::Relaxed), counting.opened.load(Ordering::Relaxed));
+        (requests.0, requests.1, scan.splits().len())
     }
 
     #[test]
-    fn files_are_those_of_the_commits() {
-        let root = r#"{"partitionToWriteStats":{"":[{"path":"g_0-1-2_3.parquet","fileSizeInBytes":7}]}}"#;
-        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], Skip::default());
-        assert_eq!(written.partitions(), ["", "p"]);
-        let measured = |path: &str, len: Option<u64>| match len {
-            Some(len) => Ok(len),
-            None if path == "p/g_0-1-2_0.parquet" => Ok(5),
-            None => Err(Error::not_found(path)),
-        };
-        let files = written.partitions().into_iter().map(|one| written.files_in(one, &measured).unwrap());
-        let files: Vec<_> = files.collect();
-        assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
-        assert_eq!(files[1].base_files[0].len, 5, "measured, for no commit reports it");
-        assert_eq!(written.bytes(), 37);
-        assert_eq!(written.latest(), Some("3"));
-        let span = Span { begin: Some("0".into()), end: Some("3".into()) };
-        let range = written.range(TimelineLayout::V2, &span);
-        assert!(["1", "2", "3"].iter().all(|time| range.rows.contains(time) && range.blocks.contains(time)));
-        assert!(!range.blocks.contains("0") && !range.rows.contains("0"));
-        let shared = written.range(TimelineLayout::V1, &span);
-        assert!(shared.blocks.contains("0") && !shared.blocks.contains("4") && !shared.rows.contains("0"));
-    }
-
-    #[test]
-    fn table_services_are_left_out_where_that_is_asked() {
-        let service = |operation: &str| {
-            format!(
-                r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/g_0-1-2_5.parquet"}}]}},"partitionToReplaceFileIds":{{"p":["f"]}},"operationType":"{operation}"}}"#
-            )
-        };
-        for (operation, skip, left_out) in [
-            ("COMPACT", Skip::default(), false),
-            ("COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("COMPACT", Skip { clustering: true, ..Skip::default() }, false),
-            ("CLUSTER", Skip::default(), false),
-            ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
-            ("LOG_COMPACT", Skip::default(), false),
-            ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
-        ] {
-            let written = written(&[("5", &service(operation))], skip);
-            let told = (written.partitions().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
-            assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
-        }
+    fn planning_a_range_depends_on_its_commits_alone() {
+        let (listed, opened, splits) = planned(2, 3);
+        assert_eq!((listed, splits), (0, 2));
+        assert_eq!(planned(2, 300), (listed, opened, splits));
+        let (_, more, _) = planned(4, 300);
+        assert_eq!(more, opened + 2);
     }
 }

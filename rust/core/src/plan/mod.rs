@@ -1,18 +1,50 @@
-//! Plan: from a table to what is read.
+//! Planning: from an opened table and a query to the splits that are read.
 //!
 //! | file | job |
 //! |---|---|
-//! | `changes` | what the commits of a span changed |
-//! | `incremental` | what the commits of a span have written |
-//! | `listing` | the partitions of a table and their files, from storage |
-//! | `partition_filter` | which partitions can hold a wanted row, told by their paths |
+//! | `open_table` | an opened table: its properties and its timeline |
+//! | `known_schema` | its schema, read once |
+//! | `ask` | the options of a query |
+//! | `query_plan` | a query that is not planned yet, and its schema |
+//! | `query` | schema, columns and slices of a query put together |
+//! | `columns` | the columns of the result |
+//! | `path_columns` | the columns whose values are in the paths of partitions |
+//! | `snapshot` | snapshots and read-optimized queries |
+//! | `file_slices` | the file slices of a query, and where they were listed |
+//! | `slices` | chooses them, and prunes them by the query's filters |
+//! | `partition_filter` | which partitions can hold a matching row, derived from their paths |
+//! | `lister` | lists files, by the metadata table or in storage |
+//! | `metadata` | opens the metadata table and reads its rows as those of any table |
+//! | `incremental` | queries of what a range of commits wrote |
+//! | `written_files` | the files that the commits of a range wrote |
+//! | `changes` | queries of what a range of commits changed, row by row |
+//! | `changed_files` | the files that hold these changes |
+//! | `follow` | commits one by one, as they complete |
+//! | `scan` | a planned query |
 
+mod ask;
+mod changed_files;
 mod changes;
+mod columns;
+mod file_slices;
+mod follow;
 mod incremental;
-mod listing;
+mod known_schema;
+mod lister;
+mod metadata;
+mod open_table;
 mod partition_filter;
+mod path_columns;
+mod query;
+mod query_plan;
+mod scan;
+mod slices;
+mod snapshot;
+mod written_files;
 
-pub use changes::{Changed, How, WrittenFile, changes_in};
-pub use incremental::{Skip, Written};
-pub use listing::{files_of, list_table, list_where, partitions};
-pub use partition_filter::PartitionFilter;
+pub use ask::{Ask, Between};
+pub use follow::{Follower, Start, Step};
+pub use open_table::OpenTable;
+pub use query_plan::{QueryKind, QueryPlan};
+pub use scan::Scan;
+pub use written_files::Skip;

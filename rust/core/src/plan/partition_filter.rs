@@ -29,7 +29,7 @@ use crate::names::meta_columns;
 
 /// A filter, as far as partition paths answer it.
 #[derive(Debug)]
-pub struct PartitionFilter {
+pub(super) struct PartitionFilter {
     filter: BoundFilter,
     /// What tells of each column of the schema.
     told_by: Vec<ToldBy>,
@@ -60,7 +60,7 @@ enum ToldBy {
 
 impl PartitionFilter {
     /// Of a table with these columns. [`crate::Kind::InvalidArgument`] for a filter that is none on them.
-    pub fn of(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
+    pub(super) fn of(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;
         let parts = parts_of(config);
@@ -120,13 +120,13 @@ impl PartitionFilter {
     }
 
     /// Which of the partitions can hold a row that is wanted.
-    pub fn may_match(&self, partitions: &[&str]) -> Result<Vec<bool>> {
+    pub(super) fn may_match(&self, partitions: &[&str]) -> Result<Vec<bool>> {
         self.filter.may_pass(&vec![1; partitions.len()], |column| self.bounds(self.told_by.get(column)?, partitions))
     }
 
     /// Whether a folder need not be listed: it is a partition, if any, and none that can hold a row that is wanted.
     #[must_use]
-    pub fn excludes_folder(&self, folder: &str) -> bool {
+    pub(super) fn excludes_folder(&self, folder: &str) -> bool {
         self.depth == Some(folder.split('/').count()) && self.may_match(&[folder]).is_ok_and(|may| !may.contains(&true))
     }
 

@@ -1,155 +1,165 @@
-//! The one door: a table, its queries, and their streams.
+//! A table, and its queries.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
 
-use super::ask::Ask;
-use super::path_columns::Rows;
-use super::query::KnownSchema;
-use super::scan::Scan;
-use super::slices::SNAPSHOT;
 use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
-use crate::error::{Error, Result};
-use crate::file_group::{FileSlice, View};
+use crate::error::Result;
+use crate::file_group::FileSlice;
 use crate::filter::Filter;
-use crate::metadata_table::MetadataTable;
-use crate::names::instant_time;
-use crate::storage::{self, Place, RequestCounts, Requests, StorageOptions};
+use crate::plan::{Ask, Between, Follower, OpenTable, QueryKind, QueryPlan, Scan, Start};
+use crate::storage::{Place, RequestCounts, StorageOptions};
 use crate::timeline::Timeline;
 
-/// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
-pub struct Table {
-    pub(super) uri: String,
-    pub(super) storage: StorageOptions,
-    pub(super) place: Arc<dyn Place>,
-    pub(super) config: TableConfig,
-    pub(super) merge: MergeConfig,
-    pub(super) timeline: Timeline,
-    pub(super) options: ReadOptions,
-    /// Opened when it is first asked for.
-    pub(super) metadata: OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
-    /// The schema that was last asked for.
-    pub(super) known_schema: Mutex<Option<KnownSchema>>,
-}
+/// A Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
+pub struct Table(Arc<OpenTable>);
 
 impl Table {
-    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
-    /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
+    /// Opens the table at a path or URI.
+    ///
+    /// # Errors
+    /// [`crate::Kind::NotFound`] if there is none, [`crate::Kind::Unsupported`] for tables that this release cannot read.
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        Self::at(storage::open(uri, storage)?, uri, storage, options)
+        OpenTable::open(uri, storage, options).map(Self::from)
     }
 
-    /// The same, planned in a place that is open already; splits are read at `uri`.
+    /// Opens the table in a place that is open already. Splits are read at `uri`.
     ///
     /// # Errors
     /// As for [`Table::open`].
     pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        let place = match place.requests() {
-            Some(_) => place,
-            None => storage::counted(place, &Arc::new(Requests::default())),
-        };
-        let config = TableConfig::load(place.as_ref())?;
-        let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
-        let timeline = Timeline::load(&place, &config)?;
-        let (uri, storage, metadata) = (uri.to_owned(), storage.clone(), OnceLock::new());
-        let known_schema = Mutex::default();
-        Ok(Self { uri, storage, place, config, merge, timeline, options, metadata, known_schema })
+        OpenTable::at(place, uri, storage, options).map(Self::from)
     }
 
-    /// As it was given.
+    /// The URI, as it was given.
     #[must_use]
     pub fn uri(&self) -> &str {
-        &self.uri
+        &self.0.uri
     }
 
     /// The storage requests made so far to open the table and to plan its queries. Reading is counted by
     /// [`crate::Report::requests`].
     #[must_use]
     pub fn requests(&self) -> RequestCounts {
-        self.place.requests().map(|requests| requests.counts()).unwrap_or_default()
+        self.0.place.requests().map(|requests| requests.counts()).unwrap_or_default()
     }
 
-    /// What `hoodie.properties` says.
+    /// The table's properties (`hoodie.properties`).
     #[must_use]
     pub fn config(&self) -> &TableConfig {
-        &self.config
+        &self.0.config
     }
 
     /// How records of one key are merged.
     #[must_use]
     pub fn merge(&self) -> &MergeConfig {
-        &self.merge
+        &self.0.merge
     }
 
-    /// Whose rules of merging are followed.
+    /// Whose merge rules are followed.
     #[must_use]
     pub fn semantics(&self) -> Semantics {
-        self.options.semantics
+        self.0.options.semantics
     }
 
     /// The timeline as it was when the table was opened.
     #[must_use]
     pub fn timeline(&self) -> &Timeline {
-        &self.timeline
+        &self.0.timeline
     }
 
-    /// The schema of the newest commit, meta columns first.
+    /// The schema of the latest commit, meta columns first.
+    ///
+    /// # Errors
+    /// `InvalidTable` or `Unsupported` if no commit or file holds a schema that can be read.
     pub fn schema(&self) -> Result<SchemaRef> {
-        let (_, types) = self.schema_at(None)?;
+        let (_, types) = self.0.schema_at(None)?;
         Ok(types)
     }
 
-    /// The same as an Avro schema, in JSON: what fields default to stands there.
+    /// The schema of the latest commit as an Avro schema in JSON, with the defaults of its fields.
+    ///
+    /// # Errors
+    /// As for [`Table::schema`].
     pub fn avro_schema(&self) -> Result<String> {
-        let (found, _) = self.schema_at(None)?;
+        let (found, _) = self.0.schema_at(None)?;
         Ok(found.schema.json().to_owned())
     }
 
-    /// Whether columns are told by ids at an instant, or now, and not by their names (schema on read).
+    /// Returns true if columns are identified by ids, not by names, at an instant or now (schema on read).
+    ///
+    /// # Errors
+    /// As for [`Table::schema`]; `InvalidArgument` if `as_of` is not an instant.
     pub fn has_column_ids(&self, as_of: Option<&str>) -> Result<bool> {
-        let as_of = as_of.map(instant_time::of_query).transpose()?;
-        let (found, _) = self.schema_at(as_of.as_deref())?;
-        Ok(found.internal.is_some())
+        self.0.has_column_ids(as_of)
     }
 
-    /// The file slices that a snapshot reads, without those of partitions that hold no row of the filter.
+    /// The file slices that a snapshot reads, except for those of partitions that hold no row of the filter.
+    ///
+    /// # Errors
+    /// Those of planning a snapshot.
     pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
-        let as_of = as_of.map(instant_time::of_query).transpose()?;
-        let wanted = if filter.is_empty() {
-            None
-        } else {
-            let (_, types) = self.schema_at(as_of.as_deref())?;
-            self.partition_filter(&types, filter)?
-        };
-        Ok(self.slices(as_of.as_deref(), View::slices, wanted.as_ref())?.slices)
+        self.0.file_slices(as_of, filter)
     }
 
-    /// The rows as of an instant, base files and logs merged.
+    /// A query that is not planned yet. Reads nothing.
+    #[must_use]
+    pub fn query(&self, kind: QueryKind, ask: Ask) -> QueryPlan {
+        QueryPlan::new(Arc::clone(&self.0), kind, ask)
+    }
+
+    /// The rows as of an instant, base files and logs merged. See [`OpenTable::snapshot`].
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::snapshot`].
     pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
-        Self::check_deletes(ask)?;
-        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
-        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
-        let scan = self.scan(SNAPSHOT, ask, as_of.clone(), self.path_columns(Rows::Merged), find)?;
-        let merging = ask.merge || self.options.semantics == Semantics::V0x;
-        if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
-            self.merge().check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
-        }
-        Ok(scan)
+        self.0.snapshot(ask)
     }
 
-    pub(super) fn check_deletes(ask: &Ask) -> Result<()> {
-        if ask.emit_deletes && !ask.merge {
-            let message = "emit_deletes with merge=False: merging finds the deleted keys; leave one of the two out";
-            return Err(Error::invalid_argument(message));
-        }
-        Ok(())
-    }
-
-    /// The rows of base files alone: what compactions have merged, and no log.
+    /// The rows of base files alone. See [`OpenTable::read_optimized`].
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::read_optimized`].
     pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
-        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
-        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::base_files, wanted);
-        self.scan("read_optimized", ask, as_of.clone(), self.path_columns(Rows::Base), find)
+        self.0.read_optimized(ask)
+    }
+
+    /// The rows that a range of commits wrote. See [`OpenTable::incremental`].
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::incremental`].
+    pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        self.0.incremental(ask, between)
+    }
+
+    /// The changes that a range of commits made. See [`OpenTable::changes`].
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::changes`].
+    pub fn changes(&self, ask: &Ask, between: &Between) -> Result<Scan> {
+        self.0.changes(ask, between)
+    }
+
+    /// Follows the table commit by commit.
+    ///
+    /// # Errors
+    /// Those of [`Follower::new`].
+    pub fn follow(&self, start: &Start) -> Result<Follower> {
+        Follower::new(Arc::clone(&self.0), start)
+    }
+
+    /// The position on this table's timeline of a position recorded on layout 1 or 2. See [`OpenTable::position_here`].
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::position_here`].
+    pub fn position_here(&self, position: &str, layout: u8) -> Result<Option<String>> {
+        self.0.position_here(position, layout)
+    }
+}
+
+impl From<OpenTable> for Table {
+    fn from(table: OpenTable) -> Self {
+        Self(Arc::new(table))
     }
 }

@@ -36,7 +36,7 @@
 //! null in partition columns. Snapshots of 0.15 on merge-on-read tables with `drop.partition.columns`, whose partition fields are not in the
 //! order of the schema, assign the values of base rows to the wrong columns. Here all hold their values of the path.
 
-use super::Table;
+use super::open_table::OpenTable;
 use crate::config::{Semantics, TableType};
 use crate::split::PathColumns;
 
@@ -49,7 +49,7 @@ pub(super) enum Rows {
     Changes,
 }
 
-impl Table {
+impl OpenTable {
     pub(super) fn path_columns(&self, rows: Rows) -> PathColumns {
         let config = &self.config;
         let alone = config.drop_partition_columns;

@@ -1,45 +1,20 @@
 //! Which listing a plan goes by: the metadata table's, where it is there and sound, or the storage's.
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::files::{FILES, Listed};
-use super::open::MetadataTable;
+use super::file_slices::Listing;
+use super::metadata;
+use super::partition_filter::PartitionFilter;
 use crate::config::{ReadOptions, TableConfig};
 use crate::error::{Error, Result};
-use crate::file_group::PartitionFiles;
-use crate::plan::{PartitionFilter, list_where};
+use crate::file_group::{PartitionFiles, list_where};
+use crate::metadata_table::{FILES, Listed, MetadataTable};
 use crate::storage::{Place, StorageOptions};
 use crate::timeline::Timeline;
 
-/// Where the files of a query were listed.
-#[derive(Debug, Clone, Default)]
-pub enum Listing {
-    /// In storage, which alone has them.
-    #[default]
-    Storage,
-    /// In the metadata table.
-    MetadataTable,
-    /// In storage, since the caller would have it so.
-    MetadataTableOff,
-    /// In storage, since the metadata table could not be used.
-    MetadataTableFailed(Arc<Error>),
-}
-
-impl fmt::Display for Listing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Storage => f.write_str("storage"),
-            Self::MetadataTable => f.write_str("metadata table"),
-            Self::MetadataTableOff => f.write_str("storage (the metadata table is switched off)"),
-            Self::MetadataTableFailed(error) => write!(f, "storage (the metadata table cannot be used: {error})"),
-        }
-    }
-}
-
 /// A table whose files are to be listed.
-pub struct Lister<'a> {
+pub(super) struct Lister<'a> {
     /// The table.
     pub uri: &'a str,
     /// How to reach it.
@@ -59,17 +34,17 @@ pub struct Lister<'a> {
 impl Lister<'_> {
     /// Whether the table has this partition of a metadata table, complete.
     #[must_use]
-    pub fn has(&self, partition: &str) -> bool {
+    pub(super) fn has(&self, partition: &str) -> bool {
         self.config.metadata_partitions.iter().any(|one| one == partition)
     }
 
     /// Its metadata table; opened when it is first asked for.
     ///
     /// # Errors
-    /// As for [`MetadataTable::open`].
-    pub fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
+    /// As for [`metadata::open`].
+    pub(super) fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
         let open =
-            || MetadataTable::open((self.uri, self.place), self.storage, self.timeline, self.options).map_err(Arc::new);
+            || metadata::open((self.uri, self.place), self.storage, self.timeline, self.options).map_err(Arc::new);
         self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
@@ -77,7 +52,7 @@ impl Lister<'_> {
     ///
     /// # Errors
     /// What listing storage may fail with, where it comes to that.
-    pub fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
+    pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
         let listing = if !self.has(FILES) {
             Listing::Storage
         } else if !self.options.metadata {

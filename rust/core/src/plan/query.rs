@@ -4,30 +4,23 @@ use std::sync::{Arc, PoisonError};
 
 use arrow_schema::SchemaRef;
 
-use super::Table;
 use super::ask::Ask;
 use super::columns::{columns, marking};
+use super::file_slices::{SNAPSHOT, Slices};
+use super::known_schema::KnownSchema;
+use super::open_table::OpenTable;
+use super::partition_filter::PartitionFilter;
 use super::query_plan::projected;
 use super::scan::Scan;
-use super::slices::{SNAPSHOT, Slices};
 use crate::avro::{self, Types};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::View;
 use crate::names::meta_columns;
-use crate::plan::PartitionFilter;
 use crate::read::newest_schema;
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{Deletes, PathColumns, Query, splits};
-
-/// A table's schema at an instant, kept: a query asks for it more than once.
-#[derive(Clone)]
-pub(super) struct KnownSchema {
-    as_of: Option<String>,
-    found: TableSchema,
-    types: SchemaRef,
-}
 
 /// The columns of a query.
 pub(super) struct QueryColumns {
@@ -42,9 +35,9 @@ pub(super) struct QueryColumns {
     wanted: Option<PartitionFilter>,
 }
 
-impl Table {
+impl OpenTable {
     /// The table's schema at an instant, and its Arrow types. The last answer is kept.
-    pub(super) fn schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
+    pub(crate) fn schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
         let known = self.known_schema.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known.filter(|known| known.as_of.as_deref() == as_of) {
             return Ok((known.found, known.types));
@@ -124,7 +117,7 @@ impl Table {
         let QueryColumns { found, schema, types, deletes, names: columns, output, wanted } =
             self.columns_of(ask, as_of.as_deref(), &path_columns)?;
         let evolution = self.evolution(&found)?;
-        let Slices { mut slices, instants, range, partitions, listing } = find(wanted.as_ref())?;
+        let Slices { mut slices, instants, range, partitions, listing, commits_by_block } = find(wanted.as_ref())?;
         let found_slices = slices.len();
         // The index knows where the merged row of a key lies now.
         let is_of_now = kind == SNAPSHOT && ask.merge && !ask.emit_deletes && as_of.is_none();
@@ -142,11 +135,11 @@ impl Table {
             virtual_key: (!self.config.populate_meta_fields).then(|| self.config.record_key_fields.clone()),
             key_fields: self.config.record_key_fields.clone(),
             key_field: self.key_field(&types).filter(|name| !path_columns.taken.contains(name)),
-            merge: self.merge().clone(),
+            merge: self.merge.clone(),
             over_base: ask.merge,
             changelog: range.is_some() && !ask.merge,
             deletes,
-            commits_by_block: self.config.layout() == TimelineLayout::V1,
+            commits_by_block: commits_by_block || self.config.layout() == TimelineLayout::V1,
             instants,
             range,
             path_columns,

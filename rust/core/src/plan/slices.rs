@@ -6,39 +6,21 @@ use std::collections::HashMap;
 
 use arrow_schema::{DataType, Schema};
 
-use super::Table;
 use super::ask::Ask;
+use super::file_slices::{Partitions, Slices};
+use super::lister::Lister;
+use super::open_table::OpenTable;
+use super::partition_filter::PartitionFilter;
 use crate::bootstrap;
 use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
-use crate::metadata_table::{COLUMN_STATS, Lister, Listing, RECORD_INDEX, Skipping};
+use crate::metadata_table::{COLUMN_STATS, RECORD_INDEX, Skipping};
 use crate::names::meta_columns;
-use crate::plan::PartitionFilter;
-use crate::split::CommitRange;
-use crate::timeline::{InstantFilter, Taken, Timeline};
+use crate::timeline::{Taken, Timeline};
 
-pub(super) const SNAPSHOT: &str = "snapshot";
-
-/// The slices that a query reads.
-#[derive(Default)]
-pub(super) struct Slices {
-    pub(super) slices: Vec<FileSlice>,
-    pub(super) instants: InstantFilter,
-    pub(super) range: Option<CommitRange>,
-    pub(super) partitions: Partitions,
-    pub(super) listing: Listing,
-}
-
-/// How many partitions a query reads, and how many it need not.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Partitions {
-    pub(super) read: usize,
-    pub(super) pruned: usize,
-}
-
-impl Table {
+impl OpenTable {
     /// The slices that a view chooses of every wanted partition, and which instants count in it.
     pub(super) fn slices<'t>(
         &'t self,
@@ -192,7 +174,7 @@ impl Table {
             return None;
         }
         let over_logs =
-            self.config.layout() == TimelineLayout::V2 && ask.merger.is_none() && self.merge().custom().is_none();
+            self.config.layout() == TimelineLayout::V2 && ask.merger.is_none() && self.merge.custom().is_none();
         let skipping = Skipping { types, filter: &ask.filter, not_of_files, over_logs };
         let found = lister.metadata_table();
         match found.and_then(|metadata| metadata.may_hold(slices, &skipping).map_err(Arc::new)) {

@@ -11,33 +11,33 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::Table;
 use super::ask::{Ask, Between};
 use super::columns::columns;
+use super::open_table::OpenTable;
 use super::path_columns::Rows;
 use super::scan::Scan;
+use super::written_files::Written;
 use crate::error::Result;
 use crate::filter::BoundFilter;
 use crate::names::instant_time;
-use crate::plan::Written;
 use crate::split::change_schema;
 
 /// The kinds of queries.
 #[derive(Debug, Clone)]
 pub enum QueryKind {
-    /// [`Table::snapshot`].
+    /// [`OpenTable::snapshot`].
     Snapshot,
-    /// [`Table::read_optimized`].
+    /// [`OpenTable::read_optimized`].
     ReadOptimized,
-    /// [`Table::incremental`].
+    /// [`OpenTable::incremental`].
     Incremental(Between),
-    /// [`Table::changes`].
+    /// [`OpenTable::changes`].
     Changes(Between),
 }
 
 /// A query of a table, not planned yet. Its table is fixed: the schema and the scan are of the same timeline.
 pub struct QueryPlan {
-    table: Arc<Table>,
+    table: Arc<OpenTable>,
     kind: QueryKind,
     ask: Ask,
 }
@@ -45,7 +45,7 @@ pub struct QueryPlan {
 impl QueryPlan {
     /// A query of `table`; nothing is read.
     #[must_use]
-    pub fn new(table: Arc<Table>, kind: QueryKind, ask: Ask) -> Self {
+    pub fn new(table: Arc<OpenTable>, kind: QueryKind, ask: Ask) -> Self {
         Self { table, kind, ask }
     }
 
@@ -80,7 +80,7 @@ impl QueryPlan {
     }
 }
 
-impl Table {
+impl OpenTable {
     fn snapshot_schema(&self, ask: &Ask) -> Result<SchemaRef> {
         Self::check_deletes(ask)?;
         self.schema_of_slices(ask, Rows::Merged)

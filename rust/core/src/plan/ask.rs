@@ -1,7 +1,7 @@
 //! What queries ask for.
 
+use super::written_files::Skip;
 use crate::filter::Filter;
-use crate::plan::Skip;
 use crate::split::MergerHandle;
 use crate::timeline::Holes;
 
@@ -50,12 +50,12 @@ pub struct Between {
 
 impl Between {
     /// Which table services an incremental query leaves out: a change log has what commits wrote themselves.
-    pub(super) fn skipped(&self) -> Skip {
+    pub fn skipped(&self) -> Skip {
         if self.changelog { Skip { compaction: true, clustering: true, ..self.skip } } else { self.skip }
     }
 
     /// What an incremental query asks for: its merging and its deletes are those of the range.
-    pub(super) fn of_rows(&self, ask: &Ask) -> Ask {
+    pub fn of_rows(&self, ask: &Ask) -> Ask {
         Ask { merge: !self.changelog, emit_deletes: ask.emit_deletes || self.changelog, ..ask.clone() }
     }
 }

@@ -13,12 +13,12 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::Table;
 use super::ask::{Ask, Between};
+use super::open_table::OpenTable;
 use super::scan::Scan;
+use super::written_files::{Skip, Written};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
-use crate::plan::{Skip, Written};
 use crate::timeline::{self, Part, Span, Timeline};
 
 /// Commits whose metadata is held at once.
@@ -42,7 +42,7 @@ pub enum Start {
 
 /// What has been delivered of a table, and what is to come.
 pub struct Follower {
-    table: Arc<Table>,
+    table: Arc<OpenTable>,
     position: Option<String>,
     waiting: VecDeque<Increment>,
     /// Whether all that the table's timeline tells has been taken.
@@ -83,7 +83,7 @@ impl Increment {
 
 impl Follower {
     /// Follows a table. `Unsupported` for tables without meta columns; `InvalidArgument` for a start that is no instant.
-    pub fn new(table: Arc<Table>, start: &Start) -> Result<Self> {
+    pub fn new(table: Arc<OpenTable>, start: &Start) -> Result<Self> {
         table.check_rows_tell_commits()?;
         let position = match start {
             Start::Earliest => None,
@@ -115,7 +115,7 @@ impl Follower {
         }
     }
 
-    /// The next commit's instant and rows, as [`Table::incremental`] gives them; none where there is none yet. After an error the
+    /// The next commit's instant and rows, as [`OpenTable::incremental`] gives them; none where there is none yet. After an error the
     /// same commit comes again.
     pub fn next(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
         self.looking(|follower| follower.known(ask, changelog))
@@ -220,7 +220,7 @@ impl Follower {
     }
 }
 
-impl Table {
+impl OpenTable {
     /// The position here of one that was told when the table had a timeline layout, 1 or 2: the same where it still has that; its
     /// completion time where the table was upgraded meanwhile. None lies before every commit.
     ///

@@ -5,8 +5,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::partition_files::PartitionFiles;
 use crate::error::{Error, Result};
-use crate::file_group::PartitionFiles;
 use crate::storage::{Entry, FileStatus, Place, parallel};
 
 const MARKER: &str = ".hoodie_partition_metadata";

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::slices::Partitions;
-use crate::metadata_table::Listing;
+use super::file_slices::Listing;
+use super::file_slices::Partitions;
 use crate::names::meta_columns;
 use crate::read::Stream;
 use crate::split::{Deletes, Query, Split, divided};

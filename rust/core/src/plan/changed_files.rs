@@ -1,0 +1,248 @@
+//! What the commits of a span changed, told by their metadata (`HoodieCDCExtractor`).
+//!
+//! | a write statistic | is |
+//! |---|---|
+//! | with change logs | what those say |
+//! | of a log | what its records make of the slice before |
+//! | of a base file, of a delete that wrote no row | the rows of the base file before, deleted |
+//! | of a base file, all rows inserted | those rows, inserted |
+//! | a replaced file group | the rows of its last slice, deleted |
+//!
+//! Compaction, log compaction and clustering change no row.
+
+use std::collections::BTreeMap;
+
+use super::written_files::reported_len;
+use crate::error::{Error, Result};
+use crate::names::LogFileName;
+use crate::timeline::{CommitMetadata, Instant, Span, Timeline, WriteStat};
+
+/// The operations that change rows (`WriteOperationType.yieldChanges`); the prepped ones are those of writers that have looked up
+/// keys themselves.
+const CHANGING: [&str; 12] = [
+    "INSERT",
+    "INSERT_PREPPED",
+    "UPSERT",
+    "UPSERT_PREPPED",
+    "BULK_INSERT",
+    "BULK_INSERT_PREPPED",
+    "DELETE",
+    "DELETE_PREPPED",
+    "DELETE_PARTITION",
+    "INSERT_OVERWRITE",
+    "INSERT_OVERWRITE_TABLE",
+    "BOOTSTRAP",
+];
+
+/// What one commit changed in one file group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Changed {
+    /// The commit's requested time.
+    pub instant: String,
+    /// The partition.
+    pub partition: String,
+    /// The file group.
+    pub file_id: String,
+    /// How.
+    pub how: How,
+}
+
+/// A file that a commit wrote, relative to the table, and its bytes; 0 where they are not told.
+pub(super) type WrittenFile = (String, Option<u64>);
+
+/// How a commit changed a file group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum How {
+    /// It wrote a base file of new rows.
+    Inserted(WrittenFile),
+    /// It deleted all rows of the base file that `before` wrote.
+    Emptied {
+        /// Requested time of the commit before.
+        before: String,
+    },
+    /// It put other file groups in its place.
+    Replaced,
+    /// It wrote logs.
+    Logged {
+        /// The logs.
+        logs: Vec<WrittenFile>,
+        /// The name of the base file below, where it is told.
+        base_file: Option<String>,
+        /// The names of the logs that were there, in no order; some of those that it wrote may be among them.
+        logs_before: Vec<String>,
+    },
+    /// It wrote a base file, and told what changed.
+    Told {
+        /// The base file.
+        base_file: WrittenFile,
+        /// The change logs.
+        change_logs: Vec<WrittenFile>,
+        /// Requested time of the commit before.
+        before: Option<String>,
+    },
+}
+
+/// What the commits of a span changed, commit by commit.
+///
+/// # Errors
+/// `Unsupported` where a commit rewrote rows without a change log; what reading the metadata may fail with.
+pub(super) fn changes_in(timeline: &Timeline, span: &Span) -> Result<Vec<Changed>> {
+    let mut changes = Vec::new();
+    timeline.visit_writes_in(span, &mut |write, metadata| {
+        add_changes(write, metadata, &mut changes).map_err(|error| error.at_instant(&write.requested_time))
+    })?;
+    Ok(changes)
+}
+
+fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Changed>) -> Result<()> {
+    let CommitMetadata { operation, write_stats, replaced, .. } = metadata;
+    if !CHANGING.contains(&operation.as_str()) {
+        return Ok(());
+    }
+    let instant = &write.requested_time;
+    let change = |partition: &str, file_id: String, how| Changed {
+        instant: instant.clone(),
+        partition: partition.to_owned(),
+        file_id,
+        how,
+    };
+    for (partition, stats) in write_stats {
+        // A log that was rolled over has a statistic for each of its files.
+        let mut logged: BTreeMap<String, How> = BTreeMap::new();
+        for stat in stats {
+            let Some(file_id) = stat.file_id.clone() else { continue };
+            match how(stat, &operation)? {
+                Some(How::Logged { logs, base_file, logs_before }) => {
+                    let known = logged.entry(file_id).or_insert_with(no_logs);
+                    if let How::Logged { logs: all, base_file: below, logs_before: all_before } = known {
+                        all.extend(logs);
+                        all_before.extend(logs_before);
+                        *below = base_file.or_else(|| below.take());
+                    }
+                }
+                Some(how) => changes.push(change(&partition, file_id, how)),
+                None => {}
+            }
+        }
+        changes.extend(logged.into_iter().map(|(file_id, how)| change(&partition, file_id, how)));
+    }
+    for (partition, file_ids) in replaced {
+        changes.extend(file_ids.into_iter().map(|file_id| change(&partition, file_id, How::Replaced)));
+    }
+    Ok(())
+}
+
+const fn no_logs() -> How {
+    How::Logged { logs: Vec::new(), base_file: None, logs_before: Vec::new() }
+}
+
+/// What a write statistic tells; none where nothing changed.
+fn how(stat: WriteStat, operation: &str) -> Result<Option<How>> {
+    let Some(path) = stat.path.filter(|path| !path.is_empty()) else { return Ok(None) };
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let told = |text: Option<String>| text.filter(|text| !text.is_empty() && text != "null");
+    let before = told(stat.prev_commit);
+    if LogFileName::parse(name).is_some() {
+        return Ok(Some(How::Logged {
+            logs: vec![(path, reported_len(stat.file_size_in_bytes))],
+            base_file: told(stat.base_file),
+            logs_before: stat.log_files.unwrap_or_default(),
+        }));
+    }
+    let base_file = (path, reported_len(stat.file_size_in_bytes));
+    let change_logs: Vec<WrittenFile> =
+        stat.cdc_stats.unwrap_or_default().into_iter().map(|(path, bytes)| (path, reported_len(Some(bytes)))).collect();
+    let count = Option::unwrap_or_default;
+    let (writes, inserts) = (count(stat.num_writes), count(stat.num_inserts));
+    let (updates, deletes) = (count(stat.num_update_writes), count(stat.num_deletes));
+    match before {
+        before if !change_logs.is_empty() => Ok(Some(How::Told { base_file, change_logs, before })),
+        Some(before) if operation.starts_with("DELETE") && writes == 0 && deletes != 0 => {
+            Ok(Some(How::Emptied { before }))
+        }
+        _ if updates == 0 && writes == inserts => Ok(Some(How::Inserted(base_file))),
+        // A file that was rewritten as it was.
+        Some(_) if updates == 0 && inserts == 0 && deletes == 0 => Ok(None),
+        _ => Err(Error::unsupported(
+            "a base file that was rewritten without a change log, so that nothing tells what changed; hoodie.table.cdc.enabled was not set when it was written",
+        )
+        .in_file(base_file.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::timeline::{Action, Part, State};
+
+    fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<Changed>> {
+        let json = format!(
+            r#"{{"operationType":"{operation}","partitionToWriteStats":{{"p":[{stats}]}},"partitionToReplaceFileIds":{{{replaced}}}}}"#
+        );
+        let write = Instant {
+            requested_time: "5".to_owned(),
+            completion_time: None,
+            action: Action::DeltaCommit,
+            state: State::Completed,
+            file_name: String::new(),
+        };
+        let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+        let mut changes = Vec::new();
+        add_changes(&write, metadata, &mut changes)?;
+        Ok(changes)
+    }
+
+    fn only(operation: &str, stat: &str) -> Option<How> {
+        let found = changes(operation, stat, "").unwrap();
+        assert!(found.len() <= 1 && found.iter().all(|change| (&*change.partition, &*change.file_id) == ("p", "f")));
+        found.into_iter().next().map(|change| change.how)
+    }
+
+    const BASE: &str = r#""fileId":"f","path":"p/f_0-1-2_5.parquet","fileSizeInBytes":9"#;
+
+    fn base() -> WrittenFile {
+        ("p/f_0-1-2_5.parquet".to_owned(), Some(9))
+    }
+
+    #[test]
+    fn each_kind_of_statistic_is_told_apart() {
+        let new = format!(r#"{{{BASE},"prevCommit":"null","numWrites":3,"numInserts":3}}"#);
+        assert_eq!(only("INSERT", &new), Some(How::Inserted(base())));
+        let emptied = format!(r#"{{{BASE},"prevCommit":"3","numWrites":0,"numDeletes":2}}"#);
+        assert_eq!(only("DELETE", &emptied), Some(How::Emptied { before: "3".into() }));
+        let told = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1,"cdcStats":{{"p/c":7}}}}"#);
+        let how = How::Told { base_file: base(), change_logs: vec![("p/c".into(), Some(7))], before: Some("3".into()) };
+        assert_eq!(only("UPSERT", &told), Some(how));
+        let as_it_was = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4}}"#);
+        assert_eq!(only("UPSERT", &as_it_was), None);
+        let untold = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
+        let error = changes("UPSERT", &untold, "").unwrap_err();
+        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_5.parquet")));
+    }
+
+    #[test]
+    fn the_logs_of_a_file_group_are_one_change() {
+        let log = |version: u32| {
+            format!(
+                r#"{{"fileId":"f","path":"p/.f_3.log.{version}_0-1-2","fileSizeInBytes":{version},"baseFile":"f_0-1-1_3.parquet","logFiles":[".f_3.log.1_0-0-0"]}}"#
+            )
+        };
+        let how = How::Logged {
+            logs: vec![("p/.f_3.log.2_0-1-2".into(), Some(2)), ("p/.f_3.log.3_0-1-2".into(), Some(3))],
+            base_file: Some("f_0-1-1_3.parquet".into()),
+            logs_before: vec![".f_3.log.1_0-0-0".into(), ".f_3.log.1_0-0-0".into()],
+        };
+        assert_eq!(only("UPSERT", &format!("{},{}", log(2), log(3))), Some(how));
+    }
+
+    #[test]
+    fn table_services_change_nothing() {
+        let stat = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
+        for operation in ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX", "UNKNOWN"] {
+            assert_eq!(changes(operation, &stat, r#""p":["g"]"#).unwrap(), [], "{operation}");
+        }
+        let gone = changes("DELETE_PARTITION", "", r#""p":["f","g"]"#).unwrap();
+        assert!(gone.iter().all(|change| change.how == How::Replaced) && gone.len() == 2);
+    }
+}

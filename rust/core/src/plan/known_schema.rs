@@ -1,0 +1,13 @@
+//! The schema that was last read from the timeline.
+
+use arrow_schema::SchemaRef;
+
+use crate::schema::table_schema::TableSchema;
+
+/// A table's schema at an instant, kept: a query asks for it more than once.
+#[derive(Clone)]
+pub(super) struct KnownSchema {
+    pub(super) as_of: Option<String>,
+    pub(super) found: TableSchema,
+    pub(super) types: SchemaRef,
+}

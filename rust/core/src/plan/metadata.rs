@@ -1,0 +1,99 @@
+//! Opens a table's metadata table. It is planned and read as any table: a snapshot of one of its partitions.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+
+use super::ask::Ask;
+use super::file_slices::Slices;
+use super::open_table::OpenTable;
+use crate::config::{OnCorrupt, ReadOptions, Semantics};
+use crate::error::{Error, Result};
+use crate::file_group::{View, files_of};
+use crate::filter::{Filter, Literal, Operator, Term};
+use crate::metadata_table::{KEY, MetadataRows, MetadataTable, pending, shard};
+use crate::read::{SharedReport, SplitReader};
+use crate::schema::table_schema::{self, TableSchema};
+use crate::split::{PathColumns, Split};
+use crate::storage::{Below, Place, StorageOptions, parallel};
+use crate::timeline::Timeline;
+
+/// Its folder, relative to the table.
+const FOLDER: &str = ".hoodie/metadata";
+
+/// Opens the metadata table of the table at `uri`, whose place is `place`, as of the table's timeline.
+///
+/// # Errors
+/// Those of opening a table; `InvalidTable` if it lags behind the table's newest write.
+pub(super) fn open(
+    (uri, place): (&str, &Arc<dyn Place>),
+    storage: &StorageOptions,
+    timeline: &Timeline,
+    options: &ReadOptions,
+) -> Result<MetadataTable> {
+    let uri = format!("{}/{FOLDER}", uri.trim_end_matches('/'));
+    let in_table = |error: Error| error.in_file(&uri);
+    // Readers of tables skip a corrupt block. Here it may be a list of files, which storage has, too.
+    let on_corrupt = OnCorrupt::Raise;
+    let options =
+        ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
+    let table = OpenTable::at(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
+    table.merge.check_supported(Semantics::V1x).map_err(in_table)?;
+    let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
+        return Err(in_table(Error::unsupported("a metadata table whose commits hold no schema")));
+    };
+    let rows = Rows { table, pending: pending(timeline) };
+    MetadataTable::new(Box::new(rows), schema, timeline).map_err(in_table)
+}
+
+/// The rows of a metadata table.
+struct Rows {
+    table: OpenTable,
+    /// Instants that are pending on the table's timeline.
+    pending: BTreeSet<String>,
+}
+
+impl MetadataRows for Rows {
+    fn timeline(&self) -> &Timeline {
+        &self.table.timeline
+    }
+
+    fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>> {
+        let table = &self.table;
+        let filter = match keys {
+            Some(keys) => {
+                let literals = keys.iter().cloned().map(Literal::Text).collect();
+                Filter::any_of(vec![vec![Term::new(KEY, Operator::In, literals)?]])
+            }
+            None => Filter::default(),
+        };
+        let columns = Some(columns.iter().map(|name| (*name).to_owned()).collect());
+        let ask = Ask { columns, filter, ..Ask::default() };
+        let find = |_: Option<&_>| self.slices(partition, keys);
+        let scan = table.scan("metadata", &ask, None, PathColumns::default(), find)?;
+        let threads = table.options.threads.unwrap_or_else(|| table.place.requests_at_once());
+        let read = |split: &Split| {
+            let reader = SplitReader::new(split.clone(), SharedReport::default())?;
+            reader.in_place(Arc::clone(&table.place)).collect::<Result<Vec<_>>>()
+        };
+        Ok(parallel::map(&scan.splits, threads, read)?.into_iter().flatten().collect())
+    }
+}
+
+impl Rows {
+    /// The slices of a partition, those of the keys' shards alone where keys are given.
+    fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
+        let table = &self.table;
+        let view = View::of(&table.timeline, &table.config, None)?;
+        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
+        let mut instants = table.timeline.instant_filter(latest);
+        instants.inflight.extend(self.pending.iter().cloned());
+        let mut slices = view.slices(&files_of(table.place.as_ref(), partition)?)?;
+        if let Some(keys) = keys {
+            slices = shard::of_keys(slices, keys);
+        }
+        // From version 8 on files are of one instant; but the table may have it pending.
+        Ok(Slices { slices, instants, commits_by_block: true, ..Slices::default() })
+    }
+}

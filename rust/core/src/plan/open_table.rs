@@ -1,0 +1,50 @@
+//! An opened table: its properties and its timeline, read once.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::known_schema::KnownSchema;
+use crate::config::{MergeConfig, ReadOptions, TableConfig};
+use crate::error::{Error, Result};
+use crate::metadata_table::MetadataTable;
+use crate::storage::{self, Place, Requests, StorageOptions};
+use crate::timeline::Timeline;
+
+/// A Hudi table whose properties and timeline have been read.
+pub struct OpenTable {
+    pub(crate) uri: String,
+    pub(crate) storage: StorageOptions,
+    pub(crate) place: Arc<dyn Place>,
+    pub(crate) config: TableConfig,
+    pub(crate) merge: MergeConfig,
+    pub(crate) timeline: Timeline,
+    pub(crate) options: ReadOptions,
+    /// Opened when it is first asked for.
+    pub(crate) metadata: OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
+    /// The schema that was last asked for.
+    pub(super) known_schema: Mutex<Option<KnownSchema>>,
+}
+
+impl OpenTable {
+    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
+    /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
+    pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        Self::at(storage::open(uri, storage)?, uri, storage, options)
+    }
+
+    /// The same, planned in a place that is open already; splits are read at `uri`.
+    ///
+    /// # Errors
+    /// As for [`OpenTable::open`].
+    pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+        let place = match place.requests() {
+            Some(_) => place,
+            None => storage::counted(place, &Arc::new(Requests::default())),
+        };
+        let config = TableConfig::load(place.as_ref())?;
+        let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
+        let timeline = Timeline::load(&place, &config)?;
+        let (uri, storage, metadata) = (uri.to_owned(), storage.clone(), OnceLock::new());
+        let known_schema = Mutex::default();
+        Ok(Self { uri, storage, place, config, merge, timeline, options, metadata, known_schema })
+    }
+}

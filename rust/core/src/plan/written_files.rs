@@ -1,0 +1,278 @@
+//! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`), so that planning
+//! depends on the commits of the span and not on the table's size. No folder is listed but to see whether all of it is still there.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::config::TimelineLayout;
+use crate::error::Result;
+use crate::file_group::PartitionFiles;
+use crate::names::instant_range::InstantRange;
+use crate::split::CommitRange;
+use crate::storage::{Entry, Place, parallel};
+use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
+
+/// Writes that an incremental query may leave out, by their operation and never by their action: a `commit` can be a bulk
+/// insert.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Skip {
+    /// Compactions, those of logs too (`hoodie.datasource.read.incr.skip_compact`).
+    pub compaction: bool,
+    /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
+    pub clustering: bool,
+    /// Log compactions, so that their rows do not come again for those who had them from the commits. Where the span holds one, the
+    /// other services are left out with it: what they wrote carries its rows on.
+    pub log_compaction: bool,
+}
+
+/// What a span's commits have written.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    /// Requested times of the commits whose rows are asked for.
+    instants: BTreeSet<String>,
+    /// The commit of the greatest requested time.
+    latest: Option<String>,
+    /// File names and lengths by folder; `None` if no commit reports the length.
+    files: BTreeMap<String, BTreeMap<String, Option<u64>>>,
+    /// File groups that others were put in place of.
+    pub replaced: Vec<ReplacedFileGroup>,
+    has_log_compaction: bool,
+    /// Whether one of the commits has been archived.
+    is_archived: bool,
+}
+
+impl Written {
+    /// Reads the metadata of the commits in a span.
+    ///
+    /// # Errors
+    /// What reading it may fail with.
+    pub(super) fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
+        let mut written = Self::default();
+        timeline.visit_writes_in(span, &mut |write, metadata| {
+            written.add(write, metadata, skip);
+            written.is_archived |= timeline.is_before_start(&write.requested_time);
+            Ok(())
+        })?;
+        if written.has_log_compaction && skip.log_compaction {
+            let skip = Skip { compaction: true, clustering: true, log_compaction: false };
+            return Self::of(timeline, span, skip);
+        }
+        Ok(written)
+    }
+
+    /// Adds what one commit has written.
+    pub(super) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
+        let left_out = match metadata.operation.as_str() {
+            // Log compaction gives the rows that it merges its own commit time, so that without this they would come again.
+            "COMPACT" | "LOG_COMPACT" => skip.compaction,
+            "CLUSTER" => skip.clustering,
+            _ => false,
+        };
+        self.has_log_compaction |= metadata.operation == "LOG_COMPACT";
+        let time = &write.requested_time;
+        if self.latest.as_ref().is_none_or(|latest| latest < time) {
+            self.latest = Some(time.clone());
+        }
+        if left_out {
+            return;
+        }
+        self.instants.insert(time.clone());
+        for stat in metadata.write_stats.into_values().flatten() {
+            let Some(path) = stat.path.filter(|path| !path.is_empty()) else { continue };
+            let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+            let len = reported_len(stat.file_size_in_bytes);
+            // A log file that several commits have appended to is as long as the last of them left it.
+            let known = self.files.entry(folder.to_owned()).or_default().entry(name.to_owned()).or_default();
+            *known = len.max(*known);
+        }
+        for (partition, file_ids) in metadata.replaced {
+            self.replaced.extend(file_ids.into_iter().map(|file_id| ReplacedFileGroup {
+                partition: partition.clone(),
+                file_id,
+                instant: time.clone(),
+            }));
+        }
+    }
+
+    /// Whether there is no commit but those that were to be skipped.
+    #[must_use]
+    pub(super) fn is_skipped(&self) -> bool {
+        self.instants.is_empty()
+    }
+
+    /// The greatest requested time of the span's commits; none where there is no commit.
+    #[must_use]
+    pub(super) fn latest(&self) -> Option<&str> {
+        self.latest.as_deref()
+    }
+
+    /// Whose blocks are read, and whose rows are delivered. Below table version 8, where commits may share a log file, Hudi
+    /// merges the blocks that older ones have left in it, too: a late row loses against those.
+    #[must_use]
+    pub(super) fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
+        let rows = InstantRange::ExactMatch(self.instants.clone());
+        let blocks = match layout {
+            TimelineLayout::V1 => InstantRange::ClosedClosed { start: None, end: span.end.clone() },
+            TimelineLayout::V2 => rows.clone(),
+        };
+        CommitRange { blocks, rows, own_base_rows: false }
+    }
+
+    /// The same where rows are sought in all files of the table: there, what later commits have written is merged, too.
+    #[must_use]
+    pub(super) fn range_in_all_files(&self) -> CommitRange {
+        let blocks = InstantRange::ClosedClosed { start: None, end: None };
+        CommitRange { blocks, rows: InstantRange::ExactMatch(self.instants.clone()), own_base_rows: false }
+    }
+
+    /// The same where nothing is merged; `own_base_rows` as in [`CommitRange`].
+    #[must_use]
+    pub(super) fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
+        let rows = InstantRange::ExactMatch(self.instants.clone());
+        CommitRange { blocks: rows.clone(), rows, own_base_rows }
+    }
+
+    /// Whether one of the commits has been archived.
+    #[must_use]
+    pub(super) fn is_archived(&self) -> bool {
+        self.is_archived
+    }
+
+    /// Whether one of the data files has gone. Folders are listed side by side.
+    ///
+    /// # Errors
+    /// `Io` where a folder cannot be listed.
+    pub(super) fn is_cleaned(&self, place: &dyn Place) -> Result<bool> {
+        let is_cleaned = AtomicBool::new(false);
+        parallel::work_through(self.files.iter().collect(), place.requests_at_once(), |(folder, files)| {
+            if !is_cleaned.load(Ordering::Relaxed) {
+                let entries = place.list(folder)?.unwrap_or_default();
+                let there: HashSet<&str> = entries.iter().filter_map(name_of).collect();
+                is_cleaned.fetch_or(files.keys().any(|name| !there.contains(name.as_str())), Ordering::Relaxed);
+            }
+            Ok(Vec::new())
+        })?;
+        Ok(is_cleaned.into_inner())
+    }
+
+    /// Bytes of the files, as far as the commits tell.
+    #[must_use]
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.values().flat_map(BTreeMap::values).flatten().fold(0, |sum, len| sum.saturating_add(*len))
+    }
+
+    /// The partitions with data files, in order.
+    #[must_use]
+    pub(super) fn partitions(&self) -> Vec<&str> {
+        self.files.keys().map(String::as_str).collect()
+    }
+
+    /// The data files of a partition. `len_of` returns the length of a file, given its path and the length that the commits
+    /// report, if they do.
+    ///
+    /// # Errors
+    /// Those of `len_of`.
+    pub(super) fn files_in(
+        &self,
+        partition: &str,
+        len_of: &dyn Fn(&str, Option<u64>) -> Result<u64>,
+    ) -> Result<PartitionFiles> {
+        let path = |name: &String| if partition.is_empty() { name.clone() } else { format!("{partition}/{name}") };
+        let files = self.files.get(partition).into_iter().flatten();
+        let files = files.map(|(name, len)| Ok((name.as_str(), len_of(&path(name), *len)?)));
+        Ok(PartitionFiles::of(partition, files.collect::<Result<Vec<_>>>()?))
+    }
+}
+
+/// The length that a write statistic reports; `None` if it reports none, as some writers do, or one that no data file has.
+pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
+    bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
+}
+
+fn name_of(entry: &Entry) -> Option<&str> {
+    match entry {
+        Entry::File(file) => Some(&file.name),
+        Entry::Folder(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::timeline::{Action, Part, State};
+
+    fn write(time: &str) -> Instant {
+        Instant {
+            requested_time: time.to_owned(),
+            completion_time: None,
+            action: Action::DeltaCommit,
+            state: State::Completed,
+            file_name: String::new(),
+        }
+    }
+
+    fn written(commits: &[(&str, &str)], skip: Skip) -> Written {
+        let mut written = Written::default();
+        for (time, json) in commits {
+            let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+            written.add(&write(time), metadata, skip);
+        }
+        written
+    }
+
+    const LOG: &str = ".f_0.log.1_0-1-2";
+
+    fn upsert(len: u64) -> String {
+        format!(
+            r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/{LOG}","fileSizeInBytes":{len}}},{{"path":null}},{{"path":"p/g_0-1-2_0.parquet","fileSizeInBytes":-1}}]}},"operationType":"UPSERT"}}"#
+        )
+    }
+
+    #[test]
+    fn files_are_those_of_the_commits() {
+        let root = r#"{"partitionToWriteStats":{"":[{"path":"g_0-1-2_3.parquet","fileSizeInBytes":7}]}}"#;
+        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], Skip::default());
+        assert_eq!(written.partitions(), ["", "p"]);
+        let measured = |path: &str, len: Option<u64>| match len {
+            Some(len) => Ok(len),
+            None if path == "p/g_0-1-2_0.parquet" => Ok(5),
+            None => Err(Error::not_found(path)),
+        };
+        let files = written.partitions().into_iter().map(|one| written.files_in(one, &measured).unwrap());
+        let files: Vec<_> = files.collect();
+        assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
+        assert_eq!(files[1].base_files[0].len, 5, "measured, for no commit reports it");
+        assert_eq!(written.bytes(), 37);
+        assert_eq!(written.latest(), Some("3"));
+        let span = Span { begin: Some("0".into()), end: Some("3".into()) };
+        let range = written.range(TimelineLayout::V2, &span);
+        assert!(["1", "2", "3"].iter().all(|time| range.rows.contains(time) && range.blocks.contains(time)));
+        assert!(!range.blocks.contains("0") && !range.rows.contains("0"));
+        let shared = written.range(TimelineLayout::V1, &span);
+        assert!(shared.blocks.contains("0") && !shared.blocks.contains("4") && !shared.rows.contains("0"));
+    }
+
+    #[test]
+    fn table_services_are_left_out_where_that_is_asked() {
+        let service = |operation: &str| {
+            format!(
+                r#"{{"partitionToWriteStats":{{"p":[{{"path":"p/g_0-1-2_5.parquet"}}]}},"partitionToReplaceFileIds":{{"p":["f"]}},"operationType":"{operation}"}}"#
+            )
+        };
+        for (operation, skip, left_out) in [
+            ("COMPACT", Skip::default(), false),
+            ("COMPACT", Skip { compaction: true, ..Skip::default() }, true),
+            ("COMPACT", Skip { clustering: true, ..Skip::default() }, false),
+            ("CLUSTER", Skip::default(), false),
+            ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
+            ("LOG_COMPACT", Skip::default(), false),
+            ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
+            ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
+        ] {
+            let written = written(&[("5", &service(operation))], skip);
+            let told = (written.partitions().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
+            assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
+        }
+    }
+}
