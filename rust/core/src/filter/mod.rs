@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `expr` | terms in disjunctive normal form, as a caller states and a split carries them |
 //! | `literal` | literals cast to a column's type, exactly or not at all |
+//! | `constants` | the filter simplified by columns that have one value in all rows |
 //! | `key_filter` | the record keys that are wanted of a log |
 //! | `evaluate` | the filter bound to a schema, and the rows of a batch that pass |
 //! | `prune` | the filter asked of bounds: which stretches of rows can hold one that passes |
 //! | `merged` | the same, of files whose rows are merged |
 
+mod constants;
 mod evaluate;
 mod expr;
 mod key_filter;

@@ -9,10 +9,11 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
+use super::constant_columns::{ConstantColumns, RowQuery};
 use super::log_blocks::scan;
 use super::merge_base::MergeBase;
 use super::path_values::PathValues;
-use super::projection::Projection;
+use super::projection::{Projection, select};
 use super::report::SharedReport;
 use super::row_range::RowRange;
 use super::slice_merge::{SliceMerge, Sources};
@@ -47,6 +48,7 @@ struct Reading {
     projection: Projection,
     range: RowRange,
     path_values: PathValues,
+    constants: ConstantColumns,
     base: Batches,
     merge: Option<SliceMerge>,
     next_insert: Option<usize>,
@@ -114,7 +116,7 @@ impl Iterator for SliceReader {
 }
 
 impl Reading {
-    /// None where the split is a part that has no rows to give.
+    /// `None` if the split is a part that has no rows, or if the path's values do not pass the filter.
     fn open(
         split: &Split,
         place: &Arc<dyn Place>,
@@ -127,13 +129,17 @@ impl Reading {
         let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
+        let mut path_values = PathValues::of(query, &split.slice.partition)?;
+        let constants = path_values.take_constants(&types)?;
+        let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(None) };
         let blocks = scan(split, place.as_ref(), report)?;
         let (projection, merge) = if blocks.blocks.is_empty() {
-            (Projection::new(&types, &query.columns, &query.filter, &RowRange::columns(query), &[])?, None)
+            (Projection::new(&types, &rows.columns, &rows.filter, &RowRange::columns(query), &[])?, None)
         } else {
             let merged_with: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
             let sources = Sources {
                 query,
+                rows: &rows,
                 table: &table,
                 types: &types,
                 blocks,
@@ -157,7 +163,8 @@ impl Reading {
             next_insert: merge.as_ref().map(|_| 0),
             projection,
             range: RowRange::of(query),
-            path_values: PathValues::of(query, &split.slice.partition)?,
+            path_values,
+            constants: ConstantColumns::new(&constants, select(&types, &query.columns, &[])?),
             base: rows,
             merge,
             batch_rows: query.options.batch_rows.max(1),
@@ -171,7 +178,7 @@ impl Reading {
             let Some(carried) = self.next_carried()? else { return Ok(None) };
             let batch = self.projection.deliver(&self.path_values.put_into(carried)?)?;
             if batch.num_rows() > 0 {
-                return Ok(Some(batch));
+                return self.constants.insert_into(batch).map(Some);
             }
         }
     }

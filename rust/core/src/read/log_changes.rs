@@ -18,6 +18,7 @@ use arrow_schema::SchemaRef;
 
 use super::base_segments::{BaseSegments, Segment};
 use super::change_batch::{Changes, Operation};
+use super::constant_columns::RowQuery;
 use super::file_slice::SliceReader;
 use super::image_text::Form;
 use super::log_blocks::scan;
@@ -73,6 +74,7 @@ impl LogChanges {
         let base: Arc<dyn MergeBase> = Arc::new(before);
         let (projection, merge) = SliceMerge::load(Sources {
             query,
+            rows: &RowQuery::whole(query),
             table: &table,
             types: &types,
             blocks,

@@ -5,6 +5,7 @@
 //! | `projection` | which columns are delivered, carried and probed |
 //! | `log_blocks` | the blocks of a slice that count |
 //! | `path_values` | partition values as they stand in the path |
+//! | `constant_columns` | columns with one value in all rows of a slice, inserted where rows are delivered |
 //! | `row_range` | base rows of an incremental query |
 //! | `row_numbers` | whether base rows are known by their numbers instead |
 //! | `deleted_rows` | deleted keys as rows |
@@ -49,6 +50,7 @@ mod change_batch;
 mod change_logs;
 mod changes;
 mod commit_order;
+mod constant_columns;
 mod deleted_rows;
 mod file_schema;
 mod file_slice;

@@ -5,9 +5,14 @@
 //! | tells it | decoded, or as it stands: `north%2Feast` where a snapshot gives `north/east` |
 //! | has another text than a date's or a time's in its place | null, as Spark's cast gives |
 //! | does not tell it, or has a text that is no value of another type | the row's own; an error where rows have none |
+//!
+//! A column whose value the path tells is constant in the partition (`constant_columns`). Only the others are read from the files, and
+//! then replaced where the table says so.
+
+use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::{ArrowError, DataType, Schema};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
 
 use crate::base_file;
 use crate::error::{Error, Result};
@@ -38,6 +43,26 @@ impl PathValues {
         Ok(Self { values, alone: *alone })
     }
 
+    /// Removes the values that all rows of the partition have in columns of the table, and returns them as one row. Those that remain
+    /// are for rows that are read with the values of the files.
+    pub(super) fn take_constants(&mut self, table: &Schema) -> Result<RecordBatch> {
+        let mut fields = Vec::new();
+        let mut columns = Vec::new();
+        let alone = self.alone;
+        self.values.retain(|(name, value)| {
+            let found = table
+                .fields()
+                .find(name)
+                .and_then(|(_, field)| Some((field, constant(value.as_deref(), field, alone)?)));
+            let Some((field, column)) = found else { return true };
+            fields.push(Arc::clone(field));
+            columns.push(column);
+            false
+        });
+        let options = RecordBatchOptions::new().with_row_count(Some(1));
+        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(unfit)
+    }
+
     /// Rows of that partition with these values in their columns.
     pub(super) fn put_into(&self, rows: RecordBatch) -> Result<RecordBatch> {
         let schema: &Schema = rows.schema_ref();
@@ -63,9 +88,24 @@ impl PathValues {
             };
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        RecordBatch::try_new_with_options(rows.schema(), columns, &options)
-            .map_err(|error| Error::invalid_table("partition values that do not fit the table").caused_by(error))
+        RecordBatch::try_new_with_options(rows.schema(), columns, &options).map_err(unfit)
     }
+}
+
+/// One row with the value of a column; `None` if rows may have values of their own, or if it is an error that they have none.
+fn constant(value: Option<&str>, field: &Field, alone: bool) -> Option<ArrayRef> {
+    if value.is_none() && !field.is_nullable() {
+        return None;
+    }
+    match base_file::repeated(value, field.data_type(), 1) {
+        Ok(column) => Some(column),
+        Err(_) if alone => None,
+        Err(_) => (is_moment(field.data_type()) && field.is_nullable()).then(|| new_null_array(field.data_type(), 1)),
+    }
+}
+
+fn unfit(error: ArrowError) -> Error {
+    Error::invalid_table("partition values that do not fit the table").caused_by(error)
 }
 
 fn is_moment(kind: &DataType) -> bool {
@@ -89,7 +129,6 @@ fn misfit(name: &str, value: Option<&str>, column: &ArrayRef, error: ArrowError)
 mod tests {
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Date32Type, Int32Type};
-    use std::sync::Arc;
 
     use arrow_array::{Date32Array, Int32Array, StringArray};
 
@@ -104,9 +143,44 @@ mod tests {
         .unwrap()
     }
 
-    fn put(values: &[(&str, Option<&str>)], alone: bool) -> Result<RecordBatch> {
+    fn of(values: &[(&str, Option<&str>)], alone: bool) -> PathValues {
         let values = values.iter().map(|(name, value)| ((*name).to_owned(), value.map(str::to_owned)));
-        PathValues { values: values.collect(), alone }.put_into(rows())
+        PathValues { values: values.collect(), alone }
+    }
+
+    fn put(values: &[(&str, Option<&str>)], alone: bool) -> Result<RecordBatch> {
+        of(values, alone).put_into(rows())
+    }
+
+    #[test]
+    fn constants_are_the_values_that_rows_would_get() {
+        let values = [("day", Some("-7")), ("date", Some("2024-02-29")), ("area", None), ("other", Some("x"))];
+        for alone in [false, true] {
+            let constants = of(&values, alone).take_constants(rows().schema_ref()).unwrap();
+            let names: Vec<_> = constants.schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+            assert_eq!(names, ["day", "date", "area"]);
+            let put = put(&values, alone).unwrap();
+            for (field, column) in constants.schema_ref().fields().iter().zip(constants.columns()) {
+                assert_eq!(column, &put.column_by_name(field.name()).unwrap().slice(0, 1), "{}", field.name());
+            }
+        }
+    }
+
+    #[test]
+    fn rows_keep_what_is_no_constant() {
+        let schema = Schema::new(vec![
+            Field::new("area", DataType::Utf8, false),
+            Field::new("day", DataType::Int32, true),
+            Field::new("date", DataType::Date32, false),
+        ]);
+        let told = [("area", None), ("day", Some("x")), ("date", Some("yesterday"))];
+        let mut values = of(&told, false);
+        assert_eq!(values.take_constants(&schema).unwrap().num_columns(), 0);
+        assert_eq!(values.put_into(rows()).unwrap(), put(&told, false).unwrap());
+        let dates = of(&told, false).take_constants(rows().schema_ref()).unwrap();
+        assert_eq!(dates.column_by_name("date").map(|column| column.null_count()), Some(1));
+        let alone = of(&told[1..], true).take_constants(rows().schema_ref()).unwrap();
+        assert_eq!(alone.num_columns(), 0, "the error is that of `put_into`");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 use super::base_bounds::beats_base;
 use super::base_rows::{Base, Fates, take_rows};
 use super::base_segments::Segment;
+use super::constant_columns::RowQuery;
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_loader::LogLoader;
@@ -71,6 +72,8 @@ enum By {
 /// What a slice is merged of.
 pub(super) struct Sources<'a> {
     pub(super) query: &'a Query,
+    /// The columns and the filter of the rows, in place of the query's.
+    pub(super) rows: &'a RowQuery,
     pub(super) table: &'a avro::Schema,
     pub(super) types: &'a Schema,
     pub(super) blocks: LogBlocks,
@@ -95,7 +98,7 @@ impl Sources<'_> {
     fn leaves_out_base_rows(&self, key_column: Option<&str>) -> bool {
         let query = self.query;
         let agreed = [key_column, query.key_field.as_deref(), Some(meta_columns::PARTITION_PATH)];
-        query.range.is_some() || query.filter.columns().iter().any(|column| agreed.contains(&Some(*column)))
+        query.range.is_some() || self.rows.filter.columns().iter().any(|column| agreed.contains(&Some(*column)))
     }
 
     /// The log rows as they stand.
@@ -128,7 +131,7 @@ impl SliceMerge {
         };
         let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
         let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
-        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&query.filter, column));
+        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&from.rows.filter, column));
         let by_number = !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
         let leaves_out_rows = by_number && from.leaves_out_base_rows(key_column);
         let (keys, wanted) = match by_number {
@@ -136,7 +139,9 @@ impl SliceMerge {
             false => (keys, wanted),
         };
         let needed = [fold_columns, RowRange::columns(query)].concat();
-        let projection = Projection::new(types, &query.columns, &query.filter, &keys.of_base(), &needed)?;
+        // Base rows that are not merged need no keys.
+        let merge_columns = if query.over_base { keys.of_base() } else { Vec::new() };
+        let projection = Projection::new(types, &from.rows.columns, &from.rows.filter, &merge_columns, &needed)?;
         let projection = if leaves_out_rows { projection.with_row_numbers() } else { projection };
         let carried = &projection.carried;
         let deleted_rows =
