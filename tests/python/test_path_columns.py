@@ -3,13 +3,30 @@
 Hudi 1.2's own answers to these tables are compared in test_answers.
 """
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, answer, assert_same_answer, case
+from cases import DATA, answer, assert_same_answer, case, multiset, queries, with_properties
 
 MOVED, VALUES, COPY_ON_WRITE = "h12_moved_partitions", "h12_partition_values", "h015_cow_partitioned"
+PARTITIONED = {
+    MOVED,
+    VALUES,
+    COPY_ON_WRITE,
+    "h009_upsert_delete",
+    "h015_orc_mor",
+    "h10_hfile_log_blocks",
+    "h11_composite_keys_encoded_partitions",
+    "h11_parquet_log_blocks",
+    "h12_bootstrap_mor",
+    "h12_bootstrap_orc",
+    "h12_log_compaction",
+}
+QUERIES = [query for query in queries() if query.case in PARTITIONED and query.type != "cdc" and not query.path]
+MERGER = "11111111-2222-3333-4444-555555555555"
 
 
 def place(row):
@@ -57,3 +74,109 @@ def test_copy_on_write_in_0_x(table_of, query):
     expected = pq.read_table(DATA / COPY_ON_WRITE / f"{query}_by_0_15.parquet")
     assert_same_answer(expected, scan.to_arrow())
     assert scan.schema.names[-1] == "p"
+
+
+def damage(table, *columns):
+    """Overwrites these columns in all base files of a table: whatever reads them raises an error."""
+    damaged = 0
+    for file in table.rglob("*.parquet"):
+        metadata = pq.read_metadata(file)
+        content = bytearray(file.read_bytes())
+        for group in range(metadata.num_row_groups):
+            for at in range(metadata.num_columns):
+                chunk = metadata.row_group(group).column(at)
+                if chunk.path_in_schema in columns:
+                    start = chunk.dictionary_page_offset or chunk.data_page_offset
+                    content[start : start + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
+                    damaged += 1
+        file.write_bytes(content)
+    assert damaged > 0
+
+
+def reads(table):
+    """Queries of a table that take the partition columns from the path."""
+    return {
+        "snapshot": table.snapshot,
+        "read_optimized": table.read_optimized,
+        "incremental": lambda *args, **options: table.incremental("earliest", None, *args, **options),
+        "skip_merge": lambda *args, **options: table.snapshot(*args, merge=False, **options),
+    }
+
+
+@pytest.mark.parametrize("query", ["snapshot", "read_optimized", "incremental", "skip_merge"])
+@pytest.mark.parametrize("options", [{}, {"memory_limit": 1}, {"threads": 1, "batch_rows": 1}], ids=str)
+def test_base_files_are_not_read_for_them(table_of, copy_of, query, options):
+    expected = reads(mortice.Table(table_of(MOVED)))[query]().to_arrow()
+    table = copy_of(MOVED)
+    damage(table, "p", "n")
+    read = reads(mortice.Table(table, **options))[query]
+    assert_same_answer(expected, read().to_arrow())
+    for columns in (["n"], ["n", "id", "p"], []):
+        assert_same_answer(expected.select(columns), read(columns=columns).to_arrow())
+    assert read(columns=["p"]).count() == expected.num_rows
+    filters = [[("p", "==", "p1"), ("id", "is not null")], [("n", "in", [0])]]
+    passing = expected.filter((pc.field("p") == "p1") | (pc.field("n") == 0))
+    assert_same_answer(passing, read(filters=filters).to_arrow())
+    # Merged by the rules of 0.x, rows keep the values of the files.
+    with pytest.raises(mortice.MorticeError):
+        mortice.Table(table, semantics="0.x").snapshot(columns=["p"]).to_arrow()
+
+
+def test_columns_of_a_filter_that_the_path_decides_are_not_read(table_of, copy_of):
+    expected = answer(MOVED).filter(pc.field("p") == "p1").select(["id"])
+    table = copy_of(MOVED)
+    damage(table, "_hoodie_file_name")
+    found = mortice.Table(table).snapshot(
+        ["id"], filters=[[("p", "==", "p1")], [("p", "==", "p1"), ("_hoodie_file_name", "==", "x")]]
+    )
+    assert_same_answer(expected, found.to_arrow())
+
+
+@pytest.mark.parametrize("query", QUERIES, ids=str)
+def test_answers_of_some_columns_and_of_filters(table_of, query):
+    table = mortice.Table(query.table(table_of), batch_rows=7)
+    expected = query.expected
+    fields = table.partition_fields
+    other = next(name for name in expected.column_names if name not in fields and not name.startswith("_"))
+    for columns in (fields, fields[::-1], [fields[-1], other, *fields[:-1]]):
+        scan = query.scan(table, columns=columns)
+        assert scan.schema.names == columns
+        assert_same_answer(expected.select(columns), scan.to_arrow())
+    assert query.scan(table, columns=fields).count() == expected.num_rows
+    for field in fields:
+        for value in set(expected[field].to_pylist()):
+            some = [row for row in expected.select([other, *fields]).to_pylist() if row[field] == value]
+            term = (field, "is null") if value is None else (field, "==", value)
+            scan = query.scan(table, columns=[other, *fields], filters=[[term], [term, (other, "is not null")]])
+            assert multiset(scan.to_arrow().to_pylist()) == multiset(some)
+            assert query.scan(table, filters=[term]).count() == len(some)
+            either = query.scan(table, filters=[[term], [(other, "is null")]])
+            nulls = [row for row in expected.to_pylist() if row[other] is None and row[field] != value]
+            assert either.count() == len(some) + len(nulls)
+    assert query.scan(table, filters=[(fields[0], "in", [])]).count() == 0
+
+
+@pytest.fixture
+def merger():
+    yield lambda merge: mortice.register_merger(MERGER, merge)
+    mortice.register_merger(MERGER, None)
+
+
+@pytest.mark.parametrize("columns", [None, ["id"], ["n", "id"], ["p"]], ids=str)
+def test_a_merger_is_given_the_values_of_the_rows(copy_of, merger, columns):
+    """The rows that a global index left in their partition have the values of another one."""
+    table = copy_of(MOVED)
+    custom = {"hoodie.record.merge.mode": "CUSTOM", "hoodie.record.merge.strategy.id": MERGER}
+    with_properties(table, custom | {"hoodie.table.checksum": None})
+    given = []
+
+    def newer_row(older, newer):
+        given.extend(zip(older.to_pylist(), newer.to_pylist(), strict=True))
+        return newer, pa.array([True] * newer.num_rows)
+
+    merger(newer_row)
+    rows = mortice.Table(table).snapshot(columns).to_arrow()
+    assert_same_answer(answer(MOVED).select(rows.schema.names), rows)
+    assert given
+    assert all(place(older) == older["_hoodie_partition_path"] for older, _ in given)
+    assert any(place(newer) != newer["_hoodie_partition_path"] for _, newer in given)
