@@ -132,6 +132,15 @@ def test_columns_of_a_filter_that_the_path_decides_are_not_read(table_of, copy_o
     assert_same_answer(expected, found.to_arrow())
 
 
+def test_record_keys_are_read_only_to_merge(table_of, copy_of):
+    table = copy_of(MOVED)
+    damage(table, "_hoodie_record_key")
+    expected = mortice.Table(table_of(MOVED)).snapshot(["p", "id"], merge=False).to_arrow()
+    assert_same_answer(expected, mortice.Table(table).snapshot(["p", "id"], merge=False).to_arrow())
+    with pytest.raises(mortice.MorticeError):
+        mortice.Table(table, record_positions=False).snapshot(["p"]).to_arrow()
+
+
 @pytest.mark.parametrize("query", QUERIES, ids=str)
 def test_answers_of_some_columns_and_of_filters(table_of, query):
     table = mortice.Table(query.table(table_of), batch_rows=7)
