@@ -121,93 +121,39 @@ impl Sources<'_> {
 }
 
 impl SliceMerge {
-    /// Reads the keys of all blocks; and which columns the read carries.
+    /// Reads the keys of all blocks. Returns the projection that the merge needs as well.
     pub(super) fn load(from: Sources<'_>) -> Result<(Projection, Self)> {
-        let (query, table, types, report) = (from.query, from.table, from.types, from.report);
+        let (query, types, base) = (from.query, from.types, Arc::clone(from.base));
         let (keys, plan) = plan(&from)?;
-        let fold_columns = match &plan {
-            MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
-            MergePlan::Fold(fold) => fold.columns(types, &keys)?,
-        };
-        let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
-        let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
-        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&from.rows.filter, column));
-        let by_number = !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
-        let leaves_out_rows = by_number && from.leaves_out_base_rows(key_column);
-        let (keys, wanted) = match by_number {
-            true => (keys.by_number(&wanted), KeyFilter::All),
-            false => (keys, wanted),
-        };
-        let needed = [fold_columns, RowRange::columns(query)].concat();
-        // Base rows that are not merged need no keys.
-        let merge_columns = if query.over_base { keys.of_base() } else { Vec::new() };
-        let projection = Projection::new(types, &from.rows.columns, &from.rows.filter, &merge_columns, &needed)?;
-        let projection = if leaves_out_rows { projection.with_row_numbers() } else { projection };
-        let carried = &projection.carried;
-        let deleted_rows =
-            if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
-        let deleted = (deleted_rows == DeletedRows::Delivered)
-            .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
-        let evolution = query.evolution.as_ref();
-        let loader = LogLoader { table, types, evolution, keys: &keys, carried, deleted, report: report.clone() };
-        let base = Arc::clone(from.base);
+        let mut columns = MergeColumns::new(&from, keys, &plan)?;
         let mut memory = SliceMemory::new(&query.options, from.memory_limit);
-        let budget = memory.keys();
-        let (records, mut by) = match plan {
-            MergePlan::KeepAll => {
-                let unmerged = from.unmerged(keys.clone(), carried, loader.deleted);
-                let records = LogRecords::new(Arc::clone(carried), report.clone());
-                (records, By::KeepingAll(Box::new(unmerged)))
-            }
-            MergePlan::Choose(rules) => {
-                let merger = |part| {
-                    let merger = Merger::new(rules).only(wanted.clone()).within(part, budget);
-                    if from.deletes_win { merger.deleting() } else { merger }
-                };
-                match loaded(&merger, &loader, &from, leaves_out_rows, &mut memory)? {
-                    (records, Loaded::Whole(merger)) => (records, By::Choosing(merger)),
-                    (records, Loaded::Settled(settled)) => (records, By::Settled(settled, None)),
-                }
-            }
-            MergePlan::Fold(by) => {
-                let chains = |part| Chains::only(wanted.clone()).within(part, budget);
-                let (mut records, loaded) = loaded(&chains, &loader, &from, leaves_out_rows, &mut memory)?;
-                let fold =
-                    by.fold(&Folding { table, types, carried, keys: &keys, deleted_rows }, records.take_missing())?;
-                match loaded {
-                    Loaded::Whole(chains) => (records, By::Folding(chains, fold)),
-                    Loaded::Settled(settled) => (records, By::Settled(settled, Some(fold))),
-                }
-            }
-        };
-        let is_beaten = match &mut by {
-            By::Choosing(merger) if query.over_base && query.options.prune => {
-                beats_base(merger, &projection, &keys, &*base)?
-            }
-            _ => false,
-        };
-        let projection = if is_beaten { projection.merging_by(types, &keys.key.columns())? } else { projection };
-        let projection = if is_beaten && leaves_out_rows { projection.with_row_numbers() } else { projection };
-        let looked_at = select(types, &keys.key.columns(), &RowRange::columns(query))?;
-        let looked_at = if leaves_out_rows { with_row_numbers(&looked_at) } else { looked_at };
+        let (records, mut by) = read_logs(from, &columns, plan, &mut memory)?;
+        if let By::Choosing(merger) = &mut by
+            && query.over_base
+            && query.options.prune
+            && beats_base(merger, &columns.projection, &columns.keys, &*base)?
+        {
+            columns = columns.without_ordering(types)?;
+        }
+        let looked_at = columns.of_keys(types, query)?;
         let next_row = base.segments().row_numbers(Segment::Own).start;
         let mut merge = Self {
-            keys,
+            keys: columns.keys,
             records,
             memory,
             by,
             base,
             looked_at,
             over_base: query.over_base,
-            deleted_rows,
-            keeps_columns,
+            deleted_rows: columns.deleted_rows,
+            keeps_columns: columns.keeps_columns,
             next_row,
             is_at_inserts: false,
-            knows_all_numbers: by_number && query.range.is_none(),
-            leaves_out_rows,
+            knows_all_numbers: columns.by_number && query.range.is_none(),
+            leaves_out_rows: columns.leaves_out_rows,
         };
         merge.look_at(Segment::Before)?;
-        Ok((projection, merge))
+        Ok((columns.projection, merge))
     }
 
     /// Whether some base row may still meet a log record.
@@ -411,6 +357,107 @@ fn plan(from: &Sources<'_>) -> Result<(KeyColumns, MergePlan)> {
     let partial = blocks.blocks.iter().any(|found| found.block.is_partial());
     let plan = MergePlan::of(&query.merge, query.options.semantics, &keys, partial, from.merger)?;
     Ok((keys, plan))
+}
+
+/// The columns that a merge reads, and which keys and rows it needs.
+struct MergeColumns {
+    keys: KeyColumns,
+    /// The record keys that the filter selects, unless records are merged by row number.
+    wanted: KeyFilter,
+    projection: Projection,
+    deleted_rows: DeletedRows,
+    /// Whether all columns of a merged row are those of some record.
+    keeps_columns: bool,
+    /// Whether records are merged by row number.
+    by_number: bool,
+    /// Whether they are, and rows of the base file are left out.
+    leaves_out_rows: bool,
+}
+
+impl MergeColumns {
+    fn new(from: &Sources<'_>, keys: KeyColumns, plan: &MergePlan) -> Result<Self> {
+        let (query, types, rows) = (from.query, from.types, from.rows);
+        let fold_columns = match plan {
+            MergePlan::Choose(_) | MergePlan::KeepAll => Vec::new(),
+            MergePlan::Fold(fold) => fold.columns(types, &keys)?,
+        };
+        let keeps_columns = !matches!(plan, MergePlan::Fold(FoldBy::Merger(_)));
+        let key_column = keys.key.text_column(types).filter(|_| keeps_columns);
+        let wanted = key_column.map_or(KeyFilter::All, |column| KeyFilter::of(&rows.filter, column));
+        let by_number = !matches!(plan, MergePlan::KeepAll) && from.knows_numbers();
+        let leaves_out_rows = by_number && from.leaves_out_base_rows(key_column);
+        let (keys, wanted) = match by_number {
+            true => (keys.by_number(&wanted), KeyFilter::All),
+            false => (keys, wanted),
+        };
+        // Base rows that are not merged need no keys.
+        let merge_columns = if query.over_base { keys.of_base() } else { Vec::new() };
+        let needed = [fold_columns, RowRange::columns(query)].concat();
+        let projection = Projection::new(types, &rows.columns, &rows.filter, &merge_columns, &needed)?;
+        let projection = if leaves_out_rows { projection.with_row_numbers() } else { projection };
+        let deleted_rows =
+            if query.deletes == Deletes::LeftOut { DeletedRows::LeftOut } else { DeletedRows::Delivered };
+        Ok(Self { keys, wanted, projection, deleted_rows, keeps_columns, by_number, leaves_out_rows })
+    }
+
+    /// The same for base rows that need no ordering values.
+    fn without_ordering(self, types: &Schema) -> Result<Self> {
+        let projection = self.projection.merging_by(types, &self.keys.key.columns())?;
+        let projection = if self.leaves_out_rows { projection.with_row_numbers() } else { projection };
+        Ok(Self { projection, ..self })
+    }
+
+    /// The columns of base rows of which only the keys are needed.
+    fn of_keys(&self, types: &Schema, query: &Query) -> Result<SchemaRef> {
+        let columns = select(types, &self.keys.key.columns(), &RowRange::columns(query))?;
+        Ok(if self.leaves_out_rows { with_row_numbers(&columns) } else { columns })
+    }
+}
+
+/// Reads the keys of the logs.
+fn read_logs(
+    from: Sources<'_>,
+    columns: &MergeColumns,
+    plan: MergePlan,
+    memory: &mut SliceMemory,
+) -> Result<(LogRecords, By)> {
+    let MergeColumns { keys, wanted, deleted_rows, leaves_out_rows, .. } = columns;
+    let (query, table, types, carried) = (from.query, from.table, from.types, &columns.projection.carried);
+    let deleted = (*deleted_rows == DeletedRows::Delivered)
+        .then(|| DeletedKeys::new(Arc::clone(carried), keys.clone(), &query.key_fields));
+    let evolution = query.evolution.as_ref();
+    let loader = LogLoader { table, types, evolution, keys, carried, deleted, report: from.report.clone() };
+    let budget = memory.keys();
+    match plan {
+        MergePlan::KeepAll => {
+            let records = LogRecords::new(Arc::clone(carried), from.report.clone());
+            let unmerged = from.unmerged(keys.clone(), carried, loader.deleted);
+            Ok((records, By::KeepingAll(Box::new(unmerged))))
+        }
+        MergePlan::Choose(rules) => {
+            let merger = |part| {
+                let merger = Merger::new(rules).only(wanted.clone()).within(part, budget);
+                if from.deletes_win { merger.deleting() } else { merger }
+            };
+            let (records, loaded) = loaded(&merger, &loader, &from, *leaves_out_rows, memory)?;
+            let by = match loaded {
+                Loaded::Whole(merger) => By::Choosing(merger),
+                Loaded::Settled(settled) => By::Settled(settled, None),
+            };
+            Ok((records, by))
+        }
+        MergePlan::Fold(by) => {
+            let chains = |part| Chains::only(wanted.clone()).within(part, budget);
+            let (mut records, loaded) = loaded(&chains, &loader, &from, *leaves_out_rows, memory)?;
+            let of = Folding { table, types, carried, keys, deleted_rows: *deleted_rows };
+            let fold = by.fold(&of, records.take_missing())?;
+            let by = match loaded {
+                Loaded::Whole(chains) => By::Folding(chains, fold),
+                Loaded::Settled(settled) => By::Settled(settled, Some(fold)),
+            };
+            Ok((records, by))
+        }
+    }
 }
 
 /// The keys of the logs, read.
