@@ -9,7 +9,7 @@ use arrow_select::take::take;
 
 use crate::error::{Error, Result};
 use crate::filter::Filter;
-use crate::plan::Query;
+use crate::split::Query;
 
 /// What is read of a slice that has constant columns.
 pub(super) struct RowQuery {
