@@ -1,85 +1,35 @@
 //! Reading: a split becomes a stream of record batches.
 //!
-//! | file | job |
+//! | folder or file | job |
 //! |---|---|
-//! | `projection` | which columns are delivered, carried and probed |
-//! | `log_blocks` | the blocks of a slice that count |
-//! | `path_values` | partition values as they stand in the path |
-//! | `constant_columns` | columns with one value in all rows of a slice, inserted where rows are delivered |
-//! | `row_range` | base rows of an incremental query |
-//! | `row_numbers` | whether base rows are known by their numbers instead |
-//! | `deleted_rows` | deleted keys as rows |
-//! | `log_loader` | the merger fed with the keys of blocks |
-//! | `log_source` | where the rows of each block lie |
-//! | `log_records` | rows that win, fetched |
-//! | `merge_plan` | how the records of a key are merged |
-//! | `memory` | what a merge may keep in memory, and what it sets aside |
-//! | `settled` | what becomes of keys that do not fit in memory, in passes |
-//! | `base_rows` | base rows folded, and what becomes of them |
-//! | `base_segments` | base rows that a part of a slice gives, or looks at |
-//! | `base_filter` | which terms of a filter may leave out base rows |
-//! | `unmerged` | log rows as they stand, streamed |
-//! | `base_bounds` | whether base rows have to say what they are ordered by |
-//! | `merge_base` | the rows that logs are merged with |
-//! | `base_threads` | base rows read by threads of their own, each some of the columns |
-//! | `split_base` | the base file of a split |
-//! | `slice_merge` | base rows and log rows of a slice, merged |
-//! | `file_slice` | the slice of a split, read |
-//! | `image_text` | rows as JSON, the images of changed rows |
-//! | `change_batch` | changes as rows |
-//! | `log_changes` | what logs change in the rows of a slice |
-//! | `change_logs` | what change logs tell |
-//! | `changes` | what a commit changed, read |
-//! | `row_columns` | columns of rows that are merged without a table |
-//! | `commit_order` | such rows, in the order of their commits |
-//! | `rows_merge` | rows merged as those of a table are |
-//! | `split_reader` | one split, read |
-//! | `file_schema` | the schema that files hold, where commits hold none |
-//! | `pool` | several splits, read at once |
+//! | `columns/` | which columns are delivered, decoded and constant |
+//! | `logs/` | the log blocks of a slice and their records |
+//! | `base/` | the base file of a slice |
+//! | `slice/` | one file slice, merged |
+//! | `changes/` | what a commit changed |
+//! | `rows/` | rows merged without a table |
+//! | `stream/` | one split or several, read by threads |
+//! | `file_schema` | the schema that files hold, if commits hold none |
+//! | `memory` | what a merge may keep in memory, and what it spills |
 //! | `reader_threads` | the threads of a stream |
-//! | `ahead` | how far they may be ahead of the consumer |
-//! | `report` | what a read has met |
+//! | `report` | what a read found |
+//!
+//! Folders import each other in this order only: `columns`, `logs`, `base`, `slice`, then the others.
 
-mod ahead;
-mod base_bounds;
-mod base_filter;
-mod base_rows;
-mod base_segments;
-mod base_threads;
-mod change_batch;
-mod change_logs;
+mod base;
 mod changes;
-mod commit_order;
-mod constant_columns;
-mod deleted_rows;
+mod columns;
 mod file_schema;
-mod file_slice;
-mod image_text;
-mod log_blocks;
-mod log_changes;
-mod log_loader;
-mod log_records;
-mod log_source;
+mod logs;
 mod memory;
-mod merge_base;
-mod merge_plan;
-mod path_values;
-mod pool;
-mod projection;
 mod reader_threads;
 mod report;
-mod row_columns;
-mod row_numbers;
-mod row_range;
-mod rows_merge;
-mod settled;
-mod slice_merge;
-mod split_base;
-mod split_reader;
-mod unmerged;
+mod rows;
+mod slice;
+mod stream;
 
 pub use file_schema::newest_schema;
-pub use pool::Stream;
 pub use report::{Corrupt, Report, SharedReport};
-pub use rows_merge::{RowsMerge, RowsMergeOptions};
-pub use split_reader::SplitReader;
+pub use rows::rows_merge::{RowsMerge, RowsMergeOptions};
+pub use stream::pool::Stream;
+pub use stream::split_reader::SplitReader;

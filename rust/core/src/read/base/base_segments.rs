@@ -1,0 +1,107 @@
+//! Which rows of a base file a part of a slice gives, and which it only looks at, since their keys say what the logs insert.
+//!
+//! The first base row of a key takes the log record. So the rows before a part's own are looked at before them, and those behind
+//! after them.
+
+use std::ops::Range;
+
+use crate::base_file::BaseFile;
+use crate::error::Result;
+use crate::merge::KeyPart;
+use crate::split::Part;
+
+/// A stretch of a base file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::read) enum Segment {
+    /// What lies before the part's own rows.
+    Before,
+    /// What the part gives.
+    Own,
+    /// What lies behind.
+    After,
+}
+
+/// The stretches of one part. All of a file is one whose `rows` are none.
+#[derive(Debug, Default)]
+pub(in crate::read) struct BaseSegments {
+    part: Option<Part>,
+    /// Of each row group, where the file is divided.
+    rows: Vec<u64>,
+}
+
+impl BaseSegments {
+    /// Of a part of a slice; none where the slice has fewer parts than was thought, and this one is not among them.
+    pub(in crate::read) fn of(
+        part: Option<Part>,
+        open: impl FnOnce() -> Result<Option<Box<dyn BaseFile>>>,
+    ) -> Result<Option<Self>> {
+        let Some(part) = part else { return Ok(Some(Self::default())) };
+        let Some(file) = open()? else { return Ok(Some(Self { part: Some(part), rows: Vec::new() })) };
+        let rows = file.row_groups();
+        Ok(part.among(rows.len()).map(|part| Self { part: Some(part), rows }))
+    }
+
+    /// The row groups of a stretch; none where that is all of the file.
+    pub(in crate::read) fn row_groups(&self, segment: Segment) -> Option<Range<usize>> {
+        let (part, count) = (self.part?, self.rows.len());
+        let own = part.range(count);
+        let groups = match segment {
+            Segment::Before => 0..own.start,
+            Segment::Own => own,
+            Segment::After => own.end..count,
+        };
+        (count > 0 && groups != (0..count)).then_some(groups)
+    }
+
+    /// Whether there is anything in a stretch.
+    pub(in crate::read) fn has(&self, segment: Segment) -> bool {
+        match self.row_groups(segment) {
+            Some(groups) => !groups.is_empty(),
+            None => segment == Segment::Own,
+        }
+    }
+
+    /// The numbers of a stretch's rows, in the file.
+    pub(in crate::read) fn row_numbers(&self, segment: Segment) -> Range<u64> {
+        let sum = |groups: &[u64]| groups.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
+        let before = |end| sum(self.rows.get(..end).unwrap_or_default());
+        self.row_groups(segment).map_or(0..0, |groups| before(groups.start)..before(groups.end))
+    }
+
+    /// The share of all keys whose inserts the part gives.
+    pub(in crate::read) fn share(&self) -> KeyPart {
+        self.part.map_or(KeyPart::ALL, |part| KeyPart::share(part.index, part.of))
+    }
+
+    /// Which of so many things of the logs, in a row, the part gives.
+    pub(in crate::read) fn range(&self, count: usize) -> Range<usize> {
+        self.part.map_or(0..count, |part| part.range(count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segments(index: u32, of: u32, rows: &[u64]) -> BaseSegments {
+        BaseSegments { part: Some(Part { index, of }), rows: rows.to_vec() }
+    }
+
+    #[test]
+    fn a_file_in_stretches() {
+        let middle = segments(1, 3, &[10, 20, 30]);
+        let numbers = |segment| middle.row_numbers(segment);
+        assert_eq!([numbers(Segment::Before), numbers(Segment::Own), numbers(Segment::After)], [0..10, 10..30, 30..60]);
+        let first = segments(0, 2, &[10, 20, 30]);
+        assert!(!first.has(Segment::Before) && first.has(Segment::Own) && first.has(Segment::After));
+        assert_eq!(first.row_groups(Segment::After), Some(1..3));
+    }
+
+    #[test]
+    fn all_of_a_file() {
+        for whole in [BaseSegments::default(), segments(0, 1, &[10])] {
+            assert_eq!(whole.row_groups(Segment::Own), None);
+            assert!(!whole.has(Segment::Before) && whole.has(Segment::Own) && !whole.has(Segment::After));
+        }
+    }
+}

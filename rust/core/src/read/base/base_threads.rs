@@ -1,0 +1,212 @@
+//! A base file's rows read by threads of their own, each some of the columns, while rows before them are merged.
+//!
+//! ```text
+//! thread 1   columns a c     batch 0 · batch 1 · …  ┐
+//! thread 2   columns b       batch 0 · batch 1 · …  ┴─> batches of a b c, in the file's order
+//! ```
+//! Every thread leaves out the same rows and ends its batches at the same ones, so that the batches are those that one thread
+//! would give. Hudi writes a base file as one row group, which could not be divided by rows. Threads are joined when the batches
+//! are dropped, and are at most two batches ahead.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_schema::{Schema, SchemaRef};
+
+use crate::base_file::Batches;
+use crate::error::{Error, Kind, Result};
+use crate::read::reader_threads::ReaderThreads;
+
+/// Batches that wait for the consumer, of each thread; another is being made meanwhile.
+const AHEAD: usize = 1;
+
+/// The batches that a thread makes and that wait, at most.
+pub(in crate::read) const BATCHES_AHEAD: u64 = AHEAD as u64 + 1;
+
+/// Columns of `wanted` dealt out to so many threads, by what each of them weighs, the heaviest first.
+pub(in crate::read) fn shares(wanted: &SchemaRef, weights: &[u64], threads: usize) -> Vec<SchemaRef> {
+    let mut columns: Vec<(usize, u64)> = weights.iter().copied().enumerate().collect();
+    columns.sort_by_key(|(at, weight)| (std::cmp::Reverse(*weight), *at));
+    let mut shares: Vec<(u64, Vec<usize>)> = vec![(0, Vec::new()); threads.clamp(1, columns.len().max(1))];
+    for (at, weight) in columns {
+        if let Some((sum, share)) = shares.iter_mut().min_by_key(|(sum, share)| (*sum, share.len())) {
+            *sum = sum.saturating_add(weight);
+            share.push(at);
+        }
+    }
+    let schema = |mut columns: Vec<usize>| {
+        columns.sort_unstable();
+        Arc::new(Schema::new(columns.iter().filter_map(|at| wanted.fields().get(*at).cloned()).collect::<Vec<_>>()))
+    };
+    shares.into_iter().map(|(_, columns)| schema(columns)).collect()
+}
+
+/// The batches of all shares, column by column side by side, as `wanted`. Each share is read by a thread of its own.
+pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &SchemaRef) -> Result<Batches> {
+    let places = wanted.fields().iter().map(|field| {
+        let of =
+            |(share, (schema, _)): (usize, &(SchemaRef, Batches))| Some((share, schema.index_of(field.name()).ok()?));
+        shares.iter().enumerate().find_map(of)
+    });
+    let Some(places) = places.collect::<Option<Vec<_>>>() else {
+        return Err(Error::internal("columns that no thread reads"));
+    };
+    let mut reading = SideBySide {
+        wanted: Arc::clone(wanted),
+        places,
+        queues: Vec::new(),
+        threads: ReaderThreads::default(),
+        done: false,
+    };
+    for (ordinal, (_, batches)) in shares.into_iter().enumerate() {
+        reading.start(ordinal, batches)?;
+    }
+    Ok(Box::new(reading))
+}
+
+/// What a thread sends: an end is said, so that one that died is not taken for one that is done.
+type Message = Option<Result<RecordBatch>>;
+
+struct SideBySide {
+    wanted: SchemaRef,
+    /// Of each column the share that has it, and where.
+    places: Vec<(usize, usize)>,
+    /// Dropped before the threads: those that wait for room find their queues gone, and end.
+    queues: Vec<Receiver<Message>>,
+    threads: ReaderThreads,
+    done: bool,
+}
+
+impl SideBySide {
+    fn start(&mut self, ordinal: usize, batches: Batches) -> Result<()> {
+        let (sender, receiver) = sync_channel(AHEAD);
+        let read = move || {
+            for batch in batches {
+                if sender.send(Some(batch)).is_err() {
+                    return;
+                }
+            }
+            let _ = sender.send(None);
+        };
+        self.threads.start(format!("mortice-base-{ordinal}"), read)?;
+        self.queues.push(receiver);
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        self.threads.check_here()?;
+        let mut parts = Vec::with_capacity(self.queues.len());
+        for queue in &self.queues {
+            let Ok(message) = queue.recv() else {
+                return Err(Error::new(Kind::Io, "a reader thread ended before its columns did"));
+            };
+            parts.push(message.transpose()?);
+        }
+        let rows = parts.first().and_then(Option::as_ref).map(RecordBatch::num_rows);
+        if parts.iter().any(|part| part.as_ref().map(RecordBatch::num_rows) != rows) {
+            return Err(Error::invalid_table("a base file whose columns have different numbers of rows"));
+        }
+        let Some(rows) = rows else { return Ok(None) };
+        let column = |(share, at): &(usize, usize)| parts.get(*share)?.as_ref()?.columns().get(*at).cloned();
+        let columns: Vec<ArrayRef> = self.places.iter().filter_map(column).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
+            .map(Some)
+            .map_err(|error| Error::invalid_table("columns that do not fit the table").caused_by(error))
+    }
+}
+
+impl Iterator for SideBySide {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let step = self.step().transpose();
+        self.done = !matches!(step, Some(Ok(_)));
+        step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::{Int32Array, StringArray};
+    use arrow_schema::{DataType, Field};
+
+    use super::*;
+
+    fn wanted() -> SchemaRef {
+        let field = |name, kind| Field::new(name, kind, true);
+        Arc::new(Schema::new(vec![
+            field("a", DataType::Int32),
+            field("b", DataType::Utf8),
+            field("c", DataType::Int32),
+        ]))
+    }
+
+    fn batch(of: &[&str], rows: i32) -> RecordBatch {
+        let column = |name: &str| -> ArrayRef {
+            match name {
+                "b" => Arc::new(StringArray::from_iter_values((0..rows).map(|row| row.to_string()))),
+                _ => Arc::new(Int32Array::from_iter_values((0..rows).map(|row| row + i32::from(name.as_bytes()[0])))),
+            }
+        };
+        RecordBatch::try_from_iter_with_nullable(of.iter().map(|name| (*name, column(name), true))).unwrap()
+    }
+
+    type Given = Vec<Result<RecordBatch>>;
+
+    fn read(shares: Vec<(&[&str], Given)>) -> Vec<Result<RecordBatch>> {
+        let share = |(columns, batches): (&[&str], Given)| {
+            (batch(columns, 0).schema(), Box::new(batches.into_iter()) as Batches)
+        };
+        side_by_side(shares.into_iter().map(share).collect(), &wanted()).unwrap().collect()
+    }
+
+    #[test]
+    fn columns_come_together_in_their_order() {
+        let of = |columns: &[&str]| vec![Ok(batch(columns, 3)), Ok(batch(columns, 1)), Ok(batch(columns, 0))];
+        let all: Vec<_> = read(vec![(&["b"], of(&["b"])), (&["a", "c"], of(&["a", "c"]))]);
+        let whole = |rows| batch(&["a", "b", "c"], rows);
+        assert_eq!(all.into_iter().map(Result::unwrap).collect::<Vec<_>>(), [whole(3), whole(1), whole(0)]);
+    }
+
+    #[test]
+    fn an_error_is_the_last_thing() {
+        let failed = || vec![Ok(batch(&["b"], 3)), Err(Error::corrupt("torn")), Ok(batch(&["b"], 3))];
+        let sound = || (0..9).map(|_| Ok(batch(&["a", "c"], 3))).collect();
+        let all = read(vec![(&["b"], failed()), (&["a", "c"], sound())]);
+        assert_eq!((all.len(), all[1].as_ref().unwrap_err().kind()), (2, Kind::CorruptLog));
+    }
+
+    #[test]
+    fn columns_of_different_lengths_are_an_error() {
+        for other in [vec![Ok(batch(&["b"], 2))], vec![], vec![Ok(batch(&["b"], 3)), Ok(batch(&["b"], 1))]] {
+            let all = read(vec![(&["a", "c"], vec![Ok(batch(&["a", "c"], 3))]), (&["b"], other)]);
+            assert_eq!(all.last().unwrap().as_ref().unwrap_err().kind(), Kind::InvalidTable);
+        }
+    }
+
+    #[test]
+    fn whoever_stops_early_waits_for_nobody() {
+        let endless = std::iter::repeat_with(|| Ok(batch(&["a", "b", "c"], 1)));
+        let share = (wanted(), Box::new(endless) as Batches);
+        let mut batches = side_by_side(vec![share], &wanted()).unwrap();
+        assert!(batches.next().unwrap().is_ok());
+        drop(batches);
+    }
+
+    #[test]
+    fn columns_are_dealt_out_by_weight() {
+        let names = |weights: &[u64], threads| {
+            let of = |share: SchemaRef| share.fields().iter().map(|field| field.name().clone()).collect::<String>();
+            shares(&wanted(), weights, threads).into_iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&[2, 5, 4], 2), ["b", "ac"]);
+        assert_eq!(names(&[0, 0, 0], 2), ["ac", "b"]);
+        assert_eq!(names(&[1, 1, 1], 1), ["abc"]);
+        assert_eq!(names(&[1, 2, 3], 9), ["c", "b", "a"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! The rows of an incremental query: those that the commits of its range wrote, told by `_hoodie_commit_time`. Compaction and
+//! clustering keep that column, so that rows which they only moved keep their time. Base rows of other commits go before
+//! anything is merged with the rest; what log rows of others have won in the end is left out then.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::Schema;
+use arrow_select::filter::filter_record_batch;
+
+use crate::error::{Error, Result};
+use crate::filter::{BoundFilter, Filter, Literal, Operator, Term};
+use crate::names::instant_range::InstantRange;
+use crate::names::meta_columns;
+use crate::split::Query;
+
+/// Which rows count.
+pub(in crate::read) struct RowRange(Option<InstantRange>);
+
+impl RowRange {
+    /// Of a query; without a range all do.
+    pub(in crate::read) fn of(query: &Query) -> Self {
+        Self(query.range.as_ref().map(|range| range.rows.clone()))
+    }
+
+    /// Of the base file that a commit wrote.
+    pub(in crate::read) fn of_base(query: &Query, instant: &str) -> Self {
+        match &query.range {
+            Some(range) if range.own_base_rows => Self(Some(InstantRange::ExactMatch([instant.to_owned()].into()))),
+            _ => Self::of(query),
+        }
+    }
+
+    /// The columns that rows must bring along.
+    pub(in crate::read) fn columns(query: &Query) -> Vec<String> {
+        query.range.iter().map(|_| meta_columns::COMMIT_TIME.to_owned()).collect()
+    }
+
+    /// What all rows that count pass, for statistics; none without a range.
+    pub(in crate::read) fn bounds(&self, columns: &Schema) -> Result<Option<BoundFilter>> {
+        let Some(InstantRange::ExactMatch(instants)) = &self.0 else { return Ok(None) };
+        let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(None) };
+        let term = |operator, instant: &String| {
+            Term::new(meta_columns::COMMIT_TIME, operator, vec![Literal::Text(instant.clone())])
+        };
+        let both = vec![term(Operator::GtEq, first)?, term(Operator::LtEq, last)?];
+        BoundFilter::bind(&Filter::any_of(vec![both]), columns).map(Some)
+    }
+
+    /// The rows that count.
+    pub(in crate::read) fn keep(&self, rows: RecordBatch) -> Result<RecordBatch> {
+        let Some(range) = &self.0 else { return Ok(rows) };
+        let times = rows.column_by_name(meta_columns::COMMIT_TIME).and_then(|column| column.as_string_opt::<i32>());
+        let times = times.ok_or_else(|| Error::invalid_table("rows without commit times"))?;
+        // Commits write rows in runs.
+        let mut last: Option<(&str, bool)> = None;
+        let kept: BooleanArray = times
+            .iter()
+            .map(|time| {
+                let Some(time) = time else { return Some(false) };
+                let kept = match last {
+                    Some((known, kept)) if known == time => kept,
+                    _ => range.contains(time),
+                };
+                last = Some((time, kept));
+                Some(kept)
+            })
+            .collect();
+        if kept.true_count() == rows.num_rows() {
+            return Ok(rows);
+        }
+        filter_record_batch(&rows, &kept)
+            .map_err(|error| Error::invalid_table("rows could not be filtered by commit time").caused_by(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, Int32Array, StringArray};
+
+    use super::*;
+
+    #[test]
+    fn rows_of_other_commits_go() {
+        let times: ArrayRef = Arc::new(StringArray::from(vec![Some("1"), Some("1"), Some("3"), None, Some("2")]));
+        let rows: ArrayRef = Arc::new(Int32Array::from(vec![0, 1, 2, 3, 4]));
+        let batch =
+            RecordBatch::try_from_iter_with_nullable([(meta_columns::COMMIT_TIME, times, true), ("row", rows, true)])
+                .unwrap();
+        for (range, kept) in [
+            (None, vec![0, 1, 2, 3, 4]),
+            (Some(vec!["1", "2"]), vec![0, 1, 4]),
+            (Some(vec!["3"]), vec![2]),
+            (Some(vec![]), vec![]),
+        ] {
+            let range =
+                range.map(|instants| InstantRange::ExactMatch(instants.into_iter().map(str::to_owned).collect()));
+            let kept_rows = RowRange(range).keep(batch.clone()).unwrap();
+            assert_eq!(kept_rows.column(1).as_primitive::<arrow_array::types::Int32Type>().values(), &kept[..]);
+        }
+        let without = batch.project(&[1]).unwrap();
+        assert!(RowRange(Some(InstantRange::ExactMatch([].into()))).keep(without).is_err());
+    }
+}

@@ -1,0 +1,210 @@
+//! The base file of a split, opened for some columns of some of its rows, as often as it takes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{Field, SchemaRef};
+
+use super::base_segments::{BaseSegments, Segment};
+use super::base_threads;
+use super::merge_base::MergeBase;
+use super::row_numbers;
+use super::row_range::RowRange;
+use crate::base_file::{self, BaseFile, Batches};
+use crate::error::{Error, Kind, Result};
+use crate::file_group;
+use crate::filter::BoundFilter;
+use crate::keys::without_row_numbers;
+use crate::read::logs::log_blocks::open_planned;
+use crate::split::{Query, Split};
+use crate::storage::{self, Place};
+
+/// Threads that a read may have beside its own, and bytes for the batches that they make ahead.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::read) struct Threads {
+    pub(in crate::read) count: usize,
+    pub(in crate::read) bytes: u64,
+}
+
+impl Threads {
+    fn have_room_for(self, batch: u64) -> bool {
+        self.count > 0 && batch.saturating_mul(base_threads::BATCHES_AHEAD) <= self.bytes
+    }
+}
+
+/// A split's base file, if it has one, and which of its rows are the split's.
+pub(in crate::read) struct SplitBase {
+    split: Split,
+    place: Arc<dyn Place>,
+    segments: BaseSegments,
+    /// The file, open, nothing left out of it yet: for who reads it next.
+    next: Mutex<Option<Box<dyn BaseFile>>>,
+}
+
+impl SplitBase {
+    /// None where the split is a part that has no rows to give.
+    pub(in crate::read) fn of(split: &Split, place: &Arc<dyn Place>) -> Result<Option<Self>> {
+        let segments = BaseSegments::of(split.part, || opened(split, place.as_ref()))?;
+        let base = |segments| Self { split: split.clone(), place: Arc::clone(place), segments, next: Mutex::new(None) };
+        Ok(segments.map(base))
+    }
+
+    /// The base file, if there is one. Its footer is read once, where the format allows.
+    fn opened(&self) -> Result<Option<Box<dyn BaseFile>>> {
+        let mut next = self.next();
+        let file = match next.take() {
+            Some(file) => Some(file),
+            None => opened(&self.split, self.place.as_ref())?,
+        };
+        *next = file.as_ref().and_then(|file| file.again());
+        Ok(file)
+    }
+
+    fn next(&self) -> MutexGuard<'_, Option<Box<dyn BaseFile>>> {
+        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its path as the storage knows it.
+    pub(in crate::read) fn path(&self) -> Option<String> {
+        self.split.slice.base_file.as_ref().map(|base| self.place.full_path(&base.path))
+    }
+
+    /// The split's own rows that count, without row groups that hold none that passes the filter, and how many those are. Read by
+    /// threads of their own, where there are any.
+    pub(in crate::read) fn own_rows(
+        &self,
+        wanted: &SchemaRef,
+        filter: &BoundFilter,
+        threads: Threads,
+    ) -> Result<(Batches, u64)> {
+        let Some((file, pruned)) = self.pruned(Segment::Own, wanted, Some(filter))? else { return Ok((none(), 0)) };
+        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| {
+            let weights =
+                file.column_bytes(wanted).filter(|weights| threads.have_room_for(self.batch_bytes(weights, &*file)));
+            match weights {
+                Some(weights) => self.by_threads(&*file, wanted, base_threads::shares(wanted, &weights, threads.count)),
+                None => file.batches(wanted, self.batch_rows()),
+            }
+        };
+        Ok((self.in_range(with_numbers(file, wanted, read)?), pruned))
+    }
+
+    /// The same rows, the columns of each share read by a thread of its own.
+    fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<Batches> {
+        let read = |share: SchemaRef| {
+            let again = file.again().ok_or_else(|| Error::unsupported("a base file that can be read only once"))?;
+            let batches = again.batches(&share, self.batch_rows())?;
+            Ok((share, batches))
+        };
+        base_threads::side_by_side(shares.into_iter().map(read).collect::<Result<_>>()?, wanted)
+    }
+
+    /// About how many bytes a batch takes.
+    fn batch_bytes(&self, weights: &[u64], file: &dyn BaseFile) -> u64 {
+        let of_row = weights.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)) / file.row_count().max(1);
+        of_row.saturating_add(1).saturating_mul(self.batch_rows() as u64)
+    }
+
+    fn batch_rows(&self) -> usize {
+        self.split.query.options.batch_rows.max(1)
+    }
+
+    /// Without the rows of commits that are not asked for.
+    fn in_range(&self, batches: Batches) -> Batches {
+        let Some(base) = &self.split.slice.base_file else { return batches };
+        let range = RowRange::of_base(&self.split.query, &base.instant);
+        Box::new(batches.map(move |batch| range.keep(batch?)))
+    }
+
+    /// The base file, told which rows to leave out, and how many row groups those are; none where there are no rows.
+    fn pruned(
+        &self,
+        segment: Segment,
+        wanted: &SchemaRef,
+        filter: Option<&BoundFilter>,
+    ) -> Result<Option<(Box<dyn BaseFile>, u64)>> {
+        let query = &self.split.query;
+        let groups = self.segments.row_groups(segment);
+        if !self.segments.has(segment) {
+            return Ok(None);
+        }
+        let (Some(base), Some(mut file)) = (&self.split.slice.base_file, self.opened()?) else {
+            return Ok(None);
+        };
+        if let Some(groups) = groups {
+            file.keep_row_groups(groups);
+        }
+        let range = RowRange::of_base(query, &base.instant);
+        let mut pruned = 0;
+        if query.options.prune {
+            pruned = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;
+            if let Some(filter) = filter {
+                pruned = pruned.saturating_add(file.prune(wanted, filter)?);
+            }
+        }
+        Ok(Some((file, pruned)))
+    }
+}
+
+impl MergeBase for SplitBase {
+    fn segments(&self) -> &BaseSegments {
+        &self.segments
+    }
+
+    fn instant(&self) -> Option<&str> {
+        self.split.slice.base_file.as_ref().map(|base| base.instant.as_str())
+    }
+
+    fn greatest(&self, column: &Field) -> Result<Option<ArrayRef>> {
+        let Some(file) = self.opened()? else { return Ok(None) };
+        let bounds = file.bounds(column);
+        *self.next() = Some(file);
+        let Some(bounds) = bounds else { return Ok(None) };
+        let has_nulls = bounds.nulls.iter().any(|nulls| nulls != Some(0)) || bounds.greatest.null_count() > 0;
+        Ok((!has_nulls && !bounds.greatest.is_empty()).then_some(bounds.greatest))
+    }
+
+    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+        let Some((file, _)) = self.pruned(segment, wanted, None)? else { return Ok(none()) };
+        let read = |file: Box<dyn BaseFile>, wanted: &SchemaRef| file.batches(wanted, self.batch_rows());
+        Ok(self.in_range(with_numbers(file, wanted, read)?))
+    }
+}
+
+/// The rows of a file, read by `read`, with their numbers where these are wanted.
+fn with_numbers(
+    file: Box<dyn BaseFile>,
+    wanted: &SchemaRef,
+    read: impl FnOnce(Box<dyn BaseFile>, &SchemaRef) -> Result<Batches>,
+) -> Result<Batches> {
+    let Some(columns) = without_row_numbers(wanted) else { return read(file, wanted) };
+    let rows = file.kept_rows();
+    Ok(row_numbers::numbered(read(file, &columns)?, rows, Arc::clone(wanted)))
+}
+
+fn none() -> Batches {
+    Box::new(std::iter::empty())
+}
+
+fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>> {
+    let Some(base) = &split.slice.base_file else { return Ok(None) };
+    let file = open_file(base, place, &split.query).map_err(|error| error.at_instant(&base.instant))?;
+    Ok(Some(base_file::renamed(file, split.query.names_at(&base.instant))))
+}
+
+/// A base file; a skeleton with what it is the skeleton of.
+fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn BaseFile>> {
+    let file = base_file::open(open_planned(place, &base.path, query)?)?;
+    let Some(source) = &base.source else { return Ok(file) };
+    let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
+    let opened = storage::open_beside(place, folder, &query.storage)?.open(name).map_err(|error| match error.kind() {
+        Kind::NotFound => Error::new(
+            Kind::FileCleaned,
+            "a file that this table was bootstrapped from has gone; its rows are nowhere else. If the source was moved, write its new place to hoodie.bootstrap.base.path in hoodie.properties",
+        )
+        .in_file(&source.path),
+        _ => error,
+    })?;
+    let stitched = base_file::stitched(file, base_file::open_source(opened)?, &source.path_values);
+    stitched.map_err(|error| error.in_file(&source.path))
+}

@@ -1,0 +1,249 @@
+//! What change logs tell (`HoodieCDCLogger`; `CDCFileGroupIterator`, `AS_IS`), and the images that they leave out.
+//!
+//! | mode | a record | `before` | `after` |
+//! |---|---|---|---|
+//! | `OP_KEY_ONLY` | op, `record_key` | by key, of the file group before | by key, of the file group after |
+//! | `DATA_BEFORE` | op, `record_key`, before | the record's | by key, of the file group after |
+//! | `DATA_BEFORE_AFTER` | op, `ts_ms`, before, after | the record's | the record's |
+//!
+//! An image that a record has a field for, and not the image, is the text `null`, as Hudi gives it. Images are looked up for many
+//! records at a time, and the rows that are looked through are not kept.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use bytes::Bytes;
+
+use super::change_batch::{Changes, Operation};
+use super::image_text::Form;
+use crate::avro::{self, Datum, Decoder, Field, Program, Type, Types};
+use crate::config::CdcMode;
+use crate::error::{Error, Result};
+use crate::file_group::LogFile;
+use crate::filter::{Filter, Literal, Operator, Term};
+use crate::log::content::avro_data;
+use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
+use crate::names::meta_columns;
+use crate::read::logs::log_blocks::{note, open_log};
+use crate::read::report::SharedReport;
+use crate::read::slice::file_slice::SliceReader;
+use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
+use crate::storage::{self, Place, Prefix, Source};
+
+const RECORD_KEY: &str = "record_key";
+/// The text of an image that a record has none of.
+const NONE: &str = "null";
+/// Bytes that two images of a row are taken for, to tell how many rows are looked up at a time.
+const IMAGES: u64 = 2048;
+
+/// Where images are that change logs do not hold; none of both where they do.
+pub(in crate::read) struct KnownImages {
+    pub(in crate::read) before: Option<Split>,
+    pub(in crate::read) after: Option<Split>,
+    pub(in crate::read) form_before: Form,
+}
+
+/// The changes of change logs, still to come.
+pub(in crate::read) struct ChangeLogs {
+    place: Arc<dyn Place>,
+    files: VecDeque<LogFile>,
+    blocks: VecDeque<(Arc<dyn Source>, Block)>,
+    records: Option<Records>,
+    mode: CdcMode,
+    images: KnownImages,
+    query: Arc<Query>,
+    table: avro::Schema,
+    /// Records that are decoded, and whose images are looked up, at a time.
+    at_once: usize,
+    memory_limit: u64,
+    report: SharedReport,
+}
+
+/// The records of one block.
+struct Records {
+    content: Bytes,
+    datums: VecDeque<Datum>,
+    program: Arc<Program>,
+    schema: avro::Schema,
+    path: String,
+    content_at: u64,
+}
+
+impl ChangeLogs {
+    /// The changes in some files, oldest first. `query` is of all columns of the table.
+    pub(in crate::read) fn open(
+        query: &Arc<Query>,
+        files: &[LogFile],
+        mode: CdcMode,
+        images: KnownImages,
+        memory_limit: u64,
+        report: &SharedReport,
+    ) -> Result<Self> {
+        let looks_up = images.before.is_some() || images.after.is_some();
+        if looks_up && query.virtual_key.is_some() {
+            let message = "a change log of record keys in a table without meta columns (hoodie.populate.meta.fields=false), where no column holds those keys";
+            return Err(Error::unsupported(message));
+        }
+        let most = usize::try_from(memory_limit / 4 / IMAGES).unwrap_or(usize::MAX);
+        let rows = query.options.batch_rows.max(1);
+        Ok(Self {
+            place: storage::open_counted(&query.uri, &query.storage, report.requests())?,
+            files: files.iter().cloned().collect(),
+            blocks: VecDeque::new(),
+            records: None,
+            mode,
+            images,
+            query: Arc::clone(query),
+            table: avro::Schema::parse(&query.schema)?,
+            at_once: if looks_up { rows.max(most) } else { rows },
+            memory_limit,
+            report: report.clone(),
+        })
+    }
+
+    /// The next changes; none after the last.
+    pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
+        loop {
+            if let Some(records) = &mut self.records
+                && let Some(decoded) = records.next(self.at_once)?
+            {
+                self.report.edit().records_read += decoded.num_rows() as u64;
+                let schema = records.schema.clone();
+                return self.changes(&schema, &decoded).map(Some);
+            }
+            let Some((source, block)) = self.blocks.pop_front() else {
+                let Some(file) = self.files.pop_front() else { return Ok(None) };
+                self.frame(&file)?;
+                continue;
+            };
+            let place = (block.content.start, block.index);
+            let marked = |error: Error| error.offset_from(place.0).in_block(place.1).in_file(source.path());
+            self.records = Some(Records::of(source.as_ref(), &block).map_err(marked)?);
+        }
+    }
+
+    /// Finds the blocks of a file.
+    fn frame(&mut self, file: &LogFile) -> Result<()> {
+        let source: Arc<dyn Source> =
+            Arc::new(Prefix::new(open_log(self.place.as_ref(), file, &self.query)?, file.len)?);
+        self.report.edit().files += 1;
+        for block in Forward::new(Arc::clone(&source)) {
+            let block = block?;
+            note(&block, source.path(), self.query.options.on_corrupt, &self.report)?;
+            if matches!(block.kind, BlockKind::Sound(BlockType::CdcData)) && !block.content.is_empty() {
+                self.blocks.push_back((Arc::clone(&source), block));
+            }
+        }
+        Ok(())
+    }
+
+    fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<Changes> {
+        let text = |name: &str| {
+            let column = records.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
+            column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no text {name}")))
+        };
+        let operations = text(OPERATION)?;
+        let happened =
+            |operation: Operation, row: usize| operations.is_valid(row) && operations.value(row) == operation.text();
+        let (before, after) = match self.mode {
+            CdcMode::DataBeforeAfter => (Some(images(schema, records, BEFORE)?), Some(images(schema, records, AFTER)?)),
+            CdcMode::DataBefore => {
+                let after = self.looked_up(self.images.after.as_ref(), Form::Row, text(RECORD_KEY)?, |row| {
+                    !happened(Operation::Delete, row)
+                })?;
+                (Some(images(schema, records, BEFORE)?), Some(after))
+            }
+            CdcMode::OpKeyOnly => {
+                let keys = text(RECORD_KEY)?;
+                let is_new = |row| happened(Operation::Insert, row);
+                let before =
+                    self.looked_up(self.images.before.as_ref(), self.images.form_before, keys, |row| !is_new(row))?;
+                let after = self
+                    .looked_up(self.images.after.as_ref(), Form::Row, keys, |row| !happened(Operation::Delete, row))?;
+                (Some(before), Some(after))
+            }
+        };
+        Ok(Changes { operations: operations.clone(), before, after })
+    }
+
+    /// The images of the wanted records, by key; null of the others.
+    fn looked_up(
+        &self,
+        split: Option<&Split>,
+        form: Form,
+        keys: &StringArray,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Result<ArrayRef> {
+        let sought = |(row, key): (usize, Option<&str>)| key.filter(|_| wanted(row)).map(str::to_owned);
+        let literals: Vec<Literal> = keys.iter().enumerate().filter_map(sought).map(Literal::Text).collect();
+        let mut found: HashMap<String, String> = HashMap::with_capacity(literals.len());
+        if let Some(split) = split.filter(|_| !literals.is_empty()) {
+            let term = Term::new(meta_columns::RECORD_KEY, Operator::In, literals)?;
+            let query = Query { filter: Filter::any_of(vec![vec![term]]), ..Query::clone(&split.query) };
+            let split = Split { query: Arc::new(query), ..split.clone() };
+            for rows in SliceReader::new(split, self.report.clone())?.within(self.memory_limit / 2) {
+                let rows = rows?;
+                let images = form.of_batch(&self.table, &rows)?;
+                let column = rows.column_by_name(meta_columns::RECORD_KEY);
+                let Some(keys) = column.and_then(|column| column.as_string_opt::<i32>()) else { continue };
+                for (key, image) in keys.iter().zip(images.iter()) {
+                    if let (Some(key), Some(image)) = (key, image) {
+                        found.insert(key.to_owned(), image.to_owned());
+                    }
+                }
+            }
+        }
+        let image = |(row, key): (usize, Option<&str>)| {
+            let Some(key) = key.filter(|_| wanted(row)) else { return Ok(None) };
+            found.get(key).map(|image| Some(image.as_str())).ok_or_else(|| {
+                Error::invalid_table(format!(
+                    "the change log tells of the key {key:?}, which the file group does not have"
+                ))
+            })
+        };
+        let images: StringArray = keys.iter().enumerate().map(image).collect::<Result<_>>()?;
+        Ok(Arc::new(images))
+    }
+}
+
+impl Records {
+    fn of(source: &dyn Source, block: &Block) -> Result<Self> {
+        let Some(text) = block.header.get(HeaderKey::Schema) else {
+            return Err(Error::corrupt("a change log's block without SCHEMA in its header"));
+        };
+        let schema = avro::Schema::parse(&text)?;
+        let content = source.read(block.content.clone())?;
+        let datums = avro_data::records(&content)?.datums.into();
+        let program = Arc::new(Program::compile_all(&schema, &schema, Types::File)?);
+        let (path, content_at) = (source.path().to_owned(), block.content.start);
+        Ok(Self { content, datums, program, schema, path, content_at })
+    }
+
+    fn next(&mut self, most: usize) -> Result<Option<RecordBatch>> {
+        if self.datums.is_empty() {
+            return Ok(None);
+        }
+        let some: Vec<Datum> = self.datums.drain(..most.min(self.datums.len())).collect();
+        let mut decoder = Decoder::new(Arc::clone(&self.program));
+        let decoded = decoder.decode(&self.content, &some).and_then(|()| decoder.finish());
+        decoded.map(Some).map_err(|error| error.offset_from(self.content_at).in_file(&self.path))
+    }
+}
+
+/// The images that records hold themselves.
+fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<ArrayRef> {
+    let wrong = || Error::corrupt(format!("a change log whose records have no record {name}"));
+    let fields: &[Field] = match schema.field(name).map(|field| field.ty.non_null()) {
+        Some(Type::Record(record)) => &record.fields,
+        _ => return Err(wrong()),
+    };
+    let column = records.column_by_name(name).and_then(|column| column.as_struct_opt()).ok_or_else(wrong)?;
+    let texts = Form::Record.of_records(fields, column)?;
+    if texts.null_count() == 0 {
+        return Ok(Arc::new(texts));
+    }
+    let texts: StringArray = texts.iter().map(|text| Some(text.unwrap_or(NONE))).collect();
+    Ok(Arc::new(texts))
+}

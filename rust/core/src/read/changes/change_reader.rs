@@ -1,0 +1,152 @@
+//! What a commit changed in a file group, read (`CDCFileGroupIterator`).
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::change_batch::{Changes, Operation};
+use super::change_logs::{ChangeLogs, KnownImages};
+use super::image_text::Form;
+use super::log_changes::LogChanges;
+use crate::avro::{self, Types};
+use crate::config::{CdcMode, Semantics};
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+use crate::filter::Filter;
+use crate::read::columns::projection::Projection;
+use crate::read::report::SharedReport;
+use crate::read::slice::file_slice::SliceReader;
+use crate::split::{Change, ChangeSource, Query, Split, change_schema};
+
+/// Reads the changes of a split, batch by batch. After an error there is nothing more.
+pub(in crate::read) struct ChangeReader {
+    /// Of the rows that it names, all columns of the table.
+    rows: Split,
+    change: Change,
+    projection: Projection,
+    memory_limit: u64,
+    report: SharedReport,
+    state: State,
+    /// Changes that were found, and are still to be delivered.
+    found: Option<RecordBatch>,
+}
+
+enum State {
+    Planned,
+    Whole(Box<SliceReader>, Operation),
+    Logs(Box<LogChanges>),
+    ChangeLogs(Box<ChangeLogs>),
+    Done,
+}
+
+impl ChangeReader {
+    /// Plans the read of a split that has a change; no file is opened yet.
+    pub(in crate::read) fn new(mut split: Split, report: SharedReport) -> Result<Self> {
+        let Some(change) = split.change.take() else {
+            return Err(Error::internal("a split without changes"));
+        };
+        let query = split.query;
+        let projection = Projection::new(&change_schema(), &query.columns, &query.filter, &[], &[])?;
+        let types = avro::arrow_schema(&avro::Schema::parse(&query.schema)?, Types::Table)?;
+        let columns = types.fields().iter().map(|field| field.name().clone()).collect();
+        let rows = Query { columns, filter: Filter::default(), ..Query::clone(&query) };
+        let memory_limit = query.options.memory_limit;
+        let rows = Split { query: Arc::new(rows), ..split };
+        Ok(Self { rows, change, projection, memory_limit, report, state: State::Planned, found: None })
+    }
+
+    pub(in crate::read) fn within(self, memory_limit: u64) -> Self {
+        Self { memory_limit, ..self }
+    }
+
+    pub(in crate::read) fn schema(&self) -> SchemaRef {
+        self.projection.output.clone()
+    }
+
+    fn open(&self) -> Result<State> {
+        let slice = || -> Result<_> {
+            let reader = SliceReader::new(self.rows.clone(), self.report.clone())?;
+            Ok(Box::new(reader.within(self.memory_limit)))
+        };
+        let instant = self.change.instant.as_str();
+        Ok(match &self.change.source {
+            ChangeSource::Inserted => State::Whole(slice()?, Operation::Insert),
+            ChangeSource::Deleted => State::Whole(slice()?, Operation::Delete),
+            ChangeSource::Logs(logs) => {
+                let form = self.form_of_merged();
+                match LogChanges::open(&self.rows, logs, instant, form, self.memory_limit, &self.report)? {
+                    Some(changes) => State::Logs(Box::new(changes)),
+                    None => State::Done,
+                }
+            }
+            ChangeSource::ChangeLogs { files, mode, before } => {
+                let split = |slice: Box<FileSlice>| Split { slice: *slice, ..self.rows.clone() };
+                let images = KnownImages {
+                    before: before.clone().map(split).filter(|_| *mode == CdcMode::OpKeyOnly),
+                    after: (*mode != CdcMode::DataBeforeAfter).then(|| self.rows.clone()),
+                    form_before: self.form_of_merged(),
+                };
+                let logs = ChangeLogs::open(&self.rows.query, files, *mode, images, self.memory_limit, &self.report)?;
+                State::ChangeLogs(Box::new(logs))
+            }
+        })
+    }
+
+    /// Hudi 0.x merges records, 1.x rows.
+    fn form_of_merged(&self) -> Form {
+        match self.rows.query.options.semantics {
+            Semantics::V0x => Form::Record,
+            Semantics::V1x => Form::Row,
+        }
+    }
+
+    fn changes(&mut self) -> Result<Option<Changes>> {
+        if let State::Planned = self.state {
+            self.state = self.open()?;
+        }
+        match &mut self.state {
+            State::Planned | State::Done => Ok(None),
+            State::Whole(reader, operation) => {
+                let Some(rows) = reader.next() else { return Ok(None) };
+                let table = avro::Schema::parse(&self.rows.query.schema)?;
+                Ok(Some(Changes::all(*operation, Form::Row.of_batch(&table, &rows?)?)))
+            }
+            State::Logs(changes) => changes.next(),
+            State::ChangeLogs(logs) => logs.next(),
+        }
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        let most = self.rows.query.options.batch_rows.max(1);
+        loop {
+            if let Some(found) = self.found.take() {
+                let rows = found.num_rows().min(most);
+                self.found = (rows < found.num_rows()).then(|| found.slice(rows, found.num_rows() - rows));
+                return Ok(Some(found.slice(0, rows)));
+            }
+            let Some(changes) = self.changes()? else { return Ok(None) };
+            let batch = carried(&changes.into_batch(&self.change.instant)?, &self.projection)?;
+            self.found = Some(self.projection.deliver(&batch)?).filter(|batch| batch.num_rows() > 0);
+        }
+    }
+}
+
+/// The columns that are carried, in their order.
+fn carried(batch: &RecordBatch, projection: &Projection) -> Result<RecordBatch> {
+    let columns = projection.carried.fields().iter().map(|field| batch.schema().index_of(field.name()));
+    let carried = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| batch.project(&columns));
+    carried.map_err(|error| Error::invalid_argument("columns of changes").caused_by(error))
+}
+
+impl Iterator for ChangeReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let step = self.step().transpose();
+        if !matches!(step, Some(Ok(_))) {
+            self.state = State::Done;
+        }
+        step.map(|step| step.map_err(|error| error.at_instant(&self.change.instant)))
+    }
+}

@@ -1,0 +1,192 @@
+//! What the logs of one commit change in the rows of a slice (`CDCFileGroupIterator`, `LOG_FILE`): the log's records are merged among
+//! themselves, and then with the slice's merged rows as they were before.
+//!
+//! | row before | log record | change |
+//! |---|---|---|
+//! | there | a delete, however late | `d` |
+//! | there | a record that wins | `u`, unless the row stays the same |
+//! | there | a record that loses | none |
+//! | none | a delete | none |
+//! | none | a record | `i` |
+//!
+//! The rows before flow through in batches; memory holds the log's keys.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_schema::SchemaRef;
+
+use super::change_batch::{Changes, Operation};
+use super::image_text::Form;
+use crate::avro::{self, Types};
+use crate::base_file::Batches;
+use crate::error::{Error, Result};
+use crate::file_group::{FileSlice, LogFile};
+use crate::names::instant_range::InstantRange;
+use crate::read::base::base_segments::{BaseSegments, Segment};
+use crate::read::base::merge_base::MergeBase;
+use crate::read::columns::constant_columns::RowQuery;
+use crate::read::columns::path_values::PathValues;
+use crate::read::columns::projection::Projection;
+use crate::read::logs::log_blocks::scan;
+use crate::read::report::SharedReport;
+use crate::read::slice::file_slice::SliceReader;
+use crate::read::slice::slice_merge::{RowChanges, SliceMerge, Sources};
+use crate::split::{CommitRange, Query, Split};
+use crate::storage;
+
+/// The changes of a log, still to come.
+pub(in crate::read) struct LogChanges {
+    table: avro::Schema,
+    form: Form,
+    projection: Projection,
+    path_values: PathValues,
+    before: Batches,
+    merge: SliceMerge,
+    next_insert: Option<usize>,
+    batch_rows: usize,
+}
+
+impl LogChanges {
+    /// Reads the logs' keys; none where they hold no record. `split` is of the rows before, all columns of the table.
+    pub(in crate::read) fn open(
+        split: &Split,
+        logs: &[LogFile],
+        instant: &str,
+        form: Form,
+        memory_limit: u64,
+        report: &SharedReport,
+    ) -> Result<Option<Self>> {
+        let query = split.query.as_ref();
+        let table = avro::Schema::parse(&query.schema)?;
+        let types = avro::arrow_schema(&table, Types::Table)?;
+        let place = storage::open_counted(&query.uri, &query.storage, report.requests())?;
+        let blocks = scan(&of_commit(split, logs, instant), place.as_ref(), report)?;
+        if blocks.blocks.is_empty() {
+            return Ok(None);
+        }
+        let before = RowsBefore {
+            split: without_commit(split, instant),
+            segments: BaseSegments::default(),
+            memory_limit: memory_limit / 2,
+            report: report.clone(),
+        };
+        let base: Arc<dyn MergeBase> = Arc::new(before);
+        let (projection, merge) = SliceMerge::load(Sources {
+            query,
+            rows: &RowQuery::whole(query),
+            table: &table,
+            types: &types,
+            blocks,
+            base: &base,
+            merger: split.merger.as_ref(),
+            memory_limit: memory_limit / 2,
+            deletes_win: true,
+            report,
+        })?;
+        let before = base.rows(Segment::Own, &projection.base)?;
+        let path_values = PathValues::of(query, &split.slice.partition)?;
+        let batch_rows = query.options.batch_rows.max(1);
+        Ok(Some(Self { table, form, projection, path_values, before, merge, next_insert: Some(0), batch_rows }))
+    }
+
+    /// The next changes; none after the last.
+    pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
+        while let Some(rows) = self.before.next() {
+            let rows = rows?;
+            let carried = self.projection.carried_of(&rows)?;
+            let found = self.merge.changes_of(&rows, &carried, &self.projection)?;
+            if let Some(changes) = self.of_rows(found)? {
+                return Ok(Some(changes));
+            }
+        }
+        while let Some(from) = self.next_insert {
+            let (rows, next) = self.merge.inserts(from, self.batch_rows)?;
+            self.next_insert = next;
+            if let Some(rows) = rows.filter(|rows| rows.num_rows() > 0) {
+                return Ok(Some(Changes::all(Operation::Insert, self.images(rows)?)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn images(&self, rows: RecordBatch) -> Result<StringArray> {
+        self.form.of_batch(&self.table, &self.path_values.put_into(rows)?)
+    }
+
+    fn of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<Changes>> {
+        let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
+        let (before, after) = (self.images(before)?, self.images(after)?);
+        if deleted.len() != before.len() || after.len() != deleted.iter().filter(|deleted| !**deleted).count() {
+            return Err(Error::invalid_table("changed rows without their images"));
+        }
+        let mut operations = Vec::with_capacity(deleted.len());
+        let (mut befores, mut afters) = (Vec::new(), Vec::new());
+        let mut next = after.iter();
+        for (deleted, image) in deleted.into_iter().zip(before.iter()) {
+            let made = if deleted { None } else { next.next().flatten() };
+            if !deleted && made == image {
+                continue;
+            }
+            let operation = if deleted { Operation::Delete } else { Operation::Update };
+            operations.push(Some(operation.text()));
+            befores.push(image);
+            afters.push(made);
+        }
+        if operations.is_empty() {
+            return Ok(None);
+        }
+        let column = |images: Vec<Option<&str>>| -> Option<ArrayRef> { Some(Arc::new(StringArray::from(images))) };
+        Ok(Some(Changes { operations: operations.into(), before: column(befores), after: column(afters) }))
+    }
+}
+
+/// The logs alone, and of them what the commit has written: up to table version 7 commits may share a log file.
+fn of_commit(split: &Split, logs: &[LogFile], instant: &str) -> Split {
+    let mut query = Query::clone(&split.query);
+    if query.commits_by_block {
+        let blocks = InstantRange::ExactMatch([instant.to_owned()].into());
+        query.range = Some(CommitRange { rows: blocks.clone(), blocks, own_base_rows: false });
+    }
+    let slice = FileSlice { base_file: None, log_files: logs.to_vec(), ..split.slice.clone() };
+    Split { query: Arc::new(query), slice, part: None, change: None, merger: None }
+}
+
+/// The rows before: those of the slice, without blocks of the commit and of later ones.
+fn without_commit(split: &Split, instant: &str) -> Split {
+    let mut query = Query::clone(&split.query);
+    if query.commits_by_block {
+        query.instants.completed.remove(instant);
+        query.instants.inflight.insert(instant.to_owned());
+    }
+    Split { query: Arc::new(query), ..split.clone() }
+}
+
+/// The rows of the slice as it was before.
+struct RowsBefore {
+    split: Split,
+    segments: BaseSegments,
+    memory_limit: u64,
+    report: SharedReport,
+}
+
+impl MergeBase for RowsBefore {
+    fn segments(&self) -> &BaseSegments {
+        &self.segments
+    }
+
+    fn instant(&self) -> Option<&str> {
+        None
+    }
+
+    fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches> {
+        let slice = &self.split.slice;
+        if segment != Segment::Own || slice.base_file.is_none() && slice.log_files.is_empty() {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        let columns = wanted.fields().iter().map(|field| field.name().clone()).collect();
+        let query = Arc::new(Query { columns, ..Query::clone(&self.split.query) });
+        let split = Split { query, ..self.split.clone() };
+        Ok(Box::new(SliceReader::new(split, self.report.clone())?.within(self.memory_limit)))
+    }
+}

@@ -1,0 +1,92 @@
+//! The blocks of a file slice that count: all log files framed, damage reported, the scan's rules applied.
+
+use std::sync::Arc;
+
+use crate::config::{LogScan, OnCorrupt, Semantics};
+use crate::error::{Error, Kind, Result};
+use crate::file_group::LogFile;
+use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
+use crate::names::LogFileName;
+use crate::read::report::{Corrupt, SharedReport};
+use crate::split::{Query, Split};
+use crate::storage::{Place, Prefix, Source};
+
+/// The open log files of a slice, and the blocks that count, oldest first.
+pub(in crate::read) struct LogBlocks {
+    pub(in crate::read) files: Vec<Arc<dyn Source>>,
+    pub(in crate::read) blocks: Vec<BlockRef>,
+}
+
+/// Frames all log files of a split. Nothing of the blocks' contents is read.
+pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
+    let instants = &split.query.instants;
+    let is_committed = |instant: &str| instants.is_committed(instant);
+    let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
+        (Semantics::V0x, _) => ScanRules::of_0_x(&instants.latest),
+        (Semantics::V1x, LogScan::ByInstant) => ScanRules::of_1_x(&instants.latest),
+        (Semantics::V1x, LogScan::ByBlock) => {
+            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::of_1_x(&instants.latest) }
+        }
+    };
+    if split.query.commits_by_block {
+        rules.is_committed = Some(&is_committed);
+    }
+    rules.range = split.query.range.as_ref().map(|range| &range.blocks);
+    let mut files: Vec<Arc<dyn Source>> = Vec::new();
+    let mut valid = ValidBlocks::new(rules);
+    'files: for (ordinal, log) in split.slice.log_files.iter().enumerate() {
+        let source: Arc<dyn Source> = Arc::new(Prefix::new(open_log(place, log, &split.query)?, log.len)?);
+        files.push(Arc::clone(&source));
+        for block in Forward::new(Arc::clone(&source)) {
+            let block = block?;
+            note(&block, source.path(), split.query.options.on_corrupt, report)?;
+            if valid.add(ordinal, block).map_err(|error| error.in_file(source.path()))? == Scan::Ended {
+                break 'files;
+            }
+        }
+    }
+    let mut told = report.edit();
+    told.files += files.len() as u64;
+    told.rolled_back += valid.rolled_back;
+    told.uncommitted += valid.uncommitted;
+    drop(told);
+    Ok(LogBlocks { files, blocks: valid.finish()? })
+}
+
+pub(in crate::read) fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
+    open_planned(place, &log.path, query).map_err(|error| match LogFileName::parse(&log.name) {
+        Some(name) => error.at_instant(name.instant),
+        None => error,
+    })
+}
+
+/// Opens a file of a plan; one that has gone is [`Kind::FileCleaned`].
+pub(in crate::read) fn open_planned(place: &dyn Place, path: &str, query: &Query) -> Result<Arc<dyn Source>> {
+    place.open(path).map_err(|error| {
+        if error.kind() != Kind::NotFound {
+            return error;
+        }
+        let message = match query.range {
+            None => "the file has gone since the query was planned (a cleaner, or a rollback); plan the query again",
+            // Planned from commit metadata, which outlives the files.
+            Some(_) => "a commit of the range wrote this file, and it has been cleaned away since; begin the range later, or let it fall back to a full table scan, which finds the rows that are still there",
+        };
+        Error::new(Kind::FileCleaned, message).in_file(place.full_path(path))
+    })
+}
+
+pub(in crate::read) fn note(
+    block: &crate::log::Block,
+    path: &str,
+    on_corrupt: OnCorrupt,
+    report: &SharedReport,
+) -> Result<()> {
+    let mut told = report.edit();
+    *told.blocks.entry(block.type_name().into_owned()).or_default() += 1;
+    let BlockKind::Corrupt(damage) = &block.kind else { return Ok(()) };
+    if on_corrupt == OnCorrupt::Raise {
+        return Err(Error::corrupt(damage.reason.clone()).at_offset(damage.offset).in_block(block.index).in_file(path));
+    }
+    told.corrupt.push(Corrupt { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Rows of log blocks that win, fetched from where they lie: each decoded once, only the columns that are carried.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use bytes::Bytes;
+
+use super::deleted_rows::deleted_rows;
+use super::log_source::{LogSource, ParquetBlock, Rows};
+use crate::avro::{Decoder, Program};
+use crate::error::{Error, Result};
+use crate::log::content::avro_data;
+use crate::merge::fold::MissingColumns;
+use crate::merge::{Fetched, RowRef, Winners};
+use crate::read::memory::SliceMemory;
+use crate::read::report::SharedReport;
+
+/// The blocks of a slice, their records ready to be fetched. Sources stand in the order in which the merger knows them.
+pub(in crate::read) struct LogRecords {
+    sources: Vec<LogSource>,
+    decoders: Decoders,
+    parquet: Vec<ParquetBlock>,
+    carried: SchemaRef,
+    missing: MissingColumns,
+    report: SharedReport,
+}
+
+/// The programs of blocks, and decoders that go by them.
+#[derive(Default)]
+struct Decoders {
+    programs: Vec<Arc<Program>>,
+    /// Decoders that are not in use, with the programs' ordinals: memory of theirs is used again.
+    idle: Vec<(usize, Box<Decoder>)>,
+}
+
+impl LogRecords {
+    pub(in crate::read) fn new(carried: SchemaRef, report: SharedReport) -> Self {
+        Self {
+            sources: Vec::new(),
+            decoders: Decoders::default(),
+            parquet: Vec::new(),
+            carried,
+            missing: MissingColumns::default(),
+            report,
+        }
+    }
+
+    /// The program's ordinal.
+    pub(in crate::read) fn add_program(&mut self, program: Program) -> usize {
+        self.decoders.programs.push(Arc::new(program));
+        self.decoders.programs.len() - 1
+    }
+
+    /// The block's ordinal.
+    pub(in crate::read) fn add_parquet(&mut self, block: ParquetBlock) -> usize {
+        self.parquet.push(block);
+        self.parquet.len() - 1
+    }
+
+    pub(in crate::read) fn add_source(&mut self, source: LogSource) {
+        self.sources.push(source);
+    }
+
+    /// Notes which carried columns the block of the next source does not have.
+    pub(in crate::read) fn add_missing(&mut self, missing: Arc<[bool]>) {
+        self.missing.insert(self.sources.len(), missing);
+    }
+
+    /// The projected columns that blocks of partial records do not have.
+    pub(in crate::read) fn take_missing(&mut self) -> MissingColumns {
+        std::mem::take(&mut self.missing)
+    }
+}
+
+/// Batches as they come to be: Avro datums of many blocks go to one decoder, parquet batches are there already.
+enum Growing {
+    Decoding { program: usize, decoder: Box<Decoder> },
+    Decoded { source: usize, batch: RecordBatch },
+}
+
+/// Records of which rows are fetched, what it takes within the memory of their slice.
+pub(in crate::read) struct Fetching<'a> {
+    pub(in crate::read) records: &'a mut LogRecords,
+    pub(in crate::read) memory: &'a mut SliceMemory,
+}
+
+impl Winners for Fetching<'_> {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.records.carried)
+    }
+
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+        // Rows of one block are decoded together, whatever order they are wanted in.
+        let mut order: Vec<(RowRef, usize)> = rows.iter().copied().zip(0..).collect();
+        // As one number, which compares without a branch.
+        order.sort_unstable_by_key(|(row, _)| u64::from(row.source) << 32 | u64::from(row.at));
+        let mut picks = vec![(0, 0); rows.len()];
+        let mut growing: Vec<Growing> = Vec::new();
+        let mut rest = order.as_slice();
+        while let [(first, _), ..] = rest {
+            let end = rest.iter().position(|(row, _)| !self.records.in_one_block(*first, *row)).unwrap_or(rest.len());
+            let (some, others) = rest.split_at(end);
+            rest = others;
+            let wanted: Vec<u32> = some.iter().map(|(row, _)| row.at).collect();
+            let (batch, found) = self.records.grow(first.source as usize, &wanted, &mut growing, self.memory)?;
+            if found.len() != wanted.len() {
+                let message = format_args!("{} rows of a log block where {} were asked for", found.len(), wanted.len());
+                return Err(Error::internal(message));
+            }
+            for ((_, index), row) in some.iter().zip(found) {
+                let pick = picks.get_mut(*index);
+                *pick.ok_or_else(|| Error::internal("a row was fetched that was not asked for"))? = (batch, row);
+            }
+        }
+        self.records.report.edit().records_won += rows.len() as u64;
+        let mut batches = Vec::with_capacity(growing.len());
+        for one in growing {
+            batches.push(match one {
+                Growing::Decoding { program, mut decoder } => {
+                    let batch = decoder.finish()?;
+                    self.records.decoders.idle.push((program, decoder));
+                    batch
+                }
+                Growing::Decoded { batch, .. } => batch,
+            });
+        }
+        Ok(Fetched { batches, picks })
+    }
+}
+
+impl LogRecords {
+    /// Fetches rows of one source: the ordinal of the batch they go to, and their rows there.
+    fn grow(
+        &mut self,
+        source: usize,
+        wanted: &[u32],
+        growing: &mut Vec<Growing>,
+        memory: &mut SliceMemory,
+    ) -> Result<(usize, Vec<usize>)> {
+        let Some(found) = self.sources.get(source) else {
+            return Err(Error::internal("a row of a log block that was not read"));
+        };
+        match &found.rows {
+            Rows::Avro { content, program } => {
+                let decoded = self.decoders.decode(content, *program, wanted, growing);
+                decoded.map_err(|error| found.place.mark(error))
+            }
+            Rows::Parquet { block, batch } => {
+                let known =
+                    growing.iter().position(|one| matches!(one, Growing::Decoded { source: of, .. } if *of == source));
+                let at = match (known, self.parquet.get_mut(*block)) {
+                    (Some(at), _) => at,
+                    (None, Some(block)) => {
+                        let batch = block.batch(*batch, memory).map_err(|error| found.place.mark(error))?;
+                        growing.push(Growing::Decoded { source, batch });
+                        growing.len() - 1
+                    }
+                    (None, None) => return Err(Error::internal("a row of a parquet block that was not read")),
+                };
+                Ok((at, wanted.iter().map(|row| *row as usize).collect()))
+            }
+            Rows::Deletes(Some(known)) => {
+                growing.push(Growing::Decoded { source, batch: deleted_rows(known, wanted, &self.carried)? });
+                Ok((growing.len() - 1, (0..wanted.len()).collect()))
+            }
+            Rows::Deletes(None) => Err(Error::internal("a row of a block that has none")),
+        }
+    }
+
+    /// Whether rows lie in one Avro block, so that they may be decoded together, or at least in one source.
+    fn in_one_block(&self, one: RowRef, two: RowRef) -> bool {
+        let rows = |row: RowRef| self.sources.get(row.source as usize).map(|source| &source.rows);
+        match (rows(one), rows(two)) {
+            _ if one.source == two.source => true,
+            (Some(Rows::Avro { content: one, program: by }), Some(Rows::Avro { content: two, program: also_by })) => {
+                by == also_by && one.as_ptr() == two.as_ptr() && one.len() == two.len()
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Decoders {
+    /// Decodes datums of a block in the batch of its program: the batch's ordinal, and their rows there.
+    fn decode(
+        &mut self,
+        content: &Bytes,
+        ordinal: usize,
+        wanted: &[u32],
+        growing: &mut Vec<Growing>,
+    ) -> Result<(usize, Vec<usize>)> {
+        let datums = avro_data::datums_at(content, wanted).collect::<Result<Vec<_>>>()?;
+        let known =
+            growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
+        let batch = known.unwrap_or(growing.len());
+        if known.is_none() {
+            growing.push(Growing::Decoding { program: ordinal, decoder: self.rested(ordinal)? });
+        }
+        let Some(Growing::Decoding { decoder, .. }) = growing.get_mut(batch) else {
+            return Err(Error::internal("no decoder for the rows of a log block"));
+        };
+        let first = decoder.len();
+        decoder.decode(content, &datums)?;
+        Ok((batch, (first..first + datums.len()).collect()))
+    }
+
+    /// A decoder of a program: one that is idle, or another.
+    fn rested(&mut self, ordinal: usize) -> Result<Box<Decoder>> {
+        if let Some(at) = self.idle.iter().position(|(program, _)| *program == ordinal) {
+            return Ok(self.idle.swap_remove(at).1);
+        }
+        let program = self.programs.get(ordinal);
+        let program = program.ok_or_else(|| Error::internal("a row of a block that was not read"))?;
+        Ok(Box::new(Decoder::new(Arc::clone(program))))
+    }
+}

@@ -1,0 +1,476 @@
+//! Rows merged as those of a table are, without one: older rows in the place of a base file, newer ones in the place of its logs.
+//!
+//! 1. The newer rows are put in the order of their commits, and their keys read, as those of data blocks are.
+//! 2. The older rows go by, batch by batch, as those of a base file do: each stays, gives way, or goes.
+//! 3. What no older row met is inserted, in order of the keys' first appearance.
+//!
+//! Who wins, what is filled and what is a delete is decided where it is for tables: [`MergePlan`], [`KeyColumns`], [`Merger`],
+//! [`Chains`].
+
+use std::sync::Arc;
+
+use arrow_array::{Array, RecordBatch, RecordBatchOptions};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
+use bytes::Bytes;
+
+use super::commit_order::in_commit_order;
+use super::row_columns::{RowColumns, as_type, avro_schema, conformed, in_table_types, marks_deletes, named};
+use crate::avro;
+use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
+use crate::error::{Error, Kind, Result};
+use crate::filter::{Filter, KeyFilter};
+use crate::keys::LogKeys;
+use crate::keys::{KeyBatch, KeyColumns};
+use crate::merge::fold::{Chains, Fold, MissingColumns};
+use crate::merge::{
+    DeletedRows, Fetched, Histories, LogBatch, LogKind, LogSink, Merger, RowRef, Rules, Winners, log_rows, weave,
+};
+use crate::read::columns::projection::Projection;
+use crate::read::slice::base_rows::Base;
+use crate::read::slice::merge_plan::{FoldBy, Folding, MergePlan};
+use crate::split::MergerHandle;
+
+/// Rows that are inserted at a time.
+const INSERTS: usize = 64 * 1024;
+
+/// How rows are merged.
+#[derive(Debug, Clone)]
+pub struct RowsMergeOptions {
+    /// The columns that are the key: one, or several.
+    pub record_key: Vec<String>,
+    /// How a table would be said to merge (`hoodie.properties`).
+    pub properties: Properties,
+    /// Whose rules are followed.
+    pub semantics: Semantics,
+    /// An Avro schema for the columns' defaults; where there is none, null is that of columns that may be null.
+    pub schema: Option<avro::Schema>,
+    /// Columns of the newer rows that tell the order of their commits; where there are none, it is that in which they stand.
+    pub commit_order: Vec<String>,
+    /// Whether newer rows are partial records (`IS_PARTIAL` of log blocks): columns that they lack are unchanged, and those that
+    /// they have count whatever they hold.
+    pub partial: bool,
+    /// Whether deleted keys are delivered, `D` in their `_hoodie_operation`.
+    pub emit_deletes: bool,
+    /// A merger of the user's own.
+    pub merger: Option<MergerHandle>,
+}
+
+/// A merge of older and newer rows.
+pub struct RowsMerge {
+    options: RowsMergeOptions,
+    merge: MergeConfig,
+    keys: KeyColumns,
+    /// What comes out, in the types of the older rows.
+    output: SchemaRef,
+    /// All columns that are merged, those that come out first.
+    types: SchemaRef,
+    table: avro::Schema,
+    projection: Projection,
+    /// Of the carried columns, those that newer rows lack, where these are partial.
+    missing: Option<Arc<[bool]>>,
+}
+
+impl RowsMerge {
+    /// Of rows with these columns.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where columns are missing, are too many or of types that do not fit, or the properties contradict each
+    /// other; `Unsupported` for ways of merging that no table may have either.
+    pub fn new(older: &Schema, newer: &Schema, options: RowsMergeOptions) -> Result<Self> {
+        let config = TableConfig::from_properties(options.properties.clone()).map_err(misused)?;
+        let merge = config.merge_by(options.semantics).map_err(misused)?;
+        if options.merger.is_none() {
+            merge.check_supported(options.semantics)?;
+        }
+        let asked = RowColumns {
+            older,
+            newer,
+            record_key: &options.record_key,
+            merge: &merge,
+            commit_order: &options.commit_order,
+            partial: options.partial,
+            emit_deletes: options.emit_deletes,
+        };
+        asked.check()?;
+        let (output, all) = (Arc::new(asked.output()), asked.all());
+        let table = avro_schema(&all, options.schema.as_ref())?;
+        let keys = KeyColumns::of(
+            &table,
+            &in_table_types(&all, |_| true),
+            &merge,
+            Some(&options.record_key),
+            options.semantics,
+        )?;
+        let keys = if asked.have_operation() { keys } else { keys.without_operation() };
+        let plan = MergePlan::of(&merge, options.semantics, &keys, options.partial, options.merger.as_ref())?;
+        let (folds, fold_columns) = match &plan {
+            MergePlan::Fold(fold) => (true, fold.columns(&all, &keys)?),
+            MergePlan::Choose(_) | MergePlan::KeepAll => (false, Vec::new()),
+        };
+        let looked_at: Vec<String> = keys.wants().iter().map(|want| want.name().to_owned()).collect();
+        let types = Arc::new(in_table_types(&all, |name| folds || looked_at.iter().any(|one| one == name)));
+        let columns: Vec<String> = output.fields().iter().map(|field| field.name().clone()).collect();
+        let projection = Projection::new(&types, &columns, &Filter::default(), &keys.of_base(), &fold_columns)?;
+        let lacked: Vec<&str> = asked.lacked().collect();
+        let is_missing = |field: &FieldRef| lacked.contains(&field.name().as_str());
+        let missing = options.partial.then(|| projection.carried.fields().iter().map(is_missing).collect());
+        let of = Self { options, merge, keys, output, types, table, projection, missing };
+        // Types that are no key's, or have no order, are refused before there are rows.
+        of.probed(&RecordBatch::new_empty(Arc::clone(&of.types)))?;
+        Ok(of)
+    }
+
+    /// The columns that come out: those of the older rows; with deletes, `_hoodie_operation` among them.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.output)
+    }
+
+    /// Older rows, whose order and batches stay, and newer ones, oldest first, merged. Of older rows of one key the first meets
+    /// the newer ones. Older rows are never deletes of themselves.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for newer rows without a key, and rows with other columns than were told.
+    pub fn merge(&self, older: &[RecordBatch], newer: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
+        let newer = in_commit_order(newer, &self.options.commit_order)?;
+        let may_be_missing = |name: &str| marks_deletes(&self.merge, name) || self.options.partial;
+        let newer = newer.iter().map(|batch| conformed(batch, &self.types, &may_be_missing));
+        let newer = newer.collect::<Result<Vec<_>>>()?;
+        let mut by = self.by(newer.len())?;
+        for batch in &newer {
+            self.add(batch, by.sink())?;
+        }
+        let mut winners = NewerRows {
+            carried: Arc::clone(&self.projection.carried),
+            batches: newer.iter().map(|batch| self.carried(batch)).collect::<Result<Vec<_>>>()?,
+        };
+        let mut merged = Vec::with_capacity(older.len() + 1);
+        for batch in older {
+            merged.push(self.deliver(&self.over(batch, &mut by, &mut winners)?)?);
+        }
+        let mut next = Some(0);
+        while let Some(from) = next {
+            let (rows, then) = self.inserts(from, &by, &mut winners)?;
+            if let Some(rows) = rows {
+                merged.push(self.deliver(&rows)?);
+            }
+            next = then;
+        }
+        Ok(merged)
+    }
+
+    /// How so many batches of newer rows are merged.
+    fn by(&self, batches: usize) -> Result<By> {
+        let Self { options, merge, keys, .. } = self;
+        let plan = MergePlan::of(merge, options.semantics, keys, options.partial, options.merger.as_ref())?;
+        Ok(match plan {
+            MergePlan::Choose(rules) => By::Choosing(Merger::new(rules)),
+            MergePlan::Fold(fold) => By::Folding(Chains::only(KeyFilter::All), self.fold(fold, batches)?),
+            // Of a table that is read unmerged.
+            MergePlan::KeepAll => By::Choosing(Merger::new(Rules::CommitTime)),
+        })
+    }
+
+    /// The fold; all newer rows are records of the same columns.
+    fn fold(&self, by: FoldBy, batches: usize) -> Result<Box<dyn Fold>> {
+        let of = Folding {
+            table: &self.table,
+            types: &self.types,
+            carried: &self.projection.carried,
+            keys: &self.keys,
+            deleted_rows: self.deleted_rows(),
+        };
+        let missing = self.missing.as_ref().map(|missing| MissingColumns::of_all(batches, missing));
+        by.fold(&of, missing.unwrap_or_default())
+    }
+
+    fn deleted_rows(&self) -> DeletedRows {
+        if self.options.emit_deletes { DeletedRows::Delivered } else { DeletedRows::LeftOut }
+    }
+
+    /// What is to be known of newer rows.
+    fn probed(&self, batch: &RecordBatch) -> Result<(LogKeys, KeyBatch)> {
+        let probed = named(batch, self.keys.wants().iter().map(|want| want.name().to_owned()))?;
+        let (keys, rest) = self.keys.key.of_log(&probed, &Bytes::new(), &[])?;
+        Ok((keys, self.keys.batch(rest, batch.num_rows())?))
+    }
+
+    /// Hands the keys of newer rows to the merge, as a source of their own.
+    fn add(&self, batch: &RecordBatch, sink: &mut dyn LogSink) -> Result<()> {
+        let (keys, of_rows) = self.probed(batch)?;
+        if let Some(row) = (0..keys.places.len()).find(|row| keys.places.is_null(*row)) {
+            let message = format!("row {row} of a batch of the newer rows has no record key; rows are merged by key");
+            return Err(Error::invalid_argument(message));
+        }
+        let places: Vec<u32> = (0_u32..).take(batch.num_rows()).collect();
+        let source = sink.add_source(keys.bytes)?;
+        let deleted = of_rows.deleted.as_ref();
+        let records =
+            LogBatch { kind: LogKind::Data, keys: &keys.places, ordering: &of_rows.ordering, deleted, places: &places };
+        sink.add(source, &records)
+    }
+
+    /// A batch of older rows, merged: the carried columns.
+    fn over(&self, batch: &RecordBatch, by: &mut By, winners: &mut NewerRows) -> Result<RecordBatch> {
+        let batch = conformed(batch, &self.types, &|name| marks_deletes(&self.merge, name))?;
+        let base = named(&batch, self.projection.base.fields().iter().map(|field| field.name().clone()))?;
+        let carried = self.projection.carried_of(&base)?;
+        let rows = self.keys.key.base_rows(&base, 0)?;
+        match by {
+            By::Choosing(merger) => {
+                let ordering = self.keys.base_ordering(&base)?;
+                weave(&carried, &merger.merge_base(&rows, &ordering)?, winners, self.deleted_rows())
+            }
+            By::Folding(chains, fold) => {
+                let mut histories = Histories::default();
+                let met = chains.meet_base(&rows)?;
+                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories)?;
+                let base = Base { rows: &base, first: 0, projection: &self.projection, keys: &self.keys };
+                let Some(fates) = base.folded(fold.as_ref(), &histories, winners)? else { return Ok(carried) };
+                match fates.made {
+                    Some(made) => made.overlay(&carried, &fates.fates, self.deleted_rows()),
+                    None => Err(Error::internal("a fold that made no rows")),
+                }
+            }
+        }
+    }
+
+    /// Rows of keys that no older row had, from an entry on, and the entry to go on from.
+    fn inserts(&self, from: usize, by: &By, winners: &mut NewerRows) -> Result<(Option<RecordBatch>, Option<usize>)> {
+        match by {
+            By::Choosing(merger) => {
+                let (fates, next) = merger.inserts(from, INSERTS);
+                let is_empty = fates.is_empty();
+                let rows = || log_rows(&fates, winners, self.deleted_rows());
+                Ok(((!is_empty).then(rows).transpose()?, next))
+            }
+            By::Folding(chains, fold) => {
+                let (entries, next) = chains.inserts(from, INSERTS);
+                let mut histories = Histories::default();
+                chains.note((0..).zip(entries), &mut histories)?;
+                if histories.is_empty() {
+                    return Ok((None, next));
+                }
+                let mut folded = fold.fold(&histories, None, winners)?;
+                Ok((Some(log_rows(&folded.fates, &mut folded.rows, self.deleted_rows())?), next))
+            }
+        }
+    }
+
+    fn carried(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+        named(batch, self.projection.carried.fields().iter().map(|field| field.name().clone()))
+    }
+
+    /// The columns that come out, in the types that they came in.
+    fn deliver(&self, carried: &RecordBatch) -> Result<RecordBatch> {
+        let columns = carried.columns().iter().zip(self.output.fields());
+        let columns = columns.map(|(column, field)| as_type(column, field.data_type(), field.name()));
+        let options = RecordBatchOptions::new().with_row_count(Some(carried.num_rows()));
+        RecordBatch::try_new_with_options(self.schema(), columns.collect::<Result<Vec<_>>>()?, &options).map_err(
+            |error| Error::invalid_argument("merged rows do not fit the columns of the older").caused_by(error),
+        )
+    }
+}
+
+/// How rows are merged.
+enum By {
+    Choosing(Merger),
+    Folding(Chains, Box<dyn Fold>),
+}
+
+impl By {
+    fn sink(&mut self) -> &mut dyn LogSink {
+        match self {
+            Self::Choosing(merger) => merger,
+            Self::Folding(chains, _) => chains,
+        }
+    }
+}
+
+/// Newer rows, by batch and row.
+struct NewerRows {
+    carried: SchemaRef,
+    batches: Vec<RecordBatch>,
+}
+
+impl Winners for NewerRows {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.carried)
+    }
+
+    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
+        let mut sources: Vec<u32> = rows.iter().map(|row| row.source).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let unknown = |source: u32| Error::internal(format_args!("no batch {source} among the newer rows"));
+        let batch = |source: &u32| self.batches.get(*source as usize).cloned().ok_or_else(|| unknown(*source));
+        let batches = sources.iter().map(batch).collect::<Result<Vec<_>>>()?;
+        let place = |row: &RowRef| {
+            let batch = sources.binary_search(&row.source).map_err(|_| unknown(row.source))?;
+            Ok((batch, row.at as usize))
+        };
+        Ok(Fetched { batches, picks: rows.iter().map(place).collect::<Result<_>>()? })
+    }
+}
+
+/// A fault of properties that are arguments.
+fn misused(error: Error) -> Error {
+    match error.kind() {
+        Kind::InvalidTable => Error::invalid_argument(error.text()),
+        _ => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Int64Type;
+    use arrow_array::{ArrayRef, BooleanArray, Int64Array, LargeStringArray, StringArray};
+
+    use super::*;
+    use crate::names::meta_columns;
+
+    type Row = (&'static str, Option<i64>, Option<&'static str>);
+
+    fn rows(rows: &[Row]) -> RecordBatch {
+        let keys: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.0)).collect::<StringArray>());
+        let times: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<Int64Array>());
+        // A type that no table has, and that comes out as it went in.
+        let texts: ArrayRef = Arc::new(rows.iter().map(|row| row.2).collect::<LargeStringArray>());
+        RecordBatch::try_from_iter_with_nullable([("id", keys, true), ("ts", times, true), ("x", texts, true)]).unwrap()
+    }
+
+    fn options(properties: &[(&str, &str)]) -> RowsMergeOptions {
+        let version = [("hoodie.table.version", "9"), ("hoodie.table.ordering.fields", "ts")];
+        RowsMergeOptions {
+            record_key: vec!["id".into()],
+            properties: version.iter().chain(properties).copied().collect(),
+            semantics: Semantics::V1x,
+            schema: None,
+            commit_order: Vec::new(),
+            partial: false,
+            emit_deletes: false,
+            merger: None,
+        }
+    }
+
+    const EVENT: (&str, &str) = ("hoodie.record.merge.mode", "EVENT_TIME_ORDERING");
+    const COMMIT: (&str, &str) = ("hoodie.record.merge.mode", "COMMIT_TIME_ORDERING");
+    const FILL: (&str, &str) = ("hoodie.table.partial.update.mode", "IGNORE_DEFAULTS");
+
+    fn merged(older: &[RecordBatch], newer: &[RecordBatch], options: RowsMergeOptions) -> Result<Vec<RecordBatch>> {
+        RowsMerge::new(&older[0].schema(), &newer[0].schema(), options)?.merge(older, newer)
+    }
+
+    fn told(batches: &[RecordBatch]) -> Vec<String> {
+        let row = |batch: &RecordBatch, row: usize| {
+            let times = batch.column(1).as_primitive::<Int64Type>();
+            let texts = batch.column(2).as_string::<i64>();
+            let text = if texts.is_valid(row) { texts.value(row) } else { "-" };
+            format!("{} {} {text}", batch.column(0).as_string::<i32>().value(row), times.value(row))
+        };
+        batches.iter().flat_map(|batch| (0..batch.num_rows()).map(move |at| row(batch, at))).collect()
+    }
+
+    #[test]
+    fn the_order_of_older_rows_stays_and_new_keys_follow() {
+        let older = [rows(&[("b", Some(5), Some("b")), ("a", Some(5), Some("a"))]), rows(&[("c", Some(5), Some("c"))])];
+        let newer = [
+            rows(&[("n", Some(1), Some("n1")), ("a", Some(4), Some("late"))]),
+            rows(&[("c", Some(5), Some("tie")), ("m", Some(1), Some("m")), ("n", Some(2), Some("n2"))]),
+        ];
+        let event = merged(&older, &newer, options(&[EVENT])).unwrap();
+        assert_eq!(told(&event), ["b 5 b", "a 5 a", "c 5 tie", "n 2 n2", "m 1 m"]);
+        assert_eq!(event[0].schema(), older[0].schema());
+        let commit = merged(&older, &newer, options(&[COMMIT])).unwrap();
+        assert_eq!(told(&commit), ["b 5 b", "a 4 late", "c 5 tie", "n 2 n2", "m 1 m"]);
+    }
+
+    #[test]
+    fn filled_rows() {
+        let older = [rows(&[("a", Some(1), Some("a"))])];
+        let newer = [rows(&[("a", Some(2), None), ("b", Some(1), Some("b"))]), rows(&[("b", Some(2), None)])];
+        let filled = merged(&older, &newer, options(&[EVENT, FILL])).unwrap();
+        assert_eq!(told(&filled), ["a 2 a", "b 2 b"]);
+    }
+
+    #[test]
+    fn columns_that_newer_rows_lack_are_unchanged_where_that_is_asked_for() {
+        let older = [rows(&[("a", Some(1), Some("a"))])];
+        let newer = [rows(&[("a", Some(2), None), ("b", Some(2), None)]).project(&[1, 0]).unwrap()];
+        let partial = RowsMergeOptions { partial: true, ..options(&[EVENT]) };
+        assert_eq!(told(&merged(&older, &newer, partial).unwrap()), ["a 2 a", "b 2 -"]);
+        let error = merged(&older, &newer, options(&[EVENT])).unwrap_err();
+        assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains("\"x\""), "{error}");
+    }
+
+    #[test]
+    fn delete_marks_that_only_newer_rows_have() {
+        let older = [rows(&[("a", Some(1), Some("a")), ("b", Some(9), Some("b"))])];
+        let flags: ArrayRef = Arc::new(BooleanArray::from(vec![true, true, false]));
+        let changes = rows(&[("a", Some(2), None), ("b", Some(2), None), ("c", Some(2), Some("c"))]);
+        let known = changes.schema();
+        let fields = known.fields().iter().cloned();
+        let fields = fields.chain([Arc::new(arrow_schema::Field::new(
+            meta_columns::IS_DELETED,
+            flags.data_type().clone(),
+            true,
+        ))]);
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let newer = [RecordBatch::try_new(schema, [changes.columns(), &[flags]].concat()).unwrap()];
+        assert_eq!(told(&merged(&older, &newer, options(&[EVENT])).unwrap()), ["b 9 b", "c 2 c"]);
+        let emitting = RowsMergeOptions { emit_deletes: true, ..options(&[EVENT]) };
+        let rows = merged(&older, &newer, emitting).unwrap();
+        assert_eq!(told(&rows), ["a 2 -", "b 9 b", "c 2 c"]);
+        let operations = rows[0].column_by_name(meta_columns::OPERATION).unwrap();
+        assert_eq!(operations.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("D"), None]);
+    }
+
+    #[test]
+    fn what_cannot_be_merged_is_refused_by_name() {
+        let (older, newer) = (rows(&[("a", Some(1), None)]), rows(&[("a", Some(1), None)]));
+        let refused = |older: &RecordBatch, newer: &RecordBatch, options: RowsMergeOptions| {
+            merged(std::slice::from_ref(older), std::slice::from_ref(newer), options).unwrap_err()
+        };
+        let other_key = RowsMergeOptions { record_key: vec!["key".into()], ..options(&[EVENT]) };
+        let renamed =
+            Schema::new(vec![arrow_schema::Field::new("y", older.schema().field(2).data_type().clone(), true)]);
+        let more = RecordBatch::try_new(Arc::new(renamed), vec![Arc::clone(older.column(2))]).unwrap();
+        let more = RecordBatch::try_from_iter(
+            newer
+                .schema()
+                .fields()
+                .iter()
+                .map(|field| field.name().clone())
+                .zip(newer.columns().iter().cloned())
+                .chain([("y".to_owned(), Arc::clone(more.column(0)))]),
+        );
+        let ordered = RowsMergeOptions { commit_order: vec!["seq".into()], ..options(&[EVENT]) };
+        let payload = ("hoodie.compaction.payload.class", "com.acme.Own");
+        for (error, kind, word) in [
+            (refused(&older, &newer, other_key), Kind::InvalidArgument, "\"key\""),
+            (refused(&older, &more.unwrap(), options(&[EVENT])), Kind::InvalidArgument, "\"y\""),
+            (refused(&older, &newer, ordered), Kind::InvalidArgument, "\"seq\""),
+            (
+                refused(&older, &newer, options(&[("hoodie.record.merge.mode", "CUSTOM"), payload])),
+                Kind::Unsupported,
+                "com.acme.Own",
+            ),
+            (refused(&older, &newer, options(&[("hoodie.record.merge.mode", "NEWEST")])), Kind::Unsupported, "NEWEST"),
+            (
+                refused(&older, &newer, options(&[EVENT, ("hoodie.payload.delete.field", "x")])),
+                Kind::InvalidArgument,
+                "marker",
+            ),
+        ] {
+            assert!(error.kind() == kind && error.to_string().contains(word), "{error}");
+        }
+        let mut keyless = newer.columns().to_vec();
+        keyless[0] = Arc::new(StringArray::from(vec![None::<&str>]));
+        let keyless = RecordBatch::try_new(newer.schema(), keyless).unwrap();
+        let error = refused(&older, &keyless, options(&[EVENT]));
+        assert!(error.to_string().contains("record key"), "{error}");
+        let kept = merged(&[keyless], &[newer], options(&[EVENT])).unwrap();
+        assert_eq!(kept.iter().map(RecordBatch::num_rows).sum::<usize>(), 2, "an older row without a key is nobody's");
+    }
+}

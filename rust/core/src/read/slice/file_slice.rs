@@ -1,0 +1,208 @@
+//! One file slice, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
+//!
+//! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
+//! not grow with the base file.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::base_filter::base_filter;
+use super::slice_merge::{SliceMerge, Sources};
+use crate::avro::{self, Types};
+use crate::base_file::Batches;
+use crate::error::Result;
+use crate::read::base::merge_base::MergeBase;
+use crate::read::base::row_range::RowRange;
+use crate::read::base::split_base::{SplitBase, Threads};
+use crate::read::columns::constant_columns::{ConstantColumns, RowQuery};
+use crate::read::columns::path_values::PathValues;
+use crate::read::columns::projection::{Projection, select};
+use crate::read::logs::log_blocks::scan;
+use crate::read::report::SharedReport;
+use crate::split::Split;
+use crate::storage::{self, Place};
+
+/// Reads the slice of a split, batch by batch. After an error there is nothing more.
+pub(in crate::read) struct SliceReader {
+    split: Split,
+    schema: SchemaRef,
+    report: SharedReport,
+    memory_limit: u64,
+    /// Threads that it may have beside the one that reads it.
+    threads: usize,
+    /// The table, where it is open already.
+    place: Option<Arc<dyn Place>>,
+    state: State,
+}
+
+enum State {
+    Planned,
+    Reading(Box<Reading>),
+    Done,
+}
+
+struct Reading {
+    path: Option<String>,
+    projection: Projection,
+    range: RowRange,
+    path_values: PathValues,
+    constants: ConstantColumns,
+    base: Batches,
+    merge: Option<SliceMerge>,
+    next_insert: Option<usize>,
+    batch_rows: usize,
+    report: SharedReport,
+}
+
+impl SliceReader {
+    /// Plans the read of a split; no file is opened yet.
+    pub(in crate::read) fn new(split: Split, report: SharedReport) -> Result<Self> {
+        let schema = split.schema()?;
+        let memory_limit = split.query.options.memory_limit;
+        Ok(Self { split, schema, report, memory_limit, threads: 0, place: None, state: State::Planned })
+    }
+
+    /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
+    pub(in crate::read) fn within(self, memory_limit: u64) -> Self {
+        Self { memory_limit, ..self }
+    }
+
+    /// With so many threads beside the one that reads.
+    pub(in crate::read) fn with_threads(self, threads: usize) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Reads from a table that is open already.
+    pub(in crate::read) fn in_place(self, place: Arc<dyn Place>) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// The schema of every batch.
+    pub(in crate::read) fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        if let State::Planned = self.state {
+            let query = &self.split.query;
+            let open = || storage::open_counted(&query.uri, &query.storage, self.report.requests());
+            let place = self.place.take().map_or_else(open, Ok)?;
+            let reading = self.open(&place)?;
+            self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
+        }
+        let State::Reading(reading) = &mut self.state else { return Ok(None) };
+        reading.next_batch()
+    }
+
+    fn open(&self, place: &Arc<dyn Place>) -> Result<Option<Reading>> {
+        // A quarter of all memory is for batches that wait.
+        let threads = Threads { count: self.threads, bytes: self.memory_limit / 4 };
+        Reading::open(&self.split, place, self.memory_limit, threads, &self.report)
+    }
+}
+
+impl Iterator for SliceReader {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let step = self.step().transpose();
+        if !matches!(step, Some(Ok(_))) {
+            self.state = State::Done;
+        }
+        step
+    }
+}
+
+impl Reading {
+    /// `None` if the split is a part that has no rows, or if the path's values do not pass the filter.
+    fn open(
+        split: &Split,
+        place: &Arc<dyn Place>,
+        memory_limit: u64,
+        threads: Threads,
+        report: &SharedReport,
+    ) -> Result<Option<Self>> {
+        let query = &split.query;
+        let Some(base) = SplitBase::of(split, place)? else { return Ok(None) };
+        let base = Arc::new(base);
+        let table = avro::Schema::parse(&query.schema)?;
+        let types = avro::arrow_schema(&table, Types::Table)?;
+        let mut path_values = PathValues::of(query, &split.slice.partition)?;
+        let constants = path_values.take_constants(&types)?;
+        let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(None) };
+        let blocks = scan(split, place.as_ref(), report)?;
+        let (projection, merge) = if blocks.blocks.is_empty() {
+            (Projection::new(&types, &rows.columns, &rows.filter, &RowRange::columns(query), &[])?, None)
+        } else {
+            let merged_with: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
+            let sources = Sources {
+                query,
+                rows: &rows,
+                table: &table,
+                types: &types,
+                blocks,
+                base: &merged_with,
+                merger: split.merger.as_ref(),
+                memory_limit,
+                deletes_win: false,
+                report,
+            };
+            let (projection, merge) = SliceMerge::load(sources)?;
+            (projection, Some(merge))
+        };
+        let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns.taken);
+        let (rows, pruned) = base.own_rows(&projection.base, &filter, threads)?;
+        let mut told = report.edit();
+        told.files += u64::from(split.slice.base_file.is_some());
+        told.row_groups_pruned += pruned;
+        drop(told);
+        Ok(Some(Self {
+            path: base.path(),
+            next_insert: merge.as_ref().map(|_| 0),
+            projection,
+            range: RowRange::of(query),
+            path_values,
+            constants: ConstantColumns::new(&constants, select(&types, &query.columns, &[])?),
+            base: rows,
+            merge,
+            batch_rows: query.options.batch_rows.max(1),
+            report: report.clone(),
+        }))
+    }
+
+    /// The next batch that has rows.
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            let Some(carried) = self.next_carried()? else { return Ok(None) };
+            let batch = self.projection.deliver(&self.path_values.put_into(carried)?)?;
+            if batch.num_rows() > 0 {
+                return self.constants.insert_into(batch).map(Some);
+            }
+        }
+    }
+
+    fn next_carried(&mut self) -> Result<Option<RecordBatch>> {
+        if let Some(base) = self.base.next() {
+            let base = base?;
+            self.report.edit().base_rows += base.num_rows() as u64;
+            return self.merged(&base).map(Some).map_err(|error| match &self.path {
+                Some(path) => error.in_file(path),
+                None => error,
+            });
+        }
+        let (Some(merge), Some(from)) = (&mut self.merge, self.next_insert) else { return Ok(None) };
+        let (rows, next) = merge.inserts(from, self.batch_rows)?;
+        self.next_insert = next;
+        rows.map(|rows| self.range.keep(rows)).transpose()
+    }
+
+    fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
+        let carried = self.projection.carried_of(base)?;
+        match &mut self.merge {
+            Some(merge) => self.range.keep(merge.over_base(base, carried, &self.projection)?),
+            None => Ok(carried),
+        }
+    }
+}

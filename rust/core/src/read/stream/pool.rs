@@ -1,0 +1,263 @@
+//! Several splits read at once, their batches given in the splits' order.
+//!
+//! Threads start with the first batch asked for, belong to the stream, and are joined when it is dropped: none is left
+//! behind in a process that may fork. Each split has a queue of a few batches, and the bytes of all are counted, so that memory is
+//! bounded; a consumer that stops early stops the readers. A stream that was begun before a fork refuses to go on in the child.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+
+use super::ahead::Ahead;
+use super::split_reader::SplitReader;
+use crate::error::{Error, Kind, Result};
+use crate::read::reader_threads::ReaderThreads;
+use crate::read::report::{Report, SharedReport};
+use crate::split::Split;
+
+/// Batches that a split's reader may be ahead of the consumer.
+const AHEAD: usize = 2;
+
+/// Record batches of splits. After an error there is nothing more.
+pub struct Stream {
+    schema: SchemaRef,
+    report: SharedReport,
+    splits: VecDeque<Split>,
+    threads: usize,
+    /// Rows still to be left out, for a reader that goes on where another stopped.
+    skip: u64,
+    state: State,
+}
+
+enum State {
+    Idle,
+    Inline(Box<SplitReader>),
+    Pooled(Pool),
+    Done,
+}
+
+impl Stream {
+    /// Batches of `schema` from all splits, read by up to `threads` threads; with one, in the caller's own. Where there are more
+    /// threads than splits, several share one. The batches are the same by any number of threads.
+    #[must_use]
+    pub fn new(schema: SchemaRef, splits: Vec<Split>, threads: usize) -> Self {
+        let threads = threads.max(1);
+        Self { schema, report: SharedReport::default(), splits: splits.into(), threads, skip: 0, state: State::Idle }
+    }
+
+    /// The batches of one split, in the caller's own thread, without its first `start_row` rows.
+    pub fn of_split(split: Split, start_row: u64) -> Result<Self> {
+        let schema = SplitReader::new(split.clone(), SharedReport::default())?.schema();
+        let mut stream = Self::new(schema, vec![split], 1);
+        stream.skip = start_row;
+        Ok(stream)
+    }
+
+    /// Notes how many file slices the plan left out.
+    #[must_use]
+    pub fn after_pruning(self, slices: usize) -> Self {
+        self.report.edit().slices_pruned += slices as u64;
+        self
+    }
+
+    /// The schema of every batch.
+    #[must_use]
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// What has been read so far.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        self.report.snapshot()
+    }
+
+    /// Stops reading; threads are joined.
+    pub fn close(&mut self) {
+        self.splits.clear();
+        self.state = State::Done;
+    }
+
+    fn step(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            match &mut self.state {
+                State::Idle if self.threads > 1 && !self.splits.is_empty() => {
+                    let splits = std::mem::take(&mut self.splits);
+                    self.state = State::Pooled(Pool::start(splits, self.threads, &self.report)?);
+                }
+                State::Idle => match self.splits.pop_front() {
+                    Some(split) => {
+                        self.state = State::Inline(Box::new(SplitReader::new(split, self.report.clone())?));
+                    }
+                    None => return Ok(None),
+                },
+                State::Inline(reader) => match reader.next() {
+                    Some(batch) => return batch.map(Some),
+                    None => self.state = State::Idle,
+                },
+                State::Pooled(pool) => return pool.next_batch(),
+                State::Done => return Ok(None),
+            }
+        }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let step = self.step().transpose();
+            let Some(Ok(batch)) = &step else {
+                self.close();
+                return step;
+            };
+            if self.skip == 0 {
+                return step;
+            }
+            let rows = batch.num_rows();
+            let left_out = usize::try_from(self.skip).unwrap_or(usize::MAX).min(rows);
+            self.skip -= left_out as u64;
+            if left_out < rows {
+                return Some(Ok(batch.slice(left_out, rows - left_out)));
+            }
+        }
+    }
+}
+
+/// What a reader sends: an end is said, so that a reader that died is not taken for one that is done.
+enum Message {
+    /// A batch, and the bytes that it was counted with.
+    Batch(RecordBatch, u64),
+    Failed(Error),
+    End,
+}
+
+/// A split that is to be read, its ordinal, and where its batches go.
+type Task = (usize, Split, SyncSender<Message>);
+
+/// What readers share.
+struct Work {
+    tasks: Mutex<VecDeque<Task>>,
+    ahead: Ahead,
+    /// Bytes of memory for each split that is read.
+    share: u64,
+    /// Threads for all splits together.
+    threads: usize,
+    /// Splits that are not read to their ends yet.
+    unfinished: AtomicUsize,
+    report: SharedReport,
+}
+
+struct Pool {
+    queues: VecDeque<Receiver<Message>>,
+    work: Arc<Work>,
+    threads: ReaderThreads,
+}
+
+impl Pool {
+    fn start(splits: VecDeque<Split>, threads: usize, report: &SharedReport) -> Result<Self> {
+        let limit = splits.front().map_or(0, |split| split.query.options.memory_limit);
+        let (mut queues, mut tasks) = (VecDeque::new(), VecDeque::new());
+        for (ordinal, split) in splits.into_iter().enumerate() {
+            let (sender, receiver) = sync_channel(AHEAD);
+            queues.push_back(receiver);
+            tasks.push_back((ordinal, split, sender));
+        }
+        let readers = threads.min(tasks.len()).max(1);
+        let share = limit / u64::try_from(readers).unwrap_or(1);
+        let unfinished = AtomicUsize::new(tasks.len());
+        let (tasks, ahead) = (Mutex::new(tasks), Ahead::new(limit / 4));
+        let work = Arc::new(Work { tasks, ahead, share, threads, unfinished, report: report.clone() });
+        let mut pool = Self { queues, work, threads: ReaderThreads::default() };
+        for ordinal in 0..readers {
+            let work = Arc::clone(&pool.work);
+            match pool.threads.start(format!("mortice-read-{ordinal}"), move || read_splits(&work)) {
+                Ok(()) => {}
+                // Fewer threads than wished for read all the same; without any there is nobody to wait for.
+                Err(_) if ordinal > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(pool)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        self.threads.check_here()?;
+        while let Some(queue) = self.queues.front() {
+            match queue.recv() {
+                Ok(Message::Batch(batch, bytes)) => {
+                    self.work.ahead.taken(bytes);
+                    return Ok(Some(batch));
+                }
+                Ok(Message::Failed(error)) => return Err(error),
+                Ok(Message::End) => {
+                    self.queues.pop_front();
+                    self.work.ahead.next_split();
+                }
+                Err(_) => return Err(Error::new(Kind::Io, "a reader thread ended before its split did")),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Readers that wait for room in a queue find it gone, and end. In a forked child there are none, and a lock that one held
+        // would stay locked.
+        self.queues.clear();
+        if self.threads.are_here() {
+            self.work.ahead.close();
+        }
+    }
+}
+
+fn read_splits(work: &Work) {
+    loop {
+        let next = work.tasks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let Some(task) = next else { return };
+        if !read_split(work, task) {
+            return;
+        }
+    }
+}
+
+impl Work {
+    /// Threads that the reader of the next split may have beside its own: those that no split is left for.
+    fn spare(&self) -> usize {
+        let unfinished = self.unfinished.load(Ordering::Relaxed).max(1);
+        if unfinished < self.threads { self.threads / unfinished } else { 0 }
+    }
+}
+
+/// Whether there is still somebody to read for.
+fn read_split(work: &Work, (ordinal, split, queue): Task) -> bool {
+    let reader = match SplitReader::new(split, work.report.clone())
+        .map(|reader| reader.within(work.share).with_threads(work.spare()))
+    {
+        Ok(reader) => reader,
+        Err(error) => return queue.send(Message::Failed(error)).is_ok(),
+    };
+    for batch in reader {
+        let message = match batch {
+            Ok(batch) => {
+                let bytes = batch.get_array_memory_size() as u64;
+                if !work.ahead.admit(ordinal, bytes) {
+                    return false;
+                }
+                Message::Batch(batch, bytes)
+            }
+            Err(error) => Message::Failed(error),
+        };
+        if queue.send(message).is_err() {
+            return false;
+        }
+    }
+    work.unfinished.fetch_sub(1, Ordering::Relaxed);
+    queue.send(Message::End).is_ok()
+}
