@@ -19,7 +19,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_select::interleave::interleave_record_batch;
 use mortice::log::{BlockKind, BlockType, LogFile};
-use mortice::{Ask, ReadOptions, Table};
+use mortice::{QueryOptions, ReadOptions, Table};
 use rounds::{Asked, Contender, race};
 
 const LOGS: usize = 5;
@@ -29,7 +29,7 @@ const ORDERING: &str = "ts";
 const BATCH: usize = 8192;
 
 fn merged(table: &Table, each: &mut dyn FnMut(RecordBatch)) {
-    table.snapshot(&Ask::default()).unwrap().stream().for_each(|batch| each(batch.unwrap()));
+    table.snapshot(&QueryOptions::default()).unwrap().stream().for_each(|batch| each(batch.unwrap()));
 }
 
 /// Decodes all, then chooses.

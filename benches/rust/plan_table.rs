@@ -18,7 +18,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mortice::Ask;
+use mortice::QueryOptions;
 use rounds::{Asked, Contender, race};
 use synthetic::Synthetic;
 
@@ -39,7 +39,7 @@ fn place(asked: &Asked, with_metadata: bool, latency: Duration) -> Arc<Synthetic
 }
 
 fn splits(place: &Arc<Synthetic>) -> usize {
-    place.table().snapshot(&Ask::default()).unwrap().splits().len()
+    place.table().snapshot(&QueryOptions::default()).unwrap().splits().len()
 }
 
 fn main() {

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::path::Path;
 
 use arrow_array::RecordBatch;
-use mortice::{Ask, ReadOptions, Table};
+use mortice::{QueryOptions, ReadOptions, Table};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use rounds::{Asked, Contender, race};
@@ -30,7 +30,7 @@ const BATCH: usize = 8192;
 /// All rows, merged, each batch shown to `each`.
 fn merged(table: &Table, columns: Option<&str>, each: &mut dyn FnMut(RecordBatch)) {
     let columns = columns.map(|name| vec![name.to_owned()]);
-    let scan = table.snapshot(&Ask { columns, ..Ask::default() }).unwrap();
+    let scan = table.snapshot(&QueryOptions { columns, ..QueryOptions::default() }).unwrap();
     scan.stream().for_each(|batch| each(batch.unwrap()));
 }
 

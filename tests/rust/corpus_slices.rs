@@ -23,7 +23,7 @@ use mortice::names::{BaseFileName, LogFileName, instant_time};
 use mortice::schema::table_schema;
 use mortice::storage::{Place, StorageOptions, open};
 use mortice::timeline::{Instant, Timeline};
-use mortice::{Ask, ReadOptions};
+use mortice::{QueryKind, QueryOptions, ReadOptions, SnapshotRows};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
@@ -140,7 +140,10 @@ fn listings_that_differ(table: &Table) -> Vec<String> {
     let differ = |as_of: &Option<&str>| slices(&by_metadata, *as_of) != slices(&by_storage, *as_of);
     let mut faults: Vec<String> =
         instants.chain([None]).filter(differ).map(|as_of| format!("listings differ as of {as_of:?}")).collect();
-    let listed = by_metadata.snapshot(&Ask { merge: false, ..Ask::default() }).map(|scan| scan.explain());
+    let listed = by_metadata
+        .query(QueryKind::Snapshot(SnapshotRows::Unmerged), QueryOptions::default())
+        .scan()
+        .map(|scan| scan.explain());
     let has_one = table.config.metadata_partitions.iter().any(|name| name == metadata_table::FILES);
     if listed.is_ok_and(|plan| plan.contains("listing    metadata table") != has_one) {
         faults.push("the metadata table was not used".to_owned());

@@ -2,13 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use mortice::Ask;
+use mortice::QueryOptions;
 use pyo3::prelude::*;
 
 use crate::arguments::{FilterArgument, filter};
 use crate::errors::released;
 use crate::merger::handle;
 use crate::scan::Scan;
+use crate::table::incremental_rows;
 
 /// What has been delivered of a table, and what is to come.
 #[pyclass(frozen, module = "mortice._mortice")]
@@ -50,10 +51,11 @@ impl Follower {
         emit_deletes: bool,
     ) -> PyResult<Option<(String, Scan)>> {
         let merger = handle(merger);
-        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger, ..Ask::default() };
+        let options = QueryOptions { columns, filter: filter(py, filters)?, merger };
+        let rows = incremental_rows(changelog, emit_deletes);
         let next = released(py, || {
             let mut follower = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            follower.next(&ask, changelog)
+            follower.next(&options, rows)
         })?;
         Ok(next.map(|(instant, scan)| (instant, Scan::new(scan))))
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
-    Ask, Between, Holes, LogScan, OnCorrupt, QueryKind, ReadOptions, RequestCounts, Semantics, Skip, Start,
-    Table as CoreTable,
+    CommitBounds, FullScanFallback, Holes, IncrementalRange, IncrementalRows, LogScan, OnCorrupt, QueryKind,
+    QueryOptions, ReadOptions, RequestCounts, Semantics, Skip, SnapshotRows, Start, Table as CoreTable,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -202,8 +202,20 @@ impl Table {
         merger: Option<Py<PyAny>>,
     ) -> PyResult<QueryPlan> {
         let merger = handle(merger);
-        let ask = Ask { columns, filter: filter(py, filters)?, as_of, merge, emit_deletes, merger };
-        Ok(self.query(QueryKind::Snapshot, ask))
+        let rows = match (merge, emit_deletes) {
+            (true, false) => SnapshotRows::Merged,
+            (true, true) => SnapshotRows::MergedWithDeletes,
+            (false, false) => SnapshotRows::Unmerged,
+            (false, true) => {
+                let message = "emit_deletes with merge=False: merging finds the deleted keys; leave one of the two out";
+                return Err(raised(py, &mortice::Error::invalid_argument(message)));
+            }
+        };
+        let kind = match as_of {
+            Some(as_of) => QueryKind::TimeTravel { as_of, rows },
+            None => QueryKind::Snapshot(rows),
+        };
+        Ok(self.query(kind, QueryOptions { columns, filter: filter(py, filters)?, merger }))
     }
 
     fn read_optimized(
@@ -213,8 +225,8 @@ impl Table {
         filters: FilterArgument<'_>,
         as_of: Option<String>,
     ) -> PyResult<QueryPlan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, as_of, ..Ask::default() };
-        Ok(self.query(QueryKind::ReadOptimized, ask))
+        let options = QueryOptions { columns, filter: filter(py, filters)?, merger: None };
+        Ok(self.query(QueryKind::ReadOptimized { as_of }, options))
     }
 
     #[pyo3(signature = (columns, filters, begin, end, merger, *, holes, skip_compact, skip_cluster, skip_log_compact, fall_back_to_full_scan, schema_at_end, changelog, emit_deletes))]
@@ -236,11 +248,18 @@ impl Table {
         changelog: bool,
         emit_deletes: bool,
     ) -> PyResult<QueryPlan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, emit_deletes, merger: handle(merger), ..Ask::default() };
+        let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
         let skip = Skip { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
         let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
-        let between = Between { begin, end, holes, skip, fall_back_to_full_scan, schema_at_end, changelog };
-        Ok(self.query(QueryKind::Incremental(between), ask))
+        let full_scan = match fall_back_to_full_scan {
+            None => FullScanFallback::ByTableVersion,
+            Some(true) => FullScanFallback::Enabled,
+            Some(false) => FullScanFallback::Disabled,
+        };
+        let bounds = CommitBounds { begin, end, holes };
+        let rows = incremental_rows(changelog, emit_deletes);
+        let range = IncrementalRange { bounds, skip, full_scan, schema_at_end, rows };
+        Ok(self.query(QueryKind::Incremental(range), options))
     }
 
     #[pyo3(signature = (columns, filters, begin, end, merger, *, holes))]
@@ -255,10 +274,9 @@ impl Table {
         merger: Option<Py<PyAny>>,
         holes: &str,
     ) -> PyResult<QueryPlan> {
-        let ask = Ask { columns, filter: filter(py, filters)?, merger: handle(merger), ..Ask::default() };
+        let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
         let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
-        let between = Between { begin, end, holes, ..Between::default() };
-        Ok(self.query(QueryKind::Changes(between), ask))
+        Ok(self.query(QueryKind::Changes(CommitBounds { begin, end, holes }), options))
     }
 
     /// Storage requests so far: listings, files opened, ranges read.
@@ -269,8 +287,17 @@ impl Table {
 }
 
 impl Table {
-    fn query(&self, kind: QueryKind, ask: Ask) -> QueryPlan {
-        QueryPlan(self.0.query(kind, ask))
+    fn query(&self, kind: QueryKind, options: QueryOptions) -> QueryPlan {
+        QueryPlan(self.0.query(kind, options))
+    }
+}
+
+/// Which rows an incremental query delivers. A change log has deletes whether they are asked for or not.
+pub(crate) fn incremental_rows(changelog: bool, emit_deletes: bool) -> IncrementalRows {
+    match (changelog, emit_deletes) {
+        (true, _) => IncrementalRows::Changelog,
+        (false, true) => IncrementalRows::MergedWithDeletes,
+        (false, false) => IncrementalRows::Merged,
     }
 }
 

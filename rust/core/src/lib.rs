@@ -32,7 +32,10 @@ mod trusted;
 pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;
-pub use plan::{Ask, Between, Follower, QueryKind, QueryPlan, Scan, Skip, Start, Step};
+pub use plan::{
+    CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, QueryOptions, QueryPlan,
+    Scan, Skip, SnapshotRows, Start, Step,
+};
 pub use read::{Report, RowsMerge, RowsMergeOptions, Stream};
 pub use split::{MergerHandle, Query, Split};
 pub use storage::RequestCounts;

@@ -9,21 +9,21 @@ mod synthetic;
 
 use std::sync::Arc;
 
-use mortice::Ask;
+use mortice::QueryOptions;
 use mortice::filter::{Filter, Literal, Operator, Term};
 use synthetic::Synthetic;
 
 const GROUPS: usize = 3;
 
-fn asking(days: &[&str]) -> Ask {
+fn asking(days: &[&str]) -> QueryOptions {
     let literals = days.iter().map(|day| Literal::Int(day.parse().unwrap())).collect::<Vec<_>>();
     let lists =
         if days.is_empty() { Vec::new() } else { vec![vec![Term::new("day", Operator::In, literals).unwrap()]] };
-    Ask { filter: Filter::any_of(lists), ..Ask::default() }
+    QueryOptions { filter: Filter::any_of(lists), ..QueryOptions::default() }
 }
 
 /// Requests of a snapshot's plan, and its splits.
-fn planned(partitions: usize, with_metadata: bool, ask: &Ask) -> ((usize, usize), usize) {
+fn planned(partitions: usize, with_metadata: bool, ask: &QueryOptions) -> ((usize, usize), usize) {
     let place = Arc::new(Synthetic::new(partitions, GROUPS, with_metadata));
     let table = place.table();
     place.requests();

@@ -4,11 +4,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::ask::{Ask, Between};
 use super::changed_files::{Changed, How, WrittenFile, changes_in};
 use super::file_slices::{Partitions, Slices};
 use super::open_table::OpenTable;
 use super::path_columns::Rows;
+use super::query::ScanRequest;
+use super::query_kind::{CommitBounds, RowForm};
+use super::query_options::QueryOptions;
 use super::query_plan::changes_schema;
 use super::scan::Scan;
 use crate::config::{CdcMode, TimelineLayout};
@@ -20,53 +22,62 @@ use crate::split::{Change, ChangeSource, Query, Split};
 use crate::timeline::Span;
 
 impl OpenTable {
-    /// The changes that the commits of a range made: one row for each, with the row before and after as JSON. Of `ask`, columns and
-    /// filter are those of changes ([`change_schema`]); of `between`, the range and its holes count. Bounds are those of
-    /// [`OpenTable::incremental`].
+    /// Plans a query of the changes that the commits of a range made: one row for each, with the row before and after as JSON.
+    /// Columns and filter are those of changes ([`change_schema`]). Bounds are those of [`OpenTable::incremental`].
     ///
     /// # Errors
     /// `Unsupported` for tables that keep no change log, and for commits that were written without; `FileCleaned` where the files
     /// are gone that must be listed; `InvalidArgument` for bounds that are no instants, and where holes fail for a range with
     /// one.
-    pub fn changes(&self, ask: &Ask, between: &Between) -> Result<Scan> {
-        let (mode, span) = self.span_of_changes(between)?;
-        let output = changes_schema(ask)?;
+    pub fn changes(&self, options: &QueryOptions, bounds: &CommitBounds) -> Result<Scan> {
+        let (mode, span) = self.span_of_changes(bounds)?;
+        let output = changes_schema(options)?;
         let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
         let latest = self.timeline.latest_visible().unwrap_or_default();
         let instants = self.timeline.instant_filter(latest);
-        let all = Ask { merger: ask.merger.clone(), ..Ask::default() };
-        let mut scan = self.scan("changes", &all, None, self.path_columns(Rows::Changes), |_| {
-            Ok(Slices { instants, ..Slices::default() })
-        })?;
+        let request = ScanRequest {
+            name: "changes",
+            options: &QueryOptions { merger: options.merger.clone(), ..QueryOptions::default() },
+            form: RowForm::MERGED,
+            schema_at: None,
+            path_columns: self.path_columns(Rows::Changes),
+            uses_record_index: false,
+        };
+        let mut scan = self.scan(request, |_| Ok(Slices { instants, ..Slices::default() }))?;
         let mut images = Images { table: self, mode, listed: HashMap::new() };
         let found = found.into_iter().map(|changed| images.of(changed)).collect::<Result<Vec<_>>>()?;
         let (mut slices, changes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         self.attach_sources(&mut slices)?;
         let planned: Vec<_> = slices.into_iter().zip(changes).collect();
-        self.check_merges(ask, &planned)?;
+        self.check_merges(options, &planned)?;
         let columns = output.fields().iter().map(|field| field.name().clone()).collect();
         scan.schema = output;
-        let mut query = Query { columns, filter: ask.filter.clone(), ..Query::clone(&scan.query) };
+        let mut query = Query { columns, filter: options.filter.clone(), ..Query::clone(&scan.query) };
         // Rows before a log was written are no base file's rows, whose numbers logs may tell.
         query.options.record_positions = false;
         scan.query = Arc::new(query);
         scan.partitions = Partitions { read: partitions(&planned), pruned: 0 };
-        scan.splits = self.change_splits(&scan.query, planned, ask);
+        scan.splits = self.change_splits(&scan.query, planned, options);
         scan.between = Some(span);
         Ok(scan)
     }
 
     /// What the table's change logs hold, and the span of a query of changes, as far as it holds no hole.
-    pub(super) fn span_of_changes(&self, between: &Between) -> Result<(CdcMode, Span)> {
+    pub(super) fn span_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, Span)> {
         let Some(mode) = self.config.cdc else {
             let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
             return Err(Error::unsupported(message).in_file(&self.uri));
         };
-        Ok((mode, self.span_without_holes(between)?))
+        Ok((mode, self.span_without_holes(bounds)?))
     }
 
     /// Splits. Where commits share logs, what later ones appended to them does not count.
-    fn change_splits(&self, query: &Arc<Query>, planned: Vec<(FileSlice, Change)>, ask: &Ask) -> Vec<Split> {
+    fn change_splits(
+        &self,
+        query: &Arc<Query>,
+        planned: Vec<(FileSlice, Change)>,
+        options: &QueryOptions,
+    ) -> Vec<Split> {
         let mut splits: Vec<Split> = Vec::with_capacity(planned.len());
         for (slice, change) in planned {
             let known = splits.last().filter(|split| split.query.instants.latest == change.instant);
@@ -78,16 +89,16 @@ impl OpenTable {
                     Arc::new(Query { instants, ..Query::clone(query) })
                 }
             };
-            splits.push(Split { query, slice, part: None, change: Some(change), merger: ask.merger.clone() });
+            splits.push(Split { query, slice, part: None, change: Some(change), merger: options.merger.clone() });
         }
         splits
     }
 
-    fn check_merges(&self, ask: &Ask, planned: &[(FileSlice, Change)]) -> Result<()> {
+    fn check_merges(&self, options: &QueryOptions, planned: &[(FileSlice, Change)]) -> Result<()> {
         let merges = |(slice, change): &(FileSlice, Change)| {
             !slice.log_files.is_empty() || matches!(change.source, ChangeSource::Logs(_))
         };
-        if ask.merger.is_none() && planned.iter().any(merges) {
+        if options.merger.is_none() && planned.iter().any(merges) {
             self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
         Ok(())

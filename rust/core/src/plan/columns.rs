@@ -41,3 +41,9 @@ pub(super) fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<St
     }
     Ok(asked.to_vec())
 }
+
+/// A schema of some of its columns, in their order.
+pub(super) fn projected(types: &Schema, columns: &[String]) -> SchemaRef {
+    let fields = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}

@@ -8,8 +8,6 @@ use crate::file_group::FileSlice;
 use crate::split::CommitRange;
 use crate::timeline::InstantFilter;
 
-pub(super) const SNAPSHOT: &str = "snapshot";
-
 /// The slices that a query reads.
 #[derive(Default)]
 pub(super) struct Slices {

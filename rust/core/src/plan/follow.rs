@@ -13,8 +13,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::ask::{Ask, Between};
 use super::open_table::OpenTable;
+use super::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
+use super::query_options::QueryOptions;
 use super::scan::Scan;
 use super::written_files::{Skip, Written};
 use crate::config::TimelineLayout;
@@ -117,8 +118,8 @@ impl Follower {
 
     /// The next commit's instant and rows, as [`OpenTable::incremental`] gives them; none where there is none yet. After an error the
     /// same commit comes again.
-    pub fn next(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
-        self.looking(|follower| follower.known(ask, changelog))
+    pub fn next(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(String, Scan)>> {
+        self.looking(|follower| follower.known(options, rows))
     }
 
     /// What comes next, table services included, for those who put ranges together and plan them by themselves; none where there
@@ -149,13 +150,13 @@ impl Follower {
     }
 
     /// The next commit that the table's timeline, as it was listed, tells of.
-    fn known(&mut self, ask: &Ask, changelog: bool) -> Result<Option<(String, Scan)>> {
-        let between = Between { changelog, fall_back_to_full_scan: Some(false), ..Between::default() };
+    fn known(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(String, Scan)>> {
+        let range = IncrementalRange { rows, full_scan: FullScanFallback::Disabled, ..IncrementalRange::default() };
         while self.fill()? {
             while let Some(increment) = self.waiting.front() {
                 let Increment { span, written } = increment;
                 let instant = increment.position();
-                let scan = || self.table.scan_written(ask, &between, span.clone(), written);
+                let scan = || self.table.scan_written(options, &range, span.clone(), written);
                 let scan = match (!written.is_skipped()).then(scan).transpose() {
                     // The table's schema is told by its newest commit.
                     Err(error) if is_of_half_a_file(&error) && self.is_waiting_for_a_file() => return Ok(None),

@@ -1,11 +1,13 @@
 //! Queries of what a range of commits wrote, planned from what the commits say. Folders are listed to see whether what they wrote is
 //! still there, where it may be sought elsewhere.
 
-use super::ask::{Ask, Between};
 use super::file_slices::Slices;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
 use super::path_columns::Rows;
+use super::query::ScanRequest;
+use super::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowForm};
+use super::query_options::QueryOptions;
 use super::scan::Scan;
 use super::written_files::Written;
 use crate::config::{Semantics, TimelineLayout};
@@ -14,28 +16,27 @@ use crate::file_group::View;
 use crate::timeline::Span;
 
 impl OpenTable {
-    /// The rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits are left
-    /// out, and what is left is merged. Of `ask`, `as_of` and `merge` say nothing here. Bounds are completion times from table
-    /// version 8 on, requested times before.
+    /// Plans a query of the rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits
+    /// are left out, and what is left is merged. Bounds are completion times from table version 8 on, requested times before.
     ///
     /// # Errors
     /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
     /// for a range with one.
-    pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
-        let span = self.span_of_rows(between)?;
-        let written = Written::of(&self.timeline, &span, between.skipped())?;
-        self.scan_written(ask, between, span, &written)
+    pub fn incremental(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<Scan> {
+        let span = self.span_of_rows(&range.bounds)?;
+        let written = Written::of(&self.timeline, &span, range.skipped())?;
+        self.scan_written(options, range, span, &written)
     }
 
     /// The span of an incremental query, as far as it holds no hole.
-    pub(super) fn span_of_rows(&self, between: &Between) -> Result<Span> {
+    pub(super) fn span_of_rows(&self, bounds: &CommitBounds) -> Result<Span> {
         self.check_rows_tell_commits()?;
-        self.span_without_holes(between)
+        self.span_without_holes(bounds)
     }
 
-    pub(super) fn span_without_holes(&self, between: &Between) -> Result<Span> {
-        let span = Span::of_query(&between.begin, between.end.as_deref())?;
-        self.timeline.without_holes(span, between.holes).map_err(|error| error.in_file(&self.uri))
+    pub(super) fn span_without_holes(&self, bounds: &CommitBounds) -> Result<Span> {
+        let span = Span::of_query(&bounds.begin, bounds.end.as_deref())?;
+        self.timeline.without_holes(span, bounds.holes).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn check_rows_tell_commits(&self) -> Result<()> {
@@ -46,16 +47,24 @@ impl OpenTable {
         Err(Error::unsupported(message).in_file(&self.uri))
     }
 
-    /// The rows that commits of a span have written. Of `between`, bounds and holes say nothing here.
-    pub(super) fn scan_written(&self, ask: &Ask, between: &Between, span: Span, written: &Written) -> Result<Scan> {
-        let ask = between.of_rows(ask);
-        let schema_at = written.latest().filter(|_| between.schema_at_end).map(str::to_owned);
+    /// Plans a query of the rows that commits of a span have written. The bounds of `range` are not used.
+    pub(super) fn scan_written(
+        &self,
+        options: &QueryOptions,
+        range: &IncrementalRange,
+        span: Span,
+        written: &Written,
+    ) -> Result<Scan> {
+        let schema_at = written.latest().filter(|_| range.schema_at_end).map(str::to_owned);
         let path_columns = self.path_columns(Rows::Written);
         // A value as it stands in an encoded path is not the one that the path was made of.
         let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
-        let find = |wanted: Option<&_>| self.slices_in(written, &span, between, wanted.filter(|_| !is_encoded));
-        let mut scan = self.scan("incremental", &ask, schema_at, path_columns, find)?;
-        let merging = ask.merge && ask.merger.is_none();
+        let find = |wanted: Option<&_>| self.slices_in(written, &span, range, wanted.filter(|_| !is_encoded));
+        let form = RowForm::from(range.rows);
+        let request =
+            ScanRequest { name: "incremental", options, form, schema_at, path_columns, uses_record_index: false };
+        let mut scan = self.scan(request, find)?;
+        let merging = form.merged && options.merger.is_none();
         if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
@@ -68,19 +77,19 @@ impl OpenTable {
         &self,
         written: &Written,
         span: &Span,
-        between: &Between,
+        range: &IncrementalRange,
         wanted: Option<&PartitionFilter>,
     ) -> Result<Slices> {
-        if self.falls_back(written, between)? {
+        if self.falls_back(written, range)? {
             let mut found = self.slices(None, View::slices, wanted)?;
-            found.range = Some(match between.changelog {
+            found.range = Some(match range.is_changelog() {
                 true => written.range_of_changes(false),
                 false => written.range_in_all_files(),
             });
             return Ok(found);
         }
         // What was replaced later was a change all the same.
-        let replaced = if between.changelog { Vec::new() } else { written.replaced.clone() };
+        let replaced = if range.is_changelog() { Vec::new() } else { written.replaced.clone() };
         let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
         let paths = written.partitions();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
@@ -91,14 +100,14 @@ impl OpenTable {
         for (partition, _) in paths.iter().zip(&kept).filter(|(_, kept)| **kept) {
             let files = written.files_in(partition, &|path, len| self.len_of(path, len))?;
             let some =
-                if between.changelog { view.all_slices_in_range(&files)? } else { view.slices_in_range(&files)? };
+                if range.is_changelog() { view.all_slices_in_range(&files)? } else { view.slices_in_range(&files)? };
             found.slices.extend(some);
             found.partitions.read += 1;
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
         self.attach_sources(&mut found.slices)?;
         found.instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
-        found.range = Some(if between.changelog {
+        found.range = Some(if range.is_changelog() {
             written.range_of_changes(true)
         } else {
             written.range(self.config.layout(), span)
@@ -120,9 +129,14 @@ impl OpenTable {
     }
 
     /// Whether the rows of the span's commits are to be sought in all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
-    fn falls_back(&self, written: &Written, between: &Between) -> Result<bool> {
+    fn falls_back(&self, written: &Written, range: &IncrementalRange) -> Result<bool> {
         let by_itself = self.options.semantics == Semantics::V1x && self.config.layout() == TimelineLayout::V2;
-        if !between.fall_back_to_full_scan.unwrap_or(by_itself && !between.changelog) {
+        let falls_back = match range.full_scan {
+            FullScanFallback::ByTableVersion => by_itself && !range.is_changelog(),
+            FullScanFallback::Enabled => true,
+            FullScanFallback::Disabled => false,
+        };
+        if !falls_back {
             return Ok(false);
         }
         Ok(written.is_archived() || written.is_cleaned(self.place.as_ref())?)
@@ -191,8 +205,9 @@ mod tests {
         counting.listed.store(0, Ordering::Relaxed);
         counting.opened.store(0, Ordering::Relaxed);
         // Instants are zero-padded; the last `commits` of them are asked for.
-        let between = Between { begin: format!("{:03}", others - 1), ..Between::default() };
-        let scan = table.incremental(&Ask::default(), &between).unwrap();
+        let bounds = CommitBounds { begin: format!("{:03}", others - 1), ..CommitBounds::default() };
+        let range = IncrementalRange { bounds, ..IncrementalRange::default() };
+        let scan = table.incremental(&QueryOptions::default(), &range).unwrap();
         let requests = (counting.listed.load(Ordering::Relaxed), counting.opened.load(Ordering::Relaxed));
         (requests.0, requests.1, scan.splits().len())
     }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
-use super::ask::Ask;
 use super::file_slices::Slices;
 use super::open_table::OpenTable;
+use super::query::ScanRequest;
+use super::query_kind::RowForm;
+use super::query_options::QueryOptions;
 use crate::config::{OnCorrupt, ReadOptions, Semantics};
 use crate::error::{Error, Result};
 use crate::file_group::{View, files_of};
@@ -69,9 +71,15 @@ impl MetadataRows for Rows {
             None => Filter::default(),
         };
         let columns = Some(columns.iter().map(|name| (*name).to_owned()).collect());
-        let ask = Ask { columns, filter, ..Ask::default() };
-        let find = |_: Option<&_>| self.slices(partition, keys);
-        let scan = table.scan("metadata", &ask, None, PathColumns::default(), find)?;
+        let request = ScanRequest {
+            name: "metadata",
+            options: &QueryOptions { columns, filter, merger: None },
+            form: RowForm::MERGED,
+            schema_at: None,
+            path_columns: PathColumns::default(),
+            uses_record_index: false,
+        };
+        let scan = table.scan(request, |_| self.slices(partition, keys))?;
         let threads = table.options.threads.unwrap_or_else(|| table.place.requests_at_once());
         let read = |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `open_table` | an opened table: its properties and its timeline |
 //! | `known_schema` | its schema, read once |
-//! | `ask` | the options of a query |
+//! | `query_kind` | the kinds of queries, each with its own options |
+//! | `query_options` | the options that all of them have |
 //! | `query_plan` | a query that is not planned yet, and its schema |
 //! | `query` | schema, columns and slices of a query put together |
 //! | `columns` | the columns of the result |
@@ -22,7 +23,6 @@
 //! | `follow` | commits one by one, as they complete |
 //! | `scan` | a planned query |
 
-mod ask;
 mod changed_files;
 mod changes;
 mod columns;
@@ -36,15 +36,18 @@ mod open_table;
 mod partition_filter;
 mod path_columns;
 mod query;
+mod query_kind;
+mod query_options;
 mod query_plan;
 mod scan;
 mod slices;
 mod snapshot;
 mod written_files;
 
-pub use ask::{Ask, Between};
 pub use follow::{Follower, Start, Step};
 pub use open_table::OpenTable;
-pub use query_plan::{QueryKind, QueryPlan};
+pub use query_kind::{CommitBounds, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, SnapshotRows};
+pub use query_options::QueryOptions;
+pub use query_plan::QueryPlan;
 pub use scan::Scan;
 pub use written_files::Skip;

@@ -4,13 +4,13 @@ use std::sync::{Arc, PoisonError};
 
 use arrow_schema::SchemaRef;
 
-use super::ask::Ask;
-use super::columns::{columns, marking};
-use super::file_slices::{SNAPSHOT, Slices};
+use super::columns::{columns, marking, projected};
+use super::file_slices::Slices;
 use super::known_schema::KnownSchema;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
-use super::query_plan::projected;
+use super::query_kind::RowForm;
+use super::query_options::QueryOptions;
 use super::scan::Scan;
 use crate::avro::{self, Types};
 use crate::config::TimelineLayout;
@@ -21,6 +21,19 @@ use crate::read::newest_schema;
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{Deletes, PathColumns, Query, splits};
+
+/// What [`OpenTable::scan`] plans.
+pub(super) struct ScanRequest<'a> {
+    /// The kind of query, for people.
+    pub(super) name: &'static str,
+    pub(super) options: &'a QueryOptions,
+    pub(super) form: RowForm,
+    /// The instant of the schema; the latest if there is none.
+    pub(super) schema_at: Option<String>,
+    pub(super) path_columns: PathColumns,
+    /// Whether the record index may leave out slices.
+    pub(super) uses_record_index: bool,
+}
 
 /// The columns of a query.
 pub(super) struct QueryColumns {
@@ -82,25 +95,26 @@ impl OpenTable {
     /// file alone holds the schema.
     pub(super) fn columns_of(
         &self,
-        ask: &Ask,
+        options: &QueryOptions,
+        form: RowForm,
         as_of: Option<&str>,
         path_columns: &PathColumns,
     ) -> Result<QueryColumns> {
         let (found, types) = self.schema_at(as_of)?;
-        let (schema, types, deletes) = if ask.emit_deletes {
+        let (schema, types, deletes) = if form.with_deletes {
             marking(found.schema.clone())?
         } else {
             (found.schema.clone(), types, Deletes::LeftOut)
         };
-        let mut names = columns(&types, ask.columns.as_deref())?;
-        if ask.columns.is_none() && path_columns.last {
+        let mut names = columns(&types, options.columns.as_deref())?;
+        if options.columns.is_none() && path_columns.last {
             // Other columns keep their order: the sort is stable, and `None` is before `Some`.
             names.sort_by_key(|name| path_columns.in_path.iter().position(|partition_field| partition_field == name));
         }
-        if ask.emit_deletes && !names.iter().any(|name| name == meta_columns::OPERATION) {
+        if form.with_deletes && !names.iter().any(|name| name == meta_columns::OPERATION) {
             names.push(meta_columns::OPERATION.to_owned());
         }
-        let wanted = self.partition_filter(&types, &ask.filter)?;
+        let wanted = self.partition_filter(&types, &options.filter)?;
         let output = projected(&types, &names);
         Ok(QueryColumns { found, schema, types, deletes, names, output, wanted })
     }
@@ -108,24 +122,21 @@ impl OpenTable {
     /// A query with the schema as of an instant, over the slices that `find` finds in wanted partitions.
     pub(super) fn scan(
         &self,
-        kind: &'static str,
-        ask: &Ask,
-        as_of: Option<String>,
-        path_columns: PathColumns,
+        request: ScanRequest<'_>,
         find: impl FnOnce(Option<&PartitionFilter>) -> Result<Slices>,
     ) -> Result<Scan> {
+        let ScanRequest { name, options, form, schema_at, path_columns, uses_record_index } = request;
         let QueryColumns { found, schema, types, deletes, names: columns, output, wanted } =
-            self.columns_of(ask, as_of.as_deref(), &path_columns)?;
+            self.columns_of(options, form, schema_at.as_deref(), &path_columns)?;
         let evolution = self.evolution(&found)?;
         let Slices { mut slices, instants, range, partitions, listing, commits_by_block } = find(wanted.as_ref())?;
         let found_slices = slices.len();
-        // The index knows where the merged row of a key lies now.
-        let is_of_now = kind == SNAPSHOT && ask.merge && !ask.emit_deletes && as_of.is_none();
-        let record_index = if is_of_now { self.by_record_index(&mut slices, &types, &ask.filter) } else { None };
+        let record_index =
+            if uses_record_index { self.by_record_index(&mut slices, &types, &options.filter) } else { None };
         // Where columns were renamed, a name's statistics may be those of another column; a marked delete has columns of its own.
-        let is_of_files = range.is_none() && evolution.is_none() && !ask.emit_deletes;
+        let is_of_files = range.is_none() && evolution.is_none() && !form.with_deletes;
         let column_stats =
-            if is_of_files { self.by_column_stats(&mut slices, &types, ask, &path_columns.taken) } else { None };
+            if is_of_files { self.by_column_stats(&mut slices, &types, options, &path_columns.taken) } else { None };
         let slices_pruned = found_slices.saturating_sub(slices.len());
         let query = Arc::new(Query {
             uri: self.uri.clone(),
@@ -136,24 +147,24 @@ impl OpenTable {
             key_fields: self.config.record_key_fields.clone(),
             key_field: self.key_field(&types).filter(|name| !path_columns.taken.contains(name)),
             merge: self.merge.clone(),
-            over_base: ask.merge,
-            changelog: range.is_some() && !ask.merge,
+            over_base: form.merged,
+            changelog: range.is_some() && !form.merged,
             deletes,
             commits_by_block: commits_by_block || self.config.layout() == TimelineLayout::V1,
             instants,
             range,
             path_columns,
             columns,
-            filter: ask.filter.clone(),
+            filter: options.filter.clone(),
             options: self.options.clone(),
         });
-        let splits = splits(&query, slices, ask.merger.as_ref());
+        let splits = splits(&query, slices, options.merger.as_ref());
         Ok(Scan {
             schema: output,
             query,
             splits,
-            kind,
-            as_of,
+            kind: name,
+            as_of: schema_at,
             between: None,
             partitions,
             listing,

@@ -6,11 +6,11 @@ use std::collections::HashMap;
 
 use arrow_schema::{DataType, Schema};
 
-use super::ask::Ask;
 use super::file_slices::{Partitions, Slices};
 use super::lister::Lister;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
+use super::query_options::QueryOptions;
 use crate::bootstrap;
 use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
@@ -164,18 +164,18 @@ impl OpenTable {
         &self,
         slices: &mut Vec<FileSlice>,
         types: &Schema,
-        ask: &Ask,
+        options: &QueryOptions,
         not_of_files: &[String],
     ) -> Option<String> {
         let lister = self.lister();
-        let is_asked = self.options.prune && self.options.column_stats && !ask.filter.is_empty();
+        let is_asked = self.options.prune && self.options.column_stats && !options.filter.is_empty();
         // A single slice says itself what is in it.
         if !is_asked || slices.len() < 2 || !lister.has(COLUMN_STATS) {
             return None;
         }
         let over_logs =
-            self.config.layout() == TimelineLayout::V2 && ask.merger.is_none() && self.merge.custom().is_none();
-        let skipping = Skipping { types, filter: &ask.filter, not_of_files, over_logs };
+            self.config.layout() == TimelineLayout::V2 && options.merger.is_none() && self.merge.custom().is_none();
+        let skipping = Skipping { types, filter: &options.filter, not_of_files, over_logs };
         let found = lister.metadata_table();
         match found.and_then(|metadata| metadata.may_hold(slices, &skipping).map_err(Arc::new)) {
             Ok(None) => None,

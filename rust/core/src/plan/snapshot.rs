@@ -1,12 +1,13 @@
 //! Snapshots, read-optimized queries, and what a snapshot reads.
 
-use super::ask::Ask;
-use super::file_slices::SNAPSHOT;
 use super::open_table::OpenTable;
 use super::path_columns::Rows;
+use super::query::ScanRequest;
+use super::query_kind::{RowForm, SnapshotRows};
+use super::query_options::QueryOptions;
 use super::scan::Scan;
 use crate::config::Semantics;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::file_group::{FileSlice, View};
 use crate::filter::Filter;
 use crate::names::instant_time;
@@ -31,31 +32,47 @@ impl OpenTable {
         Ok(self.slices(as_of.as_deref(), View::slices, wanted.as_ref())?.slices)
     }
 
-    /// The rows as of an instant, base files and logs merged.
-    pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
-        Self::check_deletes(ask)?;
-        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+    /// Plans a snapshot, as of an instant if one is given: base files and logs merged.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for what is not an instant, columns that the table does not have and filters that do not fit them;
+    /// `Unsupported` for ways of merging that this release does not know.
+    pub fn snapshot(&self, options: &QueryOptions, as_of: Option<&str>, rows: SnapshotRows) -> Result<Scan> {
+        let as_of = as_of.map(instant_time::of_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
-        let scan = self.scan(SNAPSHOT, ask, as_of.clone(), self.path_columns(Rows::Merged), find)?;
-        let merging = ask.merge || self.options.semantics == Semantics::V0x;
-        if merging && ask.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
+        let form = RowForm::from(rows);
+        let request = ScanRequest {
+            name: "snapshot",
+            options,
+            form,
+            schema_at: as_of.clone(),
+            path_columns: self.path_columns(Rows::Merged),
+            // The record index has the location of the merged row of a key as of now.
+            uses_record_index: form == RowForm::MERGED && as_of.is_none(),
+        };
+        let scan = self.scan(request, find)?;
+        let merging = form.merged || self.options.semantics == Semantics::V0x;
+        if merging && options.merger.is_none() && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
         Ok(scan)
     }
 
-    pub(super) fn check_deletes(ask: &Ask) -> Result<()> {
-        if ask.emit_deletes && !ask.merge {
-            let message = "emit_deletes with merge=False: merging finds the deleted keys; leave one of the two out";
-            return Err(Error::invalid_argument(message));
-        }
-        Ok(())
-    }
-
-    /// The rows of base files alone: what compactions have merged, and no log.
-    pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
-        let as_of = ask.as_of.as_deref().map(instant_time::of_query).transpose()?;
+    /// Plans a read-optimized query: the rows of base files alone, without logs.
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::snapshot`].
+    pub fn read_optimized(&self, options: &QueryOptions, as_of: Option<&str>) -> Result<Scan> {
+        let as_of = as_of.map(instant_time::of_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::base_files, wanted);
-        self.scan("read_optimized", ask, as_of.clone(), self.path_columns(Rows::Base), find)
+        let request = ScanRequest {
+            name: "read_optimized",
+            options,
+            form: RowForm::MERGED,
+            schema_at: as_of.clone(),
+            path_columns: self.path_columns(Rows::Base),
+            uses_record_index: false,
+        };
+        self.scan(request, find)
     }
 }

@@ -8,7 +8,7 @@ use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
 use crate::error::Result;
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
-use crate::plan::{Ask, Between, Follower, OpenTable, QueryKind, QueryPlan, Scan, Start};
+use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, Start};
 use crate::storage::{Place, RequestCounts, StorageOptions};
 use crate::timeline::Timeline;
 
@@ -105,40 +105,16 @@ impl Table {
 
     /// A query that is not planned yet. Reads nothing.
     #[must_use]
-    pub fn query(&self, kind: QueryKind, ask: Ask) -> QueryPlan {
-        QueryPlan::new(Arc::clone(&self.0), kind, ask)
+    pub fn query(&self, kind: QueryKind, options: QueryOptions) -> QueryPlan {
+        QueryPlan::new(Arc::clone(&self.0), kind, options)
     }
 
-    /// The rows as of an instant, base files and logs merged. See [`OpenTable::snapshot`].
+    /// Plans a snapshot of the latest commit, base files and logs merged. [`Table::query`] has the other kinds of queries.
     ///
     /// # Errors
     /// Those of [`OpenTable::snapshot`].
-    pub fn snapshot(&self, ask: &Ask) -> Result<Scan> {
-        self.0.snapshot(ask)
-    }
-
-    /// The rows of base files alone. See [`OpenTable::read_optimized`].
-    ///
-    /// # Errors
-    /// Those of [`OpenTable::read_optimized`].
-    pub fn read_optimized(&self, ask: &Ask) -> Result<Scan> {
-        self.0.read_optimized(ask)
-    }
-
-    /// The rows that a range of commits wrote. See [`OpenTable::incremental`].
-    ///
-    /// # Errors
-    /// Those of [`OpenTable::incremental`].
-    pub fn incremental(&self, ask: &Ask, between: &Between) -> Result<Scan> {
-        self.0.incremental(ask, between)
-    }
-
-    /// The changes that a range of commits made. See [`OpenTable::changes`].
-    ///
-    /// # Errors
-    /// Those of [`OpenTable::changes`].
-    pub fn changes(&self, ask: &Ask, between: &Between) -> Result<Scan> {
-        self.0.changes(ask, between)
+    pub fn snapshot(&self, options: &QueryOptions) -> Result<Scan> {
+        self.0.snapshot(options, None, SnapshotRows::Merged)
     }
 
     /// Follows the table commit by commit.
