@@ -132,7 +132,8 @@ impl Place for ObjectPlace {
     }
 
     fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
-        self.source(path, file.clone())
+        // A length of 0 stands for a file that was gone when its length was asked for.
+        if file.len == 0 { self.open(path) } else { self.source(path, file.clone()) }
     }
 
     fn len_of(&self, path: &str) -> Result<u64> {
