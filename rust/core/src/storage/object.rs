@@ -55,9 +55,7 @@ impl ObjectPlace {
     /// `InvalidArgument` for URIs and options that do not name a store.
     pub fn open(uri: &str, options: &StorageOptions) -> Result<Option<Self>> {
         let Some(parsed) = ObjectUri::parse(uri)? else { return Ok(None) };
-        let options = options.iter().filter(|(name, _)| *name != "mmap");
-        let options: StorageOptions = options.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let options = ObjectOptions::parse(&parsed.scheme, &options).map_err(|error| error.in_file(uri))?;
+        let options = ObjectOptions::parse(uri, options).map_err(|error| error.in_file(uri))?;
         let handle = ObjectHandle::of(&parsed, options).map_err(|error| error.in_file(uri))?;
         let root = uri.trim_end_matches('/').to_owned();
         Ok(Some(Self { root, key: parsed.key, handle, requests: Arc::default(), ahead: Arc::default() }))

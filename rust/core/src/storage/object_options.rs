@@ -6,6 +6,30 @@ use std::time::Duration;
 use super::StorageOptions;
 use crate::error::{Error, Result};
 
+/// Environment variables that are options, in lower case.
+const OF_ENVIRONMENT: [&str; 20] = [
+    "aws_access_key_id",
+    "aws_secret_access_key",
+    "aws_session_token",
+    "aws_region",
+    "aws_default_region",
+    "aws_endpoint_url",
+    "aws_endpoint_url_s3",
+    "aws_web_identity_token_file",
+    "aws_role_arn",
+    "aws_role_session_name",
+    "aws_container_credentials_relative_uri",
+    "aws_container_credentials_full_uri",
+    "google_application_credentials",
+    "google_service_account",
+    "azure_storage_account_name",
+    "azure_storage_account_key",
+    "azure_storage_sas_token",
+    "azure_client_id",
+    "azure_client_secret",
+    "azure_tenant_id",
+];
+
 /// Options of one store, checked.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectOptions {
@@ -47,12 +71,12 @@ impl Default for ClientSettings {
 }
 
 impl ObjectOptions {
-    /// Reads the options of a URI's scheme. The environment supplies what they leave out.
+    /// Reads the options of the table at `uri`. The environment supplies what they leave out.
     ///
     /// # Errors
     /// `InvalidArgument` for values that cannot be parsed.
-    pub fn parse(uri_scheme: &str, options: &StorageOptions) -> Result<Self> {
-        let prefix = match uri_scheme {
+    pub fn parse(uri: &str, options: &StorageOptions) -> Result<Self> {
+        let prefix = match uri.split_once("://").map_or("", |(scheme, _)| scheme) {
             "s3" | "s3a" | "s3n" => "aws_",
             "gs" => "google_",
             "http" | "https" => "http_",
@@ -62,12 +86,13 @@ impl ObjectOptions {
         let mut settings = Vec::new();
         for (name, value) in std::env::vars() {
             let name = name.to_ascii_lowercase();
-            if name.starts_with(prefix) && prefix != "http_" {
+            if name.starts_with(prefix) && OF_ENVIRONMENT.contains(&name.as_str()) {
                 settings.push((name, value));
             }
         }
         settings.sort();
-        for (name, value) in options {
+        // An option of local files.
+        for (name, value) in options.iter().filter(|(name, _)| *name != "mmap") {
             let name = name.to_ascii_lowercase();
             let number = || {
                 value.parse().map_err(|_| Error::invalid_argument(format!("storage option {name} must be a number")))
