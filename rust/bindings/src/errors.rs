@@ -15,7 +15,7 @@ const fn class_of(kind: Kind) -> &'static str {
         Kind::FileCleaned => "FileCleanedError",
         Kind::InvalidArgument => "InvalidArgumentError",
         Kind::MemoryLimit => "MemoryLimitError",
-        Kind::Io => "StorageError",
+        Kind::Io | Kind::AlreadyExists => "StorageError",
         Kind::Forbidden => "StorageForbiddenError",
         Kind::Throttled => "StorageThrottledError",
         Kind::Unreachable => "StorageUnreachableError",
