@@ -37,6 +37,10 @@ pub fn open_counted(uri: &str, options: &StorageOptions, requests: &Arc<Requests
 /// # Errors
 /// As for [`open`].
 pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    // Options of an object store are not those of local files.
+    let is_other = other.is_remote() && local_path(uri).is_ok();
+    let none = StorageOptions::new();
+    let options = if is_other { &none } else { options };
     match other.requests() {
         Some(requests) => open_counted(uri, options, requests),
         None => open(uri, options),
