@@ -3,14 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{LocalPlace, Place, Requests, WritablePlace, counted};
+#[cfg(feature = "object")]
+use super::ObjectPlace;
+use super::{FileStore, LocalPlace, Place, Requests, WritablePlace, counted};
 use crate::error::{Error, Result};
 
 /// Options of the storage, by name. `mmap` = `false` reads local files by windows.
 pub type StorageOptions = BTreeMap<String, String>;
 
-/// The place at `uri`: a plain path or `file:` URI. Schemes of object stores are refused by name.
+/// The place at `uri`: a plain path, a `file:` URI, or one of an object store.
+///
+/// # Errors
+/// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not take.
 pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    #[cfg(feature = "object")]
+    if let Some(place) = ObjectPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
 }
@@ -28,6 +37,10 @@ pub fn open_counted(uri: &str, options: &StorageOptions, requests: &Arc<Requests
 /// # Errors
 /// As for [`open`].
 pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    // Options of an object store are not those of local files.
+    let is_other = other.is_remote() && local_path(uri).is_ok();
+    let none = StorageOptions::new();
+    let options = if is_other { &none } else { options };
     match other.requests() {
         Some(requests) => open_counted(uri, options, requests),
         None => open(uri, options),
@@ -36,6 +49,19 @@ pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Re
 
 /// The place at `uri`, to be written to; the same URIs as [`open`] takes.
 pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritablePlace>> {
+    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
+    Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+}
+
+/// The place at `uri`, whose files are written whole; the same URIs as [`open`] takes.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
+    #[cfg(feature = "object")]
+    if let Some(place) = ObjectPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
 }
@@ -66,7 +92,7 @@ fn local_path(uri: &str) -> Result<String> {
         }
         (true, "file") => Ok(trimmed(rest)),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
-            "this release reads and writes local paths only, not {scheme}://; mount the store or copy the table"
+            "storage {scheme}:// is not supported; use a local path, s3://, gs://, abfss://, az:// or https://"
         ))
         .in_file(uri)),
         _ => Ok(trimmed(uri)),
@@ -95,7 +121,7 @@ mod tests {
         ] {
             assert_eq!(local_path(uri).unwrap(), path, "{uri}");
         }
-        assert_eq!(local_path("s3://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
+        assert_eq!(local_path("hdfs://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
         assert!(local_path("").is_err());
         assert!(local_path("file://host/a").is_err());
     }

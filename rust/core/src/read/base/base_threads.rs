@@ -16,7 +16,7 @@ use arrow_schema::{Schema, SchemaRef};
 
 use crate::base_file::Batches;
 use crate::error::{Error, Kind, Result};
-use crate::read::reader_threads::ReaderThreads;
+use crate::read::reader_threads::{self, ReaderThreads};
 
 /// Batches that wait for the consumer, of each thread; another is being made meanwhile.
 const AHEAD: usize = 1;
@@ -98,7 +98,7 @@ impl SideBySide {
         self.threads.check_here()?;
         let mut parts = Vec::with_capacity(self.queues.len());
         for queue in &self.queues {
-            let Ok(message) = queue.recv() else {
+            let Ok(message) = reader_threads::received(queue)? else {
                 return Err(Error::new(Kind::Io, "a reader thread ended before its columns did"));
             };
             parts.push(message.transpose()?);

@@ -15,7 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::file_group;
 use crate::filter::BoundFilter;
 use crate::keys::without_row_numbers;
-use crate::read::logs::log_blocks::open_planned;
+use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
 use crate::storage::{self, Place};
 
@@ -194,7 +194,7 @@ fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>>
 
 /// A base file; a skeleton with what it is the skeleton of.
 fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn BaseFile>> {
-    let file = base_file::open(open_planned(place, &base.path, query)?)?;
+    let file = base_file::open(open_planned(place, &base.path, &known_base(base), query)?)?;
     let Some(source) = &base.source else { return Ok(file) };
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
     let opened = storage::open_beside(place, folder, &query.storage)?.open(name).map_err(|error| match error.kind() {

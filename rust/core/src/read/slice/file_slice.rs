@@ -9,6 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
+use super::slice_files;
 use super::slice_merge::{SliceMerge, Sources};
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
@@ -22,7 +23,7 @@ use crate::read::columns::projection::{Projection, select};
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
 use crate::split::Split;
-use crate::storage::{self, Place};
+use crate::storage::{self, Place, Source};
 
 /// Reads the slice of a split, batch by batch. After an error there is nothing more.
 pub(in crate::read) struct SliceReader {
@@ -34,6 +35,8 @@ pub(in crate::read) struct SliceReader {
     threads: usize,
     /// The table, where it is open already.
     place: Option<Arc<dyn Place>>,
+    /// Its files, where their first bytes were asked for already.
+    begun: Vec<Arc<dyn Source>>,
     state: State,
 }
 
@@ -61,7 +64,16 @@ impl SliceReader {
     pub(in crate::read) fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
-        Ok(Self { split, schema, report, memory_limit, threads: 0, place: None, state: State::Planned })
+        Ok(Self {
+            split,
+            schema,
+            report,
+            memory_limit,
+            threads: 0,
+            place: None,
+            begun: Vec::new(),
+            state: State::Planned,
+        })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
@@ -79,6 +91,26 @@ impl SliceReader {
         Self { place: Some(place), ..self }
     }
 
+    /// Starts to fetch what a read of the slice needs first, in storage that takes a while; the read itself waits for it.
+    ///
+    /// # Errors
+    /// What opening the table's storage may fail with.
+    pub(in crate::read) fn begin(&mut self) -> Result<()> {
+        if !self.begun.is_empty() || !matches!(self.state, State::Planned) {
+            return Ok(());
+        }
+        let place = self.opened_place()?;
+        self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / 4)?;
+        self.place = Some(place);
+        Ok(())
+    }
+
+    fn opened_place(&mut self) -> Result<Arc<dyn Place>> {
+        let query = &self.split.query;
+        let open = || storage::open_counted(&query.uri, &query.storage, self.report.requests());
+        self.place.take().map_or_else(open, Ok)
+    }
+
     /// The schema of every batch.
     pub(in crate::read) fn schema(&self) -> SchemaRef {
         self.schema.clone()
@@ -86,9 +118,10 @@ impl SliceReader {
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            let query = &self.split.query;
-            let open = || storage::open_counted(&query.uri, &query.storage, self.report.requests());
-            let place = self.place.take().map_or_else(open, Ok)?;
+            let place = self.opened_place()?;
+            if self.begun.is_empty() {
+                self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / 4)?;
+            }
             let reading = self.open(&place)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }
