@@ -13,6 +13,11 @@ impl Jar {
         std::fs::read(folder.join(name)).ok().map(Self)
     }
 
+    /// The archive at a path.
+    pub fn open(path: &Path) -> Self {
+        Self(std::fs::read(path).unwrap())
+    }
+
     fn number(&self, at: usize, bytes: usize) -> usize {
         self.0[at..at + bytes].iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
     }
