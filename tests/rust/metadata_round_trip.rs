@@ -5,16 +5,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use chrono::DateTime;
+use mortice::config::{Properties, PropertiesFile};
 use mortice::timeline::metadata::{
     HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieIndexCommitMetadata,
     HoodieIndexPlan, HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRestoreMetadata,
     HoodieRestorePlan, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, Metadata, MetadataFile,
 };
 
-#[path = "hfile/jar.rs"]
-mod jar;
+#[path = "zip_archive.rs"]
+mod zip_archive;
 
-use jar::Jar;
+use zip_archive::ZipArchive;
 
 /// Names of timeline files: `<instant>[_<completion>].<action>[.<state>]`.
 fn action_and_state(path: &str) -> Option<(&str, &str)> {
@@ -49,7 +51,7 @@ fn each_file(mut visit: impl FnMut(&Path, &str, &[u8])) {
     tables.sort();
     assert!(tables.len() > 50, "{} tables in {}", tables.len(), folder.display());
     for table in tables {
-        let archive = Jar::open(&table);
+        let archive = ZipArchive::open(&table);
         for (path, bytes) in archive.files(|path| path.contains(".hoodie/") && !path.ends_with('/')) {
             visit(&table, &path, &bytes);
         }
@@ -103,4 +105,34 @@ fn timeline_files_are_written_as_they_were_read() {
     assert_eq!(counts.len(), 13, "{counts:?}");
     assert!(counts.values().sum::<usize>() > 400, "{counts:?}");
     assert!(counts.values().all(|count| *count > 0), "{counts:?}");
+}
+
+#[test]
+fn property_files_are_written_as_they_were_read() {
+    let (mut files, mut rewritten) = (0, 0);
+    each_file(|table, path, bytes| {
+        let is_properties = path.ends_with("/hoodie.properties");
+        if !is_properties {
+            return;
+        }
+        let file = PropertiesFile::parse(bytes).unwrap();
+        assert_eq!(file.to_bytes(), bytes);
+        assert_eq!(file.properties(), Properties::parse(bytes).unwrap());
+        files += 1;
+        // Files of releases before the checksum, and of writers in other time zones than UTC, are not told from others.
+        let text = std::str::from_utf8(bytes).unwrap();
+        let time = text.lines().next().and_then(|line| line.rsplit_once(' ')).map(|(_, time)| time).unwrap();
+        let Ok(time) = DateTime::parse_from_rfc3339(time) else { return };
+        if !text.lines().nth(1).is_some_and(|line| line.contains(" UTC ")) {
+            return;
+        }
+        let mut file = file;
+        if text.starts_with("#Properties saved on") {
+            assert!(file.remove("hoodie.table.checksum"));
+        }
+        let written = file.to_hudi_bytes(time.to_utc()).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), text, "{} {path}", table.display());
+        rewritten += 1;
+    });
+    assert!(files >= 60 && rewritten >= 50, "{files} files, {rewritten} written as by Hudi");
 }

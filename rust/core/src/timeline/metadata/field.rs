@@ -143,12 +143,16 @@ impl Field for i32 {
 }
 
 impl Field for f64 {
-    /// JSON writers other than Hudi may write a whole number without a point.
+    /// Writers of JSON other than Hudi may write a whole number without a point. Jackson writes what JSON has no number for
+    /// as a string.
     #[expect(clippy::cast_precision_loss, reason = "a metric")]
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
         match plain(value) {
             Value::Double(value) => Ok(value),
             Value::Int(value) => Ok(value as Self),
+            Value::String(text) if text == "NaN" => Ok(Self::NAN),
+            Value::String(text) if text == "Infinity" => Ok(Self::INFINITY),
+            Value::String(text) if text == "-Infinity" => Ok(Self::NEG_INFINITY),
             other => Err(Mismatch::new("a number", &other)),
         }
     }

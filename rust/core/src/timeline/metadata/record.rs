@@ -77,8 +77,9 @@ impl Extra {
         }
         if members.len() < names.len().saturating_add(self.unknown.len()) {
             for name in names.iter().filter(|name| !order.contains(&Some(**name))) {
+                // What was read did without the field; a new record has all but those without a value.
                 let (value, is_absent) = known(name);
-                if !is_absent {
+                if !(if self.order.is_some() { is_absent } else { value == Value::Null }) {
                     members.push((Cow::Borrowed(*name), value));
                 }
             }
