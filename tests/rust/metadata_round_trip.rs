@@ -128,7 +128,7 @@ fn property_files_are_written_as_they_were_read() {
         }
         let mut file = file;
         if text.starts_with("#Properties saved on") {
-            assert!(file.remove("hoodie.table.checksum"));
+            file.set("hoodie.table.checksum", "0");
         }
         let written = file.to_hudi_bytes(time.to_utc()).unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), text, "{} {path}", table.display());

@@ -1,7 +1,7 @@
 """Hudi reads the timeline files that mortice writes, finds in them what it wrote itself, and goes on with the table.
 
-`make test-beside-hudi` runs it: a Rust example writes the metadata of copies of bundled tables anew. Java and Spark come with
-pyspark 3.5.
+`make test-beside-hudi` runs it: a Rust example writes the metadata of copies of bundled tables anew. Java and Spark come
+with pyspark 3.5.
 """
 
 import os

@@ -154,31 +154,27 @@ impl<'a> ValueReader<'a> {
                 let symbol = symbol.ok_or_else(|| self.corrupt(format!("{} has no symbol {index}", symbols.name)))?;
                 Value::String(Cow::Borrowed(symbol))
             }
-            Type::Array(items) => {
-                let mut values = Vec::new();
-                self.blocks(|reader| Ok(values.push(reader.value(items)?)))?;
-                Value::Array(values)
-            }
+            Type::Array(items) => Value::Array(self.blocks(|reader| reader.value(items))?),
             Type::Map(values) => {
-                let mut members = Vec::new();
-                self.blocks(|reader| Ok(members.push((Cow::Borrowed(reader.string()?), reader.value(values)?))))?;
-                Value::Object(members)
+                let entry = |reader: &mut Self| Ok((Cow::Borrowed(reader.string()?), reader.value(values)?));
+                Value::Object(self.blocks(entry)?)
             }
             Type::Record(record) => {
                 let member = |field: &'a Field| Ok((Cow::Borrowed(field.name.as_str()), self.value(&field.ty)?));
                 Value::Object(record.fields.iter().map(member).collect::<Result<_>>()?)
             }
-            Type::Union(branches) => {
-                let index = self.cursor.varint()?;
-                let at = usize::try_from(index).unwrap_or(usize::MAX);
-                let branch =
-                    branches.get(at).ok_or_else(|| self.corrupt(format!("an Avro union has no branch {index}")))?;
-                match (self.value(branch)?, is_ambiguous(branches)) {
-                    (Value::Null, _) => Value::Null,
-                    (value, true) => Value::Branch(at, Box::new(value)),
-                    (value, false) => value,
-                }
-            }
+            Type::Union(branches) => self.union(branches)?,
+        })
+    }
+
+    fn union(&mut self, branches: &'a [Type]) -> Result<Value<'a>> {
+        let index = self.cursor.varint()?;
+        let at = usize::try_from(index).unwrap_or(usize::MAX);
+        let branch = branches.get(at).ok_or_else(|| self.corrupt(format!("an Avro union has no branch {index}")))?;
+        Ok(match (self.value(branch)?, is_ambiguous(branches)) {
+            (Value::Null, _) => Value::Null,
+            (value, true) => Value::Branch(at, Box::new(value)),
+            (value, false) => value,
         })
     }
 
@@ -197,18 +193,19 @@ impl<'a> ValueReader<'a> {
         str::from_utf8(bytes).map_err(|error| self.corrupt("an Avro string is not UTF-8".to_owned()).caused_by(error))
     }
 
-    /// Calls `item` for each item of an array or map. A false count ends where the bytes or the permitted values end.
-    fn blocks(&mut self, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+    /// Reads the items of an array or map. A false count ends where the bytes or the permitted values end.
+    fn blocks<T>(&mut self, item: impl Fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let mut items = Vec::new();
         loop {
             let count = self.cursor.varint()?;
             if count == 0 {
-                return Ok(());
+                return Ok(items);
             }
             if count < 0 {
                 self.cursor.varint()?;
             }
             for _ in 0..count.unsigned_abs() {
-                item(self)?;
+                items.push(item(self)?);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! order of a hash map, with escapes, in ASCII. Here a file may be written in that way, or with all lines kept that were
 //! not changed.
 
-use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -131,13 +131,19 @@ impl PropertiesFile {
     /// As for [`PropertiesFile::update_checksum`].
     pub fn to_hudi_bytes(&self, now: DateTime<Utc>) -> Result<Vec<u8>> {
         let checksum = self.checksum()?.to_string();
-        let mut entries: BTreeMap<&str, &str> =
-            self.lines.iter().filter_map(|line| line.entry.as_ref()).map(|(key, value)| (&**key, &**value)).collect();
-        let reason =
-            if entries.get(CHECKSUM) == Some(&checksum.as_str()) { "Updated at" } else { "Properties saved on" };
-        entries.insert(CHECKSUM, &checksum);
+        let keys = self.lines.iter().filter_map(|line| line.entry.as_ref()).map(|(key, _)| key.as_str());
+        let mut seen = HashSet::new();
+        let mut entries: Vec<(&str, &str)> = keys
+            .chain([CHECKSUM])
+            .filter(|key| seen.insert(*key))
+            .map(|key| (key, if key == CHECKSUM { &checksum } else { self.get(key).unwrap_or_default() }))
+            .collect();
+        sort_as_java(&mut entries);
+        let reason = if self.get(CHECKSUM) == Some(&checksum) { "Updated at" } else { "Properties saved on" };
         let time = now.to_rfc3339_opts(SecondsFormat::AutoSi, true);
-        Ok(store(entries.into_iter(), &format!("{reason} {time}"), now))
+        let mut text = format!("#{reason} {time}\n#{}\n", now.format("%a %b %d %H:%M:%S UTC %Y"));
+        entries.iter().for_each(|(key, value)| text.push_str(&Line::new(key, value).raw));
+        Ok(text.into_bytes())
     }
 }
 
@@ -156,20 +162,14 @@ pub(super) fn table_checksum(database: &str, table: &str) -> u32 {
     crc.sum()
 }
 
-/// The bytes that `java.util.Properties.store` writes from Java 9 on.
-fn store<'a>(entries: impl Iterator<Item = (&'a str, &'a str)>, comment: &str, now: DateTime<Utc>) -> Vec<u8> {
-    let mut entries: Vec<(&str, &str)> = entries.collect();
-    // A `ConcurrentHashMap(8)` starts with 16 buckets and doubles them when three quarters as many entries are in it.
+/// Sorts entries as `java.util.Properties` stores them from Java 9 on. Entries of one bucket keep their order.
+fn sort_as_java(entries: &mut [(&str, &str)]) {
+    // A `ConcurrentHashMap(8)` starts with 16 buckets and doubles them when it has three quarters as many entries.
     let mut buckets = 16_usize;
     while entries.len() >= buckets / 4 * 3 {
-        buckets *= 2;
+        buckets = buckets.saturating_mul(2);
     }
     entries.sort_by_key(|(key, _)| bucket(key, buckets));
-    let mut text = format!("#{comment}\n#{}\n", now.format("%a %b %d %H:%M:%S UTC %Y"));
-    for (key, value) in entries {
-        text.push_str(&Line::new(key, value).raw);
-    }
-    text.into_bytes()
 }
 
 /// The bucket of a key in Java: `String.hashCode`, its upper half folded into the lower.
