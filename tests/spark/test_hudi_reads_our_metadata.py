@@ -96,7 +96,8 @@ def by_hudi(java, path):
     with_class = avro.specific.SpecificDatumReader(of_kind)
     records = avro.file.DataFileReader(avro.file.SeekableByteArrayInput(content), with_class)
     (record,) = list(records)
-    return record.toString()
+    # Of commits Hudi writes no version, where mortice writes the default of the schema.
+    return record.toString().replace('"version": null', '"version": 1')
 
 
 @pytest.mark.timeout(600)

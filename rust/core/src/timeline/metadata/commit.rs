@@ -16,7 +16,7 @@ record! {
         compacted: Option<bool> = "compacted",
         /// Strings by key: `schema` (the Avro schema without meta columns), checkpoints.
         extra_metadata: Option<OrderedMap<String>> = "extraMetadata",
-        /// Version of the record, 1. JSON has no such field.
+        /// Version of the record, 1; Hudi 1.x writes null. JSON has no such field.
         version: Option<i32> = "version",
         /// `WriteOperationType`: `UPSERT`, `COMPACT`, ….
         operation_type: Option<String> = "operationType",
