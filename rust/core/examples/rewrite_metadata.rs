@@ -26,6 +26,7 @@ fn main() -> Outcome<()> {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if let Some(written) = rewritten(name, &bytes)? {
             std::fs::write(&path, written)?;
+            remove_checksum(&path, name)?;
             println!("{}", path.display());
         }
     }
@@ -38,6 +39,14 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Outcome<()> {
         if path.is_dir() { collect(&path, files)? } else { files.push(path) }
     }
     Ok(())
+}
+
+/// Hadoop's local file system keeps a checksum beside each file, which would no longer fit. A file without one is not checked.
+fn remove_checksum(path: &Path, name: &str) -> Outcome<()> {
+    match std::fs::remove_file(path.with_file_name(format!(".{name}.crc"))) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// The new content of a file; `None` if it is empty or none of these.

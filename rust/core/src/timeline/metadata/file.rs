@@ -264,6 +264,19 @@ mod tests {
     }
 
     #[test]
+    fn a_null_that_hudi_does_not_write_is_read_and_kept() {
+        let schema = r#"{"type":"record","name":"HoodieCleanMetadata","fields":[
+            {"name":"earliestCommitToRetain","type":["null","string"]},{"name":"version","type":["null","int"]}]}"#;
+        let members = vec![("earliestCommitToRetain".into(), Value::Null), ("version".into(), Value::Int(2))];
+        let bytes = container(schema, &Value::Object(members));
+        let mut file = MetadataFile::<HoodieCleanMetadata>::parse(&bytes).unwrap().unwrap();
+        assert_eq!((file.value.earliest_commit_to_retain.as_str(), file.to_bytes().unwrap()), ("", bytes));
+        file.value.earliest_commit_to_retain = "5".into();
+        let again = HoodieCleanMetadata::from_avro(&file.to_bytes().unwrap()).unwrap();
+        assert_eq!(again.earliest_commit_to_retain, "5");
+    }
+
+    #[test]
     fn what_has_no_value_gets_the_default_of_the_schema() {
         let commit = HoodieCommitMetadata::from_avro(&HoodieCommitMetadata::default().to_avro().unwrap()).unwrap();
         assert_eq!((commit.version, commit.partition_to_write_stats), (Some(1), None));

@@ -12,6 +12,8 @@ pub struct Extra {
     /// Fields of the file in their order; `None` for the next unknown one. No list for a record that was not read.
     order: Option<Vec<Option<&'static str>>>,
     unknown: Vec<(String, Value<'static>)>,
+    /// Fields that were read as null, although Hudi's schema has no null for them.
+    nulls: Vec<&'static str>,
 }
 
 impl PartialEq for Extra {
@@ -48,7 +50,7 @@ impl Extra {
 
     /// Of a record that is about to be read.
     pub(super) fn for_reading(fields: usize) -> Self {
-        Self { order: Some(Vec::with_capacity(fields)), unknown: Vec::new() }
+        Self { order: Some(Vec::with_capacity(fields)), ..Self::default() }
     }
 
     /// Notes that a known field is the next one. Of a field that occurs several times the last value counts, as in Java.
@@ -58,6 +60,11 @@ impl Extra {
         {
             order.push(Some(name));
         }
+    }
+
+    /// Notes that a field whose type has no null was read as null. It has the default of its type.
+    pub(super) fn note_null(&mut self, name: &'static str) {
+        self.nulls.push(name);
     }
 
     /// The members of the record: `known` gives the value of a known field, and whether it may be left out.
@@ -71,7 +78,11 @@ impl Extra {
         let mut unknown = self.unknown.iter().map(|(name, value)| (Cow::Borrowed(name.as_str()), value.borrowed()));
         for field in order {
             match field {
-                Some(name) => members.push((Cow::Borrowed(*name), known(name).0)),
+                Some(name) => {
+                    let (value, is_absent) = known(name);
+                    let is_null = is_absent && self.nulls.contains(name);
+                    members.push((Cow::Borrowed(*name), if is_null { Value::Null } else { value }));
+                }
                 None => members.extend(unknown.next()),
             }
         }
@@ -120,8 +131,15 @@ macro_rules! record {
                     match &*name {
                         $($name => {
                             record.extra.note($name);
-                            record.$field =
-                                Field::from_value(value).map_err(|error| error.within(concat!(".", $name)))?;
+                            if value == $crate::avro::Value::Null {
+                                record.$field = Default::default();
+                                if Field::to_value(&record.$field) != value {
+                                    record.extra.note_null($name);
+                                }
+                            } else {
+                                record.$field =
+                                    Field::from_value(value).map_err(|error| error.within(concat!(".", $name)))?;
+                            }
                         })*
                         _ => record.extra.insert(name, value.into_owned()),
                     }
