@@ -121,8 +121,8 @@ test-spark-matrix: develop $(MATRIX:%=$(VENV)-%/ready) test-spark35 ## the Spark
 		PYSPARK_PYTHON=$$venv/bin/python PYSPARK_DRIVER_PYTHON=$$venv/bin/python $$venv/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark || exit 1; \
 	done
 
-test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself at work on Spark 3.5: many minutes
-	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py
+test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself at work on Spark 3.5, and Hudi on our metadata: many minutes
+	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py
 
 hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
 	@$(PYTHON) tests/fetch_hudi.py

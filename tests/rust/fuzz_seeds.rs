@@ -19,7 +19,7 @@ mod targets;
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 9] = [
+const TARGETS: [(&str, Target); 10] = [
     ("framing", targets::framing),
     ("block", targets::block),
     ("header", targets::header),
@@ -29,6 +29,7 @@ const TARGETS: [(&str, Target); 9] = [
     ("orc", targets::orc),
     ("positions", targets::positions),
     ("names", targets::names),
+    ("metadata", targets::metadata),
 ];
 
 fn seeds(target: &str) -> Vec<Vec<u8>> {

@@ -6,12 +6,18 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use mortice::config::{Properties, PropertiesFile};
 use mortice::filter::KeyFilter;
 use mortice::hfile::{Cells, HFile};
 use mortice::log::content::{avro_data, delete};
 use mortice::log::{Block, BlockKind, BlockType, Forward, LogFile, MAGIC, backward};
 use mortice::orc::OrcFile;
 use mortice::storage::Source;
+use mortice::timeline::metadata::{
+    HoodieCleanMetadata, HoodieCleanerPlan, HoodieCommitMetadata, HoodieCompactionPlan, HoodieIndexPlan,
+    HoodieReplaceCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRestoreMetadata, HoodieRestorePlan,
+    HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, Metadata, MetadataFile,
+};
 
 /// Rows of which the decoders take no bytes (a record without fields, an array of nulls) are not bounded by the input.
 const MOST_ROWS: u64 = 10_000;
@@ -224,4 +230,44 @@ pub fn names(data: &[u8]) {
         assert!(log.slice_order(&log) == std::cmp::Ordering::Equal);
     }
     let _ = mortice::names::BaseFileName::parse(name);
+}
+
+/// Metadata of the timeline: the first byte chooses the kind, the others are the file. What can be written again is read
+/// as the same.
+pub fn metadata(data: &[u8]) {
+    let Some((kind, data)) = data.split_first() else { return };
+    match kind % 13 {
+        0 => metadata_of::<HoodieCommitMetadata>(data),
+        1 => metadata_of::<HoodieReplaceCommitMetadata>(data),
+        2 => metadata_of::<HoodieRequestedReplaceMetadata>(data),
+        3 => metadata_of::<HoodieCompactionPlan>(data),
+        4 => metadata_of::<HoodieCleanerPlan>(data),
+        5 => metadata_of::<HoodieCleanMetadata>(data),
+        6 => metadata_of::<HoodieRollbackPlan>(data),
+        7 => metadata_of::<HoodieRollbackMetadata>(data),
+        8 => metadata_of::<HoodieRestorePlan>(data),
+        9 => metadata_of::<HoodieRestoreMetadata>(data),
+        10 => metadata_of::<HoodieSavepointMetadata>(data),
+        11 => metadata_of::<HoodieIndexPlan>(data),
+        _ => properties(data),
+    }
+}
+
+fn metadata_of<T: Metadata>(data: &[u8]) {
+    let Ok(Some(file)) = MetadataFile::<T>::parse(data) else { return };
+    let Ok(bytes) = file.to_bytes() else { return };
+    let again = MetadataFile::<T>::parse(&bytes).ok().flatten().and_then(|again| again.to_bytes().ok());
+    assert!(again.as_ref() == Some(&bytes), "other bytes the second time");
+    let _ = file.value.to_avro();
+    let json = file.value.to_json();
+    assert!(T::from_json(&json).is_ok_and(|again| again.to_json() == json), "other JSON the second time");
+}
+
+fn properties(data: &[u8]) {
+    let Ok(mut file) = PropertiesFile::parse(data) else { return };
+    assert!(file.to_bytes() == data, "other bytes");
+    assert!(Properties::parse(data).is_ok_and(|properties| properties == file.properties()), "other properties");
+    file.set("hoodie.table.name", " é\t=");
+    let again = PropertiesFile::parse(&file.to_bytes()).ok();
+    assert!(again.is_some_and(|again| again.get("hoodie.table.name") == Some(" é\t=")), "a value is lost");
 }

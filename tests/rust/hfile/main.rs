@@ -6,8 +6,9 @@ mod allocations;
 mod base_file;
 mod builder;
 mod damage;
-mod jar;
 mod properties;
 mod real;
 mod seeks;
 mod source;
+#[path = "../zip_archive.rs"]
+mod zip_archive;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 
 use super::arrow_types::Types;
+use super::container_header::{Codec, ContainerHeader, MAGIC};
 use super::decoder::{Datum, Decoder};
 use super::lane::Lane;
 use super::program::{Program, Want};
@@ -22,23 +23,17 @@ use super::skip::{skip, skip_lane};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8; 4] = b"Obj\x01";
 /// Bytes that one block may unpack to.
 const MAX_BLOCK: u64 = 1 << 30;
 /// Records without any bytes that a block may claim to hold.
 const MAX_EMPTY: usize = 65_536;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Codec {
-    Null,
-    Deflate,
-}
 
 /// An opened container: its header is read, its blocks are not.
 #[derive(Debug, Clone)]
 pub struct Container<'a> {
     schema: Schema,
     codec: Codec,
+    entries: Vec<(&'a [u8], &'a [u8])>,
     sync: [u8; 16],
     blocks: Cursor<'a>,
 }
@@ -54,18 +49,47 @@ impl<'a> Container<'a> {
         if cursor.take(MAGIC.len()).ok() != Some(MAGIC.as_slice()) {
             return Err(Error::corrupt("an Avro container begins with \"Obj\" 01; this does not").at_offset(0));
         }
-        let (mut schema, mut codec) = (None, Codec::Null);
+        let (mut schema, mut codec, mut entries) = (None, Codec::Null, Vec::new());
         metadata(&mut cursor, |key, value| {
+            entries.push((key, value));
             match key {
                 b"avro.schema" => schema = Some(Schema::parse(text(value)?)?),
-                b"avro.codec" => codec = codec_named(text(value)?)?,
+                b"avro.codec" => codec = Codec::named(text(value)?)?,
                 _ => {}
             }
             Ok(())
         })?;
         let schema = schema.ok_or_else(|| Error::corrupt("an Avro container without avro.schema"))?;
         let sync = cursor.array()?;
-        Ok(Self { schema, codec, sync, blocks: cursor })
+        Ok(Self { schema, codec, entries, sync, blocks: cursor })
+    }
+
+    /// The header, with which the same file can be written again.
+    #[must_use]
+    pub fn header(&self) -> ContainerHeader {
+        let owned = |(key, value): &(&[u8], &[u8])| (key.to_vec(), value.to_vec());
+        let entries = self.entries.iter().map(owned).collect();
+        ContainerHeader { schema: self.schema.clone(), codec: self.codec, entries, sync: self.sync }
+    }
+
+    /// The bytes of the one record that the container holds.
+    ///
+    /// # Errors
+    /// `CorruptLog` if a block is damaged; `InvalidTable` if there is not exactly one record.
+    pub fn only_datum(&self) -> Result<Cow<'a, [u8]>> {
+        let mut records = 0_usize;
+        let mut datum = Cow::Borrowed([].as_slice());
+        self.each_block(|stored, count| {
+            records = records.saturating_add(count);
+            if count == 1 {
+                datum = unpack(stored, self.codec)?;
+            }
+            Ok(())
+        })?;
+        if records != 1 {
+            return Err(Error::invalid_table(format!("a metadata file of {records} records; one was expected")));
+        }
+        Ok(datum)
     }
 
     /// The writer's schema.
@@ -88,18 +112,24 @@ impl<'a> Container<'a> {
             None => Program::compile_all(&self.schema, &self.schema, types)?,
         };
         let mut decoder = Decoder::new(Arc::new(program));
+        self.each_block(|stored, count| self.block(stored, count, &mut decoder))?;
+        decoder.finish()
+    }
+
+    /// Calls `visit` with the stored bytes of each block and the number of its records.
+    fn each_block(&self, mut visit: impl FnMut(&'a [u8], usize) -> Result<()>) -> Result<()> {
         let mut cursor = self.blocks;
         while cursor.remaining() > 0 {
             let at = cursor.position() as u64;
             let count = count(cursor.varint()?, "records").map_err(|error| error.at_offset(at))?;
             let size = count_of_bytes(&mut cursor)?;
-            let packed = cursor.take(size)?;
-            self.block(packed, count, &mut decoder).map_err(|error| error.offset_from(at))?;
+            let stored = cursor.take(size)?;
+            visit(stored, count).map_err(|error| error.offset_from(at))?;
             if cursor.array::<16>()? != self.sync {
                 return Err(Error::corrupt("an Avro container's block does not end in its sync marker").at_offset(at));
             }
         }
-        decoder.finish()
+        Ok(())
     }
 
     fn block(&self, packed: &[u8], count: usize, decoder: &mut Decoder) -> Result<()> {
@@ -153,14 +183,6 @@ fn count(claimed: i64, what: &str) -> Result<usize> {
 
 fn text(bytes: &[u8]) -> Result<&str> {
     str::from_utf8(bytes).map_err(|error| Error::corrupt("metadata that is not UTF-8").caused_by(error))
-}
-
-fn codec_named(name: &str) -> Result<Codec> {
-    match name {
-        "null" => Ok(Codec::Null),
-        "deflate" => Ok(Codec::Deflate),
-        other => Err(Error::unsupported(format!("the Avro codec {other} (null and deflate are supported)"))),
-    }
 }
 
 fn unpack(packed: &[u8], codec: Codec) -> Result<Cow<'_, [u8]>> {

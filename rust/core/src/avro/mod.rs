@@ -9,13 +9,15 @@
 //! - [`Program`] resolves writer against reader by Hudi's rules, and knows what to read and what to step over;
 //! - [`Decoder`] reads 64 records in lockstep, a field of each before the next field of any;
 //! - [`Encoder`] writes rows of Arrow batches as records, [`hudi_schema`] is the schema that Hudi would give their columns;
-//! - [`Container`] reads Avro's object container files, which hold commit metadata and plans.
+//! - [`Container`] reads Avro's object container files, which hold commit metadata and plans; [`ContainerHeader`] writes them;
+//! - [`Value`] is one datum as a tree, decoded and encoded by a schema: for metadata, of which a file holds one record.
 
 mod array_text;
 mod arrow_types;
 mod binary;
 mod columns;
 mod container;
+mod container_header;
 mod convert;
 mod decoder;
 mod defaults;
@@ -31,6 +33,7 @@ mod resolve;
 mod schema;
 mod skip;
 mod types;
+mod value;
 mod vector;
 
 pub use array_text::{
@@ -39,9 +42,11 @@ pub use array_text::{
 pub use arrow_types::{TYPED_VALUE, Types, arrow_schema, shredded_variant};
 pub use binary::{shortest, write_bytes, write_long};
 pub use container::Container;
+pub use container_header::ContainerHeader;
 pub use decoder::{Datum, Decoder};
 pub use encode::{Encoder, hudi_schema};
 pub use program::{Program, Want};
 pub use schema::Schema;
 pub use types::{Decimal, Enum, Field, Fixed, LogicalRecord, Record, Type, Vector};
+pub use value::{UnknownMembers, Value, decode_value, encode_value};
 pub use vector::{HUDI_TYPE, VectorElement, VectorShape, are_vectors};

@@ -3,6 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `properties` | Java's properties text |
+//! | `properties_file` | `hoodie.properties` changed and written |
 //! | `property_files` | which of a table's property files holds good |
 //! | `table_version` | table versions and the timeline layouts that go with them |
 //! | `table_config` | the keys that a reader goes by, typed |
@@ -16,6 +17,7 @@ pub mod payload;
 mod merge_config;
 mod merge_inference;
 mod properties;
+mod properties_file;
 mod property_files;
 mod read_options;
 mod table_config;
@@ -23,6 +25,7 @@ mod table_version;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
 pub use properties::Properties;
+pub use properties_file::PropertiesFile;
 pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};

@@ -10,6 +10,7 @@
 //! The last of several lines with one key wins. Java reads the bytes as latin-1 and writes ASCII with escapes; a file that
 //! was edited by hand is more likely UTF-8, so valid UTF-8 is taken as such and anything else as latin-1.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -26,17 +27,8 @@ impl Properties {
     /// # Errors
     /// [`crate::Kind::InvalidTable`] where a `\u` is not followed by four hexadecimal digits, with the line.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let text = match str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
-        };
-        let mut entries = BTreeMap::new();
-        for line in logical_lines(&text) {
-            let mut chars = line.chars().peekable();
-            let key = unescaped(&mut chars, true)?;
-            skip_separator(&mut chars);
-            entries.insert(key, unescaped(&mut chars, false)?);
-        }
+        let (text, _) = decoded(bytes);
+        let entries = logical_lines(&text).iter().filter_map(|line| line.entry().transpose()).collect::<Result<_>>()?;
         Ok(Self(entries))
     }
 
@@ -71,34 +63,73 @@ impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Properties {
     }
 }
 
+/// The text of a file, and whether its bytes are latin-1 rather than UTF-8.
+pub(super) fn decoded(bytes: &[u8]) -> (Cow<'_, str>, bool) {
+    match str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), false),
+        Err(_) => (bytes.iter().map(|byte| char::from(*byte)).collect(), true),
+    }
+}
+
 fn is_blank(char: char) -> bool {
     matches!(char, ' ' | '\t' | '\u{c}')
 }
 
-/// The lines that hold an entry, continued ones put together. A comment is never continued; a blank line ends a
-/// continuation.
-fn logical_lines(text: &str) -> Vec<String> {
-    let text = text.replace("\r\n", "\n");
+/// An entry with its continuation lines, or another line: a comment, a blank one.
+pub(super) struct LogicalLine<'a> {
+    /// All of it, with the ends of its lines.
+    pub(super) raw: &'a str,
+    /// The text of the entry, continuation lines joined.
+    text: Option<String>,
+}
+
+impl LogicalLine<'_> {
+    /// Key and value, if it is an entry.
+    pub(super) fn entry(&self) -> Result<Option<(String, String)>> {
+        let Some(text) = &self.text else { return Ok(None) };
+        let mut chars = text.chars().peekable();
+        let key = unescaped(&mut chars, true)?;
+        skip_separator(&mut chars);
+        Ok(Some((key, unescaped(&mut chars, false)?)))
+    }
+}
+
+/// The lines of a text; together they are all of it. A comment is never continued; a blank line ends a continuation.
+pub(super) fn logical_lines(text: &str) -> Vec<LogicalLine<'_>> {
     let mut lines = Vec::new();
     let mut open: Option<String> = None;
-    for natural in text.split(['\n', '\r']) {
-        let natural = natural.trim_start_matches(is_blank);
-        let mut line = match open.take() {
-            Some(line) => line,
-            None if natural.is_empty() || natural.starts_with(['#', '!']) => continue,
-            None => String::new(),
+    let mut rest = text;
+    // Bytes of `rest` that continued lines have taken.
+    let mut taken = 0;
+    while taken < rest.len() {
+        let natural = rest.get(taken..).unwrap_or_default();
+        let content_len = natural.find(['\n', '\r']).unwrap_or(natural.len());
+        let (content, end) = natural.split_at(content_len);
+        let end_len = if end.starts_with("\r\n") { 2 } else { end.len().min(1) };
+        taken += content_len + end_len;
+        let content = content.trim_start_matches(is_blank);
+        let text = match open.take() {
+            None if content.is_empty() || content.starts_with(['#', '!']) => None,
+            line => {
+                let mut line = line.unwrap_or_default();
+                let backslashes = content.len() - content.trim_end_matches('\\').len();
+                if backslashes % 2 == 1 {
+                    line.push_str(content.strip_suffix('\\').unwrap_or(content));
+                    open = Some(line);
+                    if taken < rest.len() {
+                        continue;
+                    }
+                    open.take()
+                } else {
+                    line.push_str(content);
+                    Some(line)
+                }
+            }
         };
-        let backslashes = natural.len() - natural.trim_end_matches('\\').len();
-        if backslashes % 2 == 1 {
-            line.push_str(natural.strip_suffix('\\').unwrap_or(natural));
-            open = Some(line);
-        } else {
-            line.push_str(natural);
-            lines.push(line);
-        }
+        let (raw, after) = rest.split_at(taken);
+        lines.push(LogicalLine { raw, text: text.filter(|line| !line.is_empty()) });
+        (rest, taken) = (after, 0);
     }
-    lines.extend(open);
-    lines.retain(|line| !line.is_empty());
     lines
 }
 

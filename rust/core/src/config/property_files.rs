@@ -8,13 +8,13 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use super::Properties;
+use super::properties_file::{CHECKSUM, DATABASE, NAME, table_checksum};
 use crate::error::{Error, Kind, Result};
 use crate::storage::{self, Place, StorageOptions};
 
 const FOLDER: &str = ".hoodie";
 const MAIN: &str = ".hoodie/hoodie.properties";
 const BACKUP: &str = ".hoodie/hoodie.properties.backup";
-const NAME: &str = "hoodie.table.name";
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -67,15 +67,13 @@ fn verified(properties: Properties) -> Result<Properties> {
             "{NAME} is missing: the file is torn or not Hudi's; restore it, or create it anew with Hudi's CLI"
         )));
     };
-    let Some(stored) = properties.first_of(&["hoodie.table.checksum"]) else { return Ok(properties) };
-    let mut crc = flate2::Crc::new();
-    crc.update(format!("{}.{name}", properties.get("hoodie.database.name").unwrap_or_default()).as_bytes());
-    if stored == crc.sum().to_string() {
+    let Some(stored) = properties.first_of(&[CHECKSUM]) else { return Ok(properties) };
+    let expected = table_checksum(properties.get(DATABASE).unwrap_or_default(), name);
+    if stored == expected.to_string() {
         return Ok(properties);
     }
     Err(Error::invalid_table(format!(
-        "hoodie.table.checksum is {stored}, but the table's names have {}: the file is torn, or the table was renamed by hand",
-        crc.sum()
+        "hoodie.table.checksum is {stored}, but the table's names have {expected}: the file is torn, or the table was renamed by hand"
     )))
 }
 

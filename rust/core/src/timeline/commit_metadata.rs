@@ -1,5 +1,8 @@
-//! What a completed commit, delta commit or replace commit tells of itself (`HoodieCommitMetadata`,
-//! `HoodieReplaceCommitMetadata`).
+//! What planning a query needs of the metadata of a completed commit, delta commit or replace commit
+//! (`HoodieCommitMetadata`, `HoodieReplaceCommitMetadata`).
+//!
+//! This is a partial reader: a commit has 31 fields for each of maybe 100,000 files, and a plan needs a third of them, or none.
+//! [`super::metadata`] reads and writes all of them.
 //!
 //! Layout 1 keeps it as JSON, layout 2 as an Avro container with the same names; the bytes say which. An empty file is
 //! legal and tells nothing. Unknown keys are those of newer releases.
@@ -152,7 +155,7 @@ fn entries<'a>(map: Option<Value<'a>>) -> Result<Vec<(&'a str, Value<'a>)>> {
     map.map_or(Ok(Vec::new()), Value::entries)
 }
 
-pub(super) fn texts(list: Value<'_>) -> Result<Vec<String>> {
+fn texts(list: Value<'_>) -> Result<Vec<String>> {
     list.items()?.into_iter().map(|item| item.text().map(str::to_owned)).collect()
 }
 

@@ -7,7 +7,8 @@
 //! | `load` | lists the active timeline; the highest state of each instant counts |
 //! | `timeline` | what is completed, visible, first and last |
 //! | `metadata_files` | reads of instants' files: commit metadata, plans, replaced file groups |
-//! | `commit_metadata`, `service_plans`, `avro_value` | what stands in those files |
+//! | `commit_metadata`, `service_plans`, `avro_value` | the parts of those files that planning needs, read fast |
+//! | `metadata` | all of those files, typed: read and written |
 //! | `archived_v1` | the archive of layout 1 |
 //! | `history_v2` | the archive of layout 2 |
 //! | `archived` | archived instants and what any instant's files hold, in either layout |
@@ -36,6 +37,7 @@ mod layout_v2;
 mod load;
 #[cfg(test)]
 pub(crate) mod memory_place;
+pub mod metadata;
 mod metadata_files;
 mod savepoint;
 mod service_plans;

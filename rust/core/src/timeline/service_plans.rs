@@ -1,10 +1,12 @@
-//! Plans and results of table services: Avro containers in both layouts (`HoodieCompactionPlan`,
-//! `HoodieRequestedReplaceMetadata`, `HoodieCleanerPlan`, `HoodieCleanMetadata`, `HoodieSavepointMetadata`). An empty file is legal and plans nothing.
+//! What planning a query needs of plans and results of table services. [`super::metadata`] reads the files; an empty file is
+//! legal and plans nothing.
 
 use std::collections::BTreeMap;
 
-use super::avro_value::{Record, Value};
-use super::commit_metadata::texts;
+use super::metadata::{
+    HoodieCleanMetadata, HoodieCleanerPlan, HoodieCompactionOperation, HoodieCompactionPlan,
+    HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, Metadata,
+};
 use crate::error::Result;
 
 /// One file group that a compaction is to merge.
@@ -22,88 +24,65 @@ pub struct CompactionOperation {
 
 /// The operations of a compaction or log compaction plan, from the bytes of its `.requested` file.
 pub(super) fn compaction(bytes: &[u8]) -> Result<Vec<CompactionOperation>> {
-    if bytes.is_empty() {
-        return Ok(Vec::new());
+    let plan: HoodieCompactionPlan = read(bytes)?;
+    Ok(plan.operations.unwrap_or_default().into_iter().map(operation).collect())
+}
+
+fn operation(operation: HoodieCompactionOperation) -> CompactionOperation {
+    CompactionOperation {
+        partition: operation.partition_path.unwrap_or_default(),
+        file_id: operation.file_id.unwrap_or_default(),
+        base_instant: operation.base_instant_time.unwrap_or_default(),
+        log_files: operation.delta_file_paths.iter().flatten().map(|path| name_of(path)).collect(),
     }
-    let record = Record::read(bytes, &["operations"])?;
-    let Some(operations) = record.root().field("operations")? else { return Ok(Vec::new()) };
-    operations.items()?.into_iter().map(operation).collect()
 }
 
-fn operation(value: Value<'_>) -> Result<CompactionOperation> {
-    let text = |name| -> Result<String> { Ok(optional_text(value, name)?.unwrap_or_default()) };
-    let logs = value.field("deltaFilePaths")?.map(texts).transpose()?.unwrap_or_default();
-    Ok(CompactionOperation {
-        partition: text("partitionPath")?,
-        file_id: text("fileId")?,
-        base_instant: text("baseInstantTime")?,
-        log_files: logs.iter().map(|path| name_of(path)).collect(),
-    })
-}
-
-/// Whether the `.requested` file of a replace commit plans clustering; others replace what they overwrite or delete.
+/// Returns true if the `.requested` file of a replace commit plans clustering. Other replace commits have no plan.
 pub(super) fn is_clustering(bytes: &[u8]) -> Result<bool> {
-    if bytes.is_empty() {
-        return Ok(false);
-    }
-    let record = Record::read(bytes, &["operationType", "clusteringPlan"])?;
-    let operation = optional_text(record.root(), "operationType")?;
-    Ok(operation.as_deref() == Some("CLUSTER") && record.root().field("clusteringPlan")?.is_some())
+    let requested: HoodieRequestedReplaceMetadata = read(bytes)?;
+    Ok(requested.operation_type.as_deref() == Some("CLUSTER") && requested.clustering_plan.is_some())
 }
 
-/// `earliestCommitToRetain` of a completed clean: slices that only older instants need may be gone. `None` where the clean
+/// `earliestCommitToRetain` of a completed clean: slices that only older instants need may be gone. `None` if the clean
 /// went by versions, or the file is empty.
 pub(super) fn earliest_retained(bytes: &[u8]) -> Result<Option<String>> {
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    let record = Record::read(bytes, &["earliestCommitToRetain"])?;
-    Ok(optional_text(record.root(), "earliestCommitToRetain")?.filter(|instant| !instant.is_empty()))
+    let clean: HoodieCleanMetadata = read(bytes)?;
+    Ok(Some(clean.earliest_commit_to_retain).filter(|instant| !instant.is_empty()))
 }
 
 /// File names by partition.
 pub(super) type FilesByPartition = BTreeMap<String, Vec<String>>;
 
-/// The files that the `.requested` file of a clean plans to delete; releases before 0.7 told names, later ones paths.
+/// The files that the `.requested` file of a clean plans to delete. Plans before 0.7 have names, later ones paths.
 pub(super) fn files_to_clean(bytes: &[u8]) -> Result<FilesByPartition> {
+    let plan: HoodieCleanerPlan = read(bytes)?;
     let mut files = FilesByPartition::new();
-    if bytes.is_empty() {
-        return Ok(files);
+    for (partition, names) in plan.files_to_be_deleted_per_partition.into_iter().flatten() {
+        files.entry(partition).or_default().extend(names.iter().map(|name| name_of(name)));
     }
-    let record = Record::read(bytes, &["filesToBeDeletedPerPartition", "filePathsToBeDeletedPerPartition"])?;
-    let entries = |name| record.root().field(name)?.map_or(Ok(Vec::new()), Value::entries);
-    for (partition, names) in entries("filesToBeDeletedPerPartition")? {
-        files.entry(partition.to_owned()).or_default().extend(texts(names)?.iter().map(|name| name_of(name)));
-    }
-    for (partition, infos) in entries("filePathsToBeDeletedPerPartition")? {
-        for info in infos.items()? {
-            let path = optional_text(info, "filePath")?;
-            files.entry(partition.to_owned()).or_default().extend(path.map(|path| name_of(&path)));
-        }
+    for (partition, infos) in plan.file_paths_to_be_deleted_per_partition.into_iter().flatten() {
+        let paths = infos.iter().filter_map(|info| info.file_path.as_deref());
+        files.entry(partition).or_default().extend(paths.map(name_of));
     }
     Ok(files)
 }
 
 /// The files that a completed savepoint keeps.
 pub(super) fn savepoint(bytes: &[u8]) -> Result<FilesByPartition> {
-    let mut files = FilesByPartition::new();
-    if bytes.is_empty() {
-        return Ok(files);
-    }
-    let record = Record::read(bytes, &["partitionMetadata"])?;
-    for (partition, told) in record.root().field("partitionMetadata")?.map_or(Ok(Vec::new()), Value::entries)? {
-        let names = told.field("savepointDataFile")?.map_or(Ok(Vec::new()), texts)?;
-        files.insert(partition.to_owned(), names.iter().map(|name| name_of(name)).collect());
-    }
-    Ok(files)
+    let savepoint: HoodieSavepointMetadata = read(bytes)?;
+    let names = |partition: HoodieSavepointPartitionMetadata| {
+        partition.savepoint_data_file.iter().map(|name| name_of(name)).collect()
+    };
+    Ok(savepoint.partition_metadata.into_iter().map(|(partition, kept)| (partition, names(kept))).collect())
+}
+
+/// The record of a file, in the default state if the file is empty.
+fn read<T: Metadata + Default>(bytes: &[u8]) -> Result<T> {
+    if bytes.is_empty() { Ok(T::default()) } else { T::from_avro(bytes) }
 }
 
 fn name_of(path: &str) -> String {
     path.rsplit_once('/').map_or(path, |(_, name)| name).to_owned()
-}
-
-fn optional_text(value: Value<'_>, name: &'static str) -> Result<Option<String>> {
-    Ok(value.field(name)?.map(Value::text).transpose()?.map(str::to_owned))
 }
 
 #[cfg(test)]
@@ -112,8 +91,8 @@ mod tests {
     use crate::Kind;
 
     /// A container of one record, given as its Avro bytes.
-    fn container(fields: &str, datum: &[u8]) -> Vec<u8> {
-        let schema = format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#);
+    fn container(name: &str, fields: &str, datum: &[u8]) -> Vec<u8> {
+        let schema = format!(r#"{{"type":"record","name":"{name}","fields":[{fields}]}}"#);
         let long = |value: usize| {
             let mut value = value << 1;
             let mut bytes = Vec::new();
@@ -159,8 +138,8 @@ mod tests {
             base_instant: "10".into(),
             log_files: vec![".f_10.log.1".into()],
         };
-        assert_eq!(compaction(&container(OPERATIONS, &operation)).unwrap(), [expected]);
-        assert!(compaction(&container(OPERATIONS, &[0])).unwrap().is_empty());
+        assert_eq!(compaction(&container("HoodieCompactionPlan", OPERATIONS, &operation)).unwrap(), [expected]);
+        assert!(compaction(&container("HoodieCompactionPlan", OPERATIONS, &[0])).unwrap().is_empty());
         assert!(compaction(b"").unwrap().is_empty());
         assert_eq!(compaction(b"{}").unwrap_err().kind(), Kind::CorruptLog);
     }
@@ -174,18 +153,23 @@ mod tests {
         };
         let fields = fields(r#"{"type":"record","name":"c","fields":[{"name":"version","type":"int"}]}"#);
         let cluster = [&[2], text("CLUSTER").as_slice(), &[2, 0]].concat();
-        assert!(is_clustering(&container(&fields, &cluster)).unwrap());
-        assert!(!is_clustering(&container(&fields, &[0, 0])).unwrap());
+        assert!(is_clustering(&container("HoodieRequestedReplaceMetadata", &fields, &cluster)).unwrap());
+        assert!(!is_clustering(&container("HoodieRequestedReplaceMetadata", &fields, &[0, 0])).unwrap());
         assert!(!is_clustering(b"").unwrap());
     }
+
+    const CLEAN: &str = "HoodieCleanMetadata";
 
     #[test]
     fn what_a_clean_kept() {
         let field = r#"{"name":"earliestCommitToRetain","type":"string"}"#;
-        assert_eq!(earliest_retained(&container(field, &text("20"))).unwrap().as_deref(), Some("20"));
-        assert_eq!(earliest_retained(&container(field, &text(""))).unwrap(), None);
-        assert_eq!(earliest_retained(&container(r#"{"name":"other","type":"string"}"#, &text("20"))).unwrap(), None);
-        let wrong = container(r#"{"name":"earliestCommitToRetain","type":"long"}"#, &[2]);
+        assert_eq!(earliest_retained(&container(CLEAN, field, &text("20"))).unwrap().as_deref(), Some("20"));
+        assert_eq!(earliest_retained(&container(CLEAN, field, &text(""))).unwrap(), None);
+        assert_eq!(
+            earliest_retained(&container(CLEAN, r#"{"name":"other","type":"string"}"#, &text("20"))).unwrap(),
+            None
+        );
+        let wrong = container(CLEAN, r#"{"name":"earliestCommitToRetain","type":"long"}"#, &[2]);
         assert_eq!(earliest_retained(&wrong).unwrap_err().kind(), Kind::InvalidTable);
     }
 }

@@ -1,16 +1,15 @@
-//! Files of a jar of Hudi's tests, where one was fetched into `.hudi/` (`make hudi-jar`).
+//! Files of zip archives: bundled tables, and jars of Hudi's tests.
 
 use std::io::Read as _;
 use std::path::Path;
 
 /// The bytes of a zip archive.
-pub struct Jar(Vec<u8>);
+pub struct ZipArchive(Vec<u8>);
 
-impl Jar {
-    /// The jar of that name; none where it was not fetched.
-    pub fn fetched(name: &str) -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.hudi");
-        std::fs::read(folder.join(name)).ok().map(Self)
+impl ZipArchive {
+    /// The archive at a path.
+    pub fn open(path: &Path) -> Self {
+        Self(std::fs::read(path).unwrap())
     }
 
     fn number(&self, at: usize, bytes: usize) -> usize {
