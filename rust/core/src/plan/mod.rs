@@ -2,6 +2,7 @@
 //!
 //! | file | job |
 //! |---|---|
+//! | `base_share` | the share of base files that a query reads, estimated |
 //! | `change` | where the changes of a file group are found, and what they look like |
 //! | `changes` | what the commits of a span changed |
 //! | `incremental` | what the commits of a span have written |
@@ -14,6 +15,7 @@
 //! | `split` | one part of a query, complete in itself |
 //! | `split_form` | queries and splits as bytes |
 
+mod base_share;
 mod change;
 mod changes;
 mod incremental;
@@ -26,6 +28,7 @@ mod snapshot;
 mod split;
 mod split_form;
 
+pub use base_share::base_share;
 pub use change::{AFTER, BEFORE, COMMIT, Change, ChangeSource, OPERATION, change_schema};
 pub use changes::{Changed, How, WrittenFile, changes_in};
 pub use incremental::{Skip, Written};
