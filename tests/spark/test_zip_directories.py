@@ -160,6 +160,7 @@ def test_an_option_switches_it_off_for_the_data_source(in_a_task, table_of, is_o
 
     source = MorticeDataSource({"path": str(table_of(NAME)), "mortice.zip.cache": str(is_on).lower()})
     reader = source.reader(StructType().add("_hoodie_record_key", StringType()))
+    assert in_a_task() == is_on
     assert sum(batch.num_rows for task in reader.partitions() for batch in reader.read(task))
     assert in_a_task() == is_on
 

@@ -60,11 +60,16 @@ class MorticeDataSource(DataSource):
         No file is listed: Spark runs this in a process of its own, which can hand on nothing else.
         """
         query = self._stream.empty if is_of_stream(self.options) else self._query
+        # Spark keeps the processes that plan for the next query.
+        if query.tasks.zip_cache:
+            keep_unchanged_in_worker()
         return spark_schema(query.prepare(query.table(), query.columns).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader of one query; `schema` is the user's, or what `schema` said."""
         query, table = self._query, self._query.table()
+        if query.tasks.zip_cache:
+            keep_unchanged_in_worker()
         plan = query.prepare(table, _columns(query, table, schema))
         target = with_nullability(spark_arrow_schema(plan.schema), schema)
         return SplitReader(plan, target, query.tasks)

@@ -28,13 +28,16 @@ tick, on some file systems two seconds."""
 
 
 def keep_unchanged_in_worker() -> bool:
-    """Calls `keep_unchanged` if this process is running a Spark task; returns true if the method is replaced.
+    """Calls `keep_unchanged` if this process is a Python worker of Spark's; returns true if the method is replaced.
 
-    In other processes, such as a driver that reads a partition itself, nothing is changed.
+    Such a worker runs tasks, or plans the query of a data source. In other processes, such as a driver that reads a
+    partition itself, nothing is changed.
     """
-    from pyspark import TaskContext
+    from pyspark import SparkFiles, TaskContext
 
-    return TaskContext.get() is not None and keep_unchanged()
+    # The latter is set by `setup_spark_files`, and before Spark 4.0 by `pyspark.worker.main`.
+    is_worker = TaskContext.get() is not None or getattr(SparkFiles, "_is_running_on_worker", False)
+    return is_worker and keep_unchanged()
 
 
 def keep_unchanged() -> bool:
