@@ -16,6 +16,8 @@ COLORS = {
     "hudi-rs": "#393",
     "arrow-avro": "#639",
     "fastavro": "#963",
+    "batches ready in the worker": "#c9a",
+    "empty Python tasks": "#dca",
     "base files by Spark": "#9ab",
     "base files by pyarrow": "#aaa",
     "memcpy of the log": "#ccc",

@@ -19,8 +19,8 @@ from versus.tables import Table
 ONE = ["d0"]
 FIVE = ["key", "s0", "l0", "d0", "i0"]
 ON_SPARK = tuple(contender.name for contender in CONTENDERS if isinstance(contender, SparkReader))
-# It differs from mapInArrow by what Spark does around it: the tables show how much.
-LIKE_MAP_IN_ARROW = ("mortice data source",)
+# They differ from mapInArrow by what Spark does around it: the tables show how much.
+LIKE_MAP_IN_ARROW = ("mortice data source", "batches ready in the worker", "empty Python tasks")
 COLUMNS = {"all": None, "5": FIVE, "1": ONE}
 
 

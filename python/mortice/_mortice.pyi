@@ -184,6 +184,9 @@ class Scan:
     def size(self) -> int:
         """Bytes of the files of all splits."""
 
+    def base_share(self) -> float:
+        """The share of the bytes of base files that is read, estimated from the types of the columns."""
+
     def without_columns(self) -> Scan:
         """The same rows without their columns, for those who count them."""
     def schema(self) -> ArrowSchema: ...
@@ -221,6 +224,9 @@ class Split:
     @property
     def size(self) -> int:
         """Bytes of base and log files; of a part, its share of them."""
+    @property
+    def log_size(self) -> int:
+        """Bytes of its log files, which `size` includes."""
     @property
     def part(self) -> tuple[int, int] | None:
         """Which part of a slice, and of how many."""

@@ -60,9 +60,22 @@ class Scan:
             max_split_bytes = checked_count("max_split_bytes", max_split_bytes)
         return [Split(split, self._shared(split.query)) for split in self._native.splits(max_split_bytes)]
 
+    @property
+    def size(self) -> int:
+        """Bytes of the files of all splits."""
+        return self._native.size
+
+    def base_share(self) -> float:
+        """The share of the bytes of base files that is read, estimated from the types of the columns: from 0 to 1."""
+        return self._native.base_share()
+
     def _shared(self, query: _mortice.SharedQuery) -> SharedQuery:
         known = self._queries.get(query)
         return known if known is not None else self._queries.setdefault(query, SharedQuery(query, self._merger))
+
+    def without_columns(self) -> Scan:
+        """The same rows without their columns, for counting them."""
+        return Scan(self._native.without_columns(), self._title, self._merger)
 
     def explain(self) -> str:
         """How the query will be read, as text; and what the readings of it have cost, once there were some."""
@@ -104,14 +117,13 @@ class Scan:
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
         """The rows as a Spark frame. A large file slice is several tasks, many small ones are one."""
-        from mortice.spark.data_frame import DEFAULT_SPLIT_BYTES, data_frame, is_connect
+        from mortice.spark.data_frame import data_frame, is_connect
         from mortice.spark.metrics import Metrics
 
-        splits = self.splits(max_split_bytes=DEFAULT_SPLIT_BYTES)
         metrics = None if is_connect(spark) else Metrics()
         if metrics is not None:
             self._by_spark.append(metrics)
-        return data_frame(spark, self.schema, splits, DEFAULT_SPLIT_BYTES, metrics)
+        return data_frame(spark, self, metrics=metrics)
 
     def count(self) -> int:
         """How many rows there are. Reads only what is needed to tell."""

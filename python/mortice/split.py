@@ -149,6 +149,11 @@ class Split:
         """Bytes of its base and log files, of a part its share: a measure of the work."""
         return self._native.size
 
+    @property
+    def log_size(self) -> int:
+        """Bytes of its log files, which `size` includes."""
+        return self._native.log_size
+
     def stream(self, start_row: int = 0) -> _mortice.Stream:
         """The rows as a native stream, with a report of the reading."""
         if isinstance(start_row, bool) or not isinstance(start_row, int) or start_row < 0:

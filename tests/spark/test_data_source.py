@@ -48,9 +48,11 @@ def test_it_can_be_registered(spark, table_of):
     assert load(spark, table_of(NAME)).count() == answer(NAME).num_rows
 
 
-def test_one_task_for_each_split(spark, table_of):
+def test_small_slices_share_a_task(spark, table_of):
     splits = mortice.Table(table_of(PARTITIONED)).snapshot().splits()
-    assert load(spark, table_of(PARTITIONED)).rdd.getNumPartitions() == len(splits) > 2
+    assert load(spark, table_of(PARTITIONED)).rdd.getNumPartitions() == 2 < len(splits)
+    apart = load(spark, table_of(PARTITIONED), **{"mortice.split.bytes": max(split.size for split in splits)})
+    assert apart.rdd.getNumPartitions() == len(splits)
 
 
 def test_columns_and_filters_are_options(spark, table_of):

@@ -238,7 +238,7 @@ def test_everything_that_is_known_of_streams():
     assert (stream.start, stream.start_inclusive) == ("2024-01-01 10:00:00", True)
     assert (stream.max_instants, stream.max_bytes) == (5, 1_000_000)
     batch = stream.between("20240101", "20240102")
-    assert (batch.columns, batch.emit_deletes, batch.split_bytes) == (["a", "b"], True, 1000)
+    assert (batch.columns, batch.emit_deletes, batch.tasks.split_bytes) == (["a", "b"], True, 1000)
     assert (batch.incremental.begin, batch.incremental.end, batch.incremental.table_version) == (
         "20240101",
         "20240102",

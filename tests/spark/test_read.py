@@ -21,7 +21,7 @@ def test_the_rows_are_hudis(spark, query, table_of):
 
 
 @pytest.mark.parametrize(
-    ("options", "tasks"), [({}, 3), ({"mortice.split.bytes": 10_000_000}, 5), ({"mortice.split.bytes": 200_000}, 30)]
+    ("options", "tasks"), [({}, 2), ({"mortice.split.bytes": 10_000_000}, 5), ({"mortice.split.bytes": 200_000}, 30)]
 )
 def test_small_slices_share_a_task_and_large_ones_have_several(spark, table_of, options, tasks):
     assert len(mortice.Table(table_of(PARTITIONED)).snapshot().splits()) == 10
@@ -32,7 +32,7 @@ def test_small_slices_share_a_task_and_large_ones_have_several(spark, table_of, 
 
 
 def test_the_largest_task_comes_first(table_of):
-    tasks = tasks_of(mortice.Table(table_of(PARTITIONED)).snapshot().splits(), split_bytes=9_000_000)
+    tasks = tasks_of(mortice.Table(table_of(PARTITIONED)).snapshot(), split_bytes=9_000_000)
     sizes = [sum(split.size for split in task) for task in tasks]
     assert sizes == sorted(sizes, reverse=True)
     assert len(tasks) > 1

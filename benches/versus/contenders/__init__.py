@@ -9,6 +9,7 @@ from versus.contenders.hudi_spark import HudiSpark
 from versus.contenders.limits import Memcpy, PyarrowParquet, SparkParquet
 from versus.contenders.mortice_api import MorticeApi
 from versus.contenders.mortice_spark import MorticeDataSource, MorticeMapInArrow
+from versus.contenders.spark_limits import EmptyTasks, ReadyBatches
 
 __all__ = ["CONTENDERS", "Cannot", "Contender", "contender_of"]
 
@@ -23,6 +24,8 @@ CONTENDERS = (
     MorticeApi(),
     MorticeMapInArrow(),
     MorticeDataSource(),
+    ReadyBatches(),
+    EmptyTasks(),
     SparkParquet(),
     PyarrowParquet(),
     Memcpy(),

@@ -15,10 +15,13 @@ import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.metrics import Counts, Meter, told
+from mortice.spark.zip_directories import keep_unchanged_in_worker
 from mortice.split import Split, deserialize_splits, record_batches
 
 DESCRIPTORS = "splits"
 """The one column of the rows that `mapInArrow` is fed: each holds the splits of one task, without their queries."""
+COUNTS = pa.schema([pa.field("rows", pa.int64())])
+"""What `CountDescriptors` gives."""
 MOST_BATCH_BYTES = 16 * 1024 * 1024
 """Spark's JVM allocates every batch whole, off its heap."""
 
@@ -122,26 +125,58 @@ class ReadDescriptors:
     The queries of the splits are in it: Spark sends it to an executor once, and the rows to each task.
     """
 
-    def __init__(self, queries: Sequence[bytes], target: pa.Schema, tell: Tell | None = None) -> None:
+    def __init__(
+        self, queries: Sequence[bytes], target: pa.Schema, tell: Tell | None = None, *, zip_cache: bool = True
+    ) -> None:
         self.queries = queries
         self.target = target
         self.tell = tell
+        self.zip_cache = zip_cache
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        if self.zip_cache:
+            keep_unchanged_in_worker()
         for batch in batches:
-            for task in batch.column(0).to_pylist():
-                yield from task_batches(deserialize_splits(self.queries, task), self.target, self.tell)
+            for value in batch.column(0).to_pylist():
+                yield from self._read(deserialize_splits(self.queries, self._task(value)))
+
+    def _task(self, value: Any) -> list[bytes]:
+        """The splits of a task, whose row has this value."""
+        task: list[bytes] = value
+        return task
+
+    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+        return task_batches(splits, self.target, self.tell)
 
 
-class ReadNumbered:
+class ReadNumbered(ReadDescriptors):
     """For `mapInArrow` over a range of numbers, on the Spark Connect of 3.5: the splits of all tasks travel along."""
 
-    def __init__(self, queries: Sequence[bytes], tasks: list[list[bytes]], target: pa.Schema) -> None:
-        self.queries = queries
+    def __init__(
+        self, queries: Sequence[bytes], tasks: list[list[bytes]], target: pa.Schema, *, zip_cache: bool = True
+    ) -> None:
+        super().__init__(queries, target, zip_cache=zip_cache)
         self.tasks = tasks
-        self.target = target
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from task_batches(deserialize_splits(self.queries, self.tasks[number]), self.target)
+    def _task(self, value: Any) -> list[bytes]:
+        return self.tasks[value]
+
+
+class CountDescriptors(ReadDescriptors):
+    """As `ReadDescriptors`, for one row a task: how many rows its splits have."""
+
+    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+        return counted(splits)
+
+
+class CountNumbered(ReadNumbered):
+    """As `ReadNumbered`, for one row a task: how many rows its splits have."""
+
+    def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+        return counted(splits)
+
+
+def counted(splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+    """Yields one batch of one row, the number of rows of the splits."""
+    rows = sum(batch.num_rows for split in splits for batch in record_batches(split.stream()))
+    yield pa.RecordBatch.from_arrays([pa.array([rows], pa.int64())], schema=COUNTS)

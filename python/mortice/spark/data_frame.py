@@ -8,23 +8,28 @@ truth small, the hint to broadcast is put here.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from mortice.spark.arrow_udf import DESCRIPTORS, ReadDescriptors, ReadNumbered
+from mortice.spark.arrow_udf import (
+    COUNTS,
+    DESCRIPTORS,
+    CountDescriptors,
+    CountNumbered,
+    ReadDescriptors,
+    ReadNumbered,
+)
 from mortice.spark.private import rows_of
 from mortice.spark.schema import spark_arrow_schema, spark_schema
-from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, MANY_CORES, serialize_tasks, tasks_of
+from mortice.spark.tasks import MANY_CORES, TaskOptions, serialize_tasks, tasks_of
 from mortice.split import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from mortice.scan import Scan
     from mortice.spark.metrics import Metrics
 
-__all__ = ["DEFAULT_SPLIT_BYTES", "data_frame", "is_connect"]
+__all__ = ["count_rows", "data_frame", "is_connect"]
 
 _BYTES_IN_MEMORY = 8
 """How much larger rows may be in memory than in compressed files; for the broadcast hint only."""
@@ -33,30 +38,56 @@ _MOST_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
 def data_frame(
-    spark: SparkSession,
-    arrow_schema: pa.Schema,
-    splits: Sequence[Split],
-    split_bytes: int,
-    metrics: Metrics | None = None,
+    spark: SparkSession, scan: Scan, options: TaskOptions | None = None, metrics: Metrics | None = None
 ) -> DataFrame:
-    """The rows of splits as a DataFrame; a task reads up to `split_bytes` of files (see `mortice.spark.tasks`)."""
-    schema = spark_schema(arrow_schema)
-    target = spark_arrow_schema(arrow_schema)
-    on_connect = is_connect(spark)
-    tasks = tasks_of(splits, split_bytes, MANY_CORES if on_connect else spark.sparkContext.defaultParallelism)
+    """The rows of a scan as a DataFrame; how many tasks read them is said in `mortice.spark.tasks`."""
+    options = options or TaskOptions()
+    schema, target = spark_schema(scan.schema), spark_arrow_schema(scan.schema)
+    tasks = _tasks(spark, scan, options)
     if not tasks:
         return spark.createDataFrame([], schema)
     tell = None if metrics is None else metrics.of(spark)
-    is_small = _is_small(spark, splits)
+    is_small = _is_small(spark, scan)
     queries, descriptors = serialize_tasks(tasks)
-    if on_connect and not hasattr(spark, "dataSource"):
-        numbers = spark.range(0, len(tasks), 1, numPartitions=len(tasks))
-        frame = numbers.mapInArrow(ReadNumbered(queries, descriptors, target), schema)
+    if _has_numbers_alone(spark):
+        read = ReadNumbered(queries, descriptors, target, zip_cache=options.zip_cache)
         # Spark takes it to be as small as the numbers; told so, it will not broadcast it.
-        return frame.hint("broadcast" if is_small else "merge")
-    rows = _described(spark, descriptors, on_connect=on_connect)
-    frame = rows.mapInArrow(ReadDescriptors(queries, target, tell), schema)
+        return _numbered(spark, descriptors).mapInArrow(read, schema).hint("broadcast" if is_small else "merge")
+    rows = _described(spark, descriptors, on_connect=is_connect(spark))
+    frame = rows.mapInArrow(ReadDescriptors(queries, target, tell, zip_cache=options.zip_cache), schema)
     return frame.hint("broadcast") if is_small else frame
+
+
+def count_rows(spark: SparkSession, scan: Scan, options: TaskOptions | None = None) -> int:
+    """Returns how many rows a scan has. Tasks count them: no row and no column reaches the JVM."""
+    options = options or TaskOptions()
+    scan = scan.without_columns()
+    queries, descriptors = serialize_tasks(_tasks(spark, scan, options))
+    if not descriptors:
+        return 0
+    schema = spark_schema(COUNTS)
+    if _has_numbers_alone(spark):
+        count = CountNumbered(queries, descriptors, COUNTS, zip_cache=options.zip_cache)
+        frame = _numbered(spark, descriptors).mapInArrow(count, schema)
+    else:
+        rows = _described(spark, descriptors, on_connect=is_connect(spark))
+        frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, zip_cache=options.zip_cache), schema)
+    return sum(row[0] for row in frame.collect())
+
+
+def _tasks(spark: SparkSession, scan: Scan, options: TaskOptions) -> list[tuple[Split, ...]]:
+    cores = MANY_CORES if is_connect(spark) else spark.sparkContext.defaultParallelism
+    return tasks_of(scan, options.split_bytes, cores)
+
+
+def _has_numbers_alone(spark: SparkSession) -> bool:
+    """Whether there are neither RDDs nor Python data sources: the Spark Connect of 3.5."""
+    return is_connect(spark) and not hasattr(spark, "dataSource")
+
+
+def _numbered(spark: SparkSession, tasks: list[list[bytes]]) -> DataFrame:
+    """One number and one partition for each task."""
+    return spark.range(0, len(tasks), 1, numPartitions=len(tasks))
 
 
 def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: bool) -> DataFrame:
@@ -79,10 +110,10 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def _is_small(spark: SparkSession, splits: Sequence[Split]) -> bool:
+def _is_small(spark: SparkSession, scan: Scan) -> bool:
     """Whether the rows surely fit what this session broadcasts in a join."""
     most = _bytes(str(spark.conf.get(_MOST_BROADCAST)))
-    return sum(split.size for split in splits) * _BYTES_IN_MEMORY <= most
+    return scan.size * _BYTES_IN_MEMORY <= most
 
 
 def _bytes(text: str) -> int:

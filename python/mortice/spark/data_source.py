@@ -20,9 +20,11 @@ from mortice.queries import QueryPlan
 from mortice.spark.arrow_udf import task_batches
 from mortice.spark.options import Query, read_query
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema, with_nullability
-from mortice.spark.split_partition import partitions_of, tasks_of_scan
+from mortice.spark.split_partition import partitions_of
 from mortice.spark.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.stream_reader import SplitStreamReader
+from mortice.spark.tasks import TaskOptions, tasks_of
+from mortice.spark.zip_directories import keep_unchanged_in_worker
 from mortice.split import deserialize_splits
 from mortice.table import Table
 
@@ -58,14 +60,19 @@ class MorticeDataSource(DataSource):
         No file is listed: Spark runs this in a process of its own, which can hand on nothing else.
         """
         query = self._stream.empty if is_of_stream(self.options) else self._query
+        # Spark keeps the processes that plan for the next query.
+        if query.tasks.zip_cache:
+            keep_unchanged_in_worker()
         return spark_schema(query.prepare(query.table(), query.columns).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader of one query; `schema` is the user's, or what `schema` said."""
         query, table = self._query, self._query.table()
+        if query.tasks.zip_cache:
+            keep_unchanged_in_worker()
         plan = query.prepare(table, _columns(query, table, schema))
         target = with_nullability(spark_arrow_schema(plan.schema), schema)
-        return SplitReader(plan, target, query.split_bytes)
+        return SplitReader(plan, target, query.tasks)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """The reader of a stream; `schema` is the user's, or what `schema` said. It holds for all batches."""
@@ -100,10 +107,10 @@ class SplitReader(DataSourceReader):
     its own splits.
     """
 
-    def __init__(self, plan: QueryPlan, target: pa.Schema, split_bytes: int) -> None:
+    def __init__(self, plan: QueryPlan, target: pa.Schema, options: TaskOptions) -> None:
         self._plan: QueryPlan | None = plan
         self._target = target
-        self._split_bytes = split_bytes
+        self._options = options
         self._planned: tuple[list[bytes], list[InputPartition]] | MorticeError | None = None
 
     def partitions(self) -> list[InputPartition]:
@@ -115,6 +122,8 @@ class SplitReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Where there are none, Spark asks for an empty partition, and before 4.2 for None."""
+        if self._options.zip_cache:
+            keep_unchanged_in_worker()
         if partition is not None and partition.value is not None:
             _, rests = partition.value
             yield from task_batches(deserialize_splits(self._queries(), rests), self._target)
@@ -124,7 +133,7 @@ class SplitReader(DataSourceReader):
             if self._plan is None:
                 raise AssertionError("a reader was asked for partitions in a task")
             try:
-                self._planned = partitions_of(tasks_of_scan(self._plan.scan(), self._split_bytes))
+                self._planned = partitions_of(tasks_of(self._plan.scan(), self._options.split_bytes))
             except MorticeError as error:
                 # Pickling would hide its type: `partitions` raises it.
                 self._planned = error
@@ -138,7 +147,7 @@ class SplitReader(DataSourceReader):
         return {
             "_plan": None,
             "_target": self._target,
-            "_split_bytes": self._split_bytes,
+            "_options": self._options,
             "_planned": (self._queries(), []),
         }
 

@@ -17,13 +17,13 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_optional_name
+from mortice.options import checked_optional_name, checked_truth
 from mortice.row_merge import META_KEY, OPERATION, Names, RowMerge
 from mortice.spark.arrow_udf import portions
 from mortice.spark.schema import spark_schema
+from mortice.spark.zip_directories import keep_unchanged_in_worker
 from mortice.table import Table
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def merge_udf(
     avro_schema: str | Mapping[str, Any] | None = None,
     semantics: str | None = None,
     emit_deletes: bool = False,
+    zip_cache: bool = True,
 ) -> MergeFunction:
     """A function that merges older and newer rows on the executors.
 
@@ -80,6 +81,9 @@ def merge_udf(
     Spark's shuffles keep no order of rows. So `commit_order` is asked for wherever the order of the newer rows counts
     beside their ordering values: in commit-time ordering, and where rows are filled from others. Elsewhere it decides
     between newer rows of one key and one ordering value, of which without it either may win.
+
+    `zip_cache=False` has Python workers read the directories of their zip archives before each task, as Python 3.10 to
+    3.12 do by default (see `mortice.spark.zip_directories`).
     """
     if isinstance(rows, Table):
         if table is not None:
@@ -107,13 +111,16 @@ def merge_udf(
             " order; name the column of the newer rows that tells it (a commit time, a sequence number, an offset)"
         )
     columns = _schema_of(rows)
-    return _function(_Merging.of(by, columns, checked_optional_name("is_newer", is_newer)), _output(columns, by))
+    merging = _Merging.of(by, columns, checked_optional_name("is_newer", is_newer))
+    return _function(merging, _output(columns, by), zip_cache=checked_truth("zip_cache", zip_cache))
 
 
-def _function(merging: _Merging, schema: StructType) -> MergeFunction:
+def _function(merging: _Merging, schema: StructType, *, zip_cache: bool) -> MergeFunction:
     # Spark counts the arguments, and takes annotations for its own: there are none.
     def merge(first, second=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         """(older, newer) of a cogroup, (key, rows) of a group, or the batches of a partition."""
+        if zip_cache:
+            keep_unchanged_in_worker()
         if second is None:
             return merging.of_partition(first)
         if isinstance(first, tuple):
@@ -166,6 +173,9 @@ class _Merging:
 
     def of_rows(self, rows: pa.Table) -> pa.Table:
         """Merges rows of which a column says which are the newer."""
+        # Half of what it takes to import mortice: every worker and every process that plans would wait for it.
+        import pyarrow.compute as pc
+
         if self.is_newer is None:
             raise InvalidArgumentError(
                 "is_newer is missing: name the column that is true for the newer rows, or group older and newer rows"

@@ -42,6 +42,7 @@ ON_CORRUPT = "mortice.on_corrupt"
 COLUMN_STATS = "mortice.column.stats"
 RECORD_INDEX = "mortice.record.index"
 MMAP = "mortice.mmap"
+ZIP_CACHE = "mortice.zip.cache"
 
 START = "start"
 START_INCLUSIVE = "start_inclusive"
@@ -60,7 +61,7 @@ TAKEN = frozenset(
         *(SKIP_COMPACT, SKIP_CLUSTER, FULL_SCAN, SCHEMA_AT_END, SCHEMA_ON_READ),
         *(LOG_SCAN, MEMORY_LIMIT, SPILL_FOLDER, SPILL_COMPRESSED, DATA_SKIPPING, METADATA, RECORD_POSITIONS),
         *(CHANGELOG, EMIT_DELETES, SEMANTICS, MERGER, SPLIT_BYTES, BATCH_ROWS, THREADS, ON_CORRUPT),
-        *(COLUMN_STATS, RECORD_INDEX, MMAP),
+        *(COLUMN_STATS, RECORD_INDEX, MMAP, ZIP_CACHE),
         *STREAMING,
     }
 )

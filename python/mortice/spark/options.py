@@ -18,12 +18,15 @@
     hoodie.memory.merge.max.size    bytes of memory for the logs of a file slice (default 1 GiB)
     hoodie.memory.spillable.map.path  the folder for what is more (default the system's for temporary files)
     hoodie.common.diskmap.compression.enabled  true (default) or false: whether it is compressed there
-    mortice.split.bytes             bytes of files that a task reads (default 128 MiB): a larger slice is several tasks
+    mortice.split.bytes             bytes that a task reads, at most (default 128 MiB), estimated from the files' sizes
+                                    and the columns read: a larger slice is several tasks (see `mortice.spark.tasks`)
     mortice.merger                  package.module:function, for a table that merges by a class of its owner's
     mortice.batch.rows              rows in a batch, at most (default and most 65536)
     mortice.threads                 threads of one Spark task (default 1)
     mortice.on_corrupt              skip (default) or raise
     mortice.mmap                    true (default) or false
+    mortice.zip.cache               true (default) or false: on Python 3.10 to 3.12, workers keep the directories of
+                                    zip archives that have not changed (see `mortice.spark.zip_directories`)
 
 of an incremental query (see `mortice.Table.incremental`)
 
@@ -93,6 +96,7 @@ from mortice.spark.option_names import (
     SPLIT_BYTES,
     STREAMING,
     THREADS,
+    ZIP_CACHE,
     Decision,
     decision,
     harmless,
@@ -101,7 +105,7 @@ from mortice.spark.option_names import (
 )
 from mortice.spark.option_values import truth as _truth
 from mortice.spark.option_values import whole as _whole
-from mortice.spark.tasks import DEFAULT_SPLIT_BYTES
+from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, TaskOptions
 from mortice.table import Table
 
 MOST_BATCH_ROWS = 65536
@@ -162,7 +166,7 @@ class Query:
     merger: Merge | None = None
     emit_deletes: bool = False
     incremental: Incremental | None = None
-    split_bytes: int = DEFAULT_SPLIT_BYTES
+    tasks: TaskOptions = field(default_factory=TaskOptions)
     schema_on_read: bool = True
     table_arguments: Mapping[str, Any] = field(default_factory=dict)
 
@@ -218,7 +222,10 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         emit_deletes=_truth(EMIT_DELETES, rest.pop(EMIT_DELETES, False)),
         incremental=_incremental(kind, rest),
         merger=_merger(rest.pop(MERGER, None)),
-        split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
+        tasks=TaskOptions(
+            split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
+            zip_cache=_truth(ZIP_CACHE, rest.pop(ZIP_CACHE, True)),
+        ),
         schema_on_read=_truth(SCHEMA_ON_READ, rest.pop(SCHEMA_ON_READ, True)),
         table_arguments=_table_arguments(rest),
     )

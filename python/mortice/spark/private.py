@@ -35,7 +35,10 @@ def rows_of(spark: Any, rows: Any, schema: StructType) -> DataFrame | None:
 
 
 def configured(spark: Any) -> dict[str, str] | None:
-    """All settings of a session of Spark 3.5, which else has to be asked for each by its name, a millisecond a name."""
+    """All settings of a session in one call of the JVM: else there is one for each, a fraction of a millisecond each.
+
+    `None` if this Spark lacks the members, as Spark Connect does.
+    """
     try:
         told = str(spark._jsparkSession.conf().getAll().mkString(_BETWEEN))
     except Exception:  # noqa: BLE001

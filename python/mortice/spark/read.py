@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.options import checked_uri
-from mortice.spark.data_frame import data_frame
+from mortice.spark.data_frame import count_rows, data_frame
 from mortice.spark.option_names import AS_OF, BEGIN, END, QUERY_TYPE, SEMANTICS
-from mortice.spark.options import by_one_name, read_query
+from mortice.spark.options import Query, by_one_name, read_query
 from mortice.spark.session_options import session_options
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mortice.spark.metrics import Metrics
 
-__all__ = ["read"]
+__all__ = ["count", "read"]
 
 
 class _Default(str):
@@ -54,20 +54,54 @@ def read(  # noqa: PLR0917
 
     The table is looked at once, here: the frame keeps to that state of it, and `read` again gives a later one.
     """
-    given = {
-        "columns": columns,
-        "filters": filters,
-        QUERY_TYPE: None if isinstance(query_type, _Default) else query_type,
-        AS_OF: as_of,
-        BEGIN: begin,
-        END: end,
-        SEMANTICS: None if isinstance(semantics, _Default) else semantics,
-    }
-    settings = (
-        session_options(spark)
-        | by_one_name(options)
-        | {name: value for name, value in given.items() if value is not None}
+    query = _query(
+        spark,
+        uri,
+        options,
+        {
+            "columns": columns,
+            "filters": filters,
+            QUERY_TYPE: query_type,
+            AS_OF: as_of,
+            BEGIN: begin,
+            END: end,
+            SEMANTICS: semantics,
+        },
     )
-    query = read_query(settings, checked_uri(uri))
     scan = query.prepare(query.table(), query.columns).scan()
-    return data_frame(spark, scan.schema, scan.splits(max_split_bytes=query.split_bytes), query.split_bytes, metrics)
+    return data_frame(spark, scan, query.tasks, metrics)
+
+
+def count(  # noqa: PLR0917
+    spark: SparkSession,
+    uri: str | os.PathLike[str],
+    filters: Filters = None,
+    query_type: str = _Default("snapshot"),
+    as_of: InstantLike = None,
+    begin: InstantLike = None,
+    end: InstantLike = None,
+    semantics: str = _Default("1.x"),
+    options: Mapping[str, Any] | None = None,
+) -> int:
+    """The number of rows that `read` would give with these arguments.
+
+        mortice.spark.count(spark, "/lake/trips", filters=[("day", "=", "2026-01-01")])
+
+    Tasks count the rows and send only their numbers, while `read(…).count()` sends all rows to the JVM with the columns
+    that were asked for.
+    """
+    query = _query(
+        spark,
+        uri,
+        options,
+        {"filters": filters, QUERY_TYPE: query_type, AS_OF: as_of, BEGIN: begin, END: end, SEMANTICS: semantics},
+    )
+    return count_rows(spark, query.prepare(query.table(), query.columns).scan(), query.tasks)
+
+
+def _query(
+    spark: SparkSession, uri: str | os.PathLike[str], options: Mapping[str, Any] | None, arguments: Mapping[str, Any]
+) -> Query:
+    """The query of arguments, which win over options, which win over those of the session."""
+    given = {name: value for name, value in arguments.items() if value is not None and not isinstance(value, _Default)}
+    return read_query(session_options(spark) | by_one_name(options) | given, checked_uri(uri))

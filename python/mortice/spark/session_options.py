@@ -35,11 +35,12 @@ def session_options(spark: SparkSession) -> dict[str, Any]:
 
 
 def _configured(spark: SparkSession) -> dict[str, str]:
+    # `conf.getAll` of classic Spark 4 calls the JVM for each name.
+    found = configured(spark)
+    if found is not None:
+        return found
     if hasattr(spark.conf, "getAll"):
         return {str(name): str(value) for name, value in dict(spark.conf.getAll).items()}
-    told = configured(spark)
-    if told is not None:
-        return told
     # Each by its name.
     names = [f"{prefix}{name}" for name in (TAKEN | REFUSED) - {AS_OF} for prefix in ("", SPARK_PREFIX)]
     asked = {name: spark.conf.get(name, None) for name in names if _OF_HUDI in name}

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from pyspark.sql.datasource import InputPartition
 
-from mortice.scan import Scan
-from mortice.spark.tasks import serialize_tasks, tasks_of
+from mortice.spark.tasks import serialize_tasks
 from mortice.split import Split, serialize_splits
 
-__all__ = ["SplitPartition", "complete_partition", "partitions_of", "tasks_of_scan"]
+__all__ = ["SplitPartition", "complete_partition", "partitions_of"]
 
 
 class SplitPartition(InputPartition):
@@ -18,11 +17,6 @@ class SplitPartition(InputPartition):
 
     def __init__(self, queries: Sequence[bytes], rests: Sequence[bytes]) -> None:
         super().__init__((tuple(queries), tuple(rests)))
-
-
-def tasks_of_scan(scan: Scan, split_bytes: int) -> list[tuple[Split, ...]]:
-    """The tasks of a scan, the largest first, each of at most `split_bytes` bytes of files."""
-    return tasks_of(scan.splits(max_split_bytes=split_bytes), split_bytes)
 
 
 def partitions_of(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list[InputPartition]]:

@@ -38,9 +38,11 @@ from mortice.follow import Ranges
 from mortice.scan import Scan
 from mortice.spark.arrow_udf import task_batches
 from mortice.spark.schema import spark_arrow_schema, spark_type
-from mortice.spark.split_partition import complete_partition, tasks_of_scan
+from mortice.spark.split_partition import complete_partition
 from mortice.spark.stream_offset import Offset
 from mortice.spark.stream_options import StreamQuery, before
+from mortice.spark.tasks import tasks_of
+from mortice.spark.zip_directories import keep_unchanged_in_worker
 from mortice.split import deserialize_splits
 from mortice.table import Table
 
@@ -70,6 +72,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._query = query
         self._columns = list(columns)
         self._target = target
+        self._zip_cache = query.query.tasks.zip_cache
         self._start: Offset | None = None
         self._ranges: Ranges | None = None
         self._told: Offset | None = None
@@ -136,6 +139,8 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Spark makes an empty partition of its own where there are none."""
+        if self._zip_cache:
+            keep_unchanged_in_worker()
         if partition.value is not None:
             queries, rests = partition.value
             yield from task_batches(deserialize_splits(queries, rests), self._target)
@@ -206,7 +211,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 f"the checkpoint asks for the commits after {after}, up to {end}, which is earlier; "
                 "its offsets are not of one query"
             )
-        tasks = tasks_of_scan(self._scan(table, after, end), self._query.query.split_bytes)
+        tasks = tasks_of(self._scan(table, after, end), self._query.query.tasks.split_bytes)
         return [complete_partition(task) for task in tasks]
 
     def _scan(self, table: Table, after: str | None, end: str) -> Scan:
@@ -236,7 +241,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, object]:
         """It travels to every task, which needs no more than this."""
-        return {"_target": self._target}
+        return {"_target": self._target, "_zip_cache": self._zip_cache}
 
 
 def _check_reached(table: Table, offset: Offset) -> None:

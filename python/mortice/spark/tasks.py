@@ -1,29 +1,70 @@
-"""Splits dealt out to Spark tasks: a large slice is several tasks, many small ones are one.
+"""Assigns splits to Spark tasks: a large slice is several tasks, many small ones are one.
 
-As Spark does it with files of its own (`FilePartition.maxSplitBytes`): a task reads up to `mortice.split.bytes`, less
-where that would leave cores without work, and to open a split counts like 4 MiB of reading.
+The work of a split is the bytes that it reads, estimated from the sizes of its files and the columns of the query; to
+open a split counts like 4 MiB (as `spark.sql.files.openCostInBytes`). A task has
+
+* at most `mortice.split.bytes` of work, as files of Spark's own (`FilePartition.maxSplitBytes`),
+* less if cores would be idle otherwise,
+* but not less than 24 MiB if there is more: that takes a core about a quarter of a second, of which the fixed cost of a
+  Python task is a tenth. A lookup, or one column of small slices, thus takes fewer tasks than there are slices.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from mortice.split import Split, serialize_splits
 
-__all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "serialize_tasks", "tasks_of"]
+if TYPE_CHECKING:
+    from mortice.scan import Scan
+
+__all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "TaskOptions", "serialize_tasks", "tasks_of"]
 
 DEFAULT_SPLIT_BYTES = 128 * 1024 * 1024
-"""Bytes of files that one task reads, as for files of Spark's own."""
+"""Bytes that one task reads, at most, as for files of Spark's own."""
 MANY_CORES = 200
-"""The cores there are to be kept busy, where nobody says how many there are."""
+"""The cores there are to be kept busy, if the number is unknown: a data source is planned in a process that has no
+session."""
+_LEAST_BYTES = 24 * 1024 * 1024
 _OPENING = 4 * 1024 * 1024
+_LOG_KEYS = 0.25
+"""The part of the work of reading a log that no projection saves: finding records and their keys. Measured: see
+`docs/performance.md`, key pass."""
 
 
-def tasks_of(splits: Sequence[Split], split_bytes: int, cores: int = MANY_CORES) -> list[tuple[Split, ...]]:
-    """The splits of each task, of at most `split_bytes` bytes. The largest is first, so that it does not end alone."""
-    most = min(split_bytes, max(_OPENING, sum(map(_cost, splits)) // cores))
-    return sorted(_packed(splits, most), key=_size, reverse=True)
+@dataclass(frozen=True)
+class TaskOptions:
+    """Options of the tasks of a query."""
+
+    split_bytes: int = DEFAULT_SPLIT_BYTES
+    """`mortice.split.bytes`."""
+    zip_cache: bool = True
+    """`mortice.zip.cache`: whether workers keep the directories of unchanged zip archives."""
+
+
+def tasks_of(scan: Scan, split_bytes: int = DEFAULT_SPLIT_BYTES, cores: int = MANY_CORES) -> list[tuple[Split, ...]]:
+    """Returns the splits of each task, the task with the most work first, so that it does not end last.
+
+    Args:
+        scan: The planned query.
+        split_bytes: Bytes that a task reads, at most; a slice that is larger is divided.
+        cores: Cores to keep busy.
+    """
+    splits = scan.splits()
+    if not splits:
+        return []
+    work = _Work(scan.base_share())
+    read = sum(map(work.bytes, splits))
+    most = min(split_bytes, max(_LEAST_BYTES, (read + _OPENING * len(splits)) // cores))
+    # Of a slice that a projection makes little of, more bytes of files are one task's.
+    files = sum(split.size for split in splits)
+    largest = max(split_bytes, most * files // max(read, 1))
+    if any(split.size > largest for split in splits):
+        splits = scan.splits(max_split_bytes=largest)
+    return sorted(_packed(splits, work, most), key=lambda task: sum(map(work.bytes, task)), reverse=True)
 
 
 def serialize_tasks(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list[list[bytes]]]:
@@ -33,24 +74,35 @@ def serialize_tasks(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list
     return queries, [list(islice(rest, len(task))) for task in tasks]
 
 
-def _packed(splits: Iterable[Split], most: int) -> Iterable[tuple[Split, ...]]:
+@dataclass(frozen=True)
+class _Work:
+    """The work of splits of one query."""
+
+    base_share: float
+    """The share of base files that is read."""
+
+    def bytes(self, split: Split) -> int:
+        """Bytes read. Of logs, keys are found in any case."""
+        logs = split.log_size
+        log_share = _LOG_KEYS + (1 - _LOG_KEYS) * self.base_share
+        return int((split.size - logs) * self.base_share + logs * log_share)
+
+    def cost(self, split: Split) -> int:
+        """Those, and what it costs to open the split."""
+        return self.bytes(split) + _OPENING
+
+
+def _packed(splits: Iterable[Split], work: _Work, most: int) -> Iterable[tuple[Split, ...]]:
     task: list[Split] = []
-    room = 0
-    for split in sorted(splits, key=lambda split: split.size, reverse=True):
-        if task and _cost(split) > room:
+    left = 0
+    for split in sorted(splits, key=work.bytes, reverse=True):
+        cost = work.cost(split)
+        if task and cost > left:
             yield tuple(task)
             task = []
         if not task:
-            room = most
+            left = most
         task.append(split)
-        room -= _cost(split)
+        left -= cost
     if task:
         yield tuple(task)
-
-
-def _cost(split: Split) -> int:
-    return split.size + _OPENING
-
-
-def _size(task: Sequence[Split]) -> int:
-    return sum(split.size for split in task)

@@ -72,6 +72,10 @@ impl Scan {
         self.scan.bytes()
     }
 
+    fn base_share(&self, py: Python<'_>) -> PyResult<f64> {
+        released(py, || self.scan.base_share())
+    }
+
     fn explain(&self) -> String {
         self.scan.explain()
     }

@@ -94,6 +94,11 @@ impl Split {
     }
 
     #[getter]
+    fn log_size(&self) -> u64 {
+        self.split.log_bytes()
+    }
+
+    #[getter]
     fn part(&self) -> Option<(u32, u32)> {
         self.split.part.map(|part| (part.index, part.of))
     }

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use arrow_schema::{Schema, SchemaRef};
 
-use super::file_slices::Listing;
-use super::file_slices::Partitions;
+use super::base_share::base_share;
+use super::file_slices::{Listing, Partitions};
+use crate::error::Result;
 use crate::names::meta_columns;
 use crate::read::Stream;
 use crate::split::{Deletes, Query, Split, divided};
@@ -83,6 +84,14 @@ impl Scan {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.splits.iter().fold(0, |sum, split| sum.saturating_add(split.bytes()))
+    }
+
+    /// Estimates the share of the bytes of base files that is read: 1 if all columns are, or if the query asks for changes.
+    ///
+    /// # Errors
+    /// `InvalidTable` or `Unsupported` if the table's schema has no Arrow schema.
+    pub fn base_share(&self) -> Result<f64> {
+        if self.splits.iter().any(|split| split.change.is_some()) { Ok(1.0) } else { base_share(&self.query) }
     }
 
     /// Reads all splits.

@@ -165,4 +165,11 @@ impl Split {
         let bytes = of_change.fold(self.slice.total_len(), |sum, (_, len)| sum.saturating_add(len));
         bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }
+
+    /// Bytes of the slice's log files, which are among those; of a part, its share of them.
+    #[must_use]
+    pub fn log_bytes(&self) -> u64 {
+        let bytes = self.slice.log_files.iter().fold(0_u64, |sum, log| sum.saturating_add(log.len));
+        bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
+    }
 }

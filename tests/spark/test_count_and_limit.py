@@ -1,0 +1,86 @@
+"""What is not asked for is not read: counts without rows, limits without the rest of a slice."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mortice
+import mortice.spark
+from cases import answer
+from mortice.spark import data_frame
+from mortice.spark.arrow_udf import ReadDescriptors
+
+NAME = "h11_event_time_deletes"
+PARTITIONED = "h11_composite_keys_encoded_partitions"
+ROWS = 300_000
+BASE_FILES_ALONE = {"hoodie.datasource.query.type": "read_optimized", "hoodie.metadata.enable": "false"}
+
+
+@pytest.mark.parametrize("name", [NAME, PARTITIONED])
+def test_rows_are_counted(spark, table_of, name):
+    assert mortice.spark.count(spark, table_of(name)) == answer(name).num_rows
+
+
+def test_a_count_takes_the_arguments_and_options_of_a_reading(spark, table_of):
+    path = table_of(NAME)
+    oslo = [row for row in answer(NAME).to_pylist() if row["city"] == "oslo"]
+    assert mortice.spark.count(spark, path, filters=[("city", "=", "oslo")]) == len(oslo)
+    assert mortice.spark.count(spark, path, filters=[("city", "=", "nowhere")]) == 0
+    assert mortice.spark.count(spark, path, query_type="read_optimized") == answer(NAME, "read_optimized").num_rows
+    assert (
+        mortice.spark.count(spark, path, options={"columns": "fare", "mortice.split.bytes": 100_000})
+        == answer(NAME).num_rows
+    )
+    with pytest.raises(mortice.InvalidArgumentError, match="no such option"):
+        mortice.spark.count(spark, path, options={"mortice.nope": 1})
+
+
+def test_a_count_sends_no_rows(spark, table_of):
+    """One number for each task."""
+    scan = mortice.Table(table_of(PARTITIONED)).snapshot().without_columns()
+    assert scan.schema.names == []
+    ((batch,), *_) = [list(data_frame.CountDescriptors([], data_frame.COUNTS)._read(scan.splits()))]
+    assert batch.to_pylist() == [{"rows": answer(PARTITIONED).num_rows}]
+
+
+@pytest.fixture(scope="module")
+def large_table(table_of, tmp_path_factory):
+    """A table with a base file of many rows, in row groups."""
+    import shutil
+
+    path = shutil.copytree(table_of(NAME), tmp_path_factory.mktemp("large") / "table")
+    (base,) = path.glob("*.parquet")
+    rows = pq.read_table(base)
+    pq.write_table(pa.concat_tables([rows] * (ROWS // rows.num_rows)), base, row_group_size=20_000)
+    return path
+
+
+def counting(path):
+    """`ReadDescriptors` that writes down the rows of each batch that is asked for."""
+
+    class Counting(ReadDescriptors):
+        def _read(self, splits):
+            for batch in super()._read(splits):
+                with path.open("a", encoding="ascii") as file:
+                    file.write(f"{batch.num_rows}\n")
+                yield batch
+
+    return Counting
+
+
+@pytest.mark.parametrize("action", ["collect", "write"])
+def test_a_limit_ends_the_reading_early(spark, large_table, tmp_path, monkeypatch, action):
+    counts = tmp_path / "counts"
+    monkeypatch.setattr(data_frame, "ReadDescriptors", counting(counts))
+    frame = mortice.spark.read(spark, large_table, options=BASE_FILES_ALONE)
+
+    def rows_read(rows):
+        counts.unlink(missing_ok=True)
+        if action == "collect":
+            rows.collect()
+        else:
+            rows.write.format("noop").mode("overwrite").save()
+        return sum(map(int, counts.read_text().split()))
+
+    assert rows_read(frame) > ROWS * 0.9
+    assert rows_read(frame.limit(10)) < ROWS / 2
