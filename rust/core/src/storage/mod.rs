@@ -16,29 +16,46 @@
 //! | `local_create` | the same on the local file system |
 //! | `local` | the local file system; windowed reads where mapping fails |
 //! | `open` | the choice of a place for a URI |
+//! | `object_uri` | URIs of object stores |
+//! | `object_keys` | the names of their options |
+//! | `object_options` | their options: given, of Hadoop settings, of the environment |
+//! | `client_settings` | timeouts and retries |
+//! | `hadoop_options`, `hadoop/` | Hadoop settings to options |
+//! | `environment` | environment variables |
+//! | `secret` | values that are not printed |
 
 mod below;
+mod client_settings;
 mod create;
+mod environment;
+mod hadoop;
+mod hadoop_options;
 mod listing;
 mod local;
 mod local_create;
 mod memory;
 mod mmap;
+mod object_keys;
+pub mod object_options;
+mod object_uri;
 mod open;
 pub mod parallel;
 mod place;
 mod prefix;
 mod requests;
+mod secret;
 mod section;
 mod source;
 
 pub use below::Below;
+pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritablePlace};
 pub use listing::{Entry, FileStatus};
 pub use local::{LocalFile, LocalPlace};
 pub use local_create::LocalSink;
 pub use memory::MemoryFile;
 pub use mmap::MappedFile;
+pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, is_mapped, open, open_beside, open_counted, open_writable};
 pub use place::Place;
 pub use prefix::Prefix;
