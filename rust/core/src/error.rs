@@ -29,6 +29,16 @@ pub enum Kind {
     MemoryLimit,
     /// The storage failed.
     Io,
+    /// The storage refused the credentials, or they do not permit the request.
+    Forbidden,
+    /// The storage asked for fewer requests, and went on asking after all retries.
+    Throttled,
+    /// The storage did not answer within the time limits, or could not be connected to.
+    Unreachable,
+    /// A file is not the one that was planned: its etag or its length is another.
+    FileChanged,
+    /// A signal, or the end of the stream that waited.
+    Interrupted,
     /// An invariant of mortice itself does not hold: a defect of this library, never of the data or the caller.
     Internal,
 }
@@ -46,6 +56,11 @@ impl Kind {
             Self::InvalidArgument => "MORTICE-INVALID-ARGUMENT",
             Self::MemoryLimit => "MORTICE-MEMORY-LIMIT",
             Self::Io => "MORTICE-IO",
+            Self::Forbidden => "MORTICE-FORBIDDEN",
+            Self::Throttled => "MORTICE-THROTTLED",
+            Self::Unreachable => "MORTICE-UNREACHABLE",
+            Self::FileChanged => "MORTICE-FILE-CHANGED",
+            Self::Interrupted => "MORTICE-INTERRUPTED",
             Self::Internal => "MORTICE-INTERNAL",
         }
     }

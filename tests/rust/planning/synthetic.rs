@@ -107,7 +107,7 @@ impl Place for Synthetic {
         self.listed.fetch_add(1, Ordering::SeqCst);
         self.wait();
         let entry = |(name, is_file): &(String, bool)| match is_file {
-            true => Entry::File(FileStatus { name: name.clone(), len: 1, modified_ms: 0 }),
+            true => Entry::File(FileStatus { name: name.clone(), len: 1, modified_ms: 0, etag: None }),
             false => Entry::Folder(name.clone()),
         };
         let len = |entry: Entry| match entry {

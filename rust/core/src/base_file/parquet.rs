@@ -7,7 +7,7 @@
 use std::io::Read;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -18,7 +18,7 @@ use parquet::arrow::arrow_reader::{
     RowSelector,
 };
 use parquet::errors::ParquetError;
-use parquet::file::metadata::ParquetMetaDataReader;
+use parquet::file::metadata::{ColumnChunkMetaData, ParquetMetaDataReader, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::conform::{conformed, reading_type};
@@ -47,7 +47,7 @@ pub(super) struct ParquetFile {
 impl ParquetFile {
     /// Reads the footer. What it says of Arrow types is passed over: the table's schema decides.
     pub(super) fn open(source: Arc<dyn Source>) -> Result<Self> {
-        let bytes = SourceBytes(source);
+        let bytes = SourceBytes::new(source);
         let metadata = guarded(&bytes, || {
             let metadata = list_of_maps::readable(ParquetMetaDataReader::new().parse_and_finish(&bytes)?)?;
             ArrowReaderMetadata::try_new(Arc::new(metadata), options())
@@ -185,6 +185,7 @@ impl BaseFile for ParquetFile {
             .map(|(index, _)| index)
             .collect();
         let mask = ProjectionMask::roots(metadata.parquet_schema(), roots);
+        self.bytes.plan(&metadata, &mask, self.row_groups.as_deref())?;
         let (bytes, row_groups) = (self.bytes.clone(), self.row_groups);
         let reader = guarded(&self.bytes, || {
             let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(bytes, metadata);
@@ -222,23 +223,62 @@ impl Iterator for Conformed {
                 return Some(Err(error));
             }
         };
-        Some(conformed(&batch, &self.wanted).map_err(|error| error.in_file(self.bytes.0.path())))
+        Some(conformed(&batch, &self.wanted).map_err(|error| error.in_file(self.bytes.source.path())))
     }
 }
 
 /// A source as the parquet crate reads it: slices of a mapping are handed on as they are.
+///
+/// The crate hands errors on as text. The error of a read is kept beside, so that it is returned as it was.
 #[derive(Clone)]
-struct SourceBytes(Arc<dyn Source>);
+struct SourceBytes {
+    source: Arc<dyn Source>,
+    failure: Arc<Mutex<Option<Error>>>,
+}
 
 impl SourceBytes {
+    fn new(source: Arc<dyn Source>) -> Self {
+        Self { source, failure: Arc::default() }
+    }
+
     fn range(&self, start: u64, end: u64) -> Result<Bytes, ParquetError> {
-        self.0.read(start..end).map_err(|error| ParquetError::External(Box::new(error)))
+        self.source.read(start..end).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: Error) -> ParquetError {
+        let text = error.to_string();
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        ParquetError::General(text)
+    }
+
+    fn failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Announces the column chunks that will be read.
+    fn plan(&self, metadata: &ArrowReaderMetadata, mask: &ProjectionMask, kept: Option<&[usize]>) -> Result<()> {
+        if self.source.window().is_none() {
+            return Ok(());
+        }
+        let metadata = metadata.metadata();
+        let groups = (0..).zip(metadata.row_groups()).filter(|(at, _)| kept.is_none_or(|kept| kept.contains(at)));
+        let chunks = |group: &RowGroupMetaData| {
+            let columns = group.columns().iter().enumerate().filter(|(leaf, _)| mask.leaf_included(*leaf));
+            let range = |column: &ColumnChunkMetaData| {
+                let (start, len) = column.byte_range();
+                start..start.saturating_add(len)
+            };
+            columns.map(|(_, column)| range(column)).collect::<Vec<_>>()
+        };
+        let groups: Vec<Vec<Range<u64>>> =
+            guarded(self, || Ok::<_, ParquetError>(groups.map(|(_, group)| chunks(group)).collect()))?;
+        self.source.plan_reads(&groups)
     }
 }
 
 impl Length for SourceBytes {
     fn len(&self) -> u64 {
-        self.0.len()
+        self.source.len()
     }
 }
 
@@ -246,10 +286,10 @@ impl ChunkReader for SourceBytes {
     type T = Box<dyn Read + Send>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        if self.0.window().is_none() {
-            return Ok(Box::new(self.range(start, self.0.len())?.reader()));
+        if self.source.window().is_none() {
+            return Ok(Box::new(self.range(start, self.source.len())?.reader()));
         }
-        Ok(Box::new(Windows { source: Arc::clone(&self.0), at: start, step: FIRST_WINDOW, window: Bytes::new() }))
+        Ok(Box::new(Windows { bytes: self.clone(), at: start, step: FIRST_WINDOW, window: Bytes::new() }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
@@ -264,7 +304,7 @@ const FIRST_WINDOW: u64 = 16 << 10;
 
 /// A file read from a place on, by windows that grow.
 struct Windows {
-    source: Arc<dyn Source>,
+    bytes: SourceBytes,
     at: u64,
     step: u64,
     window: Bytes,
@@ -273,10 +313,12 @@ struct Windows {
 impl Read for Windows {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         if self.window.is_empty() {
-            let end = self.at.saturating_add(self.step).min(self.source.len());
-            self.window = self.source.read(self.at.min(end)..end).map_err(std::io::Error::other)?;
+            let source = &self.bytes.source;
+            let end = self.at.saturating_add(self.step).min(source.len());
+            let read = source.read(self.at.min(end)..end);
+            self.window = read.map_err(|error| std::io::Error::other(self.bytes.failed(error)))?;
             self.at = end;
-            self.step = self.step.saturating_mul(2).min(self.source.window().unwrap_or(FIRST_WINDOW).max(FIRST_WINDOW));
+            self.step = self.step.saturating_mul(2).min(source.window().unwrap_or(FIRST_WINDOW).max(FIRST_WINDOW));
         }
         let len = into.len().min(self.window.len());
         let (Some(into), some) = (into.get_mut(..len), self.window.split_to(len)) else { return Ok(0) };
@@ -291,7 +333,7 @@ fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     read: impl FnOnce() -> std::result::Result<T, E>,
 ) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(read) => read.map_err(|error| damaged(error, bytes)),
+        Ok(read) => read.map_err(|error| bytes.failure().unwrap_or_else(|| damaged(error, bytes))),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("the parquet reader gave up");
@@ -303,5 +345,5 @@ fn guarded<T, E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 fn damaged(error: impl Into<Box<dyn std::error::Error + Send + Sync>>, bytes: &SourceBytes) -> Error {
     Error::invalid_table("no sound parquet file, or one of a kind that cannot be read")
         .caused_by(error)
-        .in_file(bytes.0.path())
+        .in_file(bytes.source.path())
 }

@@ -24,15 +24,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// `NotFound` where there is no table, naming the table above the path if there is one; `InvalidTable` where both files
 /// stay torn.
 pub(super) fn read(place: &dyn Place) -> Result<Properties> {
-    if place.list(FOLDER)?.is_none() {
-        return Err(no_table(place));
-    }
     let mut tries = 1;
     loop {
         match attempt(place)? {
             Outcome::Whole(properties) => return Ok(properties),
             // Once is no proof: between the two looks a writer may have put the main file back and removed the backup.
-            Outcome::Absent if tries > 1 => return Err(no_table(place)),
+            Outcome::Absent if tries > 1 || place.list(FOLDER)?.is_none() => return Err(no_table(place)),
             Outcome::Absent => {}
             Outcome::Torn(error) if tries == TRIES => return Err(error),
             Outcome::Torn(_) => sleep(PAUSE),
@@ -93,6 +90,9 @@ fn no_table(place: &dyn Place) -> Error {
 
 /// The nearest table whose folder holds `path`, for paths of partitions and of `.hoodie` itself.
 fn table_above(path: &str) -> Option<String> {
+    if path.contains("://") && !path.starts_with("file://") {
+        return None;
+    }
     let mut path = path.trim_end_matches('/');
     while let Some((above, _)) = path.rsplit_once('/').filter(|(above, _)| !above.is_empty() && !above.ends_with(':')) {
         let place = storage::open(above, &StorageOptions::new()).ok()?;

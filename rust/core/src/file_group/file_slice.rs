@@ -30,6 +30,9 @@ pub struct BaseFile {
     pub name: String,
     /// Bytes.
     pub len: u64,
+    /// The version of its content, if a listing reported one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
     /// The instant that wrote it.
     pub instant: String,
     /// Where its rows lie, if it is a skeleton: all but the meta columns.
@@ -57,6 +60,9 @@ pub struct LogFile {
     pub name: String,
     /// Bytes, when it was listed: what a writer appends later is no part of the slice.
     pub len: u64,
+    /// The version of its content, if a listing reported one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
 }
 
 impl FileSlice {

@@ -20,6 +20,8 @@ pub struct ListedBase {
     pub name: BaseFileName,
     /// Bytes.
     pub len: u64,
+    /// The version of its content, if the storage has one.
+    pub etag: Option<String>,
 }
 
 /// A log file that a listing named.
@@ -29,6 +31,8 @@ pub struct ListedLog {
     pub name: LogFileName,
     /// Bytes.
     pub len: u64,
+    /// The version of its content, if the storage has one.
+    pub etag: Option<String>,
 }
 
 impl PartitionFiles {
@@ -36,12 +40,19 @@ impl PartitionFiles {
     /// left out.
     #[must_use]
     pub fn of<'a>(partition: &str, listed: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
+        Self::with_etags(partition, listed.into_iter().map(|(name, len)| (name, len, None)))
+    }
+
+    /// The same of names, lengths and etags.
+    #[must_use]
+    pub fn with_etags<'a>(partition: &str, listed: impl IntoIterator<Item = (&'a str, u64, Option<&'a str>)>) -> Self {
         let mut files = Self { partition: partition.to_owned(), ..Self::default() };
-        for (name, len) in listed {
+        for (name, len, etag) in listed {
+            let etag = etag.map(str::to_owned);
             if let Some(name) = BaseFileName::parse(name) {
-                files.base_files.push(ListedBase { name, len });
+                files.base_files.push(ListedBase { name, len, etag });
             } else if let Some(name) = LogFileName::parse(name).filter(|name| name.extension == "log") {
-                files.log_files.push(ListedLog { name, len });
+                files.log_files.push(ListedLog { name, len, etag });
             }
         }
         files

@@ -184,7 +184,10 @@ impl<'a> View<'a> {
         }
         draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
         let base_file = self.base_file(files, draft.bases)?;
-        let log_file = |log: ListedLog| LogFile { path: files.path(&log.name.name), name: log.name.name, len: log.len };
+        let log_file = |log: ListedLog| {
+            let path = files.path(&log.name.name);
+            LogFile { path, name: log.name.name, len: log.len, etag: log.etag }
+        };
         let log_files: Vec<LogFile> = draft.logs.into_iter().map(log_file).collect();
         if base_file.is_none() && log_files.is_empty() {
             return Ok(None);
@@ -206,7 +209,8 @@ impl<'a> View<'a> {
             let message = format!("a base file in {}: this release reads {}", base.name.extension, FORMATS.join(", "));
             return Err(Error::unsupported(message).in_file(path).at_instant(base.name.instant));
         }
-        Ok(Some(BaseFile { path, name: base.name.name, len: base.len, instant: base.name.instant, source: None }))
+        let ListedBase { name, len, etag } = base;
+        Ok(Some(BaseFile { path, name: name.name, len, etag, instant: name.instant, source: None }))
     }
 
     /// Of several files that attempts of one task have written, keeps the one that was committed.

@@ -68,7 +68,8 @@ pub fn files_of(place: &dyn Place, partition: &str) -> Result<PartitionFiles> {
 }
 
 fn data_files(partition: &str, files: &[FileStatus]) -> PartitionFiles {
-    PartitionFiles::of(partition, files.iter().map(|file| (file.name.as_str(), file.len)))
+    let files = files.iter().map(|file| (file.name.as_str(), file.len, file.etag.as_deref()));
+    PartitionFiles::with_etags(partition, files)
 }
 
 fn split(entries: Vec<Entry>) -> (Vec<FileStatus>, Vec<String>) {

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
 
 /// The number of the form. It changes with whatever another release could not read, or would read otherwise.
-const FORM: u32 = 10;
+const FORM: u32 = 11;
 
 #[derive(Deserialize)]
 struct FormNumber {
@@ -55,14 +55,22 @@ struct SliceForm<'a>(
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Option<BaseForm<'a>>,
-    #[serde(borrow)] Vec<(Cow<'a, str>, u64)>,
+    #[serde(borrow)] Vec<(Cow<'a, str>, VersionForm<'a>)>,
 );
+
+/// What is known of a file's content: its length, and its etag if a listing reported one.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum VersionForm<'a> {
+    Len(u64),
+    LenAndEtag(u64, #[serde(borrow)] Cow<'a, str>),
+}
 
 /// A base file: file, length, instant, bootstrap source.
 #[derive(Serialize, Deserialize)]
 struct BaseForm<'a>(
     #[serde(borrow)] Cow<'a, str>,
-    u64,
+    #[serde(borrow)] VersionForm<'a>,
     #[serde(borrow)] Cow<'a, str>,
     Option<Cow<'a, BootstrapSource>>,
 );
@@ -163,26 +171,43 @@ impl<'a> SliceForm<'a> {
         let FileSlice { partition, file_id, base_instant, base_file, log_files } = slice;
         let base = base_file.as_ref().map(|base| {
             let file = file_of(&base.path, &base.name, partition);
-            BaseForm(file, base.len, Cow::Borrowed(&base.instant), base.source.as_ref().map(Cow::Borrowed))
+            let version = VersionForm::of(base.len, base.etag.as_deref());
+            BaseForm(file, version, Cow::Borrowed(&base.instant), base.source.as_ref().map(Cow::Borrowed))
         });
-        let logs = log_files.iter().map(|log| (file_of(&log.path, &log.name, partition), log.len)).collect();
+        let log = |log: &'a LogFile| {
+            (file_of(&log.path, &log.name, partition), VersionForm::of(log.len, log.etag.as_deref()))
+        };
+        let logs = log_files.iter().map(log).collect();
         Self(Cow::Borrowed(partition), Cow::Borrowed(file_id), Cow::Borrowed(base_instant), base, logs)
     }
 
     fn into_slice(self) -> FileSlice {
         let Self(partition, file_id, base_instant, base, logs) = self;
         let partition = partition.into_owned();
-        let base_file = base.map(|BaseForm(file, len, instant, source)| {
-            let (path, name) = path_and_name(&file, &partition);
-            BaseFile { path, name, len, instant: instant.into_owned(), source: source.map(Cow::into_owned) }
+        let base_file = base.map(|BaseForm(file, version, instant, source)| {
+            let ((path, name), (len, etag)) = (path_and_name(&file, &partition), version.into_parts());
+            BaseFile { path, name, len, etag, instant: instant.into_owned(), source: source.map(Cow::into_owned) }
         });
-        let log_files = logs.into_iter().map(|(file, len)| {
-            let (path, name) = path_and_name(&file, &partition);
-            LogFile { path, name, len }
+        let log_files = logs.into_iter().map(|(file, version)| {
+            let ((path, name), (len, etag)) = (path_and_name(&file, &partition), version.into_parts());
+            LogFile { path, name, len, etag }
         });
         let log_files = log_files.collect();
         let (file_id, base_instant) = (file_id.into_owned(), base_instant.into_owned());
         FileSlice { partition, file_id, base_instant, base_file, log_files }
+    }
+}
+
+impl<'a> VersionForm<'a> {
+    fn of(len: u64, etag: Option<&'a str>) -> Self {
+        etag.map_or(Self::Len(len), |etag| Self::LenAndEtag(len, Cow::Borrowed(etag)))
+    }
+
+    fn into_parts(self) -> (u64, Option<String>) {
+        match self {
+            Self::Len(len) => (len, None),
+            Self::LenAndEtag(len, etag) => (len, Some(etag.into_owned())),
+        }
     }
 }
 
@@ -218,10 +243,11 @@ mod tests {
                 path: base.to_owned(),
                 name: name(base),
                 len: 7,
+                etag: Some("\"abc\"".to_owned()),
                 instant: "000".to_owned(),
                 source: Some(BootstrapSource { path: "/s/\"x\"".to_owned(), len: 3, path_values: Vec::new() }),
             }),
-            log_files: vec![LogFile { path: log.to_owned(), name: name(log), len: u64::MAX }],
+            log_files: vec![LogFile { path: log.to_owned(), name: name(log), len: u64::MAX, etag: None }],
         }
     }
 
@@ -247,8 +273,8 @@ mod tests {
     fn other_forms_are_refused_by_number_and_other_bytes_at_all() {
         for (bytes, says) in [
             (r#"{"form":9,"split":[]}"#, "form 9"),
-            (r#"{"form":11}"#, "form 11"),
-            (r#"{"form":10}"#, "\"query\""),
+            (r#"{"form":10}"#, "form 10"),
+            (r#"{"form":11}"#, "\"query\""),
             (r"[9,{}]", "not a split"),
             ("", "not a split"),
         ] {

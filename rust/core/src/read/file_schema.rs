@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::log_blocks::{known_base, known_log};
 use crate::base_file;
 use crate::error::Result;
 use crate::file_group::{BaseFile, FileSlice};
@@ -16,12 +17,12 @@ pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn
     // A skeleton has the meta columns alone.
     let whole = |base: &&BaseFile| base.source.is_none();
     for base in newest.iter().filter_map(|slice| slice.base_file.as_ref()).filter(whole) {
-        if let Some(schema) = base_file::open(place.open(&base.path)?)?.avro_schema() {
+        if let Some(schema) = base_file::open(place.open_known(&base.path, &known_base(base))?)?.avro_schema() {
             return Ok(Some(schema));
         }
     }
     for file in newest.iter().flat_map(|slice| slice.log_files.iter().rev()) {
-        let source: Arc<dyn Source> = Arc::new(Prefix::new(place.open(&file.path)?, file.len)?);
+        let source: Arc<dyn Source> = Arc::new(Prefix::new(place.open_known(&file.path, &known_log(file))?, file.len)?);
         if let Some(schema) = log::newest_schema(source, |instant| instants.is_committed(instant))? {
             return Ok(Some(schema));
         }

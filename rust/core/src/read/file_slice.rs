@@ -15,13 +15,14 @@ use super::path_values::PathValues;
 use super::projection::Projection;
 use super::report::SharedReport;
 use super::row_range::RowRange;
+use super::slice_files;
 use super::slice_merge::{SliceMerge, Sources};
 use super::split_base::{SplitBase, Threads};
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::plan::Split;
-use crate::storage::{self, Place};
+use crate::storage::{self, Place, Source};
 
 /// Reads the slice of a split, batch by batch. After an error there is nothing more.
 pub(super) struct SliceReader {
@@ -33,6 +34,8 @@ pub(super) struct SliceReader {
     threads: usize,
     /// The table, where it is open already.
     place: Option<Arc<dyn Place>>,
+    /// Its files, where their first bytes were asked for already.
+    begun: Vec<Arc<dyn Source>>,
     state: State,
 }
 
@@ -59,7 +62,16 @@ impl SliceReader {
     pub(super) fn new(split: Split, report: SharedReport) -> Result<Self> {
         let schema = split.schema()?;
         let memory_limit = split.query.options.memory_limit;
-        Ok(Self { split, schema, report, memory_limit, threads: 0, place: None, state: State::Planned })
+        Ok(Self {
+            split,
+            schema,
+            report,
+            memory_limit,
+            threads: 0,
+            place: None,
+            begun: Vec::new(),
+            state: State::Planned,
+        })
     }
 
     /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
@@ -77,6 +89,26 @@ impl SliceReader {
         Self { place: Some(place), ..self }
     }
 
+    /// Starts to fetch what a read of the slice needs first, in storage that takes a while; the read itself waits for it.
+    ///
+    /// # Errors
+    /// What opening the table's storage may fail with.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        if !self.begun.is_empty() || !matches!(self.state, State::Planned) {
+            return Ok(());
+        }
+        let place = self.opened_place()?;
+        self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / 4)?;
+        self.place = Some(place);
+        Ok(())
+    }
+
+    fn opened_place(&mut self) -> Result<Arc<dyn Place>> {
+        let query = &self.split.query;
+        let open = || storage::open_counted(&query.uri, &query.storage, self.report.requests());
+        self.place.take().map_or_else(open, Ok)
+    }
+
     /// The schema of every batch.
     pub(super) fn schema(&self) -> SchemaRef {
         self.schema.clone()
@@ -84,9 +116,10 @@ impl SliceReader {
 
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         if let State::Planned = self.state {
-            let query = &self.split.query;
-            let open = || storage::open_counted(&query.uri, &query.storage, self.report.requests());
-            let place = self.place.take().map_or_else(open, Ok)?;
+            let place = self.opened_place()?;
+            if self.begun.is_empty() {
+                self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / 4)?;
+            }
             let reading = self.open(&place)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));
         }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::report::{Corrupt, SharedReport};
 use crate::config::{LogScan, OnCorrupt, Semantics};
 use crate::error::{Error, Kind, Result};
-use crate::file_group::LogFile;
+use crate::file_group::{BaseFile, LogFile};
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
 use crate::names::LogFileName;
 use crate::plan::{Query, Split};
-use crate::storage::{Place, Prefix, Source};
+use crate::storage::{KnownFile, Place, Prefix, Source};
 
 /// The open log files of a slice, and the blocks that count, oldest first.
 pub(super) struct LogBlocks {
@@ -54,15 +54,25 @@ pub(super) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> R
 }
 
 pub(super) fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
-    open_planned(place, &log.path, query).map_err(|error| match LogFileName::parse(&log.name) {
+    open_planned(place, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
         Some(name) => error.at_instant(name.instant),
         None => error,
     })
 }
 
+/// What the plan knows of a log file: a writer may have appended to it since.
+pub(super) fn known_log(log: &LogFile) -> KnownFile {
+    KnownFile { len: log.len, etag: log.etag.clone(), may_have_grown: true }
+}
+
+/// What the plan knows of a base file.
+pub(super) fn known_base(base: &BaseFile) -> KnownFile {
+    KnownFile { len: base.len, etag: base.etag.clone(), may_have_grown: false }
+}
+
 /// Opens a file of a plan; one that has gone is [`Kind::FileCleaned`].
-pub(super) fn open_planned(place: &dyn Place, path: &str, query: &Query) -> Result<Arc<dyn Source>> {
-    place.open(path).map_err(|error| {
+pub(super) fn open_planned(place: &dyn Place, path: &str, known: &KnownFile, query: &Query) -> Result<Arc<dyn Source>> {
+    place.open_known(path, known).map_err(|error| {
         if error.kind() != Kind::NotFound {
             return error;
         }

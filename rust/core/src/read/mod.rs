@@ -79,6 +79,7 @@ mod row_numbers;
 mod row_range;
 mod rows_merge;
 mod settled;
+mod slice_files;
 mod slice_merge;
 mod split_base;
 mod split_reader;

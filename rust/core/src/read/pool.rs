@@ -35,7 +35,8 @@ pub struct Stream {
 
 enum State {
     Idle,
-    Inline(Box<SplitReader>),
+    /// The reader of a split, and that of the next one, which fetches already.
+    Inline(Box<SplitReader>, Option<Box<SplitReader>>),
     Pooled(Pool),
     Done,
 }
@@ -82,6 +83,19 @@ impl Stream {
         self.state = State::Done;
     }
 
+    /// Reads a split, and has the first requests of the next one made meanwhile.
+    fn inline(&mut self, mut reader: Box<SplitReader>) -> State {
+        reader.begin();
+        // A split that cannot be read is reported when its turn comes.
+        let next = self.splits.front().and_then(|split| SplitReader::new(split.clone(), self.report.clone()).ok());
+        let next = next.map(|mut next| {
+            self.splits.pop_front();
+            next.begin();
+            Box::new(next)
+        });
+        State::Inline(reader, next)
+    }
+
     fn step(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             match &mut self.state {
@@ -91,13 +105,17 @@ impl Stream {
                 }
                 State::Idle => match self.splits.pop_front() {
                     Some(split) => {
-                        self.state = State::Inline(Box::new(SplitReader::new(split, self.report.clone())?));
+                        let reader = SplitReader::new(split, self.report.clone())?;
+                        self.state = self.inline(Box::new(reader));
                     }
                     None => return Ok(None),
                 },
-                State::Inline(reader) => match reader.next() {
+                State::Inline(reader, next) => match reader.next() {
                     Some(batch) => return batch.map(Some),
-                    None => self.state = State::Idle,
+                    None => match next.take() {
+                        Some(reader) => self.state = self.inline(reader),
+                        None => self.state = State::Idle,
+                    },
                 },
                 State::Pooled(pool) => return pool.next_batch(),
                 State::Done => return Ok(None),
@@ -137,8 +155,15 @@ enum Message {
     End,
 }
 
-/// A split that is to be read, its ordinal, and where its batches go.
-type Task = (usize, Split, SyncSender<Message>);
+/// A split that is to be read.
+struct Task {
+    ordinal: usize,
+    split: Split,
+    /// Its reader, if it fetches already.
+    reader: Option<SplitReader>,
+    /// Where its batches go.
+    queue: SyncSender<Message>,
+}
 
 /// What readers share.
 struct Work {
@@ -166,7 +191,7 @@ impl Pool {
         for (ordinal, split) in splits.into_iter().enumerate() {
             let (sender, receiver) = sync_channel(AHEAD);
             queues.push_back(receiver);
-            tasks.push_back((ordinal, split, sender));
+            tasks.push_back(Task { ordinal, split, reader: None, queue: sender });
         }
         let readers = threads.min(tasks.len()).max(1);
         let share = limit / u64::try_from(readers).unwrap_or(1);
@@ -228,6 +253,20 @@ fn read_splits(work: &Work) {
 }
 
 impl Work {
+    fn reader(&self, split: Split) -> Result<SplitReader> {
+        Ok(SplitReader::new(split, self.report.clone())?.within(self.share))
+    }
+
+    /// Has the first requests of the split that is read next made.
+    fn begin_next(&self) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(task) = tasks.front_mut().filter(|task| task.reader.is_none()) else { return };
+        // What fails here fails again when it is read.
+        let Ok(mut reader) = self.reader(task.split.clone()) else { return };
+        reader.begin();
+        task.reader = Some(reader);
+    }
+
     /// Threads that the reader of the next split may have beside its own: those that no split is left for.
     fn spare(&self) -> usize {
         let unfinished = self.unfinished.load(Ordering::Relaxed).max(1);
@@ -236,13 +275,14 @@ impl Work {
 }
 
 /// Whether there is still somebody to read for.
-fn read_split(work: &Work, (ordinal, split, queue): Task) -> bool {
-    let reader = match SplitReader::new(split, work.report.clone())
-        .map(|reader| reader.within(work.share).with_threads(work.spare()))
-    {
-        Ok(reader) => reader,
+fn read_split(work: &Work, task: Task) -> bool {
+    let Task { ordinal, split, reader, queue } = task;
+    let mut reader = match reader.map_or_else(|| work.reader(split), Ok) {
+        Ok(reader) => reader.with_threads(work.spare()),
         Err(error) => return queue.send(Message::Failed(error)).is_ok(),
     };
+    reader.begin();
+    work.begin_next();
     for batch in reader {
         let message = match batch {
             Ok(batch) => {

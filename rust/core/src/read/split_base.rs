@@ -7,7 +7,7 @@ use arrow_schema::{Field, SchemaRef};
 
 use super::base_segments::{BaseSegments, Segment};
 use super::base_threads;
-use super::log_blocks::open_planned;
+use super::log_blocks::{known_base, open_planned};
 use super::merge_base::MergeBase;
 use super::row_numbers;
 use super::row_range::RowRange;
@@ -193,7 +193,7 @@ fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>>
 
 /// A base file; a skeleton with what it is the skeleton of.
 fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn BaseFile>> {
-    let file = base_file::open(open_planned(place, &base.path, query)?)?;
+    let file = base_file::open(open_planned(place, &base.path, &known_base(base), query)?)?;
     let Some(source) = &base.source else { return Ok(file) };
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
     let opened = storage::open_beside(place, folder, &query.storage)?.open(name).map_err(|error| match error.kind() {

@@ -64,6 +64,14 @@ impl SplitReader {
         Self { reader, ..self }
     }
 
+    /// Starts to fetch what a read of a slice needs first, in storage that takes a while. What fails here fails again, with
+    /// an error, when it is read.
+    pub(super) fn begin(&mut self) {
+        if let Reader::Slice(reader) = &mut self.reader {
+            let _ = reader.begin();
+        }
+    }
+
     /// The schema of every batch.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Entry, Place, Requests, Source};
+use super::{Entry, FileStatus, KnownFile, Place, Requests, Source};
 use crate::error::Result;
 
 /// What lies below a folder.
@@ -35,6 +35,32 @@ impl Place for Below {
 
     fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
         self.place.open(&self.path(path))
+    }
+
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+        self.place.open_known(&self.path(path), file)
+    }
+
+    fn len_of(&self, path: &str) -> Result<u64> {
+        self.place.len_of(&self.path(path))
+    }
+
+    fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
+        let files = self.place.list_recursively(&self.path(folder))?;
+        let prefix = format!("{}/", self.folder);
+        let inside = |(path, status): (String, FileStatus)| Some((path.strip_prefix(&prefix)?.to_owned(), status));
+        Ok(files.into_iter().filter_map(inside).collect())
+    }
+
+    fn begin(&self, files: &[&str], folders: &[&str]) -> Result<()> {
+        let all = |paths: &[&str]| paths.iter().map(|path| self.path(path)).collect::<Vec<_>>();
+        let (files, folders) = (all(files), all(folders));
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        self.place.begin(&files, &folders.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn is_remote(&self) -> bool {
+        self.place.is_remote()
     }
 
     fn requests_at_once(&self) -> usize {

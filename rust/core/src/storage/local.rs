@@ -133,7 +133,7 @@ fn entry(name: String, status: &std::fs::Metadata) -> Entry {
     }
     let since_epoch = status.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     let modified_ms = since_epoch.and_then(|time| i64::try_from(time.as_millis()).ok()).unwrap_or(0);
-    Entry::File(FileStatus { name, len: status.len(), modified_ms })
+    Entry::File(FileStatus { name, len: status.len(), modified_ms, etag: None })
 }
 
 fn unopened(path: &str, error: std::io::Error) -> Error {

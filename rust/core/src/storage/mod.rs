@@ -15,6 +15,15 @@
 //! | `create` | the writing side: files made exclusively, appended to, made durable |
 //! | `local_create` | the same on the local file system |
 //! | `local` | the local file system; windowed reads where mapping fails |
+//! | `cancel` | ends blocking waits on signals, and when a stream is closed |
+//! | `object` | a folder of an object store |
+//! | `object_source` | a file of an object store: what is fetched of it, and when |
+//! | `object_ranges` | which requests are made for ranges of a file |
+//! | `object_handle` | the client and the I/O thread of a store, shared by all places in it |
+//! | `object_client` | makes the client from URI and options; counts its requests |
+//! | `object_runtime` | the I/O thread, and results that are waited for |
+//! | `object_limit` | how many requests are made at once |
+//! | `object_error` | errors of object stores, by kind, without secrets |
 //! | `open` | the choice of a place for a URI |
 //! | `object_uri` | URIs of object stores |
 //! | `object_keys` | the names of their options |
@@ -25,6 +34,7 @@
 //! | `secret` | values that are not printed |
 
 mod below;
+mod cancel;
 mod client_settings;
 mod create;
 mod environment;
@@ -35,8 +45,24 @@ mod local;
 mod local_create;
 mod memory;
 mod mmap;
+#[cfg(feature = "object")]
+mod object;
+#[cfg(feature = "object")]
+mod object_client;
+#[cfg(feature = "object")]
+mod object_error;
+#[cfg(feature = "object")]
+mod object_handle;
 mod object_keys;
+#[cfg(feature = "object")]
+mod object_limit;
 pub mod object_options;
+#[cfg(feature = "object")]
+mod object_ranges;
+#[cfg(feature = "object")]
+mod object_runtime;
+#[cfg(feature = "object")]
+mod object_source;
 mod object_uri;
 mod open;
 pub mod parallel;
@@ -48,17 +74,20 @@ mod section;
 mod source;
 
 pub use below::Below;
+pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritablePlace};
-pub use listing::{Entry, FileStatus};
+pub use listing::{Entry, FileStatus, KnownFile};
 pub use local::{LocalFile, LocalPlace};
 pub use local_create::LocalSink;
 pub use memory::MemoryFile;
 pub use mmap::MappedFile;
+#[cfg(feature = "object")]
+pub use object::ObjectPlace;
 pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, is_mapped, open, open_beside, open_counted, open_writable};
 pub use place::Place;
 pub use prefix::Prefix;
 pub use requests::{RequestCounts, Requests, counted};
 pub use section::Section;
-pub use source::Source;
+pub use source::{ReadFrom, Source};

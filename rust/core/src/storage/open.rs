@@ -3,14 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+#[cfg(feature = "object")]
+use super::ObjectPlace;
 use super::{LocalPlace, Place, Requests, WritablePlace, counted};
 use crate::error::{Error, Result};
 
 /// Options of the storage, by name. `mmap` = `false` reads local files by windows.
 pub type StorageOptions = BTreeMap<String, String>;
 
-/// The place at `uri`: a plain path or `file:` URI. Schemes of object stores are refused by name.
+/// The place at `uri`: a plain path, a `file:` URI, or one of an object store.
+///
+/// # Errors
+/// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not take.
 pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    #[cfg(feature = "object")]
+    if let Some(place) = ObjectPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
 }
@@ -66,7 +75,7 @@ fn local_path(uri: &str) -> Result<String> {
         }
         (true, "file") => Ok(trimmed(rest)),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
-            "this release reads and writes local paths only, not {scheme}://; mount the store or copy the table"
+            "storage {scheme}:// is not supported; use a local path, s3://, gs://, abfss://, az:// or https://"
         ))
         .in_file(uri)),
         _ => Ok(trimmed(uri)),
@@ -95,7 +104,7 @@ mod tests {
         ] {
             assert_eq!(local_path(uri).unwrap(), path, "{uri}");
         }
-        assert_eq!(local_path("s3://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
+        assert_eq!(local_path("hdfs://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
         assert!(local_path("").is_err());
         assert!(local_path("file://host/a").is_err());
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Source;
+use super::{ReadFrom, Source};
 use crate::error::{Error, Result};
 
 /// A source cut to a length.
@@ -38,6 +38,14 @@ impl Source for Prefix {
 
     fn window(&self) -> Option<u64> {
         self.whole.window()
+    }
+
+    fn begin(&self, from: ReadFrom) -> Result<()> {
+        self.whole.begin(from)
+    }
+
+    fn plan_reads(&self, groups: &[Vec<Range<u64>>]) -> Result<()> {
+        self.whole.plan_reads(groups)
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {

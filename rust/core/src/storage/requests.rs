@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
-use super::{Entry, Place, Source};
+use super::{Entry, FileStatus, KnownFile, Place, ReadFrom, Source};
 use crate::error::Result;
 
 /// Counters that several places and threads add to.
@@ -20,11 +20,12 @@ pub struct Requests {
 /// How many requests of each kind were made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// Folders listed, missing ones included.
+    /// Folders listed, missing ones included. On an object store, pages of listings.
     pub list: u64,
-    /// Files opened, missing ones included.
+    /// Files opened, missing ones included. On an object store, requests for the length of a file (`HEAD`).
     pub open: u64,
-    /// Byte ranges fetched. Reads of memory-mapped files are not requests and are not counted.
+    /// Byte ranges fetched. Reads of memory-mapped files are not requests and are not counted. On an object store, every
+    /// request for content (`GET`), retries included.
     pub read: u64,
 }
 
@@ -35,6 +36,21 @@ impl Requests {
         let [list, open, read] = [&self.list, &self.open, &self.read].map(|count| count.load(Ordering::Relaxed));
         RequestCounts { list, open, read }
     }
+
+    /// Counts a listing.
+    pub(super) fn count_list(&self) {
+        count(&self.list);
+    }
+
+    /// Counts a request for what is known of a file.
+    pub(super) fn count_open(&self) {
+        count(&self.open);
+    }
+
+    /// Counts a request for bytes.
+    pub(super) fn count_read(&self) {
+        count(&self.read);
+    }
 }
 
 fn count(counter: &AtomicU64) {
@@ -44,12 +60,24 @@ fn count(counter: &AtomicU64) {
 /// Returns `place` with its requests counted in `requests`.
 #[must_use]
 pub fn counted(place: Arc<dyn Place>, requests: &Arc<Requests>) -> Arc<dyn Place> {
-    Arc::new(CountedPlace { place, requests: Arc::clone(requests) })
+    place.counted(requests).unwrap_or_else(|| Arc::new(CountedPlace { place, requests: Arc::clone(requests) }))
 }
 
 struct CountedPlace {
     place: Arc<dyn Place>,
     requests: Arc<Requests>,
+}
+
+impl CountedPlace {
+    fn opened(&self, open: impl FnOnce() -> Result<Arc<dyn Source>>) -> Result<Arc<dyn Source>> {
+        count(&self.requests.open);
+        let source = open()?;
+        // Any range of a mapped file is a slice of the mapping.
+        if source.window().is_none() {
+            return Ok(source);
+        }
+        Ok(Arc::new(CountedSource { source, requests: Arc::clone(&self.requests) }))
+    }
 }
 
 impl Place for CountedPlace {
@@ -63,13 +91,29 @@ impl Place for CountedPlace {
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        self.opened(|| self.place.open(path))
+    }
+
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+        self.opened(|| self.place.open_known(path, file))
+    }
+
+    fn len_of(&self, path: &str) -> Result<u64> {
         count(&self.requests.open);
-        let source = self.place.open(path)?;
-        // Any range of a mapped file is a slice of the mapping.
-        if source.window().is_none() {
-            return Ok(source);
-        }
-        Ok(Arc::new(CountedSource { source, requests: Arc::clone(&self.requests) }))
+        self.place.len_of(path)
+    }
+
+    fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
+        count(&self.requests.list);
+        self.place.list_recursively(folder)
+    }
+
+    fn begin(&self, files: &[&str], folders: &[&str]) -> Result<()> {
+        self.place.begin(files, folders)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.place.is_remote()
     }
 
     fn requests_at_once(&self) -> usize {
@@ -106,6 +150,14 @@ impl Source for CountedSource {
 
     fn window(&self) -> Option<u64> {
         self.source.window()
+    }
+
+    fn begin(&self, from: ReadFrom) -> Result<()> {
+        self.source.begin(from)
+    }
+
+    fn plan_reads(&self, groups: &[Vec<Range<u64>>]) -> Result<()> {
+        self.source.plan_reads(groups)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::Source;
+use super::{ReadFrom, Source};
 use crate::error::{Error, Result};
 
 /// A source cut at both ends. Its offsets begin at 0.
@@ -36,6 +36,18 @@ impl Source for Section {
 
     fn window(&self) -> Option<u64> {
         self.whole.window()
+    }
+
+    fn begin(&self, from: ReadFrom) -> Result<()> {
+        self.whole.begin(from)
+    }
+
+    fn plan_reads(&self, groups: &[Vec<Range<u64>>]) -> Result<()> {
+        let moved = |range: &Range<u64>| {
+            self.range.start.saturating_add(range.start)..self.range.start.saturating_add(range.end)
+        };
+        let groups: Vec<Vec<Range<u64>>> = groups.iter().map(|group| group.iter().map(moved).collect()).collect();
+        self.whole.plan_reads(&groups)
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {

@@ -6,6 +6,15 @@ use bytes::Bytes;
 
 use crate::error::Result;
 
+/// The end at which a reader begins with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFrom {
+    /// Its first byte, as a log file.
+    Start,
+    /// Its last byte, as a file with a footer.
+    End,
+}
+
 /// An open, immutable file. Ranges may be read from any thread, in any order.
 pub trait Source: Send + Sync {
     /// The path or URI, for messages.
@@ -25,6 +34,34 @@ pub trait Source: Send + Sync {
     /// Whether the file has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The bytes of several ranges, in their order. A source that fetches over a network fetches near ones together, and
+    /// all at once.
+    ///
+    /// # Errors
+    /// As for [`Source::read`].
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        ranges.iter().map(|range| self.read(range.clone())).collect()
+    }
+
+    /// Starts to fetch what a reader needs first, where that takes a while; the reads themselves wait for it.
+    ///
+    /// # Errors
+    /// `Io` if nothing can be fetched at all; what a request fails with is the error of the read.
+    fn begin(&self, from: ReadFrom) -> Result<()> {
+        let _ = from;
+        Ok(())
+    }
+
+    /// Announces reads, in groups of ranges that are read side by side (the column chunks of a row group). A source that
+    /// fetches over a network then fetches them in fewer requests, and ahead of the reader.
+    ///
+    /// # Errors
+    /// As for [`Source::begin`].
+    fn plan_reads(&self, groups: &[Vec<Range<u64>>]) -> Result<()> {
+        let _ = groups;
+        Ok(())
     }
 
     /// The whole file.

@@ -156,7 +156,7 @@ impl Images<'_> {
             return Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no data file's name")));
         };
         let len = self.table.len_of(&path, len)?;
-        let file = BaseFile { path, name: parsed.name, len, instant: parsed.instant.clone(), source: None };
+        let file = BaseFile { path, name: parsed.name, len, etag: None, instant: parsed.instant.clone(), source: None };
         Ok(FileSlice { base_file: Some(file), ..group.empty(&parsed.instant) })
     }
 
@@ -175,7 +175,7 @@ impl Images<'_> {
     fn log_file(&self, (path, len): WrittenFile) -> Result<LogFile> {
         let name = log_file_name(&path)?.name;
         let len = self.table.len_of(&path, len)?;
-        Ok(LogFile { path, name, len })
+        Ok(LogFile { path, name, len, etag: None })
     }
 
     fn files(&mut self, partition: &str) -> Result<&PartitionFiles> {

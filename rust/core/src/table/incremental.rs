@@ -111,8 +111,8 @@ impl Table {
         if let Some(len) = reported {
             return Ok(len);
         }
-        match self.place.open(path) {
-            Ok(source) => Ok(source.len()),
+        match self.place.len_of(path) {
+            Ok(len) => Ok(len),
             Err(error) if error.kind() == Kind::NotFound => Ok(0),
             Err(error) => Err(error),
         }

@@ -32,7 +32,8 @@ impl Place for MemoryPlace {
             let (name, entry) = match rest.split_once('/') {
                 Some((name, _)) => (name, Entry::Folder(name.to_owned())),
                 None => {
-                    let status = FileStatus { name: rest.to_owned(), len: bytes.len() as u64, modified_ms: 1000 };
+                    let (name, len) = (rest.to_owned(), bytes.len() as u64);
+                    let status = FileStatus { name, len, modified_ms: 1000, etag: None };
                     (rest, Entry::File(status))
                 }
             };

@@ -1,0 +1,39 @@
+//! The first requests of a file slice, made together: over a network each is a round trip.
+
+use std::sync::Arc;
+
+use super::log_blocks::{known_base, known_log};
+use crate::error::Result;
+use crate::plan::Split;
+use crate::storage::{KnownFile, Place, ReadFrom, Source};
+
+/// Bytes that the first requests for a file fetch at most.
+const FIRST: u64 = 8 << 20;
+
+/// Opens the files of a split's slice, and starts to fetch what a reader needs first, of all of them at once. The files are
+/// shared with those that open them while the result lives. Does nothing for storage without round trips, and begins with
+/// no more files than fit in `limit` bytes.
+///
+/// # Errors
+/// What opening a file may fail with.
+pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
+    if !place.is_remote() {
+        return Ok(Vec::new());
+    }
+    let slice = &split.slice;
+    let base = slice.base_file.iter().map(|base| (&base.path, known_base(base), ReadFrom::End));
+    let logs = slice.log_files.iter().map(|log| (&log.path, known_log(log), ReadFrom::Start));
+    let (mut begun, mut bytes) = (Vec::new(), 0_u64);
+    for (path, known, from) in base.chain(logs) {
+        let KnownFile { len, .. } = known;
+        bytes = bytes.saturating_add(len.min(FIRST));
+        // A file of unknown length is opened by a request of its own.
+        if len == 0 || (bytes > limit && !begun.is_empty()) {
+            continue;
+        }
+        let file = place.open_known(path, &known)?;
+        file.begin(from)?;
+        begun.push(file);
+    }
+    Ok(begun)
+}

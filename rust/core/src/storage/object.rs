@@ -1,0 +1,217 @@
+//! A folder of an object store. Folders are prefixes of keys: one is there if it has a file.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
+
+use super::object_handle::{ObjectHandle, Outcome, location, locked};
+use super::object_options::ObjectOptions;
+use super::object_ranges::WHOLE;
+use super::object_runtime::Pending;
+use super::object_source::ObjectSource;
+use super::object_uri::{ObjectUri, Service};
+use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
+use crate::error::{Kind, Result};
+
+/// A root in an object store.
+#[derive(Clone)]
+pub struct ObjectPlace {
+    root: String,
+    key: String,
+    handle: Arc<ObjectHandle>,
+    requests: Arc<Requests>,
+    ahead: Arc<Mutex<Ahead>>,
+}
+
+/// Answers that were asked for before somebody wants them; each is given once.
+#[derive(Default)]
+struct Ahead {
+    files: HashMap<String, Pending<Outcome<Opened>>>,
+    folders: HashMap<String, Pending<Outcome<Listed>>>,
+}
+
+/// A file whose length was not known: with its bytes, unless it is large.
+#[derive(Clone)]
+struct Opened {
+    bytes: Option<bytes::Bytes>,
+    size: u64,
+    etag: Option<String>,
+}
+
+/// A folder: the files and the folders in it.
+#[derive(Clone)]
+struct Listed {
+    files: Vec<ObjectMeta>,
+    folders: Vec<Path>,
+}
+
+impl ObjectPlace {
+    /// The root at a URI of an object store; none for other URIs. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for URIs and options that do not name a store.
+    pub fn open(uri: &str, options: &StorageOptions) -> Result<Option<Self>> {
+        let Some(parsed) = ObjectUri::parse(uri)? else { return Ok(None) };
+        let options = ObjectOptions::parse(uri, options)?;
+        let handle = ObjectHandle::of(&parsed, options).map_err(|error| error.in_file(uri))?;
+        let root = uri.trim_end_matches('/').to_owned();
+        Ok(Some(Self { root, key: parsed.key, handle, requests: Arc::default(), ahead: Arc::default() }))
+    }
+
+    /// The key of a path.
+    fn key(&self, path: &str) -> String {
+        match (self.key.is_empty(), path.is_empty()) {
+            (true, _) => path.to_owned(),
+            (false, true) => self.key.clone(),
+            (false, false) => format!("{}/{path}", self.key),
+        }
+    }
+
+    fn location(&self, path: &str) -> Result<Path> {
+        location(&self.key(path))
+    }
+
+    fn start_open(&self, path: &str) -> Result<Pending<Outcome<Opened>>> {
+        let location = self.location(path)?;
+        self.handle.start(&self.requests, move |store| open(store, location))
+    }
+
+    fn start_list(&self, folder: &str) -> Result<Pending<Outcome<Listed>>> {
+        let prefix = self.location(folder)?;
+        self.handle.start(&self.requests, move |store| list(store, prefix))
+    }
+
+    fn source(&self, path: &str, file: KnownFile) -> Result<Arc<dyn Source>> {
+        let (location, full) = (self.location(path)?, self.full_path(path));
+        let id = (self.key(path), file.clone(), Arc::as_ptr(&self.requests) as usize);
+        let open = || -> Arc<dyn Source> { ObjectSource::new(&self.handle, &self.requests, (location, full), file) };
+        Ok(self.handle.opened(id, open))
+    }
+}
+
+impl Place for ObjectPlace {
+    fn root(&self) -> &str {
+        &self.root
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        let path = self.full_path(folder);
+        let ahead = locked(&self.ahead).folders.remove(folder).filter(Pending::is_here);
+        let pending = ahead.map_or_else(|| self.start_list(folder), Ok)?;
+        let listed = match pending.wait().map_err(|error| error.in_file(&path))? {
+            Ok(listed) => listed,
+            // A web server knows folders. The other stores answer so only if there is no such bucket.
+            Err(failure) if failure.kind == Kind::NotFound && self.handle.uri().service == Service::Http => {
+                return Ok(None);
+            }
+            Err(failure) => return Err(failure.at(&path)),
+        };
+        let key = self.key(folder);
+        let files = listed.files.iter().filter_map(|file| Some((name_in(&key, file.location.as_ref())?, file)));
+        let files = files.map(|(name, file)| Entry::File(status(name, file)));
+        let folders = listed.folders.iter().filter_map(|folder| name_in(&key, folder.as_ref()));
+        let mut entries: Vec<Entry> = files.chain(folders.map(|name| Entry::Folder(name.to_owned()))).collect();
+        entries.sort_by(|one, other| one.name().cmp(other.name()));
+        Ok((!entries.is_empty()).then_some(entries))
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        let full = self.full_path(path);
+        let ahead = locked(&self.ahead).files.remove(path).filter(Pending::is_here);
+        let pending = ahead.map_or_else(|| self.start_open(path), Ok)?;
+        let opened = pending.wait().map_err(|error| error.in_file(&full))?.map_err(|failure| failure.at(&full))?;
+        match opened.bytes {
+            Some(bytes) => Ok(Arc::new(MemoryFile::new(full, bytes))),
+            None => self.source(path, KnownFile { len: opened.size, etag: opened.etag, may_have_grown: false }),
+        }
+    }
+
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+        // A length of 0 stands for a file that was gone when its length was asked for.
+        if file.len == 0 { self.open(path) } else { self.source(path, file.clone()) }
+    }
+
+    fn len_of(&self, path: &str) -> Result<u64> {
+        let location = self.location(path)?;
+        let size = move |store: Arc<dyn ObjectStore>| async move { Ok(store.head(&location).await?.size) };
+        self.handle.run(&self.requests, &self.full_path(path), size)
+    }
+
+    fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
+        let (prefix, path) = (self.location(folder)?, self.full_path(folder));
+        let all = move |store: Arc<dyn ObjectStore>| async move {
+            store.list(Some(&prefix)).try_collect::<Vec<ObjectMeta>>().await
+        };
+        let found = self.handle.run(&self.requests, &path, all)?;
+        let key = self.key("");
+        let mut files: Vec<(String, FileStatus)> = Vec::new();
+        for file in &found {
+            let Some(path) = below(&key, file.location.as_ref()) else { continue };
+            let name = path.rsplit('/').next().unwrap_or(path);
+            files.push((path.to_owned(), status(name, file)));
+        }
+        files.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(files)
+    }
+
+    fn begin(&self, files: &[&str], folders: &[&str]) -> Result<()> {
+        for file in files {
+            let pending = self.start_open(file)?;
+            locked(&self.ahead).files.insert((*file).to_owned(), pending);
+        }
+        for folder in folders {
+            let pending = self.start_list(folder)?;
+            locked(&self.ahead).folders.insert((*folder).to_owned(), pending);
+        }
+        Ok(())
+    }
+
+    fn is_remote(&self) -> bool {
+        true
+    }
+
+    fn requests_at_once(&self) -> usize {
+        self.handle.max_requests()
+    }
+
+    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
+        let ahead = Arc::default();
+        Some(Arc::new(Self { requests: Arc::clone(requests), ahead, ..self.clone() }))
+    }
+
+    fn requests(&self) -> Option<&Arc<Requests>> {
+        Some(&self.requests)
+    }
+}
+
+async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result<Listed> {
+    let listed = store.list_with_delimiter(Some(&prefix)).await?;
+    Ok(Listed { files: listed.objects, folders: listed.common_prefixes })
+}
+
+/// Fetches a file of unknown length: all of it, or, of a large one, only what the answer's head says.
+async fn open(store: Arc<dyn ObjectStore>, location: Path) -> object_store::Result<Opened> {
+    let answer = store.get_opts(&location, GetOptions::default()).await?;
+    let (size, etag) = (answer.meta.size, answer.meta.e_tag.clone());
+    let bytes = if size <= WHOLE { Some(answer.bytes().await?) } else { None };
+    Ok(Opened { bytes, size, etag })
+}
+
+/// The path of a key below a prefix; none for the prefix itself, which some tools keep as an object without bytes.
+fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
+    let rest = if prefix.is_empty() { key } else { key.strip_prefix(prefix)?.strip_prefix('/')? };
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// The last part of a key that is right below a prefix.
+fn name_in<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
+    below(prefix, key.trim_end_matches('/')).filter(|name| !name.contains('/'))
+}
+
+fn status(name: &str, file: &ObjectMeta) -> FileStatus {
+    let modified_ms = file.last_modified.timestamp_millis();
+    FileStatus { name: name.to_owned(), len: file.size, modified_ms, etag: file.e_tag.clone() }
+}

@@ -1,0 +1,198 @@
+//! Makes the client of a store from a URI and its options, and counts what it sends.
+
+use std::future::Future;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Once};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderValue, ObjectStore, RetryConfig};
+
+use super::Requests;
+use super::object_error::Failure;
+use super::object_limit::RequestLimit;
+use super::object_options::ObjectOptions;
+use super::object_uri::{ObjectUri, Service};
+use crate::error::{Error, Result};
+
+tokio::task_local! {
+    static EXCHANGE: Arc<Exchange>;
+}
+
+/// What an operation of a store sends: its requests are counted, the status of the last answer is noted.
+struct Exchange {
+    requests: Arc<Requests>,
+    /// 0 if there was none.
+    status: AtomicU16,
+}
+
+/// Runs an operation of a store. Its requests are counted in `requests`, retries and pages of listings included.
+pub(super) async fn counting<T>(
+    requests: Arc<Requests>,
+    operation: impl Future<Output = object_store::Result<T>>,
+) -> std::result::Result<T, Failure> {
+    let exchange = Arc::new(Exchange { requests, status: AtomicU16::new(0) });
+    let outcome = EXCHANGE.scope(Arc::clone(&exchange), operation).await;
+    let status = Some(exchange.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
+    outcome.map_err(|error| Failure::of_store(&error, status))
+}
+
+/// Makes the client of the store that `uri` names.
+///
+/// # Errors
+/// `InvalidArgument` for options that the store does not take.
+pub(super) fn client(
+    uri: &ObjectUri,
+    options: &ObjectOptions,
+    limit: &Arc<RequestLimit>,
+) -> Result<Arc<dyn ObjectStore>> {
+    // The TLS library has several implementations of its ciphers; this one needs no C compiler.
+    static RING: Once = Once::new();
+    RING.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+    let connector = CountingConnector { limit: Arc::clone(limit) };
+    let client = client_options(options)?;
+    let retry = retry(options);
+    let store: Arc<dyn ObjectStore> = match uri.service {
+        Service::S3 => {
+            let builder = AmazonS3Builder::new().with_client_options(client);
+            let builder = with_settings(builder, options, |builder, key: AmazonS3ConfigKey, value| {
+                builder.with_config(key, value)
+            })?;
+            let builder = builder.with_bucket_name(&uri.bucket).with_retry(retry);
+            Arc::new(builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))?)
+        }
+        Service::Gcs => {
+            let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
+            let builder = with_settings(builder, options, |builder, key: GoogleConfigKey, value| {
+                builder.with_config(key, value)
+            })?;
+            let builder = builder.with_bucket_name(&uri.bucket).with_retry(retry);
+            Arc::new(builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))?)
+        }
+        Service::Azure => {
+            let builder = azure(uri).with_client_options(client);
+            let builder =
+                with_settings(builder, options, |builder, key: AzureConfigKey, value| builder.with_config(key, value))?;
+            let builder = builder.with_container_name(&uri.bucket).with_retry(retry);
+            Arc::new(builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))?)
+        }
+        Service::Http => {
+            let client = client.with_allow_http(uri.scheme == "http");
+            let builder = HttpBuilder::new().with_url(&uri.bucket).with_client_options(client);
+            let builder = with_settings(builder, options, |builder, key: ClientConfigKey, value| {
+                builder.with_config(key, value)
+            })?;
+            let builder = builder.with_retry(retry).with_http_connector(connector);
+            Arc::new(builder.build().map_err(|error| refused(error, uri))?)
+        }
+    };
+    Ok(store)
+}
+
+/// The account that the URI names. Azure's two endpoints of an account have the same objects; this client uses that of blobs.
+fn azure(uri: &ObjectUri) -> MicrosoftAzureBuilder {
+    let builder = MicrosoftAzureBuilder::new();
+    let Some((account, domain)) = &uri.account else { return builder };
+    let builder = builder.with_account(account);
+    match domain.strip_prefix("dfs.").or(domain.strip_prefix("blob.")) {
+        None | Some("core.windows.net" | "fabric.microsoft.com") => builder,
+        Some(cloud) => builder.with_endpoint(format!("https://{account}.blob.{cloud}")),
+    }
+}
+
+fn with_settings<B, K: FromStr>(mut builder: B, options: &ObjectOptions, set: impl Fn(B, K, &str) -> B) -> Result<B> {
+    for (name, value) in options.settings() {
+        let Ok(key) = name.parse() else {
+            return Err(Error::invalid_argument(format!("unknown storage option {name:?} for this store")));
+        };
+        builder = set(builder, key, value);
+    }
+    Ok(builder)
+}
+
+fn client_options(options: &ObjectOptions) -> Result<ClientOptions> {
+    let client = options.client();
+    let agent = HeaderValue::from_static(concat!("mortice/", env!("CARGO_PKG_VERSION")));
+    // An endpoint that begins with http:// says that it is to be used so.
+    let is_plain = options.settings().any(|(name, value)| {
+        (name.contains("endpoint") || name.ends_with("base_url")) && value.to_ascii_lowercase().starts_with("http://")
+    });
+    Ok(ClientOptions::new()
+        .with_user_agent(agent)
+        .with_allow_http(is_plain)
+        .with_connect_timeout(client.connect_timeout)
+        .with_read_timeout(client.read_timeout)
+        .with_timeout(client.timeout)
+        .with_pool_idle_timeout(client.pool_idle_timeout))
+}
+
+fn retry(options: &ObjectOptions) -> RetryConfig {
+    let client = options.client();
+    RetryConfig {
+        backoff: BackoffConfig::default(),
+        max_retries: client.max_retries,
+        retry_timeout: client.retry_timeout,
+    }
+}
+
+fn refused(error: object_store::Error, uri: &ObjectUri) -> Error {
+    let Failure { message, .. } = Failure::of_store(&error, None);
+    Error::invalid_argument(format!("these storage options do not make a client of {}: {message}", uri.scheme))
+}
+
+/// Makes HTTP clients that count their requests, and lower the limit of requests when the store throttles.
+#[derive(Debug)]
+struct CountingConnector {
+    limit: Arc<RequestLimit>,
+}
+
+impl HttpConnector for CountingConnector {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let client = ReqwestConnector::default().connect(options)?;
+        Ok(HttpClient::new(CountingService { client, limit: Arc::clone(&self.limit) }))
+    }
+}
+
+#[derive(Debug)]
+struct CountingService {
+    client: HttpClient,
+    limit: Arc<RequestLimit>,
+}
+
+#[async_trait]
+impl HttpService for CountingService {
+    async fn call(&self, request: HttpRequest) -> std::result::Result<HttpResponse, HttpError> {
+        let noted = |status| {
+            let _ = EXCHANGE.try_with(|exchange| exchange.status.store(status, Ordering::Relaxed));
+        };
+        let _ = EXCHANGE.try_with(|exchange| count(&exchange.requests, &request));
+        noted(0);
+        let response = self.client.execute(request).await?;
+        noted(response.status().as_u16());
+        if matches!(response.status().as_u16(), 429 | 503) {
+            self.limit.throttled(Instant::now());
+        }
+        Ok(response)
+    }
+}
+
+fn count(requests: &Requests, request: &HttpRequest) {
+    let query = request.uri().query().unwrap_or_default();
+    match request.method().as_str() {
+        "GET" if query.contains("list-type=2") || query.contains("comp=list") => requests.count_list(),
+        "PROPFIND" => requests.count_list(),
+        "GET" => requests.count_read(),
+        "HEAD" => requests.count_open(),
+        _ => {}
+    }
+}

@@ -1,0 +1,165 @@
+//! The handle of a store: its client and its I/O thread, made at first use, and made anew in a forked child.
+//!
+//! All places of one bucket with the same options share a handle as long as one of them is in use, and with it
+//! connections, credentials and the limit of requests.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use object_store::ObjectStore;
+
+use super::object_client::{client, counting};
+use super::object_error::Failure;
+use super::object_limit::RequestLimit;
+use super::object_options::ObjectOptions;
+use super::object_runtime::{IoThread, Pending};
+use super::object_uri::ObjectUri;
+use super::{KnownFile, Requests, Source};
+use crate::error::{Error, Kind, Result};
+
+/// The longest that an operation may take, retries included.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// What an operation came to. Several may wait for it.
+pub(super) type Outcome<T> = std::result::Result<T, Failure>;
+
+/// What makes two open files the same: key, length, etag, and the counter of requests.
+pub(super) type SourceId = (String, KnownFile, usize);
+
+/// The handle of a store.
+pub(super) struct ObjectHandle {
+    /// Its key is that of nobody.
+    uri: ObjectUri,
+    options: ObjectOptions,
+    live: Mutex<Option<Arc<Live>>>,
+    /// Files that are open, so that several readers of one share what was fetched of it.
+    opened: Mutex<HashMap<SourceId, Weak<dyn Source>>>,
+}
+
+/// What belongs to one process.
+struct Live {
+    client: Arc<dyn ObjectStore>,
+    limit: Arc<RequestLimit>,
+    io: IoThread,
+}
+
+static HANDLES: Mutex<Vec<Weak<ObjectHandle>>> = Mutex::new(Vec::new());
+
+impl ObjectHandle {
+    /// The handle of the store that `uri` names. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that do not make a client.
+    pub(super) fn of(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
+        let uri = ObjectUri { key: String::new(), ..uri.clone() };
+        // Options that are wrong are reported when a table is opened, and not by its first request.
+        client(&uri, &options, &RequestLimit::new(1))?;
+        let mut handles = locked(&HANDLES);
+        handles.retain(|handle| handle.strong_count() > 0);
+        let known = handles.iter().filter_map(Weak::upgrade);
+        if let Some(known) = known.into_iter().find(|handle| handle.uri == uri && handle.options == options) {
+            return Ok(known);
+        }
+        let handle = Arc::new(Self { uri, options, live: Mutex::default(), opened: Mutex::default() });
+        handles.push(Arc::downgrade(&handle));
+        Ok(handle)
+    }
+
+    /// The service of the store.
+    pub(super) fn uri(&self) -> &ObjectUri {
+        &self.uri
+    }
+
+    /// Requests that are worth making at once.
+    pub(super) fn max_requests(&self) -> usize {
+        self.options.client().max_requests
+    }
+
+    fn live(&self) -> Result<Arc<Live>> {
+        let mut live = locked(&self.live);
+        if let Some(known) = live.as_ref() {
+            if known.io.is_here() {
+                return Ok(Arc::clone(known));
+            }
+            // Its thread is in the process that this one was forked from, and its sockets are that one's.
+            std::mem::forget(live.take());
+        }
+        let limit = RequestLimit::new(self.max_requests());
+        let client = client(&self.uri, &self.options, &limit)?;
+        let made = Arc::new(Live { client, limit, io: IoThread::start()? });
+        *live = Some(Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// Starts an operation of the store; its requests are counted in `requests`.
+    ///
+    /// # Errors
+    /// `Io` if the I/O thread cannot be started.
+    pub(super) fn start<T, F>(
+        &self,
+        requests: &Arc<Requests>,
+        operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Send + 'static,
+    ) -> Result<Pending<Outcome<T>>>
+    where
+        T: Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let live = self.live()?;
+        let (client, limit, requests) = (Arc::clone(&live.client), Arc::clone(&live.limit), Arc::clone(requests));
+        Ok(live.io.spawn(async move {
+            let run = async {
+                let _permit = limit.acquire().await;
+                counting(requests, operation(client)).await
+            };
+            tokio::time::timeout(DEADLINE, run).await.unwrap_or_else(|_| {
+                let message = format!("the storage did not answer within {} s, retries included", DEADLINE.as_secs());
+                Err(Failure::new(Kind::Unreachable, message))
+            })
+        }))
+    }
+
+    /// Runs an operation of the store, and waits for it. `path` is for messages.
+    ///
+    /// # Errors
+    /// Those of the store, by kind.
+    pub(super) fn run<T, F>(
+        &self,
+        requests: &Arc<Requests>,
+        path: &str,
+        operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Send + 'static,
+    ) -> Result<T>
+    where
+        T: Clone + Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let outcome = self.start(requests, operation).and_then(|pending| pending.wait());
+        outcome.map_err(|error| error.in_file(path))?.map_err(|failure| failure.at(path))
+    }
+
+    /// The open file of an identity, or the one that `open` makes.
+    pub(super) fn opened(&self, id: SourceId, open: impl FnOnce() -> Arc<dyn Source>) -> Arc<dyn Source> {
+        let mut opened = locked(&self.opened);
+        if let Some(known) = opened.get(&id).and_then(Weak::upgrade) {
+            return known;
+        }
+        if opened.len() >= 256 {
+            opened.retain(|_, source| source.strong_count() > 0);
+        }
+        let source = open();
+        opened.insert(id, Arc::downgrade(&source));
+        source
+    }
+}
+
+/// The lock of a mutex whose value is whole at all times.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A path of an object as the client has it.
+pub(super) fn location(key: &str) -> Result<object_store::path::Path> {
+    object_store::path::Path::parse(key)
+        .map_err(|error| Error::invalid_argument("not a key of an object store").caused_by(error).in_file(key))
+}

@@ -1,0 +1,108 @@
+//! How many requests a store's client makes at once: halved when the store throttles, and one more each second afterwards.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// The limit grows by one in this time; a halving is followed by another one after it at the earliest.
+const PERIOD: Duration = Duration::from_secs(1);
+
+/// An adaptive limit of requests.
+#[derive(Debug)]
+pub(super) struct RequestLimit {
+    most: usize,
+    state: Mutex<State>,
+    released: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    limit: usize,
+    running: usize,
+    /// When the limit was changed last.
+    changed: Instant,
+    halved: Option<Instant>,
+}
+
+impl RequestLimit {
+    /// Permits up to `most` requests at once.
+    pub(super) fn new(most: usize) -> Arc<Self> {
+        let most = most.max(1);
+        let state = State { limit: most, running: 0, changed: Instant::now(), halved: None };
+        Arc::new(Self { most, state: Mutex::new(state), released: Notify::new() })
+    }
+
+    /// Waits until a request may be made. The permit is for as long as it is held.
+    pub(super) async fn acquire(self: &Arc<Self>) -> Permit {
+        loop {
+            let released = self.released.notified();
+            if self.try_acquire(Instant::now()) {
+                return Permit(Arc::clone(self));
+            }
+            // The limit also grows by time alone.
+            let _ = tokio::time::timeout(PERIOD, released).await;
+        }
+    }
+
+    fn try_acquire(&self, now: Instant) -> bool {
+        let mut state = self.state();
+        while state.limit < self.most && now.saturating_duration_since(state.changed) >= PERIOD {
+            state.limit += 1;
+            state.changed += PERIOD;
+        }
+        let is_free = state.running < state.limit;
+        state.running += usize::from(is_free);
+        is_free
+    }
+
+    /// Halves the limit: the store has asked for fewer requests.
+    pub(super) fn throttled(&self, now: Instant) {
+        let mut state = self.state();
+        // Requests that were on the way together are answered alike, which counts once.
+        if state.halved.is_none_or(|halved| now.saturating_duration_since(halved) >= PERIOD) {
+            state.limit = (state.limit / 2).max(1);
+            (state.changed, state.halved) = (now, Some(now));
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The permission for one request.
+pub(super) struct Permit(Arc<RequestLimit>);
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.running = state.running.saturating_sub(1);
+        drop(state);
+        self.0.released.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_halves_once_a_second_and_grows_back() {
+        let limit = RequestLimit::new(8);
+        let start = Instant::now();
+        let free = |at: Instant| {
+            let free = (0..100).take_while(|_| limit.try_acquire(at)).count();
+            limit.state().running -= free;
+            free
+        };
+        assert_eq!(free(start), 8);
+        limit.throttled(start);
+        limit.throttled(start);
+        assert_eq!(free(start), 4);
+        limit.throttled(start + PERIOD);
+        limit.throttled(start + 2 * PERIOD);
+        assert_eq!(free(start + 2 * PERIOD), 1);
+        assert_eq!((free(start + 4 * PERIOD), free(start + 60 * PERIOD)), (3, 8));
+    }
+}
