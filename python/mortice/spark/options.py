@@ -24,6 +24,8 @@
     mortice.threads                 threads of one Spark task (default 1)
     mortice.on_corrupt              skip (default) or raise
     mortice.mmap                    true (default) or false
+    mortice.storage.NAME            the storage option NAME of an object store, such as mortice.storage.endpoint
+    fs.s3a.X, fs.azure.X, fs.gs.X   settings of Hadoop's file systems, as in Spark's configuration
 
 of an incremental query (see `mortice.Table.incremental`)
 
@@ -91,11 +93,13 @@ from mortice.spark.option_names import (
     SPILL_COMPRESSED,
     SPILL_FOLDER,
     SPLIT_BYTES,
+    STORAGE_PREFIX,
     STREAMING,
     THREADS,
     Decision,
     decision,
     harmless,
+    is_of_storage,
     near,
     why_refused,
 )
@@ -164,7 +168,8 @@ class Query:
     incremental: Incremental | None = None
     split_bytes: int = DEFAULT_SPLIT_BYTES
     schema_on_read: bool = True
-    table_arguments: Mapping[str, Any] = field(default_factory=dict)
+    # Not shown: the storage options among them may be secrets.
+    table_arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def table(self) -> Table:
         """The table, opened now."""
@@ -343,8 +348,11 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     for name, argument in truths:
         if name in rest:
             arguments[argument] = _truth(name, rest.pop(name))
+    stored = {name.removeprefix(STORAGE_PREFIX): rest.pop(name) for name in list(rest) if is_of_storage(name)}
     if MMAP in rest:
-        arguments["storage_options"] = {"mmap": _truth(MMAP, rest.pop(MMAP))}
+        stored["mmap"] = _truth(MMAP, rest.pop(MMAP))
+    if stored:
+        arguments["storage_options"] = stored
     return arguments
 
 
