@@ -59,9 +59,7 @@ def _collected(spark: SparkSession, prefixes: Iterable[str], bucket: str | None)
     return _of_configuration(spark, configuration, prefixes, bucket)
 
 
-def _of_configuration(
-    spark: Any, configuration: Any, prefixes: Iterable[str], bucket: str | None
-) -> dict[str, str]:
+def _of_configuration(spark: Any, configuration: Any, prefixes: Iterable[str], bucket: str | None) -> dict[str, str]:
     """Those that differ from Hadoop's defaults: these say nothing of what the user wants."""
     defaults = spark.sparkContext._jvm.org.apache.hadoop.conf.Configuration(False)  # noqa: SLF001
     defaults.addResource("core-default.xml")
