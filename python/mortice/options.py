@@ -41,7 +41,7 @@ def checked_uri(uri: object) -> str:
 
 
 def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Returns storage options as strings: bools as `true` and `false`, credentials from the function that supplies them.
+    """Returns storage options as strings: bools as `true` and `false`; a function that supplies credentials is called.
 
     No message has a value in it: values may be secrets.
     """

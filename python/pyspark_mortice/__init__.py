@@ -54,4 +54,5 @@ else:
                 return MorticeDataSource(self.options)
             from mortice.spark.hadoop_conf import settings_of_store
 
-            return MorticeDataSource(settings_of_store(self.session_settings, self.options.get("path")) | self.options)
+            settings = settings_of_store(self.session_settings, self.options.get("path"))
+            return MorticeDataSource({**settings, **self.options})

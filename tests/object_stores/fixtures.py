@@ -1,4 +1,4 @@
-"""The servers as fixtures: started at first use, stopped at the end. Imported by the conftest.py of each folder of tests."""
+"""The servers as fixtures: started at first use, stopped at the end. Each conftest.py that needs them imports them."""
 
 from dataclasses import dataclass
 

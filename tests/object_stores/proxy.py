@@ -28,8 +28,8 @@ class Request:
 class Fault:
     """What happens to requests whose path has `part` in it, `times` times at most; None is always.
 
-    `delay` waits `seconds`; `status` answers `code`; `reset` closes the connection with RST, without an answer; `truncate`
-    ends the body at half; `stall` sends half of the body and then nothing more.
+    `delay` waits `seconds`; `status` answers `code`; `reset` closes the connection with RST, without an answer;
+    `truncate` ends the body at half; `stall` sends half of the body and then nothing more.
     """
 
     kind: str
@@ -70,7 +70,7 @@ class Proxy:
 def proxy(upstream, rewrite=None, answer=None):
     """Runs a proxy of the server at the URL `upstream`.
 
-    `rewrite(headers)` changes the headers of requests, `answer(headers)` those of answers: both are dicts in lower case.
+    `rewrite(headers)` changes the headers of requests, `answer(headers)` those of answers: dicts, names in lower case.
     """
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
@@ -98,7 +98,7 @@ class _Handler(BaseHTTPRequestHandler):
         with contextlib.suppress(ConnectionError, TimeoutError):
             super().handle_one_request()
 
-    def do_GET(self):  # noqa: N802
+    def do_GET(self):
         self._forward()
 
     do_HEAD = do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815

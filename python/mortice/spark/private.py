@@ -46,7 +46,7 @@ def configured(spark: Any) -> dict[str, str] | None:
 
 
 def hadoop_configuration(spark: Any) -> Any | None:
-    """Returns the Hadoop configuration that Spark's own sources would get in this session: a copy, to be changed freely.
+    """Returns the Hadoop configuration that Spark's own sources would get in this session: a copy, free to be changed.
 
     It has core-site.xml, `spark.hadoop.*`, what was set on `hadoopConfiguration`, and the session's configuration.
     """
