@@ -1,5 +1,7 @@
 """Google Cloud Storage over an S3 server: its XML interface is that of S3 but for a few headers."""
 
+from urllib.parse import quote, unquote
+
 from object_stores.proxy import proxy
 
 _GENERATION = "x-goog-if-generation-match"
@@ -7,7 +9,13 @@ _GENERATION = "x-goog-if-generation-match"
 
 def gcs(upstream):
     """A proxy that speaks GCS before the S3 server at the URL `upstream`."""
-    return proxy(upstream, _to_s3, _from_s3)
+    return proxy(upstream, _to_s3, _from_s3, _path)
+
+
+def _path(path):
+    """Slashes and dots come encoded, which moto takes for other names."""
+    before, question, query = path.partition("?")
+    return quote(unquote(before)) + question + query
 
 
 def _to_s3(headers):

@@ -67,14 +67,16 @@ class Proxy:
 
 
 @contextlib.contextmanager
-def proxy(upstream, rewrite=None, answer=None):
+def proxy(upstream, rewrite=None, answer=None, path=str):
     """Runs a proxy of the server at the URL `upstream`.
 
     `rewrite(headers)` changes the headers of requests, `answer(headers)` those of answers: dicts, names in lower case.
+    `path(text)` changes the path of requests, queries included.
     """
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     server.upstream, server.rewrite, server.answer = urlsplit(upstream).netloc, rewrite, answer
+    server.path = path
     server.proxy = running = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
@@ -131,7 +133,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.rewrite(headers)
         upstream = http.client.HTTPConnection(self.server.upstream, timeout=60)
         try:
-            upstream.request(self.command, self.path, body or None, headers)
+            upstream.request(self.command, self.server.path(self.path), body or None, headers)
             answer = upstream.getresponse()
             given = {name.lower(): value for name, value in answer.getheaders() if name.lower() not in HOP_BY_HOP}
             length = answer.getheader("Content-Length")
