@@ -13,6 +13,7 @@ import warnings
 from mortice import _mortice, queries
 from mortice.errors import (
     CorruptLogError,
+    FileChangedError,
     FileCleanedError,
     InternalError,
     InvalidArgumentError,
@@ -20,6 +21,9 @@ from mortice.errors import (
     MemoryLimitError,
     MorticeError,
     StorageError,
+    StorageForbiddenError,
+    StorageThrottledError,
+    StorageUnreachableError,
     TableNotFoundError,
     UnsupportedError,
 )
@@ -40,6 +44,7 @@ __version__ = _mortice.__version__
 __all__ = [
     "CorruptLogError",
     "DataFile",
+    "FileChangedError",
     "FileCleanedError",
     "FileSlice",
     "Follower",
@@ -57,6 +62,9 @@ __all__ = [
     "Scan",
     "Split",
     "StorageError",
+    "StorageForbiddenError",
+    "StorageThrottledError",
+    "StorageUnreachableError",
     "Table",
     "TableNotFoundError",
     "Timeline",

@@ -12,6 +12,10 @@ they can be caught by the built-in class that fits too (`FileNotFoundError`, `Va
     MORTICE-INVALID-ARGUMENT    InvalidArgumentError
     MORTICE-MEMORY-LIMIT        MemoryLimitError
     MORTICE-IO                  StorageError
+    MORTICE-FORBIDDEN           StorageForbiddenError
+    MORTICE-THROTTLED           StorageThrottledError
+    MORTICE-UNREACHABLE         StorageUnreachableError
+    MORTICE-FILE-CHANGED        FileChangedError
     MORTICE-INTERNAL            InternalError
 """
 
@@ -22,6 +26,7 @@ from typing import ClassVar
 
 __all__ = [
     "CorruptLogError",
+    "FileChangedError",
     "FileCleanedError",
     "InternalError",
     "InvalidArgumentError",
@@ -29,6 +34,9 @@ __all__ = [
     "MemoryLimitError",
     "MorticeError",
     "StorageError",
+    "StorageForbiddenError",
+    "StorageThrottledError",
+    "StorageUnreachableError",
     "TableNotFoundError",
     "UnsupportedError",
 ]
@@ -141,6 +149,30 @@ class StorageError(MorticeError, OSError):
     """The storage failed."""
 
     default_code = "MORTICE-IO"
+
+
+class StorageForbiddenError(StorageError, PermissionError):
+    """The object store refused the credentials, or they do not permit the request."""
+
+    default_code = "MORTICE-FORBIDDEN"
+
+
+class StorageThrottledError(StorageError):
+    """The object store asked for fewer requests, and answered all retries so."""
+
+    default_code = "MORTICE-THROTTLED"
+
+
+class StorageUnreachableError(StorageError, ConnectionError):
+    """The object store could not be reached, or did not answer within the time limits."""
+
+    default_code = "MORTICE-UNREACHABLE"
+
+
+class FileChangedError(StorageError):
+    """A file has changed since the query was planned. Plan the query again."""
+
+    default_code = "MORTICE-FILE-CHANGED"
 
 
 class InternalError(MorticeError):

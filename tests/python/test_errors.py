@@ -9,6 +9,7 @@ import mortice
 
 CLASSES = [
     mortice.CorruptLogError,
+    mortice.FileChangedError,
     mortice.FileCleanedError,
     mortice.InternalError,
     mortice.InvalidArgumentError,
@@ -16,6 +17,9 @@ CLASSES = [
     mortice.MemoryLimitError,
     mortice.MorticeError,
     mortice.StorageError,
+    mortice.StorageForbiddenError,
+    mortice.StorageThrottledError,
+    mortice.StorageUnreachableError,
     mortice.TableNotFoundError,
     mortice.UnsupportedError,
 ]
@@ -44,6 +48,8 @@ def test_the_built_in_classes_catch_them():
     assert mortice.TableNotFoundError("what").errno == errno.ENOENT
     assert issubclass(mortice.InvalidArgumentError, ValueError)
     assert issubclass(mortice.StorageError, OSError)
+    assert issubclass(mortice.StorageForbiddenError, PermissionError)
+    assert issubclass(mortice.StorageUnreachableError, ConnectionError)
 
 
 def test_native_errors_are_typed_and_know_the_place(tmp_path):

@@ -1,5 +1,7 @@
 //! Core errors become the exceptions of `mortice.errors`: plain Python classes with the place in their attributes.
 
+use std::cell::RefCell;
+
 use mortice::{Error, Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -13,14 +15,37 @@ const fn class_of(kind: Kind) -> &'static str {
         Kind::FileCleaned => "FileCleanedError",
         Kind::InvalidArgument => "InvalidArgumentError",
         Kind::MemoryLimit => "MemoryLimitError",
-        Kind::Io => "StorageError",
+        Kind::Io | Kind::AlreadyExists => "StorageError",
+        Kind::Forbidden => "StorageForbiddenError",
+        Kind::Throttled => "StorageThrottledError",
+        Kind::Unreachable => "StorageUnreachableError",
+        Kind::FileChanged => "FileChangedError",
         Kind::Internal => "InternalError",
         _ => "MorticeError",
     }
 }
 
+thread_local! {
+    /// What the handler of a signal raised while Rust waited.
+    static RAISED_BY_SIGNAL: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether the handler of a signal has raised an exception in this thread, which then ends what Rust waits for. Python calls
+/// handlers in the main thread alone.
+pub(crate) fn is_interrupted() -> bool {
+    let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+    let is_raised = raised.is_some();
+    if is_raised {
+        RAISED_BY_SIGNAL.set(raised);
+    }
+    is_raised
+}
+
 /// The Python exception of a core error.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    if let Some(raised) = RAISED_BY_SIGNAL.take() {
+        return raised;
+    }
     match exception(py, error) {
         Ok(exception) => PyErr::from_value(exception),
         Err(other) => other,
@@ -40,5 +65,6 @@ fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>>
 
 /// Runs Rust work without the GIL and raises its error.
 pub(crate) fn released<T: Send>(py: Python<'_>, work: impl FnOnce() -> mortice::Result<T> + Send) -> PyResult<T> {
-    py.detach(work).map_err(|error| raised(py, &error))
+    let done = py.detach(work).map_err(|error| raised(py, &error))?;
+    RAISED_BY_SIGNAL.take().map_or(Ok(done), Err)
 }

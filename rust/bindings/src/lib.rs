@@ -22,6 +22,7 @@ use pyo3::prelude::*;
 /// The native module.
 #[pymodule]
 fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    mortice::storage::set_interrupt_check(errors::is_interrupted);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add_class::<table::Table>()?;

@@ -37,6 +37,8 @@ pub enum Kind {
     Unreachable,
     /// A file is not the one that was planned: its etag or its length is another.
     FileChanged,
+    /// A file that was to be created is there already.
+    AlreadyExists,
     /// A signal, or the end of the stream that waited.
     Interrupted,
     /// An invariant of mortice itself does not hold: a defect of this library, never of the data or the caller.
@@ -60,6 +62,7 @@ impl Kind {
             Self::Throttled => "MORTICE-THROTTLED",
             Self::Unreachable => "MORTICE-UNREACHABLE",
             Self::FileChanged => "MORTICE-FILE-CHANGED",
+            Self::AlreadyExists => "MORTICE-ALREADY-EXISTS",
             Self::Interrupted => "MORTICE-INTERRUPTED",
             Self::Internal => "MORTICE-INTERNAL",
         }

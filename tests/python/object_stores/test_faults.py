@@ -41,8 +41,16 @@ def read(on_s3, fault_proxy):
     return attempt
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("kind", RECOVERABLE)
+# Measured with object_store 0.14.2: of a listing whose body ends early the rest is not asked for again.
+LISTING_CUT = pytest.mark.xfail(reason="a listing that is cut off is an error, and is not asked for again", strict=True)
+PASSING = [
+    pytest.param(kind, place, marks=LISTING_CUT if place == "plan" and kind in ("truncate", "stall") else ())
+    for kind in RECOVERABLE
+    for place in PLACES
+]
+
+
+@pytest.mark.parametrize(("kind", "place"), PASSING)
 def test_what_passes_is_retried(read, place, kind):
     assert read(Fault(kind, PLACES[place], **RECOVERABLE[kind])) == answer(MOR).num_rows
 
@@ -65,7 +73,7 @@ def test_what_stays_is_a_typed_error(read, place, kind):
     ],
 )
 def test_answers_of_the_server_are_typed(read, code, body, kind):
-    outcome = read(Fault("status", code=code, body=body))
+    outcome = read(Fault("status", "hoodie.properties", code=code, body=body))
     assert isinstance(outcome, kind)
 
 

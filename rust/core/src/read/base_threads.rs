@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use super::reader_threads::ReaderThreads;
+use super::reader_threads::{self, ReaderThreads};
 use crate::base_file::Batches;
 use crate::error::{Error, Kind, Result};
 
@@ -98,7 +98,7 @@ impl SideBySide {
         self.threads.check_here()?;
         let mut parts = Vec::with_capacity(self.queues.len());
         for queue in &self.queues {
-            let Ok(message) = queue.recv() else {
+            let Ok(message) = reader_threads::received(queue)? else {
                 return Err(Error::new(Kind::Io, "a reader thread ended before its columns did"));
             };
             parts.push(message.transpose()?);

@@ -13,7 +13,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::ahead::Ahead;
-use super::reader_threads::ReaderThreads;
+use super::reader_threads::{self, ReaderThreads};
 use super::report::{Report, SharedReport};
 use super::split_reader::SplitReader;
 use crate::error::{Error, Kind, Result};
@@ -214,7 +214,7 @@ impl Pool {
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         self.threads.check_here()?;
         while let Some(queue) = self.queues.front() {
-            match queue.recv() {
+            match reader_threads::received(queue)? {
                 Ok(Message::Batch(batch, bytes)) => {
                     self.work.ahead.taken(bytes);
                     return Ok(Some(batch));

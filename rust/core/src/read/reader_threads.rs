@@ -1,25 +1,30 @@
 //! Threads that read for a stream: they belong to it, and are joined when it is dropped. After a fork the child has none of them.
 
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{Builder, JoinHandle};
 
 use crate::error::{Error, Result};
+use crate::storage::{CancelToken, POLL, check_cancelled};
 
 /// Threads of one process. Whoever holds them lets go first of what they wait for: they are joined when they are dropped.
 pub(super) struct ReaderThreads {
     threads: Vec<JoinHandle<()>>,
     process: u32,
+    /// Ends their waits for storage.
+    cancel: CancelToken,
 }
 
 impl Default for ReaderThreads {
     fn default() -> Self {
-        Self { threads: Vec::new(), process: std::process::id() }
+        Self { threads: Vec::new(), process: std::process::id(), cancel: CancelToken::child() }
     }
 }
 
 impl ReaderThreads {
     /// Starts one more.
     pub(super) fn start(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
-        let thread = Builder::new().name(name).spawn(work);
+        let cancel = self.cancel.clone();
+        let thread = Builder::new().name(name).spawn(move || cancel.scope(work));
         self.threads.push(thread.map_err(|error| Error::io("could not start a reader thread", error))?);
         Ok(())
     }
@@ -39,9 +44,20 @@ impl ReaderThreads {
     }
 }
 
+/// The next message of a reader. The wait ends early if this thread is to stop.
+pub(super) fn received<T>(queue: &Receiver<T>) -> Result<Result<T, RecvTimeoutError>> {
+    loop {
+        match queue.recv_timeout(POLL) {
+            Err(RecvTimeoutError::Timeout) => check_cancelled()?,
+            received => return Ok(received),
+        }
+    }
+}
+
 impl Drop for ReaderThreads {
     fn drop(&mut self) {
         let are_here = self.are_here();
+        self.cancel.cancel();
         for thread in std::mem::take(&mut self.threads) {
             if are_here {
                 let _ = thread.join();

@@ -3,7 +3,7 @@
 //! A wait checks both every [`POLL`]. Threads that work for another one share its token (see [`CancelToken::child`]), so
 //! that an interrupt in the main thread ends their waits, too.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,6 +16,7 @@ pub const POLL: Duration = Duration::from_millis(50);
 static INTERRUPT_CHECK: OnceLock<fn() -> bool> = OnceLock::new();
 
 thread_local! {
+    static INTERRUPTED: Cell<bool> = const { Cell::new(false) };
     static CURRENT: RefCell<Option<CancelToken>> = const { RefCell::new(None) };
 }
 
@@ -34,9 +35,15 @@ pub fn check_cancelled() -> Result<()> {
         return Err(Error::new(Kind::Interrupted, "cancelled: the reader was closed"));
     }
     if INTERRUPT_CHECK.get().is_some_and(|check| check()) {
+        INTERRUPTED.set(true);
         return Err(Error::new(Kind::Interrupted, "interrupted by a signal"));
     }
     Ok(())
+}
+
+/// Whether a signal has ended a wait of the calling thread since the last call.
+pub(super) fn take_interrupted() -> bool {
+    INTERRUPTED.take()
 }
 
 /// Cancels the waits of the threads that run in its scope.

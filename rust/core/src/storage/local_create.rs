@@ -82,7 +82,7 @@ impl WritablePlace for LocalPlace {
 }
 
 /// A new name is durable once its folder is.
-fn sync_folder_of(path: &Path) -> Result<()> {
+pub(super) fn sync_folder_of(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)
         .and_then(|folder| folder.sync_all())

@@ -14,6 +14,9 @@
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
 //! | `create` | the writing side: files made exclusively, appended to, made durable |
 //! | `local_create` | the same on the local file system |
+//! | `put` | whole files: created, replaced under conditions, removed, written in parts |
+//! | `local_put` | the same on the local file system, crash-safe |
+//! | `object_put` | the same on object stores |
 //! | `local` | the local file system; windowed reads where mapping fails |
 //! | `cancel` | ends blocking waits on signals, and when a stream is closed |
 //! | `object` | a folder of an object store |
@@ -43,6 +46,7 @@ mod hadoop_options;
 mod listing;
 mod local;
 mod local_create;
+mod local_put;
 mod memory;
 mod mmap;
 #[cfg(feature = "object")]
@@ -58,6 +62,8 @@ mod object_keys;
 mod object_limit;
 pub mod object_options;
 #[cfg(feature = "object")]
+mod object_put;
+#[cfg(feature = "object")]
 mod object_ranges;
 #[cfg(feature = "object")]
 mod object_runtime;
@@ -68,6 +74,7 @@ mod open;
 pub mod parallel;
 mod place;
 mod prefix;
+mod put;
 mod requests;
 mod secret;
 mod section;
@@ -85,9 +92,10 @@ pub use mmap::MappedFile;
 #[cfg(feature = "object")]
 pub use object::ObjectPlace;
 pub use object_options::{ObjectOptions, needed_options};
-pub use open::{StorageOptions, is_mapped, open, open_beside, open_counted, open_writable};
+pub use open::{StorageOptions, is_mapped, open, open_beside, open_counted, open_file_store, open_writable};
 pub use place::Place;
 pub use prefix::Prefix;
+pub use put::{FileStore, FileVersion, Put, Renamed, Upload};
 pub use requests::{RequestCounts, Requests, counted};
 pub use section::Section;
 pub use source::{ReadFrom, Source};

@@ -21,8 +21,8 @@ use crate::error::{Kind, Result};
 pub struct ObjectPlace {
     root: String,
     key: String,
-    handle: Arc<ObjectHandle>,
-    requests: Arc<Requests>,
+    pub(super) handle: Arc<ObjectHandle>,
+    pub(super) requests: Arc<Requests>,
     ahead: Arc<Mutex<Ahead>>,
 }
 
@@ -62,7 +62,7 @@ impl ObjectPlace {
     }
 
     /// The key of a path.
-    fn key(&self, path: &str) -> String {
+    pub(super) fn key(&self, path: &str) -> String {
         match (self.key.is_empty(), path.is_empty()) {
             (true, _) => path.to_owned(),
             (false, true) => self.key.clone(),
@@ -70,7 +70,7 @@ impl ObjectPlace {
         }
     }
 
-    fn location(&self, path: &str) -> Result<Path> {
+    pub(super) fn location(&self, path: &str) -> Result<Path> {
         location(&self.key(path))
     }
 

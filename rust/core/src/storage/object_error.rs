@@ -40,6 +40,7 @@ impl Failure {
             }
             Kind::Unreachable => "the storage cannot be reached, or did not answer in time",
             Kind::FileChanged => CHANGED,
+            Kind::AlreadyExists => "there is a file of this name, or one is being created",
             Kind::Unsupported => "the storage does not support this",
             _ => "the storage failed",
         };
@@ -59,6 +60,7 @@ fn kind_of(error: &StoreError, status: Option<u16>) -> Kind {
         StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => return Kind::Forbidden,
         // Older MinIO answers 304 to a stale If-Match.
         StoreError::Precondition { .. } | StoreError::NotModified { .. } => return Kind::FileChanged,
+        StoreError::AlreadyExists { .. } => return Kind::AlreadyExists,
         StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => return Kind::Unsupported,
         _ => {}
     }

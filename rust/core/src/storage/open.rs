@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 #[cfg(feature = "object")]
 use super::ObjectPlace;
-use super::{LocalPlace, Place, Requests, WritablePlace, counted};
+use super::{FileStore, LocalPlace, Place, Requests, WritablePlace, counted};
 use crate::error::{Error, Result};
 
 /// Options of the storage, by name. `mmap` = `false` reads local files by windows.
@@ -37,6 +37,10 @@ pub fn open_counted(uri: &str, options: &StorageOptions, requests: &Arc<Requests
 /// # Errors
 /// As for [`open`].
 pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    // Options of an object store are not those of local files.
+    let is_other = other.is_remote() && local_path(uri).is_ok();
+    let none = StorageOptions::new();
+    let options = if is_other { &none } else { options };
     match other.requests() {
         Some(requests) => open_counted(uri, options, requests),
         None => open(uri, options),
@@ -45,6 +49,19 @@ pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Re
 
 /// The place at `uri`, to be written to; the same URIs as [`open`] takes.
 pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritablePlace>> {
+    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
+    Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+}
+
+/// The place at `uri`, whose files are written whole; the same URIs as [`open`] takes.
+///
+/// # Errors
+/// As for [`open`].
+pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
+    #[cfg(feature = "object")]
+    if let Some(place) = ObjectPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
 }

@@ -5,6 +5,8 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use super::cancel::{CancelToken, POLL, check_cancelled, take_interrupted};
+
 /// Works through a queue that work itself adds to, with up to `threads` threads, the caller's among them. `work` is told one item and
 /// gives those that it led to. Nothing more is begun once it has told an error; of several the one of the least item is given, which
 /// is the one that a single thread going through sorted items would have met.
@@ -18,16 +20,28 @@ where
 {
     let queue =
         Queue { state: Mutex::new(State { waiting: first.into(), busy: 0, failed: None }), changed: Condvar::new() };
+    let cancel = CancelToken::child();
     std::thread::scope(|scope| {
         let mut helpers = 1;
         // The caller works too, and begins a thread whenever there is more than it can take.
-        queue.run(&work, |waiting| {
+        let start_helpers = |waiting| {
             while helpers < threads && helpers < waiting {
-                let helped = std::thread::Builder::new().spawn_scoped(scope, || queue.run(&work, |_| {}));
+                let helper = || cancel.scope(|| queue.run(&work, |_| {}, || {}));
+                let helped = std::thread::Builder::new().spawn_scoped(scope, helper);
                 // Without another thread it takes longer, no more.
                 helpers = if helped.is_ok() { helpers + 1 } else { threads };
             }
-        });
+        };
+        // A signal reaches the caller alone, and ends the helpers' waits for storage, too.
+        let check = || {
+            if check_cancelled().is_err() {
+                cancel.cancel();
+            }
+        };
+        queue.run(&work, start_helpers, check);
+        if take_interrupted() {
+            cancel.cancel();
+        }
     });
     match queue.lock().failed.take() {
         Some((_, error)) => Err(error),
@@ -72,8 +86,9 @@ impl<T: Ord, E> Queue<T, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, work: &impl Fn(&T) -> Result<Vec<T>, E>, mut more: impl FnMut(usize)) {
-        while let Some((item, waiting)) = self.take() {
+    /// Works until nothing is left. `more` is called with the number of waiting items, `check` now and then while others work.
+    fn run(&self, work: &impl Fn(&T) -> Result<Vec<T>, E>, mut more: impl FnMut(usize), check: impl Fn()) {
+        while let Some((item, waiting)) = self.take(&check) {
             more(waiting);
             let done = InHand(self);
             let outcome = work(&item);
@@ -91,7 +106,7 @@ impl<T: Ord, E> Queue<T, E> {
     }
 
     /// The next item, and how many wait, it among them; none when all is done.
-    fn take(&self) -> Option<(T, usize)> {
+    fn take(&self, check: &impl Fn()) -> Option<(T, usize)> {
         let mut state = self.lock();
         loop {
             if state.failed.is_some() {
@@ -105,7 +120,13 @@ impl<T: Ord, E> Queue<T, E> {
             if state.busy == 0 {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            let (waited, timeout) = self.changed.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
+            state = waited;
+            if timeout.timed_out() {
+                drop(state);
+                check();
+                state = self.lock();
+            }
         }
     }
 }

@@ -18,6 +18,11 @@ use crate::names::instant_time;
 use crate::storage::{self, Place, RequestCounts, Requests, StorageOptions};
 use crate::timeline::Timeline;
 
+/// What opening a table reads, and its metadata table, by either layout of the timeline. Over a network all is fetched at
+/// once: what is not there answers as quickly, and the layout would be known a round trip later.
+const OPENED_FILES: [&str; 2] = [".hoodie/hoodie.properties", ".hoodie/metadata/.hoodie/hoodie.properties"];
+const OPENED_FOLDERS: [&str; 3] = [".hoodie", ".hoodie/timeline", ".hoodie/metadata/.hoodie/timeline"];
+
 /// One Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
 pub struct Table {
     pub(super) uri: String,
@@ -49,6 +54,7 @@ impl Table {
             Some(_) => place,
             None => storage::counted(place, &Arc::new(Requests::default())),
         };
+        place.begin(&OPENED_FILES, &OPENED_FOLDERS)?;
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;

@@ -1,0 +1,261 @@
+//! Whole files on the local file system: written under a temporary name, made durable, and then linked or renamed.
+//!
+//! A crash leaves a temporary file at most (`.NAME.….tmp`). A link is exclusive by itself. A replacement that depends on the
+//! version found is made under a lock of the folder (`flock`), which all writers of this library take.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use rustix::fs::{FlockOperation, flock};
+use tempfile::NamedTempFile;
+
+use super::local_create::sync_folder_of;
+use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
+use super::{LocalPlace, Place};
+use crate::error::{Error, Result};
+
+impl FileStore for LocalPlace {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+        let path = self.local_path(path);
+        let staged = Staged::with(&path, bytes)?;
+        match std::fs::hard_link(staged.file.path(), &path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Put::Refused),
+            Err(error) => return Err(failed("could not create the file", error, &path)),
+        }
+        sync_folder_of(&path)?;
+        staged.version().map(Put::Written)
+    }
+
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+        let path = self.local_path(path);
+        let staged = Staged::with(&path, bytes)?;
+        let _lock = lock_folder_of(&path)?;
+        if let Some(expected) = expected
+            && version_at(&path)?.as_ref() != Some(expected)
+        {
+            return Ok(Put::Refused);
+        }
+        let version = staged.version()?;
+        staged.replace(&path)?;
+        Ok(Put::Written(version))
+    }
+
+    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
+        let path = self.local_path(path);
+        let gone = |error: std::io::Error| match error.kind() {
+            ErrorKind::NotFound => Error::not_found("no such file").in_file(path.to_string_lossy()),
+            _ => failed("could not read", error, &path),
+        };
+        let file = File::open(&path).map_err(gone)?;
+        let status = file.metadata().map_err(gone)?;
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut { file }, &mut bytes).map_err(gone)?;
+        Ok((bytes.into(), version_of(&status)))
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let path = self.local_path(path);
+        match std::fs::remove_file(&path) {
+            Ok(()) => sync_folder_of(&path),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(failed("could not remove the file", error, &path)),
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+        let (from, to) = (self.local_path(from), self.local_path(to));
+        make_folder_of(&to)?;
+        match std::fs::hard_link(&from, &to) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Renamed::Exists),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(Error::not_found("no such file").in_file(from.to_string_lossy()));
+            }
+            Err(error) => return Err(failed("could not rename the file", error, &from)),
+        }
+        sync_folder_of(&to)?;
+        std::fs::remove_file(&from).map_err(|error| failed("could not remove the old name", error, &from))?;
+        sync_folder_of(&from)?;
+        Ok(Renamed::Done)
+    }
+
+    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+        let target = self.local_path(path);
+        let _ = self.full_path(path);
+        Ok(Box::new(LocalUpload { staged: Staged::new(&target)?, target }))
+    }
+}
+
+/// A file under a temporary name, removed when dropped.
+struct Staged {
+    file: NamedTempFile,
+}
+
+impl Staged {
+    fn new(target: &Path) -> Result<Self> {
+        let folder = make_folder_of(target)?;
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let file = tempfile::Builder::new()
+            .prefix(&format!(".{}.", name.trim_start_matches('.')))
+            .suffix(".tmp")
+            .tempfile_in(&folder)
+            .map_err(|error| failed("could not create a temporary file", error, &folder))?;
+        Ok(Self { file })
+    }
+
+    /// With its content, durable.
+    fn with(target: &Path, bytes: &[u8]) -> Result<Self> {
+        let mut staged = Self::new(target)?;
+        let written = staged.file.write_all(bytes).and_then(|()| staged.file.as_file().sync_all());
+        written.map_err(|error| failed("could not write", error, target))?;
+        Ok(staged)
+    }
+
+    fn version(&self) -> Result<FileVersion> {
+        let status = self.file.as_file().metadata();
+        status.map(|status| version_of(&status)).map_err(|error| failed("could not write", error, self.file.path()))
+    }
+
+    fn replace(self, target: &Path) -> Result<()> {
+        self.file.persist(target).map_err(|error| failed("could not write the file", error.error, target))?;
+        sync_folder_of(target)
+    }
+}
+
+struct LocalUpload {
+    staged: Staged,
+    target: PathBuf,
+}
+
+impl Upload for LocalUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.staged.file.write_all(&bytes).map_err(|error| failed("could not write", error, &self.target))
+    }
+
+    fn finish(self: Box<Self>) -> Result<FileVersion> {
+        let Self { staged, target } = *self;
+        staged.file.as_file().sync_all().map_err(|error| failed("could not write", error, &target))?;
+        let version = staged.version()?;
+        staged.replace(&target)?;
+        Ok(version)
+    }
+}
+
+/// A file that was replaced has another inode, or, where the number is used again, another time.
+fn version_of(status: &std::fs::Metadata) -> FileVersion {
+    let etag = format!("{:x}-{:x}-{:x}.{:x}", status.ino(), status.size(), status.mtime(), status.mtime_nsec());
+    FileVersion { etag: Some(etag), version: None }
+}
+
+fn version_at(path: &Path) -> Result<Option<FileVersion>> {
+    match std::fs::metadata(path) {
+        Ok(status) => Ok(Some(version_of(&status))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("could not read", error, path)),
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn make_folder_of(path: &Path) -> Result<PathBuf> {
+    let folder = folder_of(path).to_owned();
+    std::fs::create_dir_all(&folder).map_err(|error| failed("could not create the folder", error, &folder))?;
+    Ok(folder)
+}
+
+/// The lock of a folder, held until it is dropped; the system gives back that of a process that died.
+fn lock_folder_of(path: &Path) -> Result<File> {
+    let folder = folder_of(path);
+    let lock = || -> std::io::Result<File> {
+        let file = File::open(folder)?;
+        flock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    };
+    lock().map_err(|error| failed("could not lock the folder", error, folder))
+}
+
+fn failed(what: &str, error: std::io::Error, path: &Path) -> Error {
+    Error::io(what, error).in_file(path.to_string_lossy())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::Kind;
+
+    fn store() -> (tempfile::TempDir, LocalPlace) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        (folder, place)
+    }
+
+    fn names(place: &LocalPlace) -> Vec<String> {
+        place.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
+    }
+
+    #[test]
+    fn one_of_many_writers_creates_a_file() {
+        let (_folder, place) = store();
+        let (place, created) = (Arc::new(place), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for writer in 0..16 {
+                let (place, created) = (Arc::clone(&place), &created);
+                scope.spawn(move || {
+                    let put = place.put_if_absent("a/b", &format!("writer {writer}").into()).unwrap();
+                    created.fetch_add(usize::from(matches!(put, Put::Written(_))), Ordering::SeqCst);
+                });
+            }
+        });
+        assert_eq!(created.into_inner(), 1);
+        assert_eq!(names(&place), ["a/b"]);
+    }
+
+    #[test]
+    fn a_version_is_replaced_once() {
+        let (_folder, place) = store();
+        let Put::Written(first) = place.put_if_absent("a", &"1".into()).unwrap() else { panic!("refused") };
+        assert_eq!(place.get("a").unwrap(), ("1".into(), first.clone()));
+        let wins = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let (place, first, wins) = (&place, &first, &wins);
+                scope.spawn(move || {
+                    let put = place.put("a", &format!("{writer} replaced").into(), Some(first)).unwrap();
+                    wins.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                });
+            }
+        });
+        assert_eq!(wins.into_inner(), 1);
+        assert_eq!(place.put("none", &"1".into(), Some(&first)).unwrap(), Put::Refused);
+        assert!(matches!(place.put("a", &"3".into(), None).unwrap(), Put::Written(_)));
+        assert_eq!((place.get("a").unwrap().0, names(&place)), ("3".into(), vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn files_are_renamed_removed_and_written_in_parts() {
+        let (_folder, place) = store();
+        let mut upload = place.upload("p/large").unwrap();
+        upload.write("one ".into()).unwrap();
+        assert_eq!(place.get("p/large").unwrap_err().kind(), Kind::NotFound);
+        upload.write("two".into()).unwrap();
+        upload.finish().unwrap();
+        place.upload("p/dropped").unwrap().write("x".into()).unwrap();
+        assert_eq!((place.get("p/large").unwrap().0, names(&place)), ("one two".into(), vec!["p/large".to_owned()]));
+        place.put_if_absent("b", &"b".into()).unwrap();
+        assert_eq!(place.rename("p/large", "b").unwrap(), Renamed::Exists);
+        assert_eq!(place.rename("p/large", "q/c").unwrap(), Renamed::Done);
+        assert_eq!(place.rename("p/large", "d").unwrap_err().kind(), Kind::NotFound);
+        place.delete("b").unwrap();
+        place.delete("b").unwrap();
+        assert_eq!(names(&place), ["q/c"]);
+    }
+}

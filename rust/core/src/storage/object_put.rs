@@ -1,0 +1,234 @@
+//! Whole files written to object stores.
+//!
+//! A create is a `PUT` with `If-None-Match: *` (a generation of 0 on Google Cloud Storage), a replacement one with
+//! `If-Match`. S3 answers 409 to creates at the same time, without saying who won, and an answer may be lost: both are
+//! decided by reading the file back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use object_store::path::Path;
+use object_store::{
+    MultipartUpload, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult, UpdateVersion,
+};
+use tokio::sync::Mutex;
+
+use super::object::ObjectPlace;
+use super::object_handle::{ObjectHandle, Outcome, location};
+use super::object_runtime::Pending;
+use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
+use super::{Place, Requests};
+use crate::error::{Error, Kind, Result};
+
+/// Bytes of a part of a large file.
+const PART: usize = 8 << 20;
+/// Parts that are on their way at once.
+const PARTS_AT_ONCE: usize = 4;
+/// How often an operation is tried whose outcome is open.
+const TRIES: u32 = 4;
+/// The time that dropping an unfinished upload may take.
+const ABORT: Duration = Duration::from_secs(10);
+
+impl ObjectPlace {
+    /// Writes a file under a condition, as often as it takes to know what came of it.
+    fn put_where(&self, path: &str, bytes: &Bytes, mode: &PutMode) -> Result<Put> {
+        let mut tries = 1;
+        loop {
+            let error = match self.put_once(path, bytes, mode.clone()) {
+                Ok(version) => return Ok(Put::Written(version)),
+                Err(error) => error,
+            };
+            match (error.kind(), mode) {
+                // There is a file, or there was a race; it may be this writer's own.
+                (Kind::AlreadyExists | Kind::FileChanged, _) => {}
+                // S3 answers so to a condition on a file that is not there.
+                (Kind::NotFound, PutMode::Update(_)) => return Ok(Put::Refused),
+                // The answer was lost, or is of no use.
+                (Kind::Io | Kind::Unreachable | Kind::Throttled, _) => {}
+                _ => return Err(error),
+            }
+            match self.get(path) {
+                Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
+                Ok(_) if matches!(mode, PutMode::Create) => return Ok(Put::Refused),
+                Ok(_) if error.kind() == Kind::FileChanged => return Ok(Put::Refused),
+                Err(gone) if gone.kind() == Kind::NotFound && matches!(mode, PutMode::Update(_)) => {
+                    return Ok(Put::Refused);
+                }
+                // It was not written, or has been removed since.
+                Ok(_) => {}
+                Err(gone) if gone.kind() == Kind::NotFound => {}
+                Err(unknown) => return Err(unknown),
+            }
+            if tries == TRIES {
+                return Err(error);
+            }
+            std::thread::sleep(Duration::from_millis(100) * 2_u32.pow(tries));
+            tries += 1;
+        }
+    }
+
+    fn put_once(&self, path: &str, bytes: &Bytes, mode: PutMode) -> Result<FileVersion> {
+        let (location, payload) = (self.location(path)?, PutPayload::from(bytes.clone()));
+        let put = move |store: Arc<dyn ObjectStore>| async move {
+            store.put_opts(&location, payload, PutOptions::from(mode)).await.map(version)
+        };
+        self.handle.run(&self.requests, &self.full_path(path), put)
+    }
+}
+
+impl FileStore for ObjectPlace {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+        self.put_where(path, bytes, &PutMode::Create)
+    }
+
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+        match expected {
+            // Writing the same content again is no harm, so that the client itself retries.
+            None => self.put_once(path, bytes, PutMode::Overwrite).map(Put::Written),
+            Some(FileVersion { etag, version }) => {
+                let expected = UpdateVersion { e_tag: etag.clone(), version: version.clone() };
+                self.put_where(path, bytes, &PutMode::Update(expected))
+            }
+        }
+    }
+
+    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
+        let location = self.location(path)?;
+        let get = move |store: Arc<dyn ObjectStore>| async move {
+            let answer = store.get(&location).await?;
+            let version = FileVersion { etag: answer.meta.e_tag.clone(), version: answer.meta.version.clone() };
+            Ok((answer.bytes().await?, version))
+        };
+        self.handle.run(&self.requests, &self.full_path(path), get)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let location = self.location(path)?;
+        let delete = move |store: Arc<dyn ObjectStore>| async move { store.delete(&location).await };
+        match self.handle.run(&self.requests, &self.full_path(path), delete) {
+            Err(error) if error.kind() == Kind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    fn rename(&self, _: &str, _: &str) -> Result<Renamed> {
+        Ok(Renamed::Unable)
+    }
+
+    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+        Ok(Box::new(ObjectUpload {
+            location: location(&self.key(path))?,
+            path: self.full_path(path),
+            handle: Arc::clone(&self.handle),
+            requests: Arc::clone(&self.requests),
+            waiting: BytesMut::new(),
+            upload: None,
+            parts: Vec::new(),
+        }))
+    }
+}
+
+type Shared = Arc<Mutex<Box<dyn MultipartUpload>>>;
+
+/// A large file; one that turns out small is written by one request.
+struct ObjectUpload {
+    location: Path,
+    path: String,
+    handle: Arc<ObjectHandle>,
+    requests: Arc<Requests>,
+    waiting: BytesMut,
+    /// Begun with the first part.
+    upload: Option<Shared>,
+    parts: Vec<Pending<Outcome<()>>>,
+}
+
+impl ObjectUpload {
+    fn begun(&mut self) -> Result<Shared> {
+        if let Some(upload) = &self.upload {
+            return Ok(Arc::clone(upload));
+        }
+        let location = self.location.clone();
+        let begin = move |store: Arc<dyn ObjectStore>| async move {
+            let upload: Shared = Arc::new(Mutex::new(store.put_multipart(&location).await?));
+            Ok(upload)
+        };
+        let upload = self.handle.run(&self.requests, &self.path, begin)?;
+        Ok(Arc::clone(self.upload.insert(upload)))
+    }
+
+    fn send(&mut self, part: Bytes) -> Result<()> {
+        let upload = self.begun()?;
+        // Parts are numbered in the order in which they are put; only their transfer may overlap.
+        let number = move |_: Arc<dyn ObjectStore>| async move {
+            let part = upload.lock().await.put_part(PutPayload::from(part));
+            Ok(Arc::new(std::sync::Mutex::new(Some(part))))
+        };
+        let part = self.handle.run(&self.requests, &self.path, number)?;
+        let Some(part) = super::object_handle::locked(&part).take() else {
+            return Err(Error::internal("a part of an upload is sent twice").in_file(&self.path));
+        };
+        self.parts.push(self.handle.start(&self.requests, move |_| part)?);
+        if self.parts.len() >= PARTS_AT_ONCE {
+            let oldest = self.parts.remove(0);
+            self.received(&oldest)?;
+        }
+        Ok(())
+    }
+
+    fn received(&self, part: &Pending<Outcome<()>>) -> Result<()> {
+        part.wait().map_err(|error| error.in_file(&self.path))?.map_err(|failure| failure.at(&self.path))
+    }
+}
+
+impl Upload for ObjectUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.waiting.extend_from_slice(&bytes);
+        while self.waiting.len() >= PART {
+            let part = self.waiting.split_to(PART).freeze();
+            self.send(part)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<FileVersion> {
+        let rest = self.waiting.split().freeze();
+        if self.upload.is_none() {
+            let location = self.location.clone();
+            let put = move |store: Arc<dyn ObjectStore>| async move {
+                store.put(&location, PutPayload::from(rest)).await.map(version)
+            };
+            return self.handle.run(&self.requests, &self.path, put);
+        }
+        if !rest.is_empty() {
+            self.send(rest)?;
+        }
+        for part in std::mem::take(&mut self.parts) {
+            self.received(&part)?;
+        }
+        let upload = self.begun()?;
+        let complete = move |_: Arc<dyn ObjectStore>| async move { upload.lock().await.complete().await.map(version) };
+        let version = self.handle.run(&self.requests, &self.path, complete)?;
+        self.upload = None;
+        Ok(version)
+    }
+}
+
+impl Drop for ObjectUpload {
+    /// Parts of an upload that is not finished cost storage until it is aborted.
+    fn drop(&mut self) {
+        self.parts.clear();
+        let Some(upload) = self.upload.take() else { return };
+        let abort = move |_: Arc<dyn ObjectStore>| async move {
+            let _ = tokio::time::timeout(ABORT, async { upload.lock().await.abort().await }).await;
+            Ok(())
+        };
+        if let Ok(pending) = self.handle.start(&self.requests, abort) {
+            let _ = pending.wait();
+        }
+    }
+}
+
+fn version(put: PutResult) -> FileVersion {
+    FileVersion { etag: put.e_tag, version: put.version }
+}
