@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mortice.credentials import CREDENTIALS, supplied
 from mortice.errors import InvalidArgumentError
 
 DEFAULT_BATCH_ROWS = 65536
@@ -40,12 +41,18 @@ def checked_uri(uri: object) -> str:
 
 
 def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Storage options as text; truth values become `true` and `false`."""
+    """Returns storage options as strings: bools as `true` and `false`; a function that supplies credentials is called.
+
+    No message has a value in it: values may be secrets.
+    """
     if options is None:
         return {}
     if not isinstance(options, Mapping):
         raise InvalidArgumentError(f"storage_options is a mapping of names to values, not {type(options).__name__}")
-    return {_name(name): _text(name, value) for name, value in options.items()}
+    given = dict(options)
+    if CREDENTIALS in given:
+        given |= supplied(given.pop(CREDENTIALS))
+    return {_name(name): _text(name, value) for name, value in given.items()}
 
 
 def _name(name: object) -> str:
@@ -58,8 +65,12 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int)):
-        return checked_text(f"the storage option {name!r}", str(value))
-    raise InvalidArgumentError(f"the storage option {name!r} is text, a number or a truth value, not {value!r}")
+        text = str(value)
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InvalidArgumentError(f"the storage option {name!r} is not valid Unicode")
+        return text
+    kind = type(value).__name__
+    raise InvalidArgumentError(f"the storage option {name!r} must be a string, a number or a bool, got {kind}")
 
 
 def checked_semantics(semantics: object) -> str:

@@ -47,7 +47,8 @@ class Table:
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
 
     Arguments, all but `uri` by name: `storage_options`, options of the storage (`mmap`: `"false"` reads local files
-    without mapping them);
+    without mapping them; those of object stores, Hadoop settings among them, are in docs/storage.md; `credentials` may
+    be a function that returns some, see `mortice.credentials`);
     `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
     that it can read; `memory_limit`, the bytes of memory that a read may take for the keys and contents of logs and for
     batches that wait to be taken (None: 1 GiB; mapped files are the system's own and do not count), shared by the file

@@ -7,7 +7,7 @@ empty.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 try:
     from pyspark.sql.datasource import DataSource
@@ -15,6 +15,8 @@ except ImportError:  # Spark 3.5, or no Spark at all
     __all__: list[str] = []
 else:
     if TYPE_CHECKING:
+        from collections.abc import Mapping
+
         from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader
         from pyspark.sql.types import StructType
 
@@ -24,6 +26,9 @@ else:
 
     class DefaultSource(DataSource):
         """`format("mortice")`; see `mortice.spark.data_source.MorticeDataSource` for its options."""
+
+        session_settings: ClassVar[Mapping[str, str]] = {}
+        """Settings of object stores in the session that registered the source."""
 
         @classmethod
         def name(cls) -> str:
@@ -45,4 +50,9 @@ else:
         def _source(self) -> MorticeDataSource:
             from mortice.spark.data_source import MorticeDataSource
 
-            return MorticeDataSource(self.options)
+            if not self.session_settings:
+                return MorticeDataSource(self.options)
+            from mortice.spark.hadoop_conf import settings_of_store
+
+            settings = settings_of_store(self.session_settings, self.options.get("path"))
+            return MorticeDataSource({**settings, **self.options})

@@ -75,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("path", metavar="PATH", help="the table's base path")
         if name == "slices":
             _add_as_of(command)
+        _add_storage_option(command)
         command.add_argument("--json", action="store_true", help="one JSON document")
     return parser
 
@@ -83,6 +84,27 @@ def _add_as_of(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--as-of", metavar="INSTANT", help="the table as it was then: 20240101120000000, '2024-01-01 12:00:00'"
     )
+
+
+def _add_storage_option(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--storage-option",
+        metavar="NAME=VALUE",
+        dest="storage_options",
+        action="append",
+        type=_pair,
+        default=[],
+        help="an option of the table's storage, such as endpoint=http://localhost:9000; may be given several times. "
+        "Secrets are better given in the environment: AWS_SECRET_ACCESS_KEY",
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        # The text may be a secret.
+        raise argparse.ArgumentTypeError("a storage option must be NAME=VALUE")
+    return name, value
 
 
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -101,6 +123,7 @@ def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "all must hold",
     )
     _add_as_of(command)
+    _add_storage_option(command)
     command.add_argument("--read-optimized", action="store_true", help="the base files alone")
     command.add_argument(
         "--limit",

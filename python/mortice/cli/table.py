@@ -11,7 +11,7 @@ from mortice.table import Table
 
 def run_timeline(arguments: argparse.Namespace) -> int:
     """Prints the instants."""
-    table = Table(arguments.path)
+    table = Table(arguments.path, storage_options=dict(arguments.storage_options))
     if arguments.json:
         print_json([dataclasses.asdict(instant) for instant in table.timeline])
         return 0
@@ -24,7 +24,8 @@ def run_timeline(arguments: argparse.Namespace) -> int:
 
 def run_slices(arguments: argparse.Namespace) -> int:
     """Prints the file slices."""
-    slices = Table(arguments.path).file_slices(as_of=arguments.as_of)
+    table = Table(arguments.path, storage_options=dict(arguments.storage_options))
+    slices = table.file_slices(as_of=arguments.as_of)
     if arguments.json:
         print_json([dataclasses.asdict(slice_) for slice_ in slices])
         return 0

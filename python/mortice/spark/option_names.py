@@ -51,6 +51,11 @@ STREAM_VERSION = "hoodie.datasource.read.streaming.table.version"
 STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantspertrigger", "maxbytespertrigger")
 """Options of streams alone (see `mortice.spark.stream_options`), in lower case, as Spark hands them over."""
 
+STORAGE_PREFIX = "mortice.storage."
+"""`mortice.storage.NAME` is the storage option NAME, such as `mortice.storage.endpoint`."""
+HADOOP_PREFIXES = ("fs.", "hadoop.security.", "google.cloud.auth.")
+"""Settings of Hadoop's file systems; those of the table's store are taken."""
+
 SPARK_PREFIX = "spark."
 """Hudi takes `spark.hoodie.` for `hoodie.`, as configurations of a session are called."""
 
@@ -184,13 +189,18 @@ class Decision(Enum):
 
 def decision(name: str) -> Decision:
     """What becomes of the option of this name, in lower case."""
-    if name in TAKEN:
+    if name in TAKEN or is_of_storage(name):
         return Decision.TAKEN
     if why_refused(name):
         return Decision.REFUSED
     if name in _WITHOUT_EFFECT or name.startswith(_WITHOUT_EFFECT_PREFIXES):
         return Decision.WITHOUT_EFFECT
     return Decision.UNKNOWN
+
+
+def is_of_storage(name: str) -> bool:
+    """Whether an option is one of the storage. Those of Hadoop keep their names, the others have a prefix."""
+    return name.startswith((STORAGE_PREFIX, *HADOOP_PREFIXES))
 
 
 def why_refused(name: str) -> str | None:

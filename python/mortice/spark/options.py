@@ -27,6 +27,8 @@
     mortice.mmap                    true (default) or false
     mortice.zip.cache               true (default) or false: on Python 3.10 to 3.12, workers keep the directories of
                                     zip archives that have not changed (see `mortice.spark.zip_directories`)
+    mortice.storage.NAME            the storage option NAME of an object store, such as mortice.storage.endpoint
+    fs.s3a.X, fs.azure.X, fs.gs.X   settings of Hadoop's file systems, as in Spark's configuration
 
 of an incremental query (see `mortice.Table.incremental`)
 
@@ -94,12 +96,14 @@ from mortice.spark.option_names import (
     SPILL_COMPRESSED,
     SPILL_FOLDER,
     SPLIT_BYTES,
+    STORAGE_PREFIX,
     STREAMING,
     THREADS,
     ZIP_CACHE,
     Decision,
     decision,
     harmless,
+    is_of_storage,
     near,
     why_refused,
 )
@@ -168,7 +172,8 @@ class Query:
     incremental: Incremental | None = None
     tasks: TaskOptions = field(default_factory=TaskOptions)
     schema_on_read: bool = True
-    table_arguments: Mapping[str, Any] = field(default_factory=dict)
+    # Not shown: the storage options among them may be secrets.
+    table_arguments: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def table(self) -> Table:
         """The table, opened now."""
@@ -350,8 +355,11 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
     for name, argument in truths:
         if name in rest:
             arguments[argument] = _truth(name, rest.pop(name))
+    stored = {name.removeprefix(STORAGE_PREFIX): rest.pop(name) for name in list(rest) if is_of_storage(name)}
     if MMAP in rest:
-        arguments["storage_options"] = {"mmap": _truth(MMAP, rest.pop(MMAP))}
+        stored["mmap"] = _truth(MMAP, rest.pop(MMAP))
+    if stored:
+        arguments["storage_options"] = stored
     return arguments
 
 

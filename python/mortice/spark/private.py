@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-__all__ = ["configured", "rows_of"]
+__all__ = ["configured", "hadoop_configuration", "rows_of"]
 
 _BETWEEN = "\x1e"
 """Separates records in ASCII: no setting has it."""
@@ -46,3 +46,14 @@ def configured(spark: Any) -> dict[str, str] | None:
     # As Scala writes a map.
     pairs = (pair.partition(" -> ") for pair in told.split(_BETWEEN))
     return {name: value for name, _, value in pairs}
+
+
+def hadoop_configuration(spark: Any) -> Any | None:
+    """Returns the Hadoop configuration that Spark's own sources would get in this session: a copy, free to be changed.
+
+    It has core-site.xml, `spark.hadoop.*`, what was set on `hadoopConfiguration`, and the session's configuration.
+    """
+    try:
+        return spark._jsparkSession.sessionState().newHadoopConf()
+    except Exception:  # noqa: BLE001
+        return None

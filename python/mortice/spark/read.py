@@ -10,6 +10,7 @@ from mortice.filters import Filters
 from mortice.instants import InstantLike
 from mortice.options import checked_uri
 from mortice.spark.data_frame import count_rows, data_frame
+from mortice.spark.hadoop_conf import hadoop_settings
 from mortice.spark.option_names import AS_OF, BEGIN, END, QUERY_TYPE, SEMANTICS
 from mortice.spark.options import Query, by_one_name, read_query
 from mortice.spark.session_options import session_options
@@ -50,7 +51,8 @@ def read(  # noqa: PLR0917
     Hudi's names included; the arguments win over them.
 
     Options of Hudi in the session's configuration count as well, where neither arguments nor `options` say otherwise:
-    Hudi's own source takes them. `metrics` gathers what the tasks read (see `mortice.spark.Metrics`).
+    Hudi's own source takes them. So do the session's settings of Hadoop's file systems (`fs.s3a.*`, `fs.azure.*`,
+    `fs.gs.*`), for tables on an object store. `metrics` gathers what the tasks read (see `mortice.spark.Metrics`).
 
     The table is looked at once, here: the frame keeps to that state of it, and `read` again gives a later one.
     """
@@ -104,4 +106,6 @@ def _query(
 ) -> Query:
     """The query of arguments, which win over options, which win over those of the session."""
     given = {name: value for name, value in arguments.items() if value is not None and not isinstance(value, _Default)}
-    return read_query(session_options(spark) | by_one_name(options) | given, checked_uri(uri))
+    path = checked_uri(uri)
+    settings = hadoop_settings(spark, path) | session_options(spark) | by_one_name(options) | given
+    return read_query(settings, path)

@@ -69,7 +69,12 @@ impl Table {
             .checked()
         })()
         .map_err(|error| raised(py, &error))?;
-        released(py, || CoreTable::open(&uri, &storage_options, options)).map(Self)
+        released(py, || {
+            // Splits carry the storage options: settings of other stores and buckets stay here.
+            let storage_options = mortice::storage::needed_options(&uri, &storage_options)?;
+            CoreTable::open(&uri, &storage_options, options)
+        })
+        .map(Self)
     }
 
     #[getter]

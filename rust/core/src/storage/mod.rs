@@ -26,14 +26,23 @@
 //! | `object_client` | makes the client from URI and options; counts its requests |
 //! | `object_runtime` | the I/O thread, and results that are waited for |
 //! | `object_limit` | how many requests are made at once |
-//! | `object_options` | the options of object stores |
-//! | `object_uri` | URIs of object stores |
 //! | `object_error` | errors of object stores, by kind, without secrets |
 //! | `open` | the choice of a place for a URI |
+//! | `object_uri` | URIs of object stores |
+//! | `object_keys` | the names of their options |
+//! | `object_options` | their options: given, of Hadoop settings, of the environment |
+//! | `client_settings` | timeouts and retries |
+//! | `hadoop_options`, `hadoop/` | Hadoop settings to options |
+//! | `environment` | environment variables |
+//! | `secret` | values that are not printed |
 
 mod below;
 mod cancel;
+mod client_settings;
 mod create;
+mod environment;
+mod hadoop;
+mod hadoop_options;
 mod listing;
 mod local;
 mod local_create;
@@ -48,6 +57,7 @@ mod object_client;
 mod object_error;
 #[cfg(feature = "object")]
 mod object_handle;
+mod object_keys;
 #[cfg(feature = "object")]
 mod object_limit;
 pub mod object_options;
@@ -59,7 +69,6 @@ mod object_ranges;
 mod object_runtime;
 #[cfg(feature = "object")]
 mod object_source;
-#[cfg(feature = "object")]
 mod object_uri;
 mod open;
 pub mod parallel;
@@ -67,11 +76,13 @@ mod place;
 mod prefix;
 mod put;
 mod requests;
+mod secret;
 mod section;
 mod source;
 
 pub use below::Below;
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
+pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritablePlace};
 pub use listing::{Entry, FileStatus, KnownFile};
 pub use local::{LocalFile, LocalPlace};
@@ -80,6 +91,7 @@ pub use memory::MemoryFile;
 pub use mmap::MappedFile;
 #[cfg(feature = "object")]
 pub use object::ObjectPlace;
+pub use object_options::{ObjectOptions, needed_options};
 pub use open::{StorageOptions, is_mapped, open, open_beside, open_counted, open_file_store, open_writable};
 pub use place::Place;
 pub use prefix::Prefix;

@@ -1,75 +1,162 @@
-//! URIs of object stores: which service, which bucket or container, and the key of the root.
+//! URIs of object stores: the store's kind, the bucket or container, and the path in it.
 //!
-//! | URI | service |
+//! | store | URIs |
 //! |---|---|
-//! | `s3://BUCKET/KEY`, `s3a`, `s3n` | S3 |
-//! | `gs://BUCKET/KEY` | Google Cloud Storage |
-//! | `abfs[s]://CONTAINER@ACCOUNT.HOST/KEY`, `wasb[s]` likewise | Azure |
-//! | `az://CONTAINER/KEY`, also `abfs`, with the account in the options | Azure |
-//! | `http[s]://HOST/KEY` | WebDAV |
+//! | S3 | `s3://BUCKET/PATH`, also `s3a`, `s3n` |
+//! | GCS | `gs://BUCKET/PATH`, also `gcs` |
+//! | Azure | `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`, also `abfs`, `wasb`, `wasbs`; `az://CONTAINER/PATH`, also `abfs`, `abfss`, `adl`, `azure`, with the option `account_name` |
+//! | HTTP | `https://HOST/PATH`, `http://HOST/PATH`: a `WebDAV` server |
+//!
+//! Paths are taken as they are: nothing is percent-decoded, as in Hadoop's `Path`.
 
 use crate::error::{Error, Result};
 
-/// A service that stores objects.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Service {
+/// A kind of object store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Service {
+    /// Amazon S3 and what has its interface.
     S3,
+    /// Google Cloud Storage.
     Gcs,
+    /// Azure Blob Storage, and Data Lake Storage by its Blob interface.
     Azure,
+    /// A `WebDAV` server.
     Http,
 }
 
-/// What a URI of an object store names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ObjectUri {
-    pub(super) scheme: String,
-    pub(super) service: Service,
-    /// The bucket or container; the URL of the server for HTTP.
-    pub(super) bucket: String,
-    /// The account and the domain that follows it.
-    pub(super) account: Option<(String, String)>,
-    /// The key of the root, without slashes at its ends.
-    pub(super) key: String,
+impl Service {
+    /// The store of a URI scheme, in lower case; `None` if it is not an object store's.
+    #[must_use]
+    pub fn of_scheme(scheme: &str) -> Option<Self> {
+        Some(match scheme {
+            "s3" | "s3a" | "s3n" => Self::S3,
+            "gs" | "gcs" => Self::Gcs,
+            "abfs" | "abfss" | "az" | "azure" | "adl" | "wasb" | "wasbs" => Self::Azure,
+            "http" | "https" => Self::Http,
+            _ => return None,
+        })
+    }
+
+    /// The store's name, for messages.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::S3 => "S3",
+            Self::Gcs => "GCS",
+            Self::Azure => "Azure",
+            Self::Http => "HTTP",
+        }
+    }
+}
+
+/// What a URI of an object store names. It has no credentials in it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ObjectUri {
+    /// The scheme, in lower case.
+    pub scheme: String,
+    /// The kind of store.
+    pub service: Service,
+    /// The bucket; the container on Azure; the URL of the server for HTTP, such as `https://host:8443`.
+    pub bucket: String,
+    /// Azure: the account, if the URI names it, and the domain that follows it, such as `dfs.core.windows.net`.
+    pub account: Option<(String, String)>,
+    /// The key of the root, without slashes at its ends; `""` for all of the bucket.
+    pub key: String,
 }
 
 impl ObjectUri {
-    /// Parses a URI; none if its scheme is not one of an object store.
+    /// Parses a URI; `None` if its scheme is not one of an object store.
     ///
     /// # Errors
-    /// `InvalidArgument` if it names no bucket, or its key cannot be one.
-    pub(super) fn parse(uri: &str) -> Result<Option<Self>> {
+    /// [`crate::Kind::InvalidArgument`] if it names no bucket, if its key cannot be one, or if credentials are in it, which
+    /// the message leaves out.
+    pub fn parse(uri: &str) -> Result<Option<Self>> {
         let Some((scheme, rest)) = uri.split_once("://") else { return Ok(None) };
         let scheme = scheme.to_ascii_lowercase();
-        let service = match scheme.as_str() {
-            "s3" | "s3a" | "s3n" => Service::S3,
-            "gs" => Service::Gcs,
-            "abfs" | "abfss" | "az" | "azure" | "wasb" | "wasbs" => Service::Azure,
-            "http" | "https" => Service::Http,
-            _ => return Ok(None),
-        };
+        let Some(service) = Service::of_scheme(&scheme) else { return Ok(None) };
         let (authority, key) = rest.split_once('/').unwrap_or((rest, ""));
-        let invalid = |message: &str| Err(Error::invalid_argument(message).in_file(uri));
-        let (bucket, account) = match (service, authority.split_once('@')) {
-            (Service::Azure, Some((container, host))) => match host.split_once('.') {
-                Some((account, domain)) => (container.to_owned(), Some((account.to_owned(), domain.to_owned()))),
-                None => (container.to_owned(), Some((host.to_owned(), String::new()))),
-            },
-            // The URI may then hold a password.
-            (_, Some(_)) => {
-                let message = format!("a {scheme} URI with credentials; pass them as storage options");
-                return Err(Error::invalid_argument(message));
-            }
-            (Service::Http, None) => (format!("{scheme}://{authority}"), None),
-            (_, None) => (authority.to_owned(), None),
-        };
-        if authority.is_empty() || bucket.is_empty() {
-            return invalid("a URI of an object store without a bucket or container");
-        }
+        let parsed = refuse_credentials(service, &scheme, authority, key).and_then(|()| match service {
+            Service::Azure => azure(&scheme, authority),
+            Service::Http => server(&scheme, authority).map(|url| (url, None)),
+            Service::S3 | Service::Gcs => Ok((authority.to_owned(), None)),
+        });
+        let (bucket, account) = parsed.map_err(|error| error.in_file(redacted(uri)))?;
         let key = key.trim_matches('/').to_owned();
+        let invalid = |message: &str| Err(Error::invalid_argument(message).in_file(redacted(uri)));
+        if bucket.is_empty() {
+            return invalid("the URI names no bucket or container");
+        }
         if key.split('/').any(|part| part == "." || part == "..") || key.contains("//") {
             return invalid("a key of an object store cannot have the parts '', '.' or '..'");
         }
         Ok(Some(Self { scheme, service, bucket, account, key }))
+    }
+}
+
+/// A container, and the account with its domain if the URI names one.
+fn azure(scheme: &str, authority: &str) -> Result<(String, Option<(String, String)>)> {
+    let Some((container, host)) = authority.split_once('@') else {
+        if authority.contains('.') {
+            return Err(Error::invalid_argument(format!(
+                "an Azure URI must be {scheme}://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH, or {scheme}://CONTAINER/PATH \
+                 with the storage option account_name"
+            )));
+        }
+        return Ok((authority.to_owned(), None));
+    };
+    let host = host.to_ascii_lowercase();
+    let (account, domain) = host.split_once('.').unwrap_or((&host, ""));
+    if account.is_empty() {
+        return Err(Error::invalid_argument("the URI names no storage account"));
+    }
+    Ok((container.to_owned(), Some((account.to_owned(), domain.to_owned()))))
+}
+
+/// The URL of a server that is asked by `WebDAV`.
+fn server(scheme: &str, host: &str) -> Result<String> {
+    let name = host.split(':').next().unwrap_or(host).to_ascii_lowercase();
+    let better = if name.ends_with(".amazonaws.com") || name.ends_with(".r2.cloudflarestorage.com") {
+        "s3://BUCKET/PATH"
+    } else if name.ends_with(".core.windows.net") || name.ends_with(".fabric.microsoft.com") {
+        "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"
+    } else if name == "storage.googleapis.com" {
+        "gs://BUCKET/PATH"
+    } else if name.is_empty() {
+        return Ok(String::new());
+    } else {
+        return Ok(format!("{scheme}://{host}"));
+    };
+    Err(Error::invalid_argument(format!("{scheme}:// is for WebDAV servers; write the table's URI as {better}")))
+}
+
+/// Keys in a URI would be in every message that names the table.
+fn refuse_credentials(service: Service, scheme: &str, authority: &str, path: &str) -> Result<()> {
+    let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
+    let in_authority = if service == Service::Azure { user.contains(':') } else { !user.is_empty() };
+    let in_query = matches!(service, Service::Azure | Service::Http)
+        && path.split_once('?').is_some_and(|(_, query)| query.split('&').any(|pair| pair.starts_with("sig=")));
+    if in_authority || in_query {
+        return Err(Error::invalid_argument(format!(
+            "credentials in a {scheme}:// URI are not supported; give them as storage options"
+        )));
+    }
+    Ok(())
+}
+
+/// `uri` without user names, passwords and queries, for messages.
+#[must_use]
+pub(super) fn redacted(uri: &str) -> String {
+    let Some((scheme, rest)) = uri.split_once("://") else { return uri.to_owned() };
+    let (authority, path) = rest.split_once('/').map_or((rest, None), |(authority, path)| (authority, Some(path)));
+    let host = match authority.rsplit_once('@') {
+        Some((user, host)) if user.contains(':') => format!("***@{host}"),
+        _ => authority.to_owned(),
+    };
+    let signed = |path: &str| path.split_once('?').is_some_and(|(_, query)| query.contains("sig="));
+    match path {
+        Some(path) if signed(path) => format!("{scheme}://{host}/{}?***", path.split('?').next().unwrap_or(path)),
+        Some(path) => format!("{scheme}://{host}/{path}"),
+        None => format!("{scheme}://{host}"),
     }
 }
 
@@ -79,26 +166,54 @@ mod tests {
 
     #[test]
     fn buckets_accounts_and_keys() {
-        let parse = |uri: &str| ObjectUri::parse(uri).unwrap().unwrap();
-        let s3 = parse("s3a://b/a b/ü%20/");
-        assert_eq!((s3.service, s3.bucket.as_str(), s3.key.as_str()), (Service::S3, "b", "a b/ü%20"));
-        assert_eq!((parse("gs://b").service, parse("gs://b/").key), (Service::Gcs, String::new()));
-        let azure = parse("abfss://c@acc.dfs.core.windows.net/t");
-        assert_eq!((azure.bucket.as_str(), azure.key.as_str()), ("c", "t"));
-        assert_eq!(azure.account, Some(("acc".to_owned(), "dfs.core.windows.net".to_owned())));
-        assert_eq!((parse("az://c/t").account, parse("az://c/t").bucket.as_str()), (None, "c"));
-        assert_eq!(parse("https://h:8080/dav/t").bucket, "https://h:8080");
+        for (uri, service, bucket, key) in [
+            ("s3://b/a/t", Service::S3, "b", "a/t"),
+            ("s3a://b/a b/t=1%20/", Service::S3, "b", "a b/t=1%20"),
+            ("S3N://b", Service::S3, "b", ""),
+            ("gs://b_1.x/t", Service::Gcs, "b_1.x", "t"),
+            ("az://c/t?x", Service::Azure, "c", "t?x"),
+            ("abfss://c/t", Service::Azure, "c", "t"),
+            ("https://h:8443/dav/t/", Service::Http, "https://h:8443", "dav/t"),
+        ] {
+            let parsed = ObjectUri::parse(uri).unwrap().unwrap();
+            assert_eq!((parsed.service, parsed.bucket.as_str(), parsed.key.as_str()), (service, bucket, key), "{uri}");
+        }
+        let parsed = ObjectUri::parse("abfss://c@Acc.dfs.core.windows.net/t").unwrap().unwrap();
+        assert_eq!(parsed.account, Some(("acc".to_owned(), "dfs.core.windows.net".to_owned())));
+        for other in ["/a/b", "file:///a", "hdfs://n/a", "a:b"] {
+            assert_eq!(ObjectUri::parse(other).unwrap(), None, "{other}");
+        }
     }
 
     #[test]
-    fn what_is_no_store_and_what_is_wrong() {
-        for none in ["/a/b", "file:///a", "hdfs://n/a", "a:b"] {
-            assert_eq!(ObjectUri::parse(none).unwrap(), None, "{none}");
+    fn wrong_uris_are_refused() {
+        for (uri, part) in [
+            ("s3://", "names no bucket"),
+            ("abfss:///t", "names no bucket or container"),
+            ("s3://b/a//c", "parts ''"),
+            ("s3://b/../c", "'..'"),
+            ("https:///t", "names no bucket"),
+            ("abfss://c@.dfs.core.windows.net/t", "no storage account"),
+            ("abfss://acc.dfs.core.windows.net/t", "CONTAINER@ACCOUNT"),
+            ("https://s3.eu-west-1.amazonaws.com/b/t", "s3://BUCKET/PATH"),
+            ("https://acc.blob.core.windows.net/c/t", "abfss://CONTAINER@ACCOUNT"),
+        ] {
+            let error = ObjectUri::parse(uri).unwrap_err().to_string();
+            assert!(error.contains(part), "{uri}: {error}");
         }
-        for wrong in ["s3://", "s3:///t", "s3://b/a//c", "s3://b/../c", "abfs://@acc.host/t"] {
-            assert!(ObjectUri::parse(wrong).is_err(), "{wrong}");
+    }
+
+    #[test]
+    fn credentials_in_a_uri_are_refused_and_not_repeated() {
+        for uri in [
+            "s3://AKIAX:hunter2@b/t",
+            "http://me:hunter2@h/t",
+            "az://c/t?sv=2020&sig=hunter2",
+            "abfss://c:hunter2@a.dfs.core.windows.net/t",
+        ] {
+            let error = ObjectUri::parse(uri).unwrap_err().to_string();
+            assert!(!error.contains("hunter2"), "{error}");
+            assert!(!redacted(uri).contains("hunter2"), "{uri}");
         }
-        let error = ObjectUri::parse("s3://key:hunter2@bucket/t").unwrap_err().to_string();
-        assert!(error.contains("storage options") && !error.contains("hunter2"), "{error}");
     }
 }

@@ -1,0 +1,108 @@
+"""The Hadoop settings of a Spark session that the storage of a table needs: `fs.s3a.*`, `fs.azure.*`, `fs.gs.*`.
+
+They are collected on the driver, so that a table on an object store is read without any option: with a JVM from the
+configuration that Spark's own sources get (core-site.xml, `spark.hadoop.*`, `hadoopConfiguration`, the session); on
+Spark Connect from what the session shows. What they mean is decided in Rust (`storage/hadoop_options.rs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mortice.spark.data_frame import is_connect
+from mortice.spark.private import hadoop_configuration
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["all_hadoop_settings", "hadoop_settings", "settings_of_store"]
+
+_S3A = "fs.s3a."
+_PREFIXES = {
+    **dict.fromkeys(("s3", "s3a", "s3n"), (_S3A,)),
+    **dict.fromkeys(("abfs", "abfss", "az", "azure", "adl", "wasb", "wasbs"), ("fs.azure.",)),
+    **dict.fromkeys(("gs", "gcs"), ("fs.gs.", "google.cloud.auth.")),
+}
+"""What the names of the settings of a URI's scheme begin with."""
+_SPARK_HADOOP = "spark.hadoop."
+_KEYSTORE = "hadoop.security.credential.provider.path"
+_S3A_KEYSTORE = "security.credential.provider.path"
+_S3A_KEYS = ("access.key", "secret.key", "session.token")
+
+
+def hadoop_settings(spark: SparkSession, uri: str) -> dict[str, str]:
+    """Returns the session's settings that count for the table at `uri`; none for a local path."""
+    scheme, separator, rest = uri.partition("://")
+    prefixes = _PREFIXES.get(scheme.lower(), ()) if separator else ()
+    return _collected(spark, prefixes, rest.partition("/")[0]) if prefixes else {}
+
+
+def all_hadoop_settings(spark: SparkSession) -> dict[str, str]:
+    """Returns the session's settings of all object stores, for a source whose tables are not known yet."""
+    return _collected(spark, sorted({prefix for prefixes in _PREFIXES.values() for prefix in prefixes}), None)
+
+
+def settings_of_store(settings: Mapping[str, str], uri: str | None) -> dict[str, str]:
+    """Returns those of `settings` that count for the store of `uri`."""
+    scheme, separator, _ = (uri or "").partition("://")
+    prefixes = _PREFIXES.get(scheme.lower(), ()) if separator else ()
+    return {name: value for name, value in settings.items() if prefixes and name.startswith((*prefixes, _KEYSTORE))}
+
+
+def _collected(spark: SparkSession, prefixes: Iterable[str], bucket: str | None) -> dict[str, str]:
+    if is_connect(spark):
+        return _shown(spark, prefixes)
+    configuration = hadoop_configuration(spark)
+    if configuration is None:
+        return _shown(spark, prefixes)
+    return _of_configuration(spark, configuration, prefixes, bucket)
+
+
+def _of_configuration(spark: Any, configuration: Any, prefixes: Iterable[str], bucket: str | None) -> dict[str, str]:
+    """Those that differ from Hadoop's defaults: these say nothing of what the user wants."""
+    defaults = spark.sparkContext._jvm.org.apache.hadoop.conf.Configuration(False)  # noqa: SLF001
+    defaults.addResource("core-default.xml")
+    found: dict[str, str] = {}
+    for prefix in prefixes:
+        settings = configuration.getPropsWithPrefix(prefix)
+        settings.entrySet().removeAll(defaults.getPropsWithPrefix(prefix).entrySet())
+        found |= {f"{prefix}{name}": str(value) for name, value in dict(settings).items()}
+    keystore = configuration.get(_KEYSTORE)
+    if keystore:
+        found[_KEYSTORE] = str(keystore)
+    if bucket is not None and _S3A in prefixes:
+        found |= _keys_of_keystore(configuration, found, bucket)
+    return {name: value for name, value in found.items() if value.strip()}
+
+
+def _keys_of_keystore(configuration: Any, found: dict[str, str], bucket: str) -> dict[str, str]:
+    """The keys of S3 that are in a keystore, which Hadoop alone can open; its path is then no longer needed."""
+    paths = [name for name in (f"{_S3A}bucket.{bucket}.{_S3A_KEYSTORE}", f"{_S3A}{_S3A_KEYSTORE}") if name in found]
+    paths += [_KEYSTORE] if _KEYSTORE in found else []
+    if not paths:
+        return {}
+    # The bucket's keystores come first, as in S3AUtils.patchSecurityCredentialProviders.
+    configuration.set(_KEYSTORE, ",".join(found[name] for name in paths))
+    keys: dict[str, str] = dict.fromkeys(paths, "")
+    for key in _S3A_KEYS:
+        for name in (f"{_S3A}{key}", f"{_S3A}bucket.{bucket}.{key}"):
+            letters = configuration.getPassword(name)
+            if letters is not None:
+                keys[name] = "".join(map(str, letters))
+    return keys
+
+
+def _shown(spark: SparkSession, prefixes: Iterable[str]) -> dict[str, str]:
+    """Settings of the session's configuration: `fs.s3a.x` comes before `spark.hadoop.fs.s3a.x`."""
+    if not hasattr(spark.conf, "getAll"):
+        return {}
+    wanted = (*prefixes, _KEYSTORE)
+    shown = {str(name): str(value) for name, value in dict(spark.conf.getAll).items()}
+    found = {
+        name.removeprefix(_SPARK_HADOOP): value
+        for name, value in shown.items()
+        if name.startswith(_SPARK_HADOOP) and name.removeprefix(_SPARK_HADOOP).startswith(wanted)
+    }
+    found |= {name: value for name, value in shown.items() if name.startswith(wanted)}
+    return {name: value for name, value in found.items() if value.strip()}

@@ -1,0 +1,19 @@
+//! Settings of Hadoop's file systems, each in its file.
+//!
+//! | file | job |
+//! |---|---|
+//! | `conf` | a Hadoop configuration: values trimmed, durations, secrets in keystores |
+//! | `profile` | keys of a profile of an AWS credentials file |
+//! | `s3a_providers` | the classes of `fs.s3a.aws.credentials.provider` |
+//! | `s3a` | `fs.s3a.*` |
+//! | `abfs` | `fs.azure.*` |
+//! | `gs` | `fs.gs.*` |
+
+pub(super) mod abfs;
+pub(super) mod conf;
+pub(super) mod gs;
+mod profile;
+pub(super) mod s3a;
+mod s3a_providers;
+
+pub(super) use profile::keys_of_profile;

@@ -1,0 +1,116 @@
+//! Settings of Hadoop's file systems, as a Spark session has them, to options of a table.
+//!
+//! A pure function: what the process knows besides is handed in as an [`Environment`].
+
+use std::collections::BTreeMap;
+
+use super::environment::Environment;
+use super::hadoop::conf::{Conf, Options};
+use super::hadoop::s3a::Explicit;
+use super::hadoop::{abfs, gs, s3a};
+use super::object_uri::{ObjectUri, Service};
+use crate::error::Result;
+
+/// What the names of Hadoop settings begin with, those outside of `fs.` too.
+const PREFIXES: [&str; 3] = ["fs.", "hadoop.security.", "google.cloud.auth."];
+
+/// Whether `name` is a Hadoop setting, not an option of mortice.
+#[must_use]
+pub(super) fn is_hadoop_setting(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Whether the setting `name` may count for the table at `uri`. Settings of other stores, buckets and accounts do not, nor
+/// do settings that only writers and the JVM's file systems need.
+#[must_use]
+pub(super) fn is_needed(name: &str, uri: &ObjectUri, account: Option<&str>) -> bool {
+    if name.starts_with("hadoop.security.credential.") {
+        return true;
+    }
+    match uri.service {
+        Service::S3 => name.strip_prefix("fs.s3a.").is_some_and(|rest| match rest.strip_prefix("bucket.") {
+            // A bucket's name may have dots.
+            Some(of_bucket) => of_bucket.strip_prefix(uri.bucket.as_str()).is_some_and(|rest| rest.starts_with('.')),
+            None => !rest.starts_with("fast.upload.") && !rest.starts_with("committer.") && rest != "impl",
+        }),
+        Service::Azure => name.strip_prefix("fs.azure.").is_some_and(|rest| is_of_account(rest, account)),
+        Service::Gcs => name.starts_with("fs.gs.") || name.starts_with("google.cloud.auth."),
+        Service::Http => false,
+    }
+}
+
+/// Whether the name of an Azure setting has no other account at its end. Names have no account where hosts have none.
+fn is_of_account(name: &str, account: Option<&str>) -> bool {
+    let host = ["dfs.", "blob."].iter().find_map(|service| name.find(&format!(".{service}")));
+    let named = host.map(|at| name.get(..at).unwrap_or(name)).and_then(|before| before.rsplit('.').next());
+    match (named, account) {
+        (Some(named), Some(account)) => named.eq_ignore_ascii_case(account),
+        _ => true,
+    }
+}
+
+/// What settings come to.
+pub(super) struct Translated {
+    /// Options, by their names in `storage_options`.
+    pub options: Options,
+    /// Whether the settings decide whose credentials are used: then those of the environment do not count.
+    pub has_credentials: bool,
+}
+
+/// The options that Hadoop settings stand for at `uri`.
+///
+/// `account` is the storage account on Azure, which the URI may not name. What `explicit` says that the user gave to
+/// mortice is not looked up.
+///
+/// # Errors
+/// [`crate::Kind::Unsupported`] for a setting or a class that cannot be followed, [`crate::Kind::InvalidArgument`] for a
+/// wrong value; both name the setting.
+pub(super) fn translate(
+    settings: &BTreeMap<String, String>,
+    uri: &ObjectUri,
+    account: Option<&str>,
+    explicit: Explicit,
+    environment: &Environment,
+) -> Result<Translated> {
+    let conf = Conf::new(settings);
+    let (options, has_credentials) = match uri.service {
+        Service::S3 => s3a::options(conf, &uri.bucket, explicit, environment)?,
+        Service::Azure => {
+            let domain = uri.account.as_ref().map_or("dfs.core.windows.net", |(_, domain)| domain.as_str());
+            abfs::options(conf, account.unwrap_or_default(), domain, &uri.bucket, explicit.has_credentials)?
+        }
+        Service::Gcs => gs::options(conf, explicit.has_credentials)?,
+        Service::Http => (Options::new(), false),
+    };
+    Ok(Translated { options, has_credentials })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_other_stores_buckets_and_accounts_are_not_needed() {
+        for (uri, account, name, needed) in [
+            ("s3a://b/t", None, "fs.s3a.access.key", true),
+            ("s3a://b/t", None, "fs.s3a.bucket.b.access.key", true),
+            ("s3a://b/t", None, "fs.s3a.bucket.other.access.key", false),
+            ("s3a://b/t", None, "fs.s3a.bucket.b2.access.key", false),
+            ("s3a://a.b/t", None, "fs.s3a.bucket.a.b.access.key", true),
+            ("s3a://b/t", None, "fs.azure.account.key", false),
+            ("s3a://b/t", None, "fs.s3a.committer.name", false),
+            ("s3a://b/t", None, "hadoop.security.credential.provider.path", true),
+            ("gs://b/t", None, "fs.gs.auth.type", true),
+            ("gs://b/t", None, "google.cloud.auth.service.account.json.keyfile", true),
+            ("gs://b/t", None, "fs.s3a.access.key", false),
+            ("az://c/t", Some("acc"), "fs.azure.account.key.acc.dfs.core.windows.net", true),
+            ("az://c/t", Some("acc"), "fs.azure.account.key.other.dfs.core.windows.net", false),
+            ("az://c/t", Some("acc"), "fs.azure.account.auth.type", true),
+            ("az://c/t", Some("acc"), "fs.azure.sas.c.other.blob.core.windows.net", false),
+            ("http://h/t", None, "fs.s3a.access.key", false),
+        ] {
+            let parsed = ObjectUri::parse(uri).unwrap().unwrap();
+            assert_eq!(is_needed(name, &parsed, account), needed, "{uri} {name}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! A value that may be a secret: keys, tokens, passwords.
+
+use std::fmt;
+
+/// A string whose `Debug` and `Display` print `***`. [`Secret::reveal`] gives the value, for the request that needs it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Secret(String);
+
+impl Secret {
+    /// A value to be hidden.
+    pub(super) fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value itself. Never put it into a message.
+    #[must_use]
+    pub(super) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_not_printed() {
+        let secret = Secret::new("wJalrXUtnFEMI");
+        assert_eq!(format!("{secret} {secret:?} {:?}", Some(&secret)), "*** *** Some(***)");
+        assert_eq!(secret.reveal(), "wJalrXUtnFEMI");
+    }
+}

@@ -1,0 +1,84 @@
+"""The servers as fixtures: started at first use, stopped at the end. Each conftest.py that needs them imports them."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from object_stores import gcs as gcs_module
+from object_stores import proxy as proxy_module
+from object_stores import servers
+from object_stores.uploads import new_bucket, upload
+
+KEYS = {"access_key_id": "test-key", "secret_access_key": "test-secret-hunter2"}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table in a bucket."""
+
+    uri: str
+    options: dict
+    endpoint: str
+
+
+@pytest.fixture(scope="session")
+def moto(tmp_path_factory):
+    """The URL of an S3 server that accepts any key."""
+    if not servers.has_moto():
+        pytest.skip("moto is not installed")
+    with servers.moto(tmp_path_factory.mktemp("moto")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def gcs(moto):
+    """The URL of a server that speaks Google Cloud Storage."""
+    with gcs_module.gcs(moto) as proxy:
+        yield proxy.endpoint
+
+
+@pytest.fixture(scope="session")
+def bucket(moto):
+    return new_bucket(moto)
+
+
+@pytest.fixture(scope="session")
+def on_s3(moto, bucket, table_of):
+    """Copies a bundled table into the bucket; copied once, not to be written to."""
+    known = set()
+
+    def stored(name, endpoint=None):
+        if name not in known:
+            upload(moto, bucket, table_of(name), f"lake/{name}")
+            known.add(name)
+        there = endpoint or moto
+        return Stored(f"s3://{bucket}/lake/{name}", {"endpoint": there, "region": "us-east-1", **KEYS}, there)
+
+    return stored
+
+
+@pytest.fixture
+def on_gcs(gcs, bucket, on_s3):
+    """The same tables, by the interface of Google. Without signatures, no token is asked for from a metadata server."""
+
+    def stored(name):
+        on_s3(name)
+        return Stored(f"gs://{bucket}/lake/{name}", {"base_url": gcs, "skip_signature": True}, gcs)
+
+    return stored
+
+
+@pytest.fixture
+def fault_proxy(moto):
+    """A proxy between mortice and S3 whose faults a test sets."""
+    with proxy_module.proxy(moto) as proxy:
+        yield proxy
+
+
+@pytest.fixture(autouse=True)
+def no_other_identity(monkeypatch):
+    """Variables of the machine name no keys, and no server outside is asked for some."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_ENDPOINT_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")

@@ -1,0 +1,170 @@
+"""An HTTP proxy between mortice and a server: it logs requests, delays them and makes them fail as networks do."""
+
+import contextlib
+import http.client
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive", "date", "server"}
+LONGEST_STALL = 30.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that came through."""
+
+    method: str
+    path: str
+    range: str | None
+    status: int
+
+
+@dataclass
+class Fault:
+    """What happens to requests whose path has `part` in it, `times` times at most; None is always.
+
+    `delay` waits `seconds`; `status` answers `code`; `reset` closes the connection with RST, without an answer;
+    `truncate` ends the body at half; `stall` sends half of the body and then nothing more.
+    """
+
+    kind: str
+    part: str = ""
+    times: int | None = None
+    code: int = 503
+    seconds: float = 0.05
+    body: bytes = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
+    method: str = "GET"
+
+
+@dataclass
+class Proxy:
+    """A proxy that runs; its faults may be changed at any time."""
+
+    endpoint: str
+    faults: list[Fault] = field(default_factory=list)
+    requests: list[Request] = field(default_factory=list)
+    stopped: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fault_of(self, method, path):
+        """Takes the fault of a request."""
+        with self.lock:
+            for fault in self.faults:
+                if fault.method == method and fault.part in path and fault.times != 0:
+                    if fault.times is not None:
+                        fault.times -= 1
+                    return fault
+        return None
+
+    def log(self, request):
+        with self.lock:
+            self.requests.append(request)
+
+
+@contextlib.contextmanager
+def proxy(upstream, rewrite=None, answer=None, path=str):
+    """Runs a proxy of the server at the URL `upstream`.
+
+    `rewrite(headers)` changes the headers of requests, `answer(headers)` those of answers: dicts, names in lower case.
+    `path(text)` changes the path of requests, queries included.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server.daemon_threads = True
+    server.upstream, server.rewrite, server.answer = urlsplit(upstream).netloc, rewrite, answer
+    server.path = path
+    server.proxy = running = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield running
+    finally:
+        running.stopped.set()
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        """Nothing is printed."""
+
+    def handle_one_request(self):
+        # A client that goes away is no failure of the proxy.
+        with contextlib.suppress(ConnectionError, TimeoutError):
+            super().handle_one_request()
+
+    def do_GET(self):
+        self._forward()
+
+    do_HEAD = do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815
+
+    def _forward(self):
+        running = self.server.proxy
+        fault = running.fault_of(self.command, self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if fault and fault.kind == "delay":
+            time.sleep(fault.seconds)
+        if fault and fault.kind == "reset":
+            self._log(0)
+            # Closing with data unsent and no time to linger sends RST.
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            self.close_connection = True
+            self.connection.close()
+            return
+        if fault and fault.kind == "status":
+            self._log(fault.code)
+            self._send(fault.code, {"content-type": "application/xml"}, fault.body)
+            return
+        status, headers, content = self._ask(body)
+        self._log(status)
+        kind = fault.kind if fault and len(content) > 1 else ""
+        self._send(status, headers, content, kind)
+
+    def _ask(self, body):
+        headers = {name.lower(): value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
+        if self.server.rewrite:
+            self.server.rewrite(headers)
+        upstream = http.client.HTTPConnection(self.server.upstream, timeout=60)
+        try:
+            upstream.request(self.command, self.server.path(self.path), body or None, headers)
+            answer = upstream.getresponse()
+            given = {name.lower(): value for name, value in answer.getheaders() if name.lower() not in HOP_BY_HOP}
+            length = answer.getheader("Content-Length")
+            if self.command == "HEAD" and length is not None:
+                given["content-length"] = length
+            content = answer.read()
+        finally:
+            upstream.close()
+        if self.server.answer:
+            self.server.answer(given)
+        return answer.status, given, content
+
+    def _send(self, status, headers, content, fault=""):
+        self.send_response_only(status)
+        headers.setdefault("content-length", str(len(content)))
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "HEAD":
+            return
+        if fault not in ("truncate", "stall"):
+            self.wfile.write(content)
+            return
+        self.wfile.write(content[: len(content) // 2])
+        self.wfile.flush()
+        if fault == "stall":
+            self.server.proxy.stopped.wait(LONGEST_STALL)
+        self.close_connection = True
+        # Closing alone would leave the connection open: others hold the socket, too.
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _log(self, status):
+        self.server.proxy.log(Request(self.command, self.path, self.headers.get("Range"), status))

@@ -1,0 +1,102 @@
+"""Faults of the network: right rows or a typed error, within a deadline."""
+
+import time
+
+import pytest
+
+import mortice
+from cases import answer
+from object_stores.proxy import Fault
+
+MOR = "h11_event_time_deletes"
+DEADLINE = 30.0
+QUICK = {"max_retries": 3, "retry_timeout": "5s", "read_timeout": "700ms", "connect_timeout": "1s", "timeout": "5s"}
+PLACES = {"open": "hoodie.properties", "plan": "list-type=2", "base": ".parquet", "log": ".log."}
+"""A part of the path of requests that an operation makes."""
+RECOVERABLE = {
+    "delay": {"seconds": 0.2},
+    "status": {"code": 503, "times": 2},
+    "reset": {"times": 1},
+    "truncate": {"times": 1},
+    "stall": {"times": 1},
+}
+
+
+@pytest.fixture
+def read(on_s3, fault_proxy):
+    """Reads a table through the proxy; rows, or the error, and the seconds that it took."""
+
+    def attempt(*faults, **options):
+        stored = on_s3(MOR, fault_proxy.endpoint)
+        fault_proxy.faults[:] = faults
+        began = time.monotonic()
+        try:
+            table = mortice.Table(stored.uri, storage_options={**stored.options, **QUICK, **options})
+            outcome = table.snapshot().to_arrow().num_rows
+        except mortice.MorticeError as error:
+            outcome = error
+        assert time.monotonic() - began < DEADLINE
+        return outcome
+
+    return attempt
+
+
+# Measured with object_store 0.14.2: of a listing whose body ends early the rest is not asked for again.
+LISTING_CUT = pytest.mark.xfail(reason="a listing that is cut off is an error, and is not asked for again", strict=True)
+PASSING = [
+    pytest.param(kind, place, marks=LISTING_CUT if place == "plan" and kind in ("truncate", "stall") else ())
+    for kind in RECOVERABLE
+    for place in PLACES
+]
+
+
+@pytest.mark.parametrize(("kind", "place"), PASSING)
+def test_what_passes_is_retried(read, place, kind):
+    assert read(Fault(kind, PLACES[place], **RECOVERABLE[kind])) == answer(MOR).num_rows
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("kind", ["status", "reset", "truncate", "stall"])
+def test_what_stays_is_a_typed_error(read, place, kind):
+    outcome = read(Fault(kind, PLACES[place]), max_retries=1, retry_timeout="2s")
+    assert isinstance(outcome, mortice.StorageError)
+    assert "hunter2" not in str(outcome)
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "kind"),
+    [
+        (403, b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>", PermissionError),
+        (403, b"<Error><Code>InvalidAccessKeyId</Code><Message>no such key</Message></Error>", PermissionError),
+        (400, b"<Error><Code>ExpiredToken</Code><Message>expired</Message></Error>", mortice.StorageError),
+        (404, b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>", mortice.TableNotFoundError),
+    ],
+)
+def test_answers_of_the_server_are_typed(read, code, body, kind):
+    outcome = read(Fault("status", "hoodie.properties", code=code, body=body))
+    assert isinstance(outcome, kind)
+
+
+def test_a_file_that_vanishes_after_planning_is_an_error_that_says_so(on_s3, fault_proxy):
+    stored = on_s3(MOR, fault_proxy.endpoint)
+    scan = mortice.Table(stored.uri, storage_options={**stored.options, **QUICK}).snapshot()
+    fault_proxy.faults[:] = [Fault("status", ".parquet", code=404, body=b"<Error><Code>NoSuchKey</Code></Error>")]
+    with pytest.raises((mortice.FileCleanedError, mortice.TableNotFoundError)):
+        scan.to_arrow()
+
+
+def test_a_file_that_changes_after_planning_is_an_error(on_s3, fault_proxy):
+    stored = on_s3(MOR, fault_proxy.endpoint)
+    scan = mortice.Table(stored.uri, storage_options={**stored.options, **QUICK}).snapshot()
+    changed = b"<Error><Code>PreconditionFailed</Code></Error>"
+    fault_proxy.faults[:] = [Fault("status", ".parquet", code=412, body=changed)]
+    with pytest.raises(mortice.StorageError, match="changed"):
+        scan.to_arrow()
+
+
+def test_a_server_that_is_not_there(on_s3):
+    stored = on_s3(MOR)
+    began = time.monotonic()
+    with pytest.raises(mortice.StorageError):
+        mortice.Table(stored.uri, storage_options={**stored.options, **QUICK, "endpoint": "http://127.0.0.1:9"})
+    assert time.monotonic() - began < DEADLINE

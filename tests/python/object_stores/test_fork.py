@@ -1,0 +1,90 @@
+"""Object stores after a fork: connections and threads of the parent are not the child's."""
+
+import multiprocessing
+import os
+import signal
+import sys
+import time
+
+import pytest
+
+import mortice
+from cases import answer
+
+MOR = "h11_event_time_deletes"
+SECONDS = 60
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's default"),
+    # The test is about threads at a fork.
+    pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
+]
+
+
+def _rows(table):
+    return table.snapshot().to_arrow().num_rows
+
+
+def _in_child(work):
+    """Runs work in a forked child, which is killed at its deadline; its exit status."""
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if work() else 1)
+        finally:
+            os._exit(2)
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.02)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return "hangs"
+
+
+@pytest.fixture
+def table(on_s3):
+    stored = on_s3(MOR)
+    return mortice.Table(stored.uri, storage_options=stored.options)
+
+
+def test_a_table_that_the_parent_has_read_is_read_in_a_child(table):
+    rows = answer(MOR).num_rows
+    assert _rows(table) == rows
+    assert _in_child(lambda: _rows(table) == rows) == 0
+    # The parent's connections are as they were.
+    assert _rows(table) == rows
+
+
+def test_a_child_opens_a_table_of_its_own(table, on_s3):
+    rows, stored = answer(MOR).num_rows, on_s3(MOR)
+    assert _rows(table) == rows
+    assert _in_child(lambda: _rows(mortice.Table(stored.uri, storage_options=stored.options)) == rows) == 0
+
+
+def test_a_child_of_a_child(table):
+    rows = answer(MOR).num_rows
+    assert _rows(table) == rows
+    assert _in_child(lambda: _rows(table) == rows and _in_child(lambda: _rows(table) == rows) == 0) == 0
+
+
+def test_a_stream_that_the_parent_reads_stays_its_own(table):
+    reader = table.snapshot().to_reader()
+    first = reader.read_next_batch().num_rows
+    rows = answer(MOR).num_rows
+    assert _in_child(lambda: _rows(table) == rows) == 0
+    assert first + sum(batch.num_rows for batch in reader) == rows
+
+
+def _count(split):
+    return sum(batch.num_rows for batch in split.to_reader())
+
+
+def test_a_pool_of_forked_processes_reads_splits(table):
+    scan = table.snapshot()
+    assert _rows(table) == answer(MOR).num_rows
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        counts = pool.map_async(_count, list(scan.splits())).get(SECONDS)
+    assert sum(counts) == answer(MOR).num_rows

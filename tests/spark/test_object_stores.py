@@ -1,0 +1,121 @@
+"""Tables on object stores through Spark: the session's settings count, and none of its secrets is shown."""
+
+import os
+
+import pytest
+
+import mortice.spark
+from cases import answer, assert_same_answer
+from mortice.spark.hadoop_conf import hadoop_settings, settings_of_store
+from object_stores.fixtures import bucket, moto, no_other_identity, on_s3
+
+__all__ = ["bucket", "moto", "no_other_identity", "on_s3"]
+MOR = "h11_event_time_deletes"
+SECRET = "hunter2-of-the-session"
+
+
+@pytest.fixture
+def stored(spark, on_s3):
+    """A table in a bucket, whose settings the session has: as `SET fs.s3a.x=…`."""
+    there = on_s3(MOR)
+    settings = {
+        "fs.s3a.endpoint": there.endpoint,
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.access.key": "A",
+        "fs.s3a.secret.key": SECRET,
+        "fs.s3a.bucket.other.secret.key": "another",
+    }
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield there
+    for name in settings:
+        spark.conf.unset(name)
+
+
+def explained(frame, capsys):
+    frame.explain(extended=True)
+    return capsys.readouterr().out
+
+
+def test_the_sessions_settings_are_collected_by_scheme(spark, stored):
+    found = hadoop_settings(spark, stored.uri)
+    assert found["fs.s3a.secret.key"] == SECRET
+    # What Hadoop has by default says nothing.
+    assert "fs.s3a.connection.timeout" not in found
+    assert hadoop_settings(spark, "/a/local/path") == {}
+    assert not [name for name in hadoop_settings(spark, "gs://b/t") if name.startswith("fs.s3a.")]
+
+
+def test_hadoops_own_configuration_counts(spark, on_s3):
+    configuration = spark.sparkContext._jsc.hadoopConfiguration()
+    configuration.set("fs.s3a.access.key", "of the context")
+    try:
+        assert hadoop_settings(spark, "s3a://b/t")["fs.s3a.access.key"] == "of the context"
+    finally:
+        configuration.unset("fs.s3a.access.key")
+
+
+def test_settings_are_those_of_the_store():
+    settings = {"fs.s3a.access.key": "A", "fs.gs.auth.type": "B", "fs.azure.account.key": "C"}
+    assert settings_of_store(settings, "s3://b/t") == {"fs.s3a.access.key": "A"}
+    assert settings_of_store(settings, "/t") == settings_of_store(settings, None) == {}
+
+
+def test_a_table_is_read_with_the_sessions_settings(spark, stored, capsys):
+    frame = mortice.spark.read(spark, stored.uri)
+    assert_same_answer(answer(MOR), _arrow(frame))
+    assert SECRET not in explained(frame, capsys)
+
+
+def test_options_given_come_before_the_sessions(spark, stored):
+    options = {"mortice.storage.endpoint": "http://127.0.0.1:9", "mortice.storage.max_retries": "0"}
+    with pytest.raises(mortice.StorageError):
+        mortice.spark.read(spark, stored.uri, options=options)
+
+
+def test_the_environment_of_the_driver_needs_no_settings(spark, on_s3, monkeypatch):
+    there = on_s3(MOR)
+    for name, value in {"AWS_ENDPOINT_URL": there.endpoint, "AWS_ACCESS_KEY_ID": "A"}.items():
+        monkeypatch.setitem(os.environ, name, value)
+    monkeypatch.setitem(os.environ, "AWS_SECRET_ACCESS_KEY", SECRET)
+    assert mortice.Table(there.uri).snapshot().to_arrow().num_rows == answer(MOR).num_rows
+
+
+@pytest.mark.spark4
+def test_a_data_source_takes_the_settings_of_the_session_that_registered_it(spark, stored, capsys):
+    mortice.spark.register(spark)
+    frame = spark.read.format("mortice").load(stored.uri)
+    assert frame.count() == answer(MOR).num_rows
+    assert SECRET not in explained(frame, capsys)
+
+
+@pytest.mark.spark4
+def test_a_data_source_takes_settings_as_options(spark, on_s3, capsys):
+    there = on_s3(MOR)
+    reader = spark.read.format("mortice").option("fs.s3a.endpoint", there.endpoint)
+    reader = reader.option("fs.s3a.path.style.access", "true").option("fs.s3a.access.key", "A")
+    frame = reader.option("fs.s3a.secret.key", SECRET).load(there.uri)
+    assert frame.count() == answer(MOR).num_rows
+    assert SECRET not in explained(frame, capsys)
+
+
+@pytest.mark.spark4
+def test_a_stream_reads_a_table_on_s3(spark, stored, tmp_path):
+    mortice.spark.register(spark)
+    stream = spark.readStream.format("mortice").load(stored.uri)
+    query = stream.writeStream.format("memory").queryName("of_s3").option("checkpointLocation", str(tmp_path))
+    query = query.trigger(availableNow=True).start()
+    try:
+        assert query.awaitTermination(120)
+        assert spark.table("of_s3").count() > 0
+    finally:
+        query.stop()
+    # The checkpoint is a file that others may read.
+    texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [text for text in texts if SECRET.encode() in text]
+
+
+def _arrow(frame):
+    import pyarrow as pa
+
+    return frame.toArrow() if hasattr(frame, "toArrow") else pa.Table.from_batches(frame._collect_as_arrow())
