@@ -37,6 +37,10 @@ pub fn open_counted(uri: &str, options: &StorageOptions, requests: &Arc<Requests
 /// # Errors
 /// As for [`open`].
 pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+    // Options of an object store are not those of local files.
+    let is_other = other.is_remote() && local_path(uri).is_ok();
+    let none = StorageOptions::new();
+    let options = if is_other { &none } else { options };
     match other.requests() {
         Some(requests) => open_counted(uri, options, requests),
         None => open(uri, options),
@@ -88,7 +92,7 @@ fn local_path(uri: &str) -> Result<String> {
         }
         (true, "file") => Ok(trimmed(rest)),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
-            "storage {scheme}:// is not supported; use a local path, s3://, gs://, abfss://, az:// or https://"
+            "storage {scheme}:// is not supported here (supported: local paths; for tables that are read also s3://, gs://, abfss://, az://, https://)"
         ))
         .in_file(uri)),
         _ => Ok(trimmed(uri)),
