@@ -50,6 +50,11 @@ impl DataBlocks {
         Descent { fetch: &self.fetch, codec, limit, wanted }.data_blocks(&self.root, self.trailer.levels)
     }
 
+    /// Announces that these blocks will be read, in their order.
+    pub(super) fn plan(&self, places: &[BlockPlace]) -> Result<()> {
+        self.fetch.plan(places.iter().map(|place| place.offset..place.end()))
+    }
+
     /// A data block, and of its cells those that `judge` takes.
     pub(super) fn cells(&self, at: &BlockPlace, judge: impl FnMut(&[u8]) -> Verdict) -> Result<Cells> {
         let bytes = self.fetch.read(at.offset..at.end())?;

@@ -29,6 +29,13 @@ impl Fetch {
         Ok(Self { source, end, end_at })
     }
 
+    /// Announces ranges that will be read, in their order.
+    pub(super) fn plan(&self, ranges: impl Iterator<Item = Range<u64>>) -> Result<()> {
+        let len = self.source.len();
+        let inside: Vec<Range<u64>> = ranges.filter(|range| range.start <= range.end && range.end <= len).collect();
+        self.source.plan_reads(&[inside])
+    }
+
     /// Where the trailer begins.
     pub(super) fn trailer_at(&self) -> u64 {
         self.source.len().saturating_sub(TRAILER)

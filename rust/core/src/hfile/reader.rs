@@ -102,6 +102,8 @@ impl HFile {
     }
 
     fn seek_wanted(&self, wanted: Wanted) -> Result<Seek> {
-        Ok(Seek::new(Arc::clone(&self.blocks), self.blocks.that_may_hold(&wanted)?, wanted))
+        let places = self.blocks.that_may_hold(&wanted)?;
+        self.blocks.plan(&places)?;
+        Ok(Seek::new(Arc::clone(&self.blocks), places, wanted))
     }
 }

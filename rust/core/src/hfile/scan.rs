@@ -26,7 +26,11 @@ impl Scan {
     fn advance(&mut self) -> Result<Option<Cells>> {
         let places = match &mut self.places {
             Some(places) => places,
-            unread => unread.insert(self.blocks.all()?.into_iter()),
+            unread => {
+                let all = self.blocks.all()?;
+                self.blocks.plan(&all)?;
+                unread.insert(all.into_iter())
+            }
         };
         let Some(place) = places.next() else {
             return self.check_count().map(|()| None);

@@ -53,6 +53,8 @@ impl Stripe {
         let (Some(footer_at), Some(end)) = (place.footer_at(), place.end()) else {
             return Err(Error::invalid_table("a stripe past the end of an ORC file"));
         };
+        // Which streams are read depends on the columns; near ones are fetched together.
+        source.plan_reads(&[vec![place.offset..end]])?;
         let footer = compression.unpacked(&source.read(footer_at..end)?)?;
         let (mut streams, mut encodings, mut zone) = (HashMap::new(), Vec::new(), String::new());
         let mut at = place.offset;

@@ -1,13 +1,18 @@
 //! Reads of instants' files: commit metadata, service plans, replaced file groups.
 
+use std::sync::{MutexGuard, PoisonError};
+
 use bytes::Bytes;
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
-use super::timeline::Timeline;
+use super::timeline::{KnownFiles, Timeline};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
+
+/// Bytes of files of instants that are kept.
+const KNOWN_BYTES: usize = 64 << 20;
 
 /// A compaction or log compaction that is planned and not completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +70,7 @@ impl Timeline {
     }
 
     fn plans(&self, action: Action) -> Result<Vec<PendingCompaction>> {
+        self.begin(self.pending(action).map(requested_file))?;
         let plan = |instant: &Instant| {
             let operations = self.compaction_plan(instant)?;
             Ok(PendingCompaction { instant: instant.requested_time.clone(), operations })
@@ -93,6 +99,8 @@ impl Timeline {
     /// As for [`Timeline::commit_metadata`], of the plans.
     pub fn pending_clustering(&self) -> Result<Vec<&Instant>> {
         let mut pending = Vec::new();
+        let replaces = self.pending_writes().filter(|instant| instant.action == Action::ReplaceCommit);
+        self.begin(replaces.map(requested_file))?;
         for instant in self.pending_writes() {
             let is_clustering = match instant.action {
                 Action::Clustering => true,
@@ -112,6 +120,8 @@ impl Timeline {
     /// As for [`Timeline::commit_metadata`].
     pub fn replaced_file_groups(&self) -> Result<Vec<ReplacedFileGroup>> {
         let mut groups = Vec::new();
+        let replaces = self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit);
+        self.begin(replaces.map(|instant| instant.file_name.clone()))?;
         for instant in self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit) {
             let Some(metadata) = self.commit_metadata(instant, Part::Replaced)? else { continue };
             for (partition, file_ids) in metadata.replaced {
@@ -149,11 +159,39 @@ impl Timeline {
 
     /// The bytes of a file of an instant; none where it is not there.
     pub(super) fn bytes_of(&self, instant: &Instant, name: &str) -> Result<Option<Bytes>> {
+        if let Some(known) = self.known_files().files.get(name) {
+            return Ok(Some(known.clone()));
+        }
         match self.place.open(&format!("{}/{name}", self.folder)).and_then(|source| source.read_all()) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(bytes) => {
+                let mut known = self.known_files();
+                let fits = known.bytes.saturating_add(bytes.len()) <= KNOWN_BYTES;
+                if self.place.is_remote() && instant.is_completed() && fits {
+                    known.bytes += bytes.len();
+                    known.files.insert(name.to_owned(), bytes.clone());
+                }
+                Ok(Some(bytes))
+            }
             Err(error) if error.kind() == Kind::NotFound => Ok(None),
             Err(error) => Err(self.placed(error, instant, name)),
         }
+    }
+
+    /// Starts to read files that are read next, all at once, in storage with round trips.
+    pub(super) fn begin(&self, names: impl Iterator<Item = String>) -> Result<()> {
+        if !self.place.is_remote() {
+            return Ok(());
+        }
+        let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
+        let known = self.known_files();
+        let unknown = names.iter().filter(|name| !known.files.contains_key(*name));
+        let paths: Vec<String> = unknown.map(|name| format!("{}/{name}", self.folder)).collect();
+        drop(known);
+        self.place.begin(&paths.iter().map(String::as_str).collect::<Vec<_>>(), &[])
+    }
+
+    fn known_files(&self) -> MutexGuard<'_, KnownFiles> {
+        self.known_files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An error that names an instant and a file of it.

@@ -7,6 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
+use bytes::Bytes;
+
 use super::instant::{Action, Instant};
 use super::instant_filter::InstantFilter;
 use crate::config::TimelineLayout;
@@ -22,6 +24,8 @@ pub struct Timeline {
     pub(super) archived: OnceLock<Vec<Instant>>,
     /// What compactions merged, as far as it was asked for.
     pub(super) compacted: Mutex<HashMap<String, CompactedLogs>>,
+    /// Files of completed instants, which never change, that were read from storage with round trips.
+    pub(super) known_files: Mutex<KnownFiles>,
     instants: Vec<Instant>,
     writes: BTreeMap<String, Vec<usize>>,
     start: Option<String>,
@@ -29,6 +33,13 @@ pub struct Timeline {
 
 /// The names of the logs that a compaction merged; none where it is none, or its plan is gone.
 pub(super) type CompactedLogs = Option<Arc<HashSet<String>>>;
+
+/// Files by name, and their bytes together.
+#[derive(Default)]
+pub(super) struct KnownFiles {
+    pub(super) files: HashMap<String, Bytes>,
+    pub(super) bytes: usize,
+}
 
 /// When a write was completed, as far as is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,8 +71,8 @@ impl Timeline {
             .map(|instant| instant.requested_time.as_str())
             .collect();
         let start = writes.keys().find(|time| !savepoints.contains(time.as_str())).or(writes.keys().next()).cloned();
-        let (archived, compacted) = (OnceLock::new(), Mutex::default());
-        Self { place, folder, layout, archive_folder, archived, compacted, instants, writes, start }
+        let (archived, compacted, known_files) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { place, folder, layout, archive_folder, archived, compacted, known_files, instants, writes, start }
     }
 
     /// All instants, sorted by requested time.
