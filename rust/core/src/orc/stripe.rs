@@ -54,7 +54,7 @@ impl Stripe {
             return Err(Error::invalid_table("a stripe past the end of an ORC file"));
         };
         // Which streams are read depends on the columns; near ones are fetched together.
-        source.plan_reads(&[vec![place.offset..end]])?;
+        source.plan_reads(&[std::iter::once(place.offset..end).collect()])?;
         let footer = compression.unpacked(&source.read(footer_at..end)?)?;
         let (mut streams, mut encodings, mut zone) = (HashMap::new(), Vec::new(), String::new());
         let mut at = place.offset;

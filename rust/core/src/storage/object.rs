@@ -61,6 +61,16 @@ impl ObjectPlace {
         Ok(Some(Self { root, key: parsed.key, handle, requests: Arc::default(), ahead: Arc::default() }))
     }
 
+    /// A place in a store with this client.
+    #[cfg(test)]
+    pub(super) fn with_client(client: Arc<dyn ObjectStore>) -> Self {
+        let uri = ObjectUri::parse("s3://bucket/table").unwrap().unwrap();
+        let options = ObjectOptions::parse("s3://bucket/table", &StorageOptions::new()).unwrap();
+        let (root, key) = ("s3://bucket/table".to_owned(), uri.key.clone());
+        let handle = ObjectHandle::with_client(&uri, options, client);
+        Self { root, key, handle, requests: Arc::default(), ahead: Arc::default() }
+    }
+
     /// The key of a path.
     pub(super) fn key(&self, path: &str) -> String {
         match (self.key.is_empty(), path.is_empty()) {

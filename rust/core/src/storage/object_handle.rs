@@ -67,6 +67,14 @@ impl ObjectHandle {
         Ok(handle)
     }
 
+    /// A handle with this client.
+    #[cfg(test)]
+    pub(super) fn with_client(uri: &ObjectUri, options: ObjectOptions, client: Arc<dyn ObjectStore>) -> Arc<Self> {
+        let live = Live { client, limit: RequestLimit::new(4), io: IoThread::start().unwrap() };
+        let live = Mutex::new(Some(Arc::new(live)));
+        Arc::new(Self { uri: uri.clone(), options, live, opened: Mutex::default() })
+    }
+
     /// The service of the store.
     pub(super) fn uri(&self) -> &ObjectUri {
         &self.uri

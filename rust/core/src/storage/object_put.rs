@@ -232,3 +232,74 @@ impl Drop for ObjectUpload {
 fn version(put: PutResult) -> FileVersion {
     FileVersion { etag: put.e_tag, version: put.version }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use object_store::memory::InMemory;
+
+    use super::*;
+
+    fn written(put: &Put) -> FileVersion {
+        match put {
+            Put::Written(version) => version.clone(),
+            Put::Refused => panic!("refused"),
+        }
+    }
+
+    #[test]
+    fn one_of_many_writers_creates_a_file_and_one_replaces_a_version() {
+        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let (created, replaced) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let (place, created) = (&place, &created);
+                scope.spawn(move || {
+                    let put = place.put_if_absent("a", &format!("writer {writer}").into()).unwrap();
+                    created.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                });
+            }
+        });
+        let (_, first) = place.get("a").unwrap();
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let (place, replaced, first) = (&place, &replaced, &first);
+                scope.spawn(move || {
+                    let put = place.put("a", &format!("replaced by {writer}").into(), Some(first)).unwrap();
+                    replaced.fetch_add(usize::from(put != Put::Refused), Ordering::SeqCst);
+                });
+            }
+        });
+        assert_eq!((created.into_inner(), replaced.into_inner()), (1, 1));
+    }
+
+    #[test]
+    fn a_create_whose_answer_was_lost_is_found_to_have_succeeded() {
+        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
+        // The client tries again, and meets its own file.
+        written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
+        assert_eq!(place.put_if_absent("a", &"commit 2".into()).unwrap(), Put::Refused);
+        assert_eq!(place.get("a").unwrap().0, "commit 1");
+    }
+
+    #[test]
+    fn large_files_are_written_in_parts_and_not_seen_before() {
+        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let piece = Bytes::from(vec![7_u8; 3 << 20]);
+        let mut upload = place.upload("p/large").unwrap();
+        (0..5).for_each(|_| upload.write(piece.clone()).unwrap());
+        assert_eq!(place.get("p/large").unwrap_err().kind(), Kind::NotFound);
+        upload.finish().unwrap();
+        assert_eq!(place.get("p/large").unwrap().0.len(), 15 << 20);
+        let mut dropped = place.upload("p/dropped").unwrap();
+        (0..5).for_each(|_| dropped.write(piece.clone()).unwrap());
+        drop(dropped);
+        let names: Vec<String> = place.list_recursively("p").unwrap().into_iter().map(|(path, _)| path).collect();
+        assert_eq!(names, ["p/large"]);
+        place.delete("p/large").unwrap();
+        place.delete("p/large").unwrap();
+        assert_eq!(place.rename("a", "b").unwrap(), Renamed::Unable);
+    }
+}

@@ -69,6 +69,7 @@ pub(super) fn len(range: &Range<u64>) -> u64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)] // Ranges are what is compared.
 mod tests {
     use super::*;
 

@@ -241,7 +241,7 @@ impl Source for ObjectSource {
             _ if self.file.len <= WHOLE => 0..1,
             ReadFrom::End => self.file.len - 1..self.file.len,
             ReadFrom::Start => {
-                self.plan_reads(&[vec![0..self.file.len]])?;
+                self.plan_reads(&[std::iter::once(0..self.file.len).collect()])?;
                 return Ok(());
             }
         };

@@ -92,7 +92,7 @@ fn local_path(uri: &str) -> Result<String> {
         }
         (true, "file") => Ok(trimmed(rest)),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
-            "storage {scheme}:// is not supported; use a local path, s3://, gs://, abfss://, az:// or https://"
+            "storage {scheme}:// is not supported here (supported: local paths; for tables that are read also s3://, gs://, abfss://, az://, https://)"
         ))
         .in_file(uri)),
         _ => Ok(trimmed(uri)),

@@ -26,7 +26,7 @@ impl Timeline {
         if self.may_reach_archive(span) {
             self.visit_archived_writes_in(span, visit)?;
         }
-        let writes = || self.completed_writes().filter(|write| span.contains(self.bound_of(write)));
+        let writes = || self.completed_writes().filter(move |write| span.contains(self.bound_of(write)));
         self.begin(writes().map(|write| write.file_name.clone()))?;
         for write in writes() {
             visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
