@@ -1,6 +1,6 @@
 """Hudi reads the timeline files that mortice writes, and finds in them what it wrote itself.
 
-`make test-beside-hudi` runs it: a Rust example writes the metadata of copies of bundled tables anew. Java and Spark come
+`make test-beside-hudi` runs it: a Rust example writes the metadata of copies of bundled tables anew. Java comes
 with pyspark 3.5.
 """
 
