@@ -1,13 +1,12 @@
-"""Hudi reads the timeline files that mortice writes, finds in them what it wrote itself, and goes on with the table.
+"""Hudi reads the timeline files that mortice writes, and finds in them what it wrote itself.
 
-`make test-beside-hudi` runs it: a Rust example writes the metadata of copies of bundled tables anew. Java and Spark come
+`make test-beside-hudi` runs it: a Rust example writes the metadata of copies of bundled tables anew. Java comes
 with pyspark 3.5.
 """
 
 import os
 import re
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -18,7 +17,6 @@ if not pyspark.__version__.startswith("3.5."):
     pytest.skip("Hudi is run with pyspark 3.5", allow_module_level=True)
 
 import fetch_hudi  # noqa: E402
-import mortice  # noqa: E402
 
 if not os.environ.get("BESIDE_HUDI"):
     pytest.skip("compiles a Rust example: make test-beside-hudi", allow_module_level=True)
@@ -113,22 +111,3 @@ def test_hudi_finds_what_it_wrote(tmp_path, hudi, name):
         assert by_hudi(hudi.java, path) == by_hudi(hudi.java, original), path
         compared += 1
     assert compared > 5
-
-
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("version", ["6", "9"])
-def test_hudi_goes_on_with_the_table(tmp_path, version):
-    path = tmp_path / "table"
-    options = [f"hoodie.write.table.version={version}", "hoodie.metadata.enable=true"]
-
-    def commits(count):
-        writer = [sys.executable, str(TESTS / "hudi_writer.py"), str(fetch_hudi.jar()), str(path), str(count), *options]
-        done = subprocess.run(writer, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-    commits(5)
-    assert len(rewrite(path)) > 20
-    # Each key is written anew, compacted, cleaned and archived upon metadata of ours.
-    commits(6)
-    rows = mortice.Table(path).snapshot().to_arrow().select(["id", "value"]).to_pylist()
-    assert sorted((row["id"], row["value"]) for row in rows) == [(str(key), 6) for key in range(6)]

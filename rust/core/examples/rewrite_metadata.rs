@@ -2,7 +2,7 @@
 //!
 //! Every file of the timeline, also of the metadata table, is read and written as a writer would write it: from typed values
 //! alone, with the Avro schemas of Hudi 1.2, without the order and the unknown fields of the file that was read.
-//! `hoodie.properties` is written as by Hudi. `tests/spark/test_hudi_reads_our_metadata.py` has Hudi read the result.
+//! `hoodie.properties` is written as by Hudi. `tests/spark/test_hudi_reads_our_metadata.py` has Hudi read the timeline files.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
