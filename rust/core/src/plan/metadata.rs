@@ -40,7 +40,7 @@ pub(super) fn open(
     let on_corrupt = OnCorrupt::Raise;
     let options =
         ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
-    let table = OpenTable::at(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
+    let table = OpenTable::read(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
     table.merge.check_supported(Semantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("a metadata table whose commits hold no schema")));

@@ -46,6 +46,16 @@ impl OpenTable {
             None => storage::counted(place, &Arc::new(Requests::default())),
         };
         place.begin(&OPENED_FILES, &OPENED_FOLDERS)?;
+        Self::read(place, uri, storage, options)
+    }
+
+    /// Reads the properties and the timeline of the table in a place. What they take was requested already, or is near.
+    pub(super) fn read(
+        place: Arc<dyn Place>,
+        uri: &str,
+        storage: &StorageOptions,
+        options: ReadOptions,
+    ) -> Result<Self> {
         let config = TableConfig::load(place.as_ref())?;
         let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;
