@@ -1,5 +1,6 @@
 //! Splits: the parts of a planned query, each complete in itself. See `split_form` for how they are serialised.
 
+use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
@@ -31,7 +32,7 @@ pub struct CommitRange {
 }
 
 /// What all splits of a query share.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Query {
     /// The table's URI.
     pub uri: String,
@@ -120,6 +121,18 @@ pub struct MergerHandle(pub Arc<dyn RowMerger>);
 impl std::fmt::Debug for MergerHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a registered merger")
+    }
+}
+
+/// Leaves out the storage options, which may be secrets.
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { uri, columns, filter, .. } = self;
+        f.debug_struct("Query")
+            .field("uri", uri)
+            .field("columns", columns)
+            .field("filter", filter)
+            .finish_non_exhaustive()
     }
 }
 
