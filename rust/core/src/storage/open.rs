@@ -94,9 +94,17 @@ fn local_path(uri: &str) -> Result<String> {
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
             "storage {scheme}:// is not supported here (supported: local paths; for tables that are read also s3://, gs://, abfss://, az://, https://)"
         ))
-        .in_file(uri)),
+        .in_file(without_credentials(uri))),
         _ => Ok(trimmed(uri)),
     }
+}
+
+/// A URI without what stands before `@` in its authority, which may be a password.
+fn without_credentials(uri: &str) -> String {
+    let Some((scheme, rest)) = uri.split_once("://") else { return uri.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    format!("{scheme}://{host}{path}")
 }
 
 fn trimmed(path: &str) -> String {
@@ -122,6 +130,8 @@ mod tests {
             assert_eq!(local_path(uri).unwrap(), path, "{uri}");
         }
         assert_eq!(local_path("hdfs://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
+        let error = local_path("oss://key:secret@b/t@1").unwrap_err().to_string();
+        assert!(error.contains("oss://b/t@1") && !error.contains("secret"), "{error}");
         assert!(local_path("").is_err());
         assert!(local_path("file://host/a").is_err());
     }
