@@ -244,14 +244,13 @@ impl Writer {
                     self.text(text);
                 }
             }
-            Value::Utf8 { text, spare, asked, hash } => {
-                self.utf8(ordinal, utf8, text, *spare, asked.then_some(()), *hash)
-            }
+            Value::Utf8 { .. } => self.utf8(ordinal, utf8, value),
             _ => self.of_a_named_class(ordinal, value),
         }
     }
 
-    fn utf8(&mut self, ordinal: usize, utf8: Utf8, text: &str, spare: u8, asked: Option<()>, hash: i32) {
+    fn utf8(&mut self, ordinal: usize, utf8: Utf8, value: &Value) {
+        let Value::Utf8 { text, spare, asked, hash } = value else { unreachable!() };
         let Utf8::Fields { hashed } = utf8 else {
             let Utf8::Registered(id) = utf8 else { unreachable!() };
             self.unsigned(id + 2);
@@ -263,17 +262,16 @@ impl Writer {
         self.class("org.apache.hudi.org.apache.avro.util.Utf8");
         if self.object(('v', ordinal)) {
             self.anonymous();
-            self.counted(&[text.as_bytes(), &vec![b'x'; spare.into()]].concat());
+            self.counted(&[text.as_bytes(), &vec![b'x'; (*spare).into()]].concat());
             if hashed {
-                self.int(hash);
+                self.int(*hash);
             }
             self.int(text.len() as i32);
-            match asked {
-                Some(()) => {
-                    self.anonymous();
-                    self.text(text);
-                }
-                None => self.bytes.push(0),
+            if *asked {
+                self.anonymous();
+                self.text(text);
+            } else {
+                self.bytes.push(0);
             }
         }
     }

@@ -41,6 +41,7 @@ impl Follower {
         py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).pass());
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn next(
         &self,
         py: Python<'_>,

@@ -245,10 +245,17 @@ mod tests {
         options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
 
+    fn check(cases: &[(&[(&str, &str)], &str)]) {
+        for (settings, expected) in cases {
+            let (options, _) = translated(settings, "b").unwrap();
+            assert_eq!(shown(&options), *expected, "{settings:?}");
+        }
+    }
+
     #[test]
-    fn settings_become_options() {
-        for (settings, expected) in [
-            (&[][..], ""),
+    fn keys_and_endpoints_become_options() {
+        check(&[
+            (&[], ""),
             (&[("access.key", " A "), ("secret.key", "B")], "access_key_id=A secret_access_key=B"),
             (
                 &[("access.key", "A"), ("secret.key", "B"), ("session.token", "C")],
@@ -281,6 +288,12 @@ mod tests {
                 &[("endpoint", "http://localhost")],
                 "endpoint=http://localhost region=us-east-1 virtual_hosted_style_request=false",
             ),
+        ]);
+    }
+
+    #[test]
+    fn settings_of_requests_become_options() {
+        check(&[
             (&[("requester.pays.enabled", "true")], "request_payer=true"),
             (
                 &[("encryption.algorithm", "SSE-C"), ("encryption.key", "K")],
@@ -307,10 +320,7 @@ mod tests {
             (&[("attempts.maximum", "5"), ("retry.limit", "7")], "max_retries=7"),
             (&[("attempts.maximum", "5"), ("connection.maximum", "96")], "max_requests=96 max_retries=5"),
             (&[("fast.upload.buffer", "disk"), ("aws.credentials.provider", "")], ""),
-        ] {
-            let (options, _) = translated(settings, "b").unwrap();
-            assert_eq!(shown(&options), expected, "{settings:?}");
-        }
+        ]);
     }
 
     #[test]
