@@ -1,14 +1,14 @@
 //! Imports go one way: formats → timeline → file groups → keys → split → read → metadata_table → plan → table.
 //!
-//! Rooms are listed ground floor first. Each names the rooms that it may import; `error` is open to all. An import of
-//! anything else, a room that is not listed, or a loop within a room fails with its file and line.
+//! Modules are listed lowest first, each with the modules that it may import; every module may import `error`. An import of
+//! anything else, a module that is not listed, or a cycle within a module fails with its file and line.
 
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-const ROOMS: &[(&str, &[&str])] = &[
+const MODULES: &[(&str, &[&str])] = &[
     ("error", &[]),
     ("cursor", &[]),
     ("trusted", &[]),
@@ -71,7 +71,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("table", &["config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
-/// An import: where it stands, the room (and file) it stands in, and what it names.
+/// An import: where it stands, the module (and file) it is in, and what it names.
 struct Import {
     place: String,
     from: Vec<String>,
@@ -151,17 +151,17 @@ fn imports_of(relative: &Path, text: &str) -> Vec<Import> {
 /// What is wrong with an import, if anything.
 fn verdict(import: &Import) -> Option<String> {
     let (from, to) = (import.from.first()?.as_str(), import.to.first()?.as_str());
-    let is_room = |name: &str| ROOMS.iter().any(|(room, _)| *room == name);
-    // Macros and types that lib.rs exports at the root are the outside's door, not a room's.
-    if !is_room(to) {
+    let is_module = |name: &str| MODULES.iter().any(|(module, _)| *module == name);
+    // Macros and types that lib.rs exports at the root are the crate's interface, not a module's.
+    if !is_module(to) {
         let at_root = ["Result", "Error", "Kind"].contains(&to);
         return (!at_root).then(|| format!("{}: {from} imports {to} from the crate's root", import.place));
     }
     if from == to || to == "error" || from == "lib" {
         return None;
     }
-    let Some((_, allowed)) = ROOMS.iter().find(|(room, _)| *room == from) else {
-        return Some(format!("{}: the room {from} is not listed", import.place));
+    let Some((_, allowed)) = MODULES.iter().find(|(module, _)| *module == from) else {
+        return Some(format!("{}: the module {from} is not listed", import.place));
     };
     (!allowed.contains(&to)).then(|| format!("{}: {from} may not import {to}", import.place))
 }
@@ -171,7 +171,7 @@ fn source_root() -> PathBuf {
 }
 
 #[test]
-fn rooms_import_downwards_only() {
+fn modules_import_downwards_only() {
     let root = source_root();
     let mut wrong = Vec::new();
     let mut imports = 0;
@@ -188,26 +188,26 @@ fn rooms_import_downwards_only() {
 
 #[test]
 fn the_list_itself_goes_downwards() {
-    for (index, (room, allowed)) in ROOMS.iter().enumerate() {
+    for (index, (module, allowed)) in MODULES.iter().enumerate() {
         for below in *allowed {
-            assert!(ROOMS[..index].iter().any(|(name, _)| name == below), "{room} stands below {below}");
+            assert!(MODULES[..index].iter().any(|(name, _)| name == below), "{module} is listed before {below}");
         }
     }
 }
 
 #[test]
-fn every_room_is_listed() {
+fn every_module_is_listed() {
     let root = source_root();
-    let listed: BTreeSet<&str> = ROOMS.iter().map(|(room, _)| *room).collect();
+    let listed: BTreeSet<&str> = MODULES.iter().map(|(module, _)| *module).collect();
     for entry in std::fs::read_dir(&root).unwrap() {
         let name = entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned();
         assert!(name == "lib" || listed.contains(name.as_str()), "{name} is not listed");
     }
 }
 
-/// Files of a room import each other in one direction: `super::file` paths of a room have no loop.
+/// Files of a module import each other in one direction: `super::file` paths of a module have no cycle.
 #[test]
-fn files_within_a_room_have_no_loop() {
+fn files_within_a_module_have_no_cycle() {
     let root = source_root();
     let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for path in source_files(&root) {
@@ -230,12 +230,12 @@ fn files_within_a_room_have_no_loop() {
             }
         }
     }
-    assert_no_loop(&arrows);
+    assert_no_cycle(&arrows);
 }
 
-/// Folders of a module import each other in one direction: `crate::module::folder` paths have no loop.
+/// Folders of a module import each other in one direction: `crate::module::folder` paths have no cycle.
 #[test]
-fn folders_within_a_module_have_no_loop() {
+fn folders_within_a_module_have_no_cycle() {
     let root = source_root();
     let mut arrows: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for path in source_files(&root) {
@@ -251,10 +251,10 @@ fn folders_within_a_module_have_no_loop() {
         }
     }
     assert!(arrows.contains_key("read/slice"), "no import between folders was found: the search is broken");
-    assert_no_loop(&arrows);
+    assert_no_cycle(&arrows);
 }
 
-fn assert_no_loop(arrows: &BTreeMap<String, BTreeSet<String>>) {
+fn assert_no_cycle(arrows: &BTreeMap<String, BTreeSet<String>>) {
     for start in arrows.keys() {
         let (mut seen, mut open) = (BTreeSet::new(), vec![start.clone()]);
         while let Some(file) = open.pop() {

@@ -1,7 +1,7 @@
 //! The one error of the crate: what went wrong, where, and what to do about it.
 //!
-//! The lowest room knows an offset, the next adds the block, the next the file, the next the instant. Each adds what it
-//! knows; what an inner room has said is never overwritten. This file imports no other room.
+//! The lowest module knows an offset, the next adds the block, the next the file, the next the instant. Each adds what it
+//! knows; what an inner module has said is never overwritten. This file imports no other module.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -147,28 +147,28 @@ impl Error {
         self
     }
 
-    /// Adds the file, unless an inner room named one.
+    /// Adds the file, unless an inner module named one.
     #[must_use]
     pub fn in_file(mut self, path: impl Into<String>) -> Self {
         self.0.place.path.get_or_insert_with(|| path.into());
         self
     }
 
-    /// Adds the byte offset, unless an inner room knew it.
+    /// Adds the byte offset, unless an inner module knew it.
     #[must_use]
     pub fn at_offset(mut self, offset: u64) -> Self {
         self.0.place.offset.get_or_insert(offset);
         self
     }
 
-    /// The same error, as one of another kind: what is damage of a table in one room is damage of a log in the next.
+    /// The same error, as one of another kind: what is damage of a table in one module is damage of a log in the next.
     #[must_use]
     pub fn with_kind(mut self, kind: Kind) -> Self {
         self.0.kind = kind;
         self
     }
 
-    /// Puts the error at an offset, whatever an inner room knew: its bytes were not the file's own (unpacked ones).
+    /// Puts the error at an offset, whatever an inner module knew: its bytes were not the file's own (unpacked ones).
     #[must_use]
     pub fn moved_to(mut self, offset: u64) -> Self {
         self.0.place.offset = Some(offset);

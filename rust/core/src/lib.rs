@@ -1,6 +1,6 @@
 //! mortice reads Apache Hudi merge-on-read tables: log blocks, Avro to Arrow, merging, timeline and file slices.
 //!
-//! Rooms import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
+//! Modules import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
 pub mod avro;
 pub mod base_file;

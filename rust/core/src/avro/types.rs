@@ -1,4 +1,4 @@
-//! Avro's types as a tree: what the parser builds and everything else in this room reads.
+//! Avro's types as a tree: what the parser builds and everything else in this module reads.
 //!
 //! Logical types are types of their own here (`Date`, `TimestampMicros`, …), since readers care for what a value means more
 //! than for how it is stored. Named types are shared by reference, and a schema is never recursive (the parser sees to it),

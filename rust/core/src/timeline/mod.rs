@@ -44,7 +44,7 @@ mod service_plans;
 mod span;
 mod taken_since;
 mod time_travel;
-#[expect(clippy::module_inception, reason = "the room's main thing bears its name")]
+#[expect(clippy::module_inception, reason = "the module's main type has its name")]
 mod timeline;
 mod writes_in_span;
 
