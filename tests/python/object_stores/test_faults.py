@@ -9,8 +9,8 @@ from cases import answer
 from object_stores.proxy import Fault
 
 MOR = "h11_event_time_deletes"
-DEADLINE = 30.0
-QUICK = {"max_retries": 3, "retry_timeout": "5s", "read_timeout": "700ms", "connect_timeout": "1s", "timeout": "5s"}
+DEADLINE = 60.0
+QUICK = {"max_retries": 3, "retry_timeout": "20s", "read_timeout": "2s", "connect_timeout": "2s", "timeout": "10s"}
 PLACES = {"open": "hoodie.properties", "plan": "list-type=2", "base": ".parquet", "log": ".log."}
 """A part of the path of requests that an operation makes."""
 RECOVERABLE = {

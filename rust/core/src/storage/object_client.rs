@@ -4,10 +4,10 @@ use std::future::Future;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, Once};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
@@ -45,20 +45,42 @@ pub(super) async fn counting<T>(
     outcome.map_err(|error| Failure::of_store(&error, status))
 }
 
-/// Makes the client of the store that `uri` names.
+/// How long the lookup of a bucket's region may take.
+const REGION_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Looks up the region of an S3 bucket, by one request without credentials. `None` if AWS does not tell it in time; a client
+/// then uses the default region.
+pub(super) async fn region_of(bucket: String, options: ObjectOptions) -> Option<String> {
+    install_tls();
+    let mut client = client_options(&options).ok()?;
+    // Those of the client itself, such as its proxy; the others are of S3.
+    for (name, value) in options.settings() {
+        if let Ok(key) = name.parse::<ClientConfigKey>() {
+            client = client.with_config(key, value);
+        }
+    }
+    tokio::time::timeout(REGION_DEADLINE, resolve_bucket_region(&bucket, &client)).await.ok()?.ok()
+}
+
+/// The TLS library has several implementations of its ciphers; this one needs no C compiler.
+fn install_tls() {
+    static RING: Once = Once::new();
+    RING.call_once(|| {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    });
+}
+
+/// Makes the client of the store that `uri` names. `region` is the region of an S3 bucket, if the options have none.
 ///
 /// # Errors
 /// `InvalidArgument` for options that the store does not take.
 pub(super) fn client(
     uri: &ObjectUri,
     options: &ObjectOptions,
+    region: Option<String>,
     limit: &Arc<RequestLimit>,
 ) -> Result<Arc<dyn ObjectStore>> {
-    // The TLS library has several implementations of its ciphers; this one needs no C compiler.
-    static RING: Once = Once::new();
-    RING.call_once(|| {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
+    install_tls();
     let connector = CountingConnector { limit: Arc::clone(limit) };
     let client = client_options(options)?;
     let retry = retry(options);
@@ -68,6 +90,10 @@ pub(super) fn client(
             let builder = with_settings(builder, options, |builder, key: AmazonS3ConfigKey, value| {
                 builder.with_config(key, value)
             })?;
+            let builder = match region {
+                Some(region) => builder.with_region(region),
+                None => builder,
+            };
             let builder = builder.with_bucket_name(&uri.bucket).with_retry(retry);
             Arc::new(builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))?)
         }

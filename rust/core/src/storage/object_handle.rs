@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use object_store::ObjectStore;
 
-use super::object_client::{client, counting};
+use super::object_client::{client, counting, region_of};
 use super::object_error::Failure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
@@ -55,7 +55,7 @@ impl ObjectHandle {
     pub(super) fn of(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
         let uri = ObjectUri { key: String::new(), ..uri.clone() };
         // Options that are wrong are reported when a table is opened, and not by its first request.
-        client(&uri, &options, &RequestLimit::new(1))?;
+        client(&uri, &options, None, &RequestLimit::new(1))?;
         let mut handles = locked(&HANDLES);
         handles.retain(|handle| handle.strong_count() > 0);
         let known = handles.iter().filter_map(Weak::upgrade);
@@ -95,8 +95,14 @@ impl ObjectHandle {
             std::mem::forget(live.take());
         }
         let limit = RequestLimit::new(self.max_requests());
-        let client = client(&self.uri, &self.options, &limit)?;
-        let made = Arc::new(Live { client, limit, io: IoThread::start()? });
+        let io = IoThread::start()?;
+        let region = if self.options.needs_region() {
+            io.spawn(region_of(self.uri.bucket.clone(), self.options.clone())).wait()?
+        } else {
+            None
+        };
+        let client = client(&self.uri, &self.options, region, &limit)?;
+        let made = Arc::new(Live { client, limit, io });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }
