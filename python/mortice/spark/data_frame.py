@@ -20,13 +20,12 @@ from mortice.spark.arrow_udf import (
 )
 from mortice.spark.private import rows_of
 from mortice.spark.schema import spark_arrow_schema, spark_schema
-from mortice.spark.tasks import MANY_CORES, TaskOptions, serialize_tasks, tasks_of
+from mortice.spark.tasks import MANY_CORES, PlannedScan, TaskOptions, serialize_tasks, tasks_of
 from mortice.split import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from mortice.scan import Scan
     from mortice.spark.metrics import Metrics
 
 __all__ = ["count_rows", "data_frame", "is_connect"]
@@ -38,7 +37,7 @@ _MOST_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
 
 def data_frame(
-    spark: SparkSession, scan: Scan, options: TaskOptions | None = None, metrics: Metrics | None = None
+    spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None, metrics: Metrics | None = None
 ) -> DataFrame:
     """The rows of a scan as a DataFrame; how many tasks read them is said in `mortice.spark.tasks`."""
     options = options or TaskOptions()
@@ -58,7 +57,7 @@ def data_frame(
     return frame.hint("broadcast") if is_small else frame
 
 
-def count_rows(spark: SparkSession, scan: Scan, options: TaskOptions | None = None) -> int:
+def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None) -> int:
     """Returns how many rows a scan has. Tasks count them: no row and no column reaches the JVM."""
     options = options or TaskOptions()
     scan = scan.without_columns()
@@ -75,7 +74,7 @@ def count_rows(spark: SparkSession, scan: Scan, options: TaskOptions | None = No
     return sum(row[0] for row in frame.collect())
 
 
-def _tasks(spark: SparkSession, scan: Scan, options: TaskOptions) -> list[tuple[Split, ...]]:
+def _tasks(spark: SparkSession, scan: PlannedScan, options: TaskOptions) -> list[tuple[Split, ...]]:
     cores = MANY_CORES if is_connect(spark) else spark.sparkContext.defaultParallelism
     return tasks_of(scan, options.split_bytes, cores)
 
@@ -110,7 +109,7 @@ def is_connect(spark: SparkSession) -> bool:
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def _is_small(spark: SparkSession, scan: Scan) -> bool:
+def _is_small(spark: SparkSession, scan: PlannedScan) -> bool:
     """Whether the rows surely fit what this session broadcasts in a join."""
     most = _bytes(str(spark.conf.get(_MOST_BROADCAST)))
     return scan.size * _BYTES_IN_MEMORY <= most

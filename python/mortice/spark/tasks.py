@@ -14,14 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import Protocol
+
+import pyarrow as pa
 
 from mortice.split import Split, serialize_splits
 
-if TYPE_CHECKING:
-    from mortice.scan import Scan
-
-__all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "TaskOptions", "serialize_tasks", "tasks_of"]
+__all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "PlannedScan", "TaskOptions", "serialize_tasks", "tasks_of"]
 
 DEFAULT_SPLIT_BYTES = 128 * 1024 * 1024
 """Bytes that one task reads, at most, as for files of Spark's own."""
@@ -35,6 +34,22 @@ _LOG_KEYS = 0.25
 `docs/performance.md`, key pass."""
 
 
+class PlannedScan(Protocol):
+    """What tasks are made of: a `mortice.scan.Scan`, which itself imports `mortice.spark` to make data frames."""
+
+    @property
+    def schema(self) -> pa.Schema: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def base_share(self) -> float: ...
+
+    def splits(self, max_split_bytes: int | None = None) -> list[Split]: ...
+
+    def without_columns(self) -> PlannedScan: ...
+
+
 @dataclass(frozen=True)
 class TaskOptions:
     """Options of the tasks of a query."""
@@ -45,7 +60,9 @@ class TaskOptions:
     """`mortice.zip.cache`: whether workers keep the directories of unchanged zip archives."""
 
 
-def tasks_of(scan: Scan, split_bytes: int = DEFAULT_SPLIT_BYTES, cores: int = MANY_CORES) -> list[tuple[Split, ...]]:
+def tasks_of(
+    scan: PlannedScan, split_bytes: int = DEFAULT_SPLIT_BYTES, cores: int = MANY_CORES
+) -> list[tuple[Split, ...]]:
     """Returns the splits of each task, the task with the most work first, so that it does not end last.
 
     Args:
