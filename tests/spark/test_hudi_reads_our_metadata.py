@@ -67,7 +67,7 @@ def hudi(request):
 
 
 def rewrite(table):
-    """The files that were written anew."""
+    """The files that were written again."""
     command = ["cargo", "run", "-q", "-p", "mortice", "--example", "rewrite_metadata", str(table)]
     done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

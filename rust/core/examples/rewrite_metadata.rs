@@ -1,4 +1,4 @@
-//! Writes the metadata of a table anew: `cargo run -p mortice --example rewrite_metadata TABLE`.
+//! Reads the metadata of a table and writes it again: `cargo run -p mortice --example rewrite_metadata TABLE`.
 //!
 //! Every file of the timeline, also of the metadata table, is read and written as a writer would write it: from typed values
 //! alone, with the Avro schemas of Hudi 1.2, without the order and the unknown fields of the file that was read.

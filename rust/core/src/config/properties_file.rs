@@ -1,6 +1,6 @@
 //! `hoodie.properties` as it is changed and written (`HoodieTableConfig.storeProperties`, `java.util.Properties.store`).
 //!
-//! Hudi reads all properties, changes them and stores them anew: two comment lines with the time, then the entries in the
+//! Hudi reads all properties, changes them and stores all of them: two comment lines with the time, then the entries in the
 //! order of a hash map, with escapes, in ASCII. Here a file may be written in that way, or with all lines kept that were
 //! not changed.
 

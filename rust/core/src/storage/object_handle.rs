@@ -1,4 +1,4 @@
-//! The handle of a store: its client and its I/O thread, made at first use, and made anew in a forked child.
+//! The handle of a store: its client and its I/O thread, made at first use; a forked child makes its own.
 //!
 //! All places of one bucket with the same options share a handle as long as one of them is in use, and with it
 //! connections, credentials and the limit of requests.

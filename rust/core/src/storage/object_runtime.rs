@@ -50,7 +50,7 @@ impl IoThread {
     /// Starts a future; its result is kept for those who wait for it.
     pub(super) fn spawn<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
         let state = Arc::new(State { value: Mutex::new(Value::Running), changed: Condvar::new() });
-        // If the task is dropped before it ends, whoever waits is told.
+        // If the task is dropped before it ends, waiting threads get an error.
         let promise = Promise(Arc::clone(&state));
         let task = self.handle.spawn(async move {
             let value = future.await;
