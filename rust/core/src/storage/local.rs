@@ -9,6 +9,7 @@ use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
 
+use super::source::out_of_range;
 use super::{Entry, FileStatus, MappedFile, Place, Source};
 use crate::error::{Error, Result};
 
@@ -38,8 +39,7 @@ impl Source for LocalFile {
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
         let wanted = range.end.checked_sub(range.start).filter(|_| range.end <= self.len);
         let Some(wanted) = wanted.and_then(|wanted| usize::try_from(wanted).ok()) else {
-            let message = format!("bytes {range:?} of a file of {}", self.len);
-            return Err(Error::internal(message).in_file(&self.path));
+            return Err(out_of_range(self, &range));
         };
         let mut bytes = vec![0; wanted];
         self.file

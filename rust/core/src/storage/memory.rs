@@ -5,7 +5,8 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::Source;
-use crate::error::{Error, Result};
+use super::source::check_range;
+use crate::error::Result;
 
 /// Bytes that are read as a file. Ranges are slices of them: nothing is copied.
 pub struct MemoryFile {
@@ -41,10 +42,7 @@ impl Source for MemoryFile {
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        if range.start > range.end || range.end > self.len() {
-            let message = format!("bytes {range:?} of a file of {}", self.len());
-            return Err(Error::internal(message).in_file(&self.path));
-        }
+        check_range(self, &range)?;
         // Both lie within a slice, so that they are no more than usize holds.
         #[allow(clippy::cast_possible_truncation)]
         Ok(self.bytes.slice(range.start as usize..range.end as usize))

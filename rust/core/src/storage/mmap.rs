@@ -9,7 +9,8 @@ use bytes::Bytes;
 use memmap2::Mmap;
 
 use super::Source;
-use crate::error::{Error, Result};
+use super::source::out_of_range;
+use crate::error::Result;
 
 /// A local file mapped into memory.
 pub struct MappedFile {
@@ -46,7 +47,7 @@ impl Source for MappedFile {
         let within = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
         match within {
             Some((start, end)) if start <= end && end <= self.bytes.len() => Ok(self.bytes.slice(start..end)),
-            _ => Err(Error::internal(format!("bytes {range:?} of a file of {}", self.len())).in_file(&self.path)),
+            _ => Err(out_of_range(self, &range)),
         }
     }
 }

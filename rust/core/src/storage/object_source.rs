@@ -19,6 +19,7 @@ use super::object_error::{CHANGED, Failure};
 use super::object_handle::{ObjectHandle, Outcome, locked};
 use super::object_ranges::{self, GROUP, PIECE, Piece, TAIL, WHOLE};
 use super::object_runtime::Pending;
+use super::source::check_range;
 use super::{KnownFile, ReadFrom, Requests, Source};
 use crate::error::{Error, Kind, Result};
 
@@ -207,10 +208,7 @@ impl Source for ObjectSource {
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        if range.start > range.end || range.end > self.file.len {
-            let message = format!("bytes {range:?} of a file of {}", self.file.len);
-            return Err(Error::invalid_argument(message).in_file(&self.path));
-        }
+        check_range(self, &range)?;
         let chunks = self.chunks(&range)?;
         let mut parts = Vec::new();
         for (held, fetch) in chunks {

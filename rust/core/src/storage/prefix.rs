@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::source::check_range;
 use super::{ReadFrom, Source};
 use crate::error::{Error, Result};
 
@@ -49,10 +50,7 @@ impl Source for Prefix {
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        if range.end > self.len {
-            let message = format!("bytes {range:?} of a file of {}", self.len);
-            return Err(Error::internal(message).in_file(self.path()));
-        }
+        check_range(self, &range)?;
         self.whole.read(range)
     }
 }

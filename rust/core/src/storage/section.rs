@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::source::check_range;
 use super::{ReadFrom, Source};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// A source cut at both ends. Its offsets begin at 0.
 pub struct Section {
@@ -17,10 +18,7 @@ pub struct Section {
 impl Section {
     /// The bytes `range` of `whole`; [`crate::Kind::Internal`] where they do not lie within.
     pub fn new(whole: Arc<dyn Source>, range: Range<u64>) -> Result<Self> {
-        if range.start > range.end || range.end > whole.len() {
-            let message = format!("bytes {range:?} of a file of {}", whole.len());
-            return Err(Error::internal(message).in_file(whole.path()));
-        }
+        check_range(whole.as_ref(), &range)?;
         Ok(Self { whole, range })
     }
 }
@@ -51,10 +49,7 @@ impl Source for Section {
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
-        if range.start > range.end || range.end > self.len() {
-            let message = format!("bytes {range:?} of a section of {}", self.len());
-            return Err(Error::internal(message).in_file(self.path()));
-        }
+        check_range(self, &range)?;
         // Both sums stay below the section's end, which is a place in the file.
         self.whole.read(self.range.start + range.start..self.range.start + range.end)
     }

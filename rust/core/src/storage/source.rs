@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// The end at which a reader begins with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,17 @@ pub enum ReadFrom {
     Start,
     /// Its last byte, as a file with a footer.
     End,
+}
+
+/// The error of a read outside a file. Whoever asks for a range has checked it against the length: it is a defect otherwise.
+#[cold]
+pub(super) fn out_of_range(source: &(impl Source + ?Sized), range: &Range<u64>) -> Error {
+    Error::internal(format!("bytes {range:?} of a file of {}", source.len())).in_file(source.path())
+}
+
+/// Checks that a range lies within a file.
+pub(super) fn check_range(source: &(impl Source + ?Sized), range: &Range<u64>) -> Result<()> {
+    if range.start > range.end || range.end > source.len() { Err(out_of_range(source, range)) } else { Ok(()) }
 }
 
 /// An open, immutable file. Ranges may be read from any thread, in any order.
