@@ -109,7 +109,7 @@ def bucket(store):
 
 
 def copied(bucket, case, folder):
-    """A bundled table in the bucket, and unpacked."""
+    """A bundled table, in the bucket and in a local folder."""
     with zipfile.ZipFile(DATA / case / "table.zip") as archive:
         archive.extractall(folder)
     for path in folder.rglob("*"):

@@ -137,7 +137,7 @@ impl Images<'_> {
                     None => self.slice_at(&group, &instant)?.unwrap_or_else(|| group.empty(&instant)),
                 };
                 if self.table.config.layout() == TimelineLayout::V2 {
-                    // Before that commits share logs, and which blocks are the commit's own is told when they are read.
+                    // Before that commits share logs, and which blocks are the commit's own is found when they are read.
                     before.log_files.retain(|log| logs.iter().all(|own| own.path != log.path));
                 }
                 (before, ChangeSource::Logs(logs))

@@ -16,7 +16,7 @@ pub(super) struct Slices {
     pub(super) range: Option<CommitRange>,
     pub(super) partitions: Partitions,
     pub(super) listing: Listing,
-    /// Whether uncommitted blocks are in shared log files and are recognised by their instants, whatever the timeline's layout.
+    /// Whether uncommitted blocks are in shared log files and are recognised by their instants, for either layout of the timeline.
     pub(super) commits_by_block: bool,
 }
 

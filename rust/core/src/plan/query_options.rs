@@ -1,4 +1,4 @@
-//! What a query selects, whatever its kind.
+//! The options that all kinds of queries have.
 
 use crate::filter::Filter;
 use crate::split::MergerHandle;

@@ -13,7 +13,7 @@ use crate::filter::Filter;
 use crate::names::instant_time;
 
 impl OpenTable {
-    /// Whether columns are told by ids at an instant, or now, and not by their names (schema on read).
+    /// Returns true if columns are identified by ids, not by names, at an instant or now (schema on read).
     pub fn has_column_ids(&self, as_of: Option<&str>) -> Result<bool> {
         let as_of = as_of.map(instant_time::of_query).transpose()?;
         let (found, _) = self.schema_at(as_of.as_deref())?;

@@ -110,9 +110,9 @@ fn detail(error: &StoreError, status: Option<u16>) -> Option<String> {
 
 /// Status, code and message of an answer, which the text of the error repeats.
 fn answer(status: u16, text: &str) -> String {
-    let told = ["Code", "Message"].into_iter().filter_map(|name| element(text, name));
-    let told = told.map(|text| without_queries(&text));
-    std::iter::once(format!("HTTP {status}")).chain(told).collect::<Vec<_>>().join(" ")
+    let parts = ["Code", "Message"].into_iter().filter_map(|name| element(text, name));
+    let parts = parts.map(|text| without_queries(&text));
+    std::iter::once(format!("HTTP {status}")).chain(parts).collect::<Vec<_>>().join(" ")
 }
 
 /// The text of the first element of a name, of at most some hundred characters.

@@ -6,7 +6,7 @@
 //! | has another text than a date's or a time's in its place | null, as Spark's cast gives |
 //! | does not tell it, or has a text that is no value of another type | the row's own; an error where rows have none |
 //!
-//! A column whose value the path tells is constant in the partition (`constant_columns`). Only the others are read from the files, and
+//! A column whose value is taken from the path is constant in the partition (`constant_columns`). Only the others are read from the files, and
 //! then replaced where the table says so.
 
 use std::sync::Arc;
