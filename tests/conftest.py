@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from cases import unpack
-from exploring import how_to_repeat, is_explored, seed_item
+from support.cases import unpack
+from support.exploring import how_to_repeat, is_explored, seed_item
 
 # Tests run on the checked build, which warns of itself; what a test starts is to be as quiet as the optimised one.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimisation:RuntimeWarning")

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from log_writer import avro_block, datum
+from support.tables.log_writer import avro_block, datum
 
 RECORDS = int(os.environ.get("BENCH_RECORDS", "20000"))
 SCHEMA = {

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import unpack
+from support.cases import unpack
 
 NAME = "h11_event_time_deletes"
 GROUP = "merge a slice of 150 base rows and 6 log files"

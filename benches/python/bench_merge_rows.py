@@ -87,7 +87,7 @@ def frames(older, newer, tmp_path_factory):
     import pyarrow.parquet as pq
     from pyspark.sql import SparkSession
 
-    from find_java import use_java
+    from support.find_java import use_java
 
     use_java()
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

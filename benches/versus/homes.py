@@ -35,7 +35,7 @@ def local_files():
 def _fetch_hudi():
     if str(REPOSITORY / "tests") not in sys.path:
         sys.path.insert(0, str(REPOSITORY / "tests"))
-    import fetch_hudi
+    from support.hudi import fetch_hudi
 
     return fetch_hudi
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from find_java import use_java
+from support.find_java import use_java
 from versus.tables import Table
 
 MILLION = 1_000_000

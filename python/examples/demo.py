@@ -21,8 +21,8 @@ from typing import Any
 
 import mortice
 import mortice.spark
-from find_java import use_java
 from mortice.cli.show import print_table
+from support.find_java import use_java
 
 BUNDLED = Path(__file__).parents[2] / "tests" / "data" / "h11_event_time_deletes" / "table.zip"
 KEY = "_hoodie_record_key"

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from cases import IMAGES, assert_same_answer, queries
+from support.cases import IMAGES, assert_same_answer, queries
 
 each_query = pytest.mark.parametrize("query", queries(), ids=str)
 

@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 
 import mortice
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value, merged
-from oracle.model import CUSTOM, EVENT_TIME
-from table_writer import Slice, with_meta, write_table
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value, merged
+from support.oracle.model import CUSTOM, EVENT_TIME
+from support.tables.table_writer import Slice, with_meta, write_table
 
 DEFAULT, PARTIAL_UPDATE = "DefaultHoodieRecordPayload", "PartialUpdateAvroPayload"
 EMPTY, NON_DEFAULTS = "EmptyHoodieRecordPayload", "OverwriteNonDefaultsWithLatestAvroPayload"

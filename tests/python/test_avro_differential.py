@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from exploring import explore
-from log_writer import avro_block, datum
+from support.exploring import explore
+from support.tables.log_writer import avro_block, datum
 
 FIRST, LAST = dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)
 

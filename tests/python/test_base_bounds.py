@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from cases import multiset
-from exploring import explore
-from histories import ORDERING_VALUES
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import EVENT_TIME
-from oracle.ordering import CLASSES
-from table_writer import Slice, with_meta, write_table
+from support.cases import multiset
+from support.exploring import explore
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import EVENT_TIME
+from support.oracle.ordering import CLASSES
+from support.tables.histories import ORDERING_VALUES
+from support.tables.table_writer import Slice, with_meta, write_table
 
 KINDS = ("int", "long", "date", "timestamp", "double", "string")
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer, case, multiset, with_properties
+from support.cases import answer, assert_same_answer, case, multiset, with_properties
 
 MOR, COW, ORC, FLAT = "h12_bootstrap_mor", "h12_bootstrap_cow", "h12_bootstrap_orc", "h015_bootstrap_flat"
 BOOTSTRAP = "00000000000001"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, OPTIONS, TABLES, assert_same_answer, case, image, rows
+from support.cases import DATA, OPTIONS, TABLES, assert_same_answer, case, image, rows
 
 COLUMNS = ["op", "ts_ms", "before", "after"]
 CHANGING = sorted(name for name in TABLES if "_cdc_" in name)

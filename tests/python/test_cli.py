@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from cases import DATA, LOG_FILES, answer, case
 from mortice import LogFile
+from support.cases import DATA, LOG_FILES, answer, case
 
 NAME = "h11_event_time_deletes"
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from cases import answer, assert_same_answer, multiset, unpack
-from exploring import explore
+from support.cases import answer, assert_same_answer, multiset, unpack
+from support.exploring import explore
 
 # The statistics of the first tell wrong things on purpose: see the tests of what is not relied on.
 TABLES = ("h12_column_stats", "h11_record_index_move", "h015_mdt_hfile")

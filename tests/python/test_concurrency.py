@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mortice
-from live_table import LiveTable
+from support.tables.live_table import LiveTable
 
 TESTS = Path(__file__).parent.parent
 
@@ -32,7 +32,7 @@ def state(scan):
 def test_a_reader_beside_a_writer_sees_whole_commits(tmp_path, live):
     """The writer, in a process of its own, commits, compacts, cleans and archives."""
     path, steps = tmp_path / "other", 40
-    command = [sys.executable, str(TESTS / "live_table.py"), str(path), str(live.version), str(steps)]
+    command = [sys.executable, "-m", "support.tables.live_table", str(path), str(live.version), str(steps)]
     seen, gone = [], []
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(TESTS)}, stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"0\n"

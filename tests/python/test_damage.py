@@ -3,7 +3,7 @@
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer, case, logs_of
+from support.cases import answer, assert_same_answer, case, logs_of
 
 NAME = "h11_event_time_deletes"
 

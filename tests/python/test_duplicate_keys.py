@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, OPTIONS, assert_same_answer, case, queries
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import KEY
-from table_writer import Slice, with_meta, write_table
+from support.cases import DATA, OPTIONS, assert_same_answer, case, queries
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import KEY
+from support.tables.table_writer import Slice, with_meta, write_table
 
 CASES = ("h12_duplicate_keys_commit_time", "h12_duplicate_keys_event_time")
 

@@ -3,8 +3,8 @@
 import pytest
 
 import mortice
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from table_writer import Slice, with_meta, write_table
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.tables.table_writer import Slice, with_meta, write_table
 
 FIELDS = (Field("id", "string"), Field("text", "string"), Field("_hoodie_is_deleted", "boolean"), Field("ts", "long"))
 

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer
 from mortice.filters import normal_form
+from support.cases import answer, assert_same_answer
 
 NAME = "h11_event_time_deletes"
 OPERATORS = {

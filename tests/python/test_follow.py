@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from exploring import explore
-from live_table import LiveTable
+from support.exploring import explore
+from support.tables.live_table import LiveTable
 
 TESTS = Path(__file__).parent.parent
 COMMIT_TIME = "_hoodie_commit_time"
@@ -261,7 +261,8 @@ def test_a_follower_sees_what_another_process_commits(live):
     steps = 12
     command = [
         sys.executable,
-        str(TESTS / "live_table.py"),
+        "-m",
+        "support.tables.live_table",
         str(live.folder.parent / "other"),
         str(live.version),
         str(steps),

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, answer, assert_same_answer, logs_of, with_properties
+from support.cases import DATA, answer, assert_same_answer, logs_of, with_properties
 
 VECTORS = ["h12_vectors", "h12_vectors_parquet_logs"]
 SHAPES = {

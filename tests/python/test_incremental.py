@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import assert_same_answer
-from log_writer import avro_block
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import EVENT_TIME
-from table_writer import COMMIT_METADATA, Slice, completion, instant, with_meta, write_table
+from support.cases import assert_same_answer
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import EVENT_TIME
+from support.tables.log_writer import avro_block
+from support.tables.table_writer import COMMIT_METADATA, Slice, completion, instant, with_meta, write_table
 
 DELETES, V6 = "h11_event_time_deletes", "h11_v6_uncommitted"
 COMMIT_TIME, OPERATION = "_hoodie_commit_time", "_hoodie_operation"

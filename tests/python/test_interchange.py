@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer, rows
+from support.cases import answer, assert_same_answer, rows
 
 NAME = "h11_event_time_deletes"
 

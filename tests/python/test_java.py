@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-import find_java as java
+from support import find_java as java
 
 
 def fake_java(home, version):

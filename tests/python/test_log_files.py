@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, LOG_FILES, assert_same_answer, case
-from log_writer import avro_block
+from support.cases import DATA, LOG_FILES, assert_same_answer, case
+from support.tables.log_writer import avro_block
 
 SOUND = ("block_size", "trailing_length", "log_format_version", "content_version", "content_offset", "content_length")
 each_file = pytest.mark.parametrize("file", LOG_FILES, ids=lambda file: f"{file.parts[0]}-{file.name[1:40]}")

@@ -7,8 +7,8 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from cases import DATA, LOG_FILES, answer, assert_same_answer
-from log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, frame
+from support.cases import DATA, LOG_FILES, answer, assert_same_answer
+from support.tables.log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, frame
 
 NAME = "h11_event_time_deletes"
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from cases import DATA
+from support.cases import DATA
 
 INSTANT = "20240101000000000"
 SCHEMA = {

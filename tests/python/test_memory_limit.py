@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from exploring import explore
-from histories import SCENARIOS, histories
-from oracle import DataBlock, Field, Merging, Value
-from oracle.model import KEY, DeleteBlock
-from table_writer import Slice, with_meta, write_table
+from support.exploring import explore
+from support.oracle import DataBlock, Field, Merging, Value
+from support.oracle.model import KEY, DeleteBlock
+from support.tables.histories import SCENARIOS, histories
+from support.tables.table_writer import Slice, with_meta, write_table
 
 COPIES = 60  # of each key, so that there are more than an index holds at the least
 TAKEN = [one for one in SCENARIOS if one.payload != "EmptyHoodieRecordPayload"]

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from cases import multiset
-from exploring import explore
-from histories import KNOWN_DIFFERENCES, NOT_YET, SCENARIOS, History, Scenario, histories
-from oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, deleted_keys, merged, skip_merged
-from oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY
-from table_writer import Slice, with_meta, write_table
+from support.cases import multiset
+from support.exploring import explore
+from support.oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, deleted_keys, merged, skip_merged
+from support.oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY
+from support.tables.histories import KNOWN_DIFFERENCES, NOT_YET, SCENARIOS, History, Scenario, histories
+from support.tables.table_writer import Slice, with_meta, write_table
 
 MERGED = [one for one in SCENARIOS if not one.skip_merge and one.name not in NOT_YET]
 

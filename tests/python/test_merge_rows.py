@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from cases import multiset
-from exploring import explore
-from histories import SCENARIOS, histories
 from mortice.row_merge import RowMerge
-from oracle import DataBlock, HudiFails, deleted_keys, merged
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY, META
-from table_writer import arrow_table, avro_schema, write_table
+from support.cases import multiset
+from support.exploring import explore
+from support.oracle import DataBlock, HudiFails, deleted_keys, merged
+from support.oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY, META
+from support.tables.histories import SCENARIOS, histories
+from support.tables.table_writer import arrow_table, avro_schema, write_table
 
 WAYS = [scenario for scenario in SCENARIOS if not scenario.skip_merge]
 ORDER = "seq no"

@@ -8,9 +8,9 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import CUSTOM
-from table_writer import PACKAGE, Slice, with_meta, write_table
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import CUSTOM
+from support.tables.table_writer import PACKAGE, Slice, with_meta, write_table
 
 CLASS = "com.example.HigherFarePayload"
 FIELDS = (Field("id", "string"), Field("fare", "long"), Field("trips", "long"), Field("ts", "long"))

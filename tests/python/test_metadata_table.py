@@ -5,7 +5,7 @@ import pyarrow.compute as pc
 import pytest
 
 import mortice
-from cases import TABLES, answer, assert_same_answer
+from support.cases import TABLES, answer, assert_same_answer
 
 V6, V9 = "h015_mdt_hfile", "h11_record_index_move"
 both = pytest.mark.parametrize("name", [V6, V9])

@@ -3,9 +3,9 @@
 import pytest
 
 import mortice
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS
-from table_writer import Slice, with_meta, write_table
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS
+from support.tables.table_writer import Slice, with_meta, write_table
 
 FIELDS = (Field("id", "string"), Field("x", "string"), Field("y", "string"), Field("a", "struct"))
 BY_NUMBER = Merging(FIELDS, EVENT_TIME, ("a.number",))

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer, queries, with_properties
+from support.cases import answer, assert_same_answer, queries, with_properties
 
 # Hudi 0.9 wrote the first, at version 2; later releases the others, at version 6.
 REAL = ["h009_upsert_delete", "h015_bootstrap_flat", "h11_v6_uncommitted"]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, merged, skip_merged
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS
-from oracle.ordering import DEFAULT, compare, of_delete, same_class
+from support.oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, merged, skip_merged
+from support.oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS
+from support.oracle.ordering import DEFAULT, compare, of_delete, same_class
 
 KEY = "_hoodie_record_key"
 UNORDERED = DeleteBlock((("k", Value("Integer", 0)),))

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import multiset
+from support.cases import multiset
 
 COW, MOR = "h015_orc_cow", "h015_orc_mor"
 INSTANT = "20240101000000000"

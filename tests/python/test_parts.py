@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from exploring import explore
-from histories import SCENARIOS, histories
-from oracle import DataBlock, Field, Merging
-from oracle.model import KEY, DeleteBlock
-from table_writer import Slice, instant, with_meta, write_table
+from support.exploring import explore
+from support.oracle import DataBlock, Field, Merging
+from support.oracle.model import KEY, DeleteBlock
+from support.tables.histories import SCENARIOS, histories
+from support.tables.table_writer import Slice, instant, with_meta, write_table
 
 FEW, MANY = 7, 30  # copies of each key; many are more keys than an index holds at the least
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, answer, assert_same_answer, case, multiset, queries, with_properties
+from support.cases import DATA, answer, assert_same_answer, case, multiset, queries, with_properties
 
 MOVED, VALUES, COPY_ON_WRITE = "h12_moved_partitions", "h12_partition_values", "h015_cow_partitioned"
 PARTITIONED = {

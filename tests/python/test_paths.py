@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer
+from support.cases import answer, assert_same_answer
 
 NAME = "h11_v6_uncommitted"
 

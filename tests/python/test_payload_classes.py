@@ -1,6 +1,6 @@
 """Every payload class and record merger that Hudi 0.15.0 and 1.2.0 ship is either merged by, or refused by name.
 
-`tests/payload_classes.py` reads the lists in `data/payload_classes` from the jars, and
+`tests/support/hudi/payload_classes.py` reads the lists in `data/payload_classes` from the jars, and
 `tests/spark/test_shipped_classes.py` compares them with the jars.
 """
 
@@ -9,11 +9,11 @@ import re
 import pytest
 
 import mortice
-from cases import with_properties
-from oracle import DataBlock, Field, Merging
-from oracle.model import CUSTOM
-from payload_classes import RELEASES, listed_classes
-from table_writer import Slice, with_meta, write_table
+from support.cases import with_properties
+from support.hudi.payload_classes import RELEASES, listed_classes
+from support.oracle import DataBlock, Field, Merging
+from support.oracle.model import CUSTOM
+from support.tables.table_writer import Slice, with_meta, write_table
 
 MODEL, METADATA = "org.apache.hudi.common.model.", "org.apache.hudi.metadata."
 COMMAND = "org.apache.spark.sql.hudi.command."

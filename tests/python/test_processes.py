@@ -11,8 +11,8 @@ import time
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer
-from log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, SCHEMA, avro_block, frame
+from support.cases import answer, assert_same_answer
+from support.tables.log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, SCHEMA, avro_block, frame
 
 NAME = "h11_event_time_deletes"
 

@@ -13,12 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from cases import multiset
-from exploring import explore
-from histories import KEYS, NOT_YET, ORDERING_VALUES, SCENARIOS, column_values, histories
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import EVENT_TIME, KEY
-from table_writer import MICROSECONDS, Partitioning, Slice, Times, with_meta, write_partitions, write_table
+from support.cases import multiset
+from support.exploring import explore
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import EVENT_TIME, KEY
+from support.tables.histories import KEYS, NOT_YET, ORDERING_VALUES, SCENARIOS, column_values, histories
+from support.tables.table_writer import (
+    MICROSECONDS,
+    Partitioning,
+    Slice,
+    Times,
+    with_meta,
+    write_partitions,
+    write_table,
+)
 
 READ = [one for one in SCENARIOS if one.name not in NOT_YET]
 FILTERS_OF_A_TABLE = 6

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer
 from mortice import queries
+from support.cases import answer, assert_same_answer
 
 UNPARTITIONED = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"

@@ -3,9 +3,9 @@
 import pytest
 
 import mortice
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import EVENT_TIME
-from table_writer import Slice, instant, with_meta, write_table
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import EVENT_TIME
+from support.tables.table_writer import Slice, instant, with_meta, write_table
 
 FIELDS = (Field("id", "string"), Field("fare", "long"), Field("ts", "long"))
 MERGING = Merging(FIELDS, EVENT_TIME, ("ts",))

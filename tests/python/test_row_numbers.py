@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from exploring import explore
-from histories import NOT_YET, SCENARIOS, histories
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import KEY
-from table_writer import Slice, with_meta, write_table
+from support.exploring import explore
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import KEY
+from support.tables.histories import NOT_YET, SCENARIOS, histories
+from support.tables.table_writer import Slice, with_meta, write_table
 
 TAKEN = [one for one in SCENARIOS if max(one.versions) >= 8 and one.name not in NOT_YET and not one.skip_merge]
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from evolving import ID, RENAMED, Column, Write, expected, histories, renamed_table, write_history
-from exploring import explore
-from oracle.model import KEY, META
-from table_writer import instant
+from support.exploring import explore
+from support.oracle.model import KEY, META
+from support.tables.evolving import ID, RENAMED, Column, Write, expected, histories, renamed_table, write_history
+from support.tables.table_writer import instant
 
 
 def rows_by_key(scan, columns):

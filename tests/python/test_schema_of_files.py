@@ -3,7 +3,7 @@
 import fastavro
 
 import mortice
-from cases import answer, assert_same_answer
+from support.cases import answer, assert_same_answer
 
 NAME = "h10_bucket_log_only"
 

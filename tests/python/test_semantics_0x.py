@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from cases import DATA, OPTIONS, assert_same_answer
+from support.cases import DATA, OPTIONS, assert_same_answer
 
 CASES = DATA / "by_0_15"
 UNAVAILABLE = "unavailable_values"

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer
 from mortice import Split
 from mortice.split import deserialize_splits, serialize_splits
+from support.cases import answer, assert_same_answer
 
 PARTITIONED = "h11_composite_keys_encoded_partitions"
 SPLIT_BYTES = 600

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer, case
+from support.cases import answer, assert_same_answer, case
 
 NAME = "h11_event_time_deletes"
 

@@ -3,7 +3,7 @@
 import pytest
 
 import mortice
-from cases import TABLES
+from support.cases import TABLES
 
 
 def batches(path, threads, **asked):

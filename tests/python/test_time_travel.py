@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import mortice
-from cases import unpack
-from live_table import LiveTable
+from support.cases import unpack
+from support.tables.live_table import LiveTable
 
 TIMELINES = Path(__file__).parent.parent / "data" / "timelines"
 

@@ -7,8 +7,8 @@ import fastavro
 import pytest
 
 import mortice
-from cases import TABLES, case, unpack
-from live_table import LiveTable
+from support.cases import TABLES, case, unpack
+from support.tables.live_table import LiveTable
 
 
 @pytest.fixture(params=[6, 9])

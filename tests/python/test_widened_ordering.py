@@ -3,9 +3,9 @@
 import pytest
 
 import mortice
-from oracle import DataBlock, Field, Merging
-from oracle.model import EVENT_TIME
-from table_writer import Slice, with_meta, write_table
+from support.oracle import DataBlock, Field, Merging
+from support.oracle.model import EVENT_TIME
+from support.tables.table_writer import Slice, with_meta, write_table
 
 
 def row(x, ts):

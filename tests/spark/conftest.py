@@ -7,7 +7,7 @@ import pytest
 
 pyspark = pytest.importorskip("pyspark")
 
-from find_java import use_java  # noqa: E402
+from support.find_java import use_java  # noqa: E402
 
 IS_SPARK_4 = int(pyspark.__version__.split(".")[0]) >= 4
 LEAVES_SOCKETS = tuple(int(part) for part in pyspark.__version__.split(".")[:2]) < (4, 3)

@@ -17,8 +17,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import mortice
 import mortice.spark
-from cases import logs_of
-from find_java import use_java
+from support.cases import logs_of
+from support.find_java import use_java
 
 BINDING = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false"}
 QUIET = {"spark.ui.showConsoleProgress": "false"}

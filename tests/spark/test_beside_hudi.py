@@ -18,6 +18,7 @@ if not pyspark.__version__.startswith("3.5."):
     pytest.skip("Hudi is run with pyspark 3.5", allow_module_level=True)
 
 import fetch_hudi  # noqa: E402
+
 import mortice  # noqa: E402
 
 if not os.environ.get("BESIDE_HUDI"):
@@ -52,7 +53,15 @@ def looked(path, use_metadata):
 def test_readers_beside_hudi(tmp_path, version, use_metadata):
     path = tmp_path / "table"
     options = [f"hoodie.write.table.version={version}", "hoodie.metadata.enable=true"]
-    command = [sys.executable, str(TESTS / "hudi_writer.py"), str(fetch_hudi.jar()), str(path), str(COMMITS), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "support.hudi.hudi_writer",
+        str(fetch_hudi.jar()),
+        str(path),
+        str(COMMITS),
+        *options,
+    ]
     paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
     seen, gone, followed = [], [], []
 

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import mortice
-from cases import answer
+from support.cases import answer
 
 pytestmark = [pytest.mark.spark4, pytest.mark.timeout(900)]
 NAME = "h11_event_time_deletes"

@@ -6,9 +6,9 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer
 from mortice.spark import data_frame
 from mortice.spark.arrow_udf import ReadDescriptors
+from support.cases import answer
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"

@@ -9,8 +9,8 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer, assert_same_answer, logs_of, queries
-from frames import to_arrow
+from support.cases import answer, assert_same_answer, logs_of, queries
+from support.frames import to_arrow
 
 pytestmark = pytest.mark.spark4
 NAME = "h11_event_time_deletes"
@@ -33,7 +33,7 @@ def test_it_is_found_without_being_registered(table_of):
 import os, sys
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 sys.path.append({str(Path(__file__).parents[1])!r})
-from find_java import use_java
+from support.find_java import use_java
 use_java()
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()

@@ -10,9 +10,9 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer, assert_same_answer, logs_of
 from mortice.spark import arrow_udf
 from mortice.split import deserialize_splits, serialize_splits
+from support.cases import answer, assert_same_answer, logs_of
 
 NAME = "h11_event_time_deletes"
 PLANS_ANEW = pyspark.__version__.startswith("4.0.")

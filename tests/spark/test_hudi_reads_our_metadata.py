@@ -23,7 +23,7 @@ if not os.environ.get("BESIDE_HUDI"):
 if fetch_hudi.jar() is None:
     pytest.skip("no jar of Hudi: make hudi-jar fetches it with Maven", allow_module_level=True)
 
-from hudi_reader import HudiReader  # noqa: E402
+from support.hudi.hudi_reader import HudiReader  # noqa: E402
 
 TESTS = Path(__file__).parent.parent
 INSTANT_FILE = re.compile(r"^\d+(_\d+)?\.(?P<action>\w+?)(\.(?P<state>\w+))?$")

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from cases import multiset
-from frames import to_arrow
 from mortice.spark import merge_udf
-from oracle.model import META
+from support.cases import multiset
+from support.frames import to_arrow
+from support.oracle.model import META
 
 SCHEMA = "id bigint, region string, at timestamp, fare decimal(10,2), tags array<string>, day date, n smallint"
 KEYS, CHANGES, PARTITIONS = 500, 900, 3

@@ -9,9 +9,9 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.spark.options import read_query
-from oracle import DataBlock, Field, Merging
-from oracle.model import CUSTOM
-from table_writer import PACKAGE, Slice, with_meta, write_table
+from support.oracle import DataBlock, Field, Merging
+from support.oracle.model import CUSTOM
+from support.tables.table_writer import PACKAGE, Slice, with_meta, write_table
 
 CLASS = "com.example.AddedFaresPayload"
 

@@ -7,9 +7,9 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer
 from mortice.metrics import Meter, added
 from mortice.spark import arrow_udf
+from support.cases import answer
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from notebook import cells_of, run
+from support.notebook import cells_of, run
 
 DOCS = Path(__file__).parents[2] / "docs"
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)

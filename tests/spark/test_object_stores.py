@@ -5,9 +5,9 @@ import os
 import pytest
 
 import mortice.spark
-from cases import answer, assert_same_answer
 from mortice.spark.hadoop_conf import hadoop_settings, settings_of_store
-from object_stores.fixtures import bucket, moto, no_other_identity, on_s3
+from support.cases import answer, assert_same_answer
+from support.object_stores.fixtures import bucket, moto, no_other_identity, on_s3
 
 __all__ = ["bucket", "moto", "no_other_identity", "on_s3"]
 MOR = "h11_event_time_deletes"

@@ -8,8 +8,8 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer
-from folder_reads import AVAILABLE, FolderReads
+from support.cases import answer
+from support.folder_reads import AVAILABLE, FolderReads
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="inotify is Linux's")
 NAME = "h11_composite_keys_encoded_partitions"

@@ -3,8 +3,8 @@
 from pyspark.sql.types import StructType
 
 import mortice.spark
-from cases import answer
 from mortice.spark import data_frame, private, session_options
+from support.cases import answer
 
 NAME = "h11_event_time_deletes"
 

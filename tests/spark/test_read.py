@@ -6,9 +6,9 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer, assert_same_answer, queries
-from frames import to_arrow
 from mortice.spark.tasks import tasks_of
+from support.cases import answer, assert_same_answer, queries
+from support.frames import to_arrow
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"

@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cases import queries
 from mortice import InvalidArgumentError, UnsupportedError
 from mortice.spark.arrow_udf import conformed
 from mortice.spark.schema import checked_projection, spark_arrow_schema, spark_schema
+from support.cases import queries
 
 EVERY_TYPE = {
     "boolean": pa.bool_(),

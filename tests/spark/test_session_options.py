@@ -4,7 +4,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from cases import answer
+from support.cases import answer
 
 NAME = "h11_event_time_deletes"
 QUERY_TYPE = "hoodie.datasource.query.type"

@@ -5,13 +5,15 @@ It needs no Spark; it is here because this is where CI has Hudi's jar.
 
 import pytest
 
-import fetch_hudi
-from payload_classes import RELEASES, listed_classes, shipped_classes
+from support.hudi import fetch_hudi
+from support.hudi.payload_classes import RELEASES, listed_classes, shipped_classes
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_list_is_that_of_the_jar(release):
     jar = fetch_hudi.jar(release)
     if jar is None:
-        pytest.skip(f"no jar of Hudi {release}: python tests/fetch_hudi.py {release} fetches it with Maven")
+        pytest.skip(
+            f"no jar of Hudi {release}: python tests/support/hudi/fetch_hudi.py {release} fetches it with Maven"
+        )
     assert shipped_classes(jar) == listed_classes(release)

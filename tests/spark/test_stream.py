@@ -13,10 +13,10 @@ import pyspark
 import pytest
 
 import mortice
-from cases import rows
-from frames import to_arrow
-from live_table import LiveTable
-from replay import Replay
+from support.cases import rows
+from support.frames import to_arrow
+from support.tables.live_table import LiveTable
+from support.tables.replay import Replay
 
 pytestmark = pytest.mark.spark4
 HAS_LIMITS = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 2)

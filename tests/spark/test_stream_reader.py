@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from cases import rows
-from exploring import explore
-from live_table import LiveTable
-from replay import Replay
+from support.cases import rows
+from support.exploring import explore
+from support.tables.live_table import LiveTable
+from support.tables.replay import Replay
 
 pyspark = pytest.importorskip("pyspark", minversion="4.0")
 
 from pyspark.sql.types import LongType, StringType, StructField, StructType  # noqa: E402
 
-from micro_batches import POINTS, Killed, MicroBatches  # noqa: E402
 from mortice.spark import stream_reader  # noqa: E402
 from mortice.spark.stream_options import before  # noqa: E402
+from support.micro_batches import POINTS, Killed, MicroBatches  # noqa: E402
 
 pytestmark = pytest.mark.spark4
 COMMIT_TIME, OPERATION = "_hoodie_commit_time", "_hoodie_operation"
@@ -549,8 +549,8 @@ class Evolving(LiveTable):
     def metadata(self, paths, operation):
         import json
 
-        import live_table
-        from table_writer import avro_schema
+        from support.tables import live_table
+        from support.tables.table_writer import avro_schema
 
         told = live_table.avro_schema
         live_table.avro_schema = lambda *asked: (

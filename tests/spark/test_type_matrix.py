@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice.spark
-import type_table
-from cases import canonical
-from frames import to_arrow
+from support.cases import canonical
+from support.frames import to_arrow
+from support.tables import type_table
 
 KEY = "id"
 DOORS = ["arrow", pytest.param("source", marks=pytest.mark.spark4)]

@@ -18,7 +18,7 @@ class HudiLog(Contender):
 
     def start(self, _cores):
         sys.path.insert(0, os.fspath(REPOSITORY / "tests"))
-        from hudi_reader import HudiReader
+        from support.hudi.hudi_reader import HudiReader
 
         self.reader = HudiReader(bundle(RELEASE))
 

@@ -26,7 +26,7 @@ class SparkReader(Contender):
     def start(self, cores):
         from pyspark.sql import SparkSession
 
-        from find_java import use_java
+        from support.find_java import use_java
 
         use_java()
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -5,8 +5,8 @@ import time
 import pytest
 
 import mortice
-from cases import answer
-from object_stores.proxy import Fault
+from support.cases import answer
+from support.object_stores.proxy import Fault
 
 MOR = "h11_event_time_deletes"
 DEADLINE = 60.0

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import mortice
-from cases import answer
+from support.cases import answer
 
 MOR = "h11_event_time_deletes"
 SECONDS = 60

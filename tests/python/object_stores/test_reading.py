@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from cases import answer, assert_same_answer
 from mortice.cli import main
+from support.cases import answer, assert_same_answer
 
 MOR = "h11_event_time_deletes"
 TABLES = [MOR, "h10_types", "h10_bucket_log_only", "h015_orc_mor", "h12_bootstrap_mor"]

@@ -6,8 +6,8 @@ import time
 import pytest
 
 import mortice
-from cases import answer
 from mortice.spark.options import read_query
+from support.cases import answer
 
 MOR = "h11_event_time_deletes"
 SECRET = "hunter2"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyspark
 from py4j.java_gateway import JavaGateway
 
-from find_java import use_java
+from support.find_java import use_java
 
 
 class HudiReader:

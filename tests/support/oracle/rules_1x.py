@@ -3,9 +3,9 @@
 `partial` is true from the first IS_PARTIAL block of the slice on.
 """
 
-from oracle import filling, payloads
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, Record
-from oracle.ordering import HudiFails, compare, is_default, of_row, same_class
+from support.oracle import filling, payloads
+from support.oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, Record
+from support.oracle.ordering import HudiFails, compare, is_default, of_row, same_class
 
 
 def log_row(newer, existing, merging, partial):

@@ -10,11 +10,11 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from oracle import DataBlock, DeleteBlock, Field, Merging, Value
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS
-from oracle.ordering import CLASSES, EPOCH
-from oracle.payloads import DEBEZIUM, UNAVAILABLE
-from table_writer import Slice, with_meta
+from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
+from support.oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS
+from support.oracle.ordering import CLASSES, EPOCH
+from support.oracle.payloads import DEBEZIUM, UNAVAILABLE
+from support.tables.table_writer import Slice, with_meta
 
 # Where mortice is known to be wrong. Histories steer clear of it; test_merge_oracle.py has an example of each, which is
 # expected to fail. Once it passes, the name goes.

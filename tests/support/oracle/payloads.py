@@ -4,9 +4,9 @@
 other; `deletes` is what a class takes for a delete. A key of a delete block is an empty payload: it has no row.
 """
 
-from oracle import filling
-from oracle.model import META, Record
-from oracle.ordering import DEFAULT, compare, of_row
+from support.oracle import filling
+from support.oracle.model import META, Record
+from support.oracle.ordering import DEFAULT, compare, of_row
 
 OLDER, NEWER, DELETE = "older", "newer", "delete"
 UNAVAILABLE = "__debezium_unavailable_value"

@@ -13,9 +13,9 @@ It shares nothing with the core but the rules. Where Hudi itself fails, `HudiFai
 compare with.
 """
 
-from oracle.merge import deleted_keys, merged, skip_merged
-from oracle.model import DataBlock, DeleteBlock, Field, Merging
-from oracle.ordering import HudiFails, Value
+from support.oracle.merge import deleted_keys, merged, skip_merged
+from support.oracle.model import DataBlock, DeleteBlock, Field, Merging
+from support.oracle.ordering import HudiFails, Value
 
 __all__ = [
     "DataBlock",

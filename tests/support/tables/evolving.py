@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
-from log_writer import avro_block, parquet_block
-from oracle import Merging
-from oracle.model import COMMIT_TIME, META
-from table_writer import (
+from support.oracle import Merging
+from support.oracle.model import COMMIT_TIME, META
+from support.tables.log_writer import avro_block, parquet_block
+from support.tables.table_writer import (
     NAME,
     Partitioning,
     base_file_name,

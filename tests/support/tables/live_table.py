@@ -3,7 +3,7 @@
 Commit n writes every key anew with the value n, and one key more: so rows that are all of one commit are told from rows
 that are not, without knowing the order of anything. Each partition is one file group.
 
-    python tests/live_table.py <folder> <version> <steps>        a writer at work, until it is killed
+    python -m support.tables.live_table <folder> <version> <steps>        a writer at work, until it is killed
 
 State files appear in Hudi's order: requested, inflight, data, completed; a clean's plan before the first file goes.
 """
@@ -19,10 +19,10 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from log_writer import avro_block
-from oracle import Field, Merging
-from oracle.model import EVENT_TIME, META
-from table_writer import COMMIT_METADATA, Partitioning, arrow_table, avro_schema, properties
+from support.oracle import Field, Merging
+from support.oracle.model import EVENT_TIME, META
+from support.tables.log_writer import avro_block
+from support.tables.table_writer import COMMIT_METADATA, Partitioning, arrow_table, avro_schema, properties
 
 FIELDS = (Field("id", "string"), Field("part", "string"), Field("value", "long"), Field("ts", "long"))
 MERGING = Merging(FIELDS, EVENT_TIME, ("ts",))

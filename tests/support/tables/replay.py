@@ -9,7 +9,7 @@ import shutil
 from pathlib import Path
 
 import mortice
-from cases import with_properties
+from support.cases import with_properties
 
 
 class Replay:

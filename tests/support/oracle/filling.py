@@ -1,6 +1,6 @@
 """Rows made of two records, field by field (merge semantics, sections 7 and 10)."""
 
-from oracle.model import META
+from support.oracle.model import META
 
 
 def filled(high, low, gives_way):

@@ -1,6 +1,6 @@
 """Runs a notebook's cells, one after the other in one namespace, and keeps what they print.
 
-    python tests/notebook.py docs/quickstart.ipynb
+    python -m support.notebook docs/quickstart.ipynb
 
 writes their output into the notebook. The tests run it, too, and write nothing.
 """
@@ -13,7 +13,7 @@ import os
 import sys
 from pathlib import Path
 
-from find_java import use_java
+from support.find_java import use_java
 
 
 def cells_of(path):

@@ -2,8 +2,8 @@
 
 from urllib.parse import quote, unquote
 
-from object_stores.proxy import proxy
-from object_stores.uploads import ANY_SIGNATURE
+from support.object_stores.proxy import proxy
+from support.object_stores.uploads import ANY_SIGNATURE
 
 _GENERATION = "x-goog-if-generation-match"
 

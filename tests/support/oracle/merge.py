@@ -1,9 +1,9 @@
 """The walk over a slice (merge semantics, sections 3, 4, 8 and 11): all log blocks into a map, then the base rows, then
 what is left in the map."""
 
-from oracle import ordering, rules_0x, rules_1x
-from oracle.deletes import is_delete
-from oracle.model import KEY, META, DataBlock, Record
+from support.oracle import ordering, rules_0x, rules_1x
+from support.oracle.deletes import is_delete
+from support.oracle.model import KEY, META, DataBlock, Record
 
 
 def merged(base, blocks, merging):

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from object_stores import gcs as gcs_module
-from object_stores import proxy as proxy_module
-from object_stores import servers
-from object_stores.uploads import new_bucket, upload
+from support.object_stores import gcs as gcs_module
+from support.object_stores import proxy as proxy_module
+from support.object_stores import servers
+from support.object_stores.uploads import new_bucket, upload
 
 KEYS = {"access_key_id": "test-key", "secret_access_key": "test-secret-hunter2"}
 

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import mortice
-from oracle import Merging
-from oracle.model import COMMIT_TIME, META
-from table_writer import FILE_ID, Partitioning, base_file_name, instant, properties, write_commit
+from support.oracle import Merging
+from support.oracle.model import COMMIT_TIME, META
+from support.tables.table_writer import FILE_ID, Partitioning, base_file_name, instant, properties, write_commit
 
 NAME = "trips"
 EMPTY_TEXT, LONG_TEXT = "", "x" * 70_001

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-DATA = pathlib.Path(__file__).parent / "data"
+DATA = pathlib.Path(__file__).parents[1] / "data"
 TABLES = sorted(path.parent.name for path in DATA.glob("*/table.zip"))
 LOGS = sorted(path.name for path in DATA.glob("log_*"))
 NEWEST = "1.2.0"

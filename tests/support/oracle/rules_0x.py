@@ -1,8 +1,8 @@
 """Who wins under Hudi 0.x (merge semantics, section 4; `HoodieMergedLogRecordScanner` and the payloads of 0.15)."""
 
-from oracle import payloads
-from oracle.model import Record
-from oracle.ordering import compare, is_default, of_row, same_class
+from support.oracle import payloads
+from support.oracle.model import Record
+from support.oracle.ordering import compare, is_default, of_row, same_class
 
 
 def log_row(newer, existing, merging, _partial):

@@ -1,6 +1,6 @@
 """Hudi at work on Spark, in a process of its own.
 
-    python tests/hudi_writer.py <jar> <table> <commits> [option=value …]
+    python -m support.hudi.hudi_writer <jar> <table> <commits> [option=value …]
 
 Commit n writes every key anew with the value n, and one key more, as `live_table` does; the number is printed when it
 is done. Compaction, cleaning and archiving come along with the commits, as often as Hudi can be made to.
@@ -10,7 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from find_java import use_java
+from support.find_java import use_java
 
 PARTITIONS = 3
 OPTIONS = {

@@ -1,6 +1,6 @@
 """The payload classes and record mergers that a release of Hudi ships, read from the class files of its Spark bundle.
 
-    python tests/payload_classes.py JAR > tests/data/payload_classes/hudi_<release>.tsv
+    python tests/support/hudi/payload_classes.py JAR > tests/data/payload_classes/hudi_<release>.tsv
 
 One line for each concrete class that implements `HoodieRecordPayload` or `HoodieRecordMerger`, however indirectly:
 `payload`, class name; or `merger`, class name, the id that its `getMergingStrategy` returns. Needs the standard library
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 RELEASES = ("0.15.0", "1.2.0")
-LISTS = Path(__file__).parent / "data" / "payload_classes"
+LISTS = Path(__file__).parents[2] / "data" / "payload_classes"
 
 PAYLOAD = "org/apache/hudi/common/model/HoodieRecordPayload"
 MERGER = "org/apache/hudi/common/model/HoodieRecordMerger"

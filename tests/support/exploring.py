@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, seed, settings
 
 SEED = "MORTICE_TEST_SEED"
 EXAMPLES = "MORTICE_TEST_EXAMPLES"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 _seeded: set[str] = set()
 

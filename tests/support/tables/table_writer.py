@@ -19,9 +19,9 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from log_writer import avro_block, delete_block, parquet_block, position_header
-from oracle import DataBlock
-from oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, KEY, META
+from support.oracle import DataBlock
+from support.oracle.model import COMMIT_TIME, CUSTOM, EVENT_TIME, FILL_UNAVAILABLE, IGNORE_DEFAULTS, KEY, META
+from support.tables.log_writer import avro_block, delete_block, parquet_block, position_header
 
 NAME = "trips"
 FILE_ID = "4c5e0f5a-7d3b-4f51-9f0e-0d8f1f1a2b3c-0"

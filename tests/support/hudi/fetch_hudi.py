@@ -1,6 +1,6 @@
 """Fetches Hudi's own reader, by its Maven coordinates: for the tests that have it read what mortice wrote.
 
-    python tests/fetch_hudi.py [RELEASE]
+    python tests/support/hudi/fetch_hudi.py [RELEASE]
 
 copies the jar, and that of HFiles of Hudi's tests, into `.hudi/` with Maven, which
 keeps what it has downloaded in its own cache, and says where it is.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 VERSION = "1.2.0"
 ARTIFACT = "hudi-spark3.5-bundle_2.12"
-FOLDER = Path(__file__).resolve().parent.parent / ".hudi"
+FOLDER = Path(__file__).resolve().parents[3] / ".hudi"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
 

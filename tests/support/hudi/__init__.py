@@ -1,0 +1,1 @@
+"""Hudi itself for the tests: fetched, driven, and asked for what it ships."""

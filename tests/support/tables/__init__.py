@@ -1,0 +1,1 @@
+"""Tables and log files that the tests write."""
