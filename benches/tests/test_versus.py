@@ -18,6 +18,7 @@ if not sys.platform.startswith("linux"):
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from support.cases import unpack
 from versus import avro_types, cpu, equal, plots, process, report, rounds, workloads
 from versus.contenders import CONTENDERS
 from versus.contenders.contender import Cannot, Contender
@@ -322,8 +323,8 @@ def test_who_fails_in_a_later_round_has_no_time():
     assert result.reason.startswith("failed")
 
 
-def test_a_process_is_asked_measured_and_ended(table_of):
-    written = Written(Table(150), table_of("h11_event_time_deletes"))
+def test_a_process_is_asked_measured_and_ended(tmp_path):
+    written = Written(Table(150), unpack("h11_event_time_deletes", tmp_path))
     api = next(contender for contender in CONTENDERS if contender.name == "mortice API")
     asked = workloads.Point("slice", written.table, "read").query(written) | {"columns": ["_hoodie_record_key"]}
     started = process.Process(Here(api), 1)
