@@ -4,13 +4,14 @@ import warnings
 
 import pytest
 
-from evolving import renamed_table
+import mortice
 from mortice import InvalidArgumentError, UnsupportedError
 from mortice.spark import options
 from mortice.spark.option_names import STREAMING
 from mortice.spark.options import read_query
 from mortice.spark.stream_options import is_of_stream, read_stream
-from table_writer import instant
+from support.tables.evolving import renamed_table
+from support.tables.table_writer import instant
 
 
 @pytest.fixture(autouse=True)
@@ -18,51 +19,61 @@ def nothing_said_yet(monkeypatch):
     monkeypatch.setattr(options, "_said", set())
 
 
-def test_everything_that_is_known():
-    query = read_query(
-        {
-            "path": "/lake/trips",
-            "Columns": "rider, fare",
-            "filters": '[["fare", ">", 3]]',
-            "AS.OF.INSTANT": "20240101000000000",
-            "hoodie.datasource.query.type": "READ_OPTIMIZED",
-            "hoodie.datasource.merge.type": "payload_combine",
-            "hoodie.optimized.log.blocks.scan.enable": "false",
-            "hoodie.enable.data.skipping": "false",
-            "mortice.semantics": "1.x",
-            "mortice.batch.rows": "1000",
-            "mortice.threads": "2",
-            "mortice.on_corrupt": "raise",
-            "mortice.mmap": "FALSE",
-            "mortice.column.stats": "false",
-            "mortice.record.index": "true",
-            "hoodie.merge.use.record.positions": "false",
-            "hoodie.memory.merge.max.size": "1048576",
-            "hoodie.memory.spillable.map.path": "/spill",
-            "hoodie.common.diskmap.compression.enabled": "false",
-            "hoodie.common.spillable.diskmap.type": "ROCKS_DB",
-            "hoodie.metadata.enable": "false",
-            "hoodie.schema.on.read.enable": "true",
-        }
-    )
-    assert (query.uri, query.columns, query.filters) == ("/lake/trips", ["rider", "fare"], [["fare", ">", 3]])
-    assert (query.as_of, query.read_optimized) == ("20240101000000000", True)
-    assert query.table_arguments == {
-        "semantics": "1.x",
-        "batch_rows": 1000,
-        "threads": 2,
-        "on_corrupt": "raise",
-        "optimized_log_scan": False,
-        "prune": False,
-        "use_metadata": False,
-        "use_column_stats": False,
-        "use_record_index": True,
-        "storage_options": {"mmap": False},
-        "record_positions": False,
-        "memory_limit": 1048576,
-        "spill_dir": "/spill",
-        "spill_compressed": False,
-    }
+def scanned(options):
+    """The scan of a query with these Spark options."""
+    query = read_query(options)
+    return query.prepare(query.table(), query.columns).scan()
+
+
+TABLE = "h11_event_time_deletes"
+
+
+def test_columns_and_filters_have_any_case(table_of):
+    path = table_of(TABLE)
+    scan = scanned({"path": str(path), "Columns": "trip_id, fare", "FILTERS": '[["fare", ">", 20]]'})
+    expected = mortice.Table(path).snapshot(columns=["trip_id", "fare"], filters=[("fare", ">", 20)]).to_arrow()
+    assert 0 < expected.num_rows < 118
+    assert scan.to_arrow().combine_chunks().sort_by("trip_id").equals(expected.combine_chunks().sort_by("trip_id"))
+
+
+def test_batches_have_the_rows_that_are_asked_for(table_of):
+    batches = list(scanned({"path": str(table_of(TABLE)), "mortice.batch.rows": "10"}).to_reader())
+    assert sum(batch.num_rows for batch in batches) == 118
+    assert max(batch.num_rows for batch in batches) <= 10
+
+
+def test_a_merge_that_exceeds_its_memory_is_split_and_spills(table_of):
+    limited = {"path": str(table_of(TABLE)), "hoodie.memory.merge.max.size": "1"}
+    scan = scanned(limited)
+    assert scan.to_arrow().num_rows == 118
+    assert scan.report()["passes"] > 0
+    with pytest.raises(mortice.MorticeError, match="/dev/null"):
+        scanned(limited | {"hoodie.memory.spillable.map.path": "/dev/null/none"}).to_arrow()
+
+
+def test_rows_are_merged_by_position_or_by_key(table_of):
+    by_position = {"path": str(table_of("h12_duplicate_keys_event_time"))}
+    by_key = by_position | {"hoodie.merge.use.record.positions": "false"}
+    assert scanned(by_position).to_arrow().num_rows != scanned(by_key).to_arrow().num_rows
+
+
+@pytest.mark.parametrize("switch", ["hoodie.enable.data.skipping", "mortice.column.stats"])
+def test_data_skipping_can_be_switched_off(table_of, switch):
+    filtered = {"path": str(table_of("h12_column_stats")), "filters": '[["n", ">", 1000000]]'}
+    pruned, whole = scanned(filtered), scanned(filtered | {switch: "FALSE"})
+    assert len(pruned.splits()) < len(whole.splits())
+    assert pruned.to_arrow().num_rows == whole.to_arrow().num_rows
+
+
+def test_a_damaged_log_is_reported_or_raised(copy_of):
+    path = copy_of(TABLE)
+    log = next(path.rglob(".*.log.*"))
+    log.write_bytes(log.read_bytes() + b"#HUDI#" + bytes(50))
+    scan = scanned({"path": str(path), "mortice.on_corrupt": "skip"})
+    scan.to_arrow()
+    assert scan.report()["corrupt"]
+    with pytest.raises(mortice.CorruptLogError, match="offset 9668"):
+        scanned({"path": str(path), "mortice.on_corrupt": "raise"}).to_arrow()
 
 
 INCREMENTAL = {
@@ -73,38 +84,23 @@ INCREMENTAL = {
 CHANGES = INCREMENTAL | {"hoodie.datasource.query.incremental.format": "cdc"}
 
 
-def test_everything_that_is_known_of_incremental_queries():
-    query = read_query(
-        INCREMENTAL
-        | {
-            "hoodie.datasource.read.end.instanttime": "20240101",
-            "hoodie.datasource.query.incremental.format": "latest_state",
-            "hoodie.read.timeline.holes.resolution.policy": "BLOCK",
-            "hoodie.datasource.read.incr.skip_compact": "true",
-            "hoodie.datasource.read.incr.skip_cluster": "TRUE",
-            "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "true",
-            "hoodie.datasource.read.schema.use.end.instanttime": "true",
-            "hoodie.datasource.read.incr.table.version": "8",
-            "hoodie.datasource.read.incr.filters": "",
-            "hoodie.datasource.read.incr.path.glob": "",
-            "mortice.changelog": "true",
-        }
+def test_a_range_whose_files_were_cleaned_needs_a_full_scan(table_of):
+    end = {"hoodie.datasource.read.end.instanttime": "20261122102237476"}
+    cleaned = INCREMENTAL | end | {"path": str(table_of("h12_cleaned_range"))}
+    fallback = "hoodie.datasource.read.incr.fallback.fulltablescan.enable"
+    assert scanned(cleaned | {fallback: "true"}).to_arrow().num_rows == 4
+    with pytest.raises(mortice.FileCleanedError):
+        scanned(cleaned | {fallback: "false"}).to_arrow()
+
+
+@pytest.mark.parametrize("end", ["20261121024613800", "2026-11-21 02:46:13.800", "20261121024615652"])
+def test_a_range_of_commits(table_of, end):
+    path = table_of(TABLE)
+    ranged = scanned(
+        INCREMENTAL | {"path": str(path), "hoodie.datasource.read.end.instanttime": end, "mortice.changelog": "true"}
     )
-    assert query.incremental == options.Incremental(
-        "000",
-        "20240101",
-        8,
-        {
-            "holes": "BLOCK",
-            "skip_compact": True,
-            "skip_cluster": True,
-            "fall_back_to_full_scan": True,
-            "schema_at_end": True,
-            "changelog": True,
-        },
-    )
-    assert read_query(INCREMENTAL).incremental == options.Incremental("000")
-    assert read_query({"path": "t", "hoodie.read.timeline.holes.resolution.policy": "BLOCK"}).incremental is None
+    expected = mortice.Table(path).incremental("earliest", end, changelog=True)
+    assert ranged.to_arrow().num_rows == expected.to_arrow().num_rows > 0
 
 
 def test_bounds_of_another_table_version_are_refused(table_of):
@@ -215,42 +211,6 @@ def test_other_options_are_warned_of_once():
 
 
 STREAM = {"path": "t"}
-
-
-def test_everything_that_is_known_of_streams():
-    stream = read_stream(
-        STREAM
-        | {
-            "start": " 2024-01-01 10:00:00 ",
-            "start_inclusive": "TRUE",
-            "maxInstantsPerTrigger": "5",
-            "maxBytesPerTrigger": "1000000",
-            "columns": "a,b",
-            "mortice.emit_deletes": "true",
-            "mortice.split.bytes": "1000",
-            "hoodie.datasource.query.type": "incremental",
-            "hoodie.datasource.read.incr.skip_cluster": "true",
-            "hoodie.datasource.read.incr.fallback.fulltablescan.enable": "true",
-            "hoodie.read.timeline.holes.resolution.policy": "block",
-            "hoodie.datasource.read.streaming.table.version": "8",
-        }
-    )
-    assert (stream.start, stream.start_inclusive) == ("2024-01-01 10:00:00", True)
-    assert (stream.max_instants, stream.max_bytes) == (5, 1_000_000)
-    batch = stream.between("20240101", "20240102")
-    assert (batch.columns, batch.emit_deletes, batch.tasks.split_bytes) == (["a", "b"], True, 1000)
-    assert (batch.incremental.begin, batch.incremental.end, batch.incremental.table_version) == (
-        "20240101",
-        "20240102",
-        8,
-    )
-    assert batch.incremental.arguments == {
-        "skip_cluster": True,
-        "fall_back_to_full_scan": True,
-        "skip_log_compact": True,
-        "holes": "FAIL",
-    }
-    assert batch.incremental.changes is False
 
 
 def test_a_stream_begins_with_the_earliest():
