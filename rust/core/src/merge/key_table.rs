@@ -2,7 +2,7 @@
 //!
 //! A bucket is a line of 64 bytes: twelve entries and, before them, a byte of each one's hash. Its hash leads a key to a
 //! bucket; where that is full, to the next one, and so on from the last to the first. Nine entries a bucket at most, on the
-//! average, keep that rare, and cost 7 bytes a key. No entry is ever taken out: whoever forgets keys builds another table.
+//! average, keep that rare, and cost 7 bytes a key. Entries are never removed: an index that drops keys builds another table.
 //!
 //! ```text
 //! | 12 tags, 0 where there is no entry | 4 unused | 12 entries (u32) |
@@ -182,7 +182,7 @@ const fn words_for(entries: usize) -> usize {
 /// One of so many places, of which there are below 2^32.
 #[inline]
 const fn place_among(hash: u32, places: usize) -> usize {
-    // Hashes of a part of all keys have their upper bits in common: multiplied, all bits tell.
+    // Hashes of a hash range share their upper bits: the multiplication makes all bits differ.
     let spread = hash.wrapping_mul(0x9e37_79b9) as u64;
     ((spread * places as u64) >> 32) as usize
 }

@@ -1,5 +1,5 @@
-//! Who wins, by the table's mode and the release whose rules are followed. Newer and older mean places in the log, the base
-//! being oldest; ties go to the newer record.
+//! Which record wins, by the table's merge mode and the release whose rules are followed. Newer and older refer to commit order,
+//! the base row being oldest; ties go to the newer record.
 //!
 //! Hudi 1.x (`BufferedRecordMergerFactory`, 1.2):
 //!
@@ -19,8 +19,7 @@
 //! | default, event time | the same | the same | log if it has no row, or its ordering is not lower |
 //! | first value | newer if the stored one has no row, or its ordering is higher | the same | log if it has no row, its ordering is higher, or the base row has none |
 //!
-//! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column no real value can be
-//! told from.
+//! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column looks like a real value.
 
 use std::cmp::Ordering;
 
@@ -40,7 +39,7 @@ pub enum Rules {
     },
     /// A payload class by the rules of Hudi 1.x: `combineAndGetUpdateValue` at each step.
     Payload1x {
-        /// What the class makes of a newer and an older record.
+        /// How the class decides between a newer and an older record.
         over_base: OverBase,
         /// The ordering column is an int or a date.
         int_ordering: bool,

@@ -19,7 +19,7 @@ use crate::read::columns::projection::Projection;
 /// Whether log records win over all base rows, so that those need not bring a column that they are ordered by and that nobody
 /// else wants. The merger knows it then.
 pub(in crate::read) fn beats_base(
-    merger: &mut Merger,
+    merger: &mut WinningRecords,
     projection: &Projection,
     keys: &KeyColumns,
     base: &dyn MergeBase,

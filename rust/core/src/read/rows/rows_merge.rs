@@ -4,8 +4,8 @@
 //! 2. The older rows go by, batch by batch, as those of a base file do: each stays, gives way, or goes.
 //! 3. What no older row met is inserted, in order of the keys' first appearance.
 //!
-//! Who wins, what is filled and what is a delete is decided where it is for tables: [`MergePlan`], [`KeyColumns`], [`Merger`],
-//! [`Chains`].
+//! Who wins, what is filled and what is a delete is decided where it is for tables: [`MergePlan`], [`KeyColumns`], [`WinningRecords`],
+//! [`GroupedRecords`].
 
 use std::sync::Arc;
 
@@ -21,9 +21,10 @@ use crate::error::{Error, Kind, Result};
 use crate::filter::{Filter, KeyFilter};
 use crate::keys::LogKeys;
 use crate::keys::{KeyBatch, KeyColumns};
-use crate::merge::fold::{Chains, Fold, MissingColumns};
+use crate::merge::fold::{Fold, MissingColumns};
 use crate::merge::{
-    DeletedRows, Fetched, Histories, LogBatch, LogKind, LogSink, Merger, RowRef, Rules, Winners, log_rows, weave,
+    DeletedRows, Fetched, GroupedRecords, LogBatch, LogKind, LogSink, RecordFetcher, RecordGroups, RowRef, Rules,
+    WinningRecords, apply_outcomes, fetch_rows,
 };
 use crate::read::columns::projection::Projection;
 use crate::read::slice::base_rows::Base;
@@ -140,17 +141,17 @@ impl RowsMerge {
         for batch in &newer {
             self.add(batch, by.sink())?;
         }
-        let mut winners = NewerRows {
+        let mut fetcher = NewerRows {
             carried: Arc::clone(&self.projection.carried),
             batches: newer.iter().map(|batch| self.carried(batch)).collect::<Result<Vec<_>>>()?,
         };
         let mut merged = Vec::with_capacity(older.len() + 1);
         for batch in older {
-            merged.push(self.deliver(&self.over(batch, &mut by, &mut winners)?)?);
+            merged.push(self.deliver(&self.over(batch, &mut by, &mut fetcher)?)?);
         }
         let mut next = Some(0);
         while let Some(from) = next {
-            let (rows, then) = self.inserts(from, &by, &mut winners)?;
+            let (rows, then) = self.inserts(from, &by, &mut fetcher)?;
             if let Some(rows) = rows {
                 merged.push(self.deliver(&rows)?);
             }
@@ -164,10 +165,10 @@ impl RowsMerge {
         let Self { options, merge, keys, .. } = self;
         let plan = MergePlan::of(merge, options.semantics, keys, options.partial, options.merger.as_ref())?;
         Ok(match plan {
-            MergePlan::Choose(rules) => By::Choosing(Merger::new(rules)),
-            MergePlan::Fold(fold) => By::Folding(Chains::only(KeyFilter::All), self.fold(fold, batches)?),
+            MergePlan::Choose(rules) => By::Choosing(WinningRecords::new(rules)),
+            MergePlan::Fold(fold) => By::Folding(GroupedRecords::only(KeyFilter::All), self.fold(fold, batches)?),
             // Of a table that is read unmerged.
-            MergePlan::KeepAll => By::Choosing(Merger::new(Rules::CommitTime)),
+            MergePlan::KeepAll => By::Choosing(WinningRecords::new(Rules::CommitTime)),
         })
     }
 
@@ -211,7 +212,7 @@ impl RowsMerge {
     }
 
     /// A batch of older rows, merged: the carried columns.
-    fn over(&self, batch: &RecordBatch, by: &mut By, winners: &mut NewerRows) -> Result<RecordBatch> {
+    fn over(&self, batch: &RecordBatch, by: &mut By, fetcher: &mut NewerRows) -> Result<RecordBatch> {
         let batch = conformed(batch, &self.types, &|name| marks_deletes(&self.merge, name))?;
         let base = named(&batch, self.projection.base.fields().iter().map(|field| field.name().clone()))?;
         let carried = self.projection.carried_of(&base)?;
@@ -219,16 +220,16 @@ impl RowsMerge {
         match by {
             By::Choosing(merger) => {
                 let ordering = self.keys.base_ordering(&base)?;
-                weave(&carried, &merger.merge_base(&rows, &ordering)?, winners, self.deleted_rows())
+                apply_outcomes(&carried, &merger.probe(&rows, &ordering)?, fetcher, self.deleted_rows())
             }
-            By::Folding(chains, fold) => {
-                let mut histories = Histories::default();
-                let met = chains.meet_base(&rows)?;
-                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories)?;
+            By::Folding(grouped, fold) => {
+                let mut groups = RecordGroups::default();
+                let met = grouped.probe(&rows)?;
+                grouped.copy_to(&mut groups, met.into_iter().map(|(row, entry)| (row as u64, entry)))?;
                 let base = Base { rows: &base, first: 0, projection: &self.projection, keys: &self.keys };
-                let Some(fates) = base.folded(fold.as_ref(), &histories, winners)? else { return Ok(carried) };
-                match fates.made {
-                    Some(made) => made.overlay(&carried, &fates.fates, self.deleted_rows()),
+                let Some(outcomes) = base.folded(fold.as_ref(), &groups, fetcher)? else { return Ok(carried) };
+                match outcomes.made {
+                    Some(made) => made.overlay(&carried, &outcomes.outcomes, self.deleted_rows()),
                     None => Err(Error::internal("a fold that made no rows")),
                 }
             }
@@ -236,23 +237,23 @@ impl RowsMerge {
     }
 
     /// Rows of keys that no older row had, from an entry on, and the entry to go on from.
-    fn inserts(&self, from: usize, by: &By, winners: &mut NewerRows) -> Result<(Option<RecordBatch>, Option<usize>)> {
+    fn inserts(&self, from: usize, by: &By, fetcher: &mut NewerRows) -> Result<(Option<RecordBatch>, Option<usize>)> {
         match by {
             By::Choosing(merger) => {
-                let (fates, next) = merger.inserts(from, INSERTS);
-                let is_empty = fates.is_empty();
-                let rows = || log_rows(&fates, winners, self.deleted_rows());
+                let (outcomes, next) = merger.inserts(from, INSERTS);
+                let is_empty = outcomes.is_empty();
+                let rows = || fetch_rows(&outcomes, fetcher, self.deleted_rows());
                 Ok(((!is_empty).then(rows).transpose()?, next))
             }
-            By::Folding(chains, fold) => {
-                let (entries, next) = chains.inserts(from, INSERTS);
-                let mut histories = Histories::default();
-                chains.note((0..).zip(entries), &mut histories)?;
-                if histories.is_empty() {
+            By::Folding(grouped, fold) => {
+                let (entries, next) = grouped.inserts(from, INSERTS);
+                let mut groups = RecordGroups::default();
+                grouped.copy_to(&mut groups, (0..).zip(entries))?;
+                if groups.is_empty() {
                     return Ok((None, next));
                 }
-                let mut folded = fold.fold(&histories, None, winners)?;
-                Ok((Some(log_rows(&folded.fates, &mut folded.rows, self.deleted_rows())?), next))
+                let mut folded = fold.fold(&groups, None, fetcher)?;
+                Ok((Some(fetch_rows(&folded.outcomes, &mut folded.rows, self.deleted_rows())?), next))
             }
         }
     }
@@ -274,15 +275,15 @@ impl RowsMerge {
 
 /// How rows are merged.
 enum By {
-    Choosing(Merger),
-    Folding(Chains, Box<dyn Fold>),
+    Choosing(WinningRecords),
+    Folding(GroupedRecords, Box<dyn Fold>),
 }
 
 impl By {
     fn sink(&mut self) -> &mut dyn LogSink {
         match self {
             Self::Choosing(merger) => merger,
-            Self::Folding(chains, _) => chains,
+            Self::Folding(grouped, _) => grouped,
         }
     }
 }
@@ -293,7 +294,7 @@ struct NewerRows {
     batches: Vec<RecordBatch>,
 }
 
-impl Winners for NewerRows {
+impl RecordFetcher for NewerRows {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.carried)
     }

@@ -5,23 +5,23 @@ use arrow_select::take::take_record_batch;
 
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
-use crate::merge::fold::{BaseOf, Fold, MadeRows};
-use crate::merge::{Fate, Histories, Winners};
+use crate::merge::fold::{Fold, FoldBase, FoldedRows};
+use crate::merge::{MergeOutcome, RecordFetcher, RecordGroups};
 use crate::read::columns::projection::Projection;
 
 /// What becomes of base rows that do not stay.
-pub(in crate::read) struct Fates {
+pub(in crate::read) struct BatchOutcomes {
     /// By ascending rows.
-    pub(in crate::read) fates: Vec<(usize, Fate)>,
+    pub(in crate::read) outcomes: Vec<(usize, MergeOutcome)>,
     /// The rows that take their places, where they were made and are not those of log records.
-    pub(in crate::read) made: Option<MadeRows>,
+    pub(in crate::read) made: Option<FoldedRows>,
 }
 
-impl Fates {
+impl BatchOutcomes {
     /// Of rows in any order: what was set aside comes part by part of the keys. None where all rows stay.
-    pub(in crate::read) fn of(mut fates: Vec<(usize, Fate)>, made: Option<MadeRows>) -> Option<Self> {
-        fates.sort_by_key(|(row, _)| *row);
-        (!fates.is_empty()).then_some(Self { fates, made })
+    pub(in crate::read) fn of(mut outcomes: Vec<(usize, MergeOutcome)>, made: Option<FoldedRows>) -> Option<Self> {
+        outcomes.sort_by_key(|(row, _)| *row);
+        (!outcomes.is_empty()).then_some(Self { outcomes, made })
     }
 }
 
@@ -39,24 +39,24 @@ impl Base<'_> {
     pub(in crate::read) fn folded(
         self,
         folder: &dyn Fold,
-        histories: &Histories,
-        winners: &mut dyn Winners,
-    ) -> Result<Option<Fates>> {
-        if histories.is_empty() {
+        groups: &RecordGroups,
+        fetcher: &mut dyn RecordFetcher,
+    ) -> Result<Option<BatchOutcomes>> {
+        if groups.is_empty() {
             return Ok(None);
         }
-        let rows = histories.numbers().map(|number| row_in_batch(number, self.first));
+        let rows = groups.numbers().map(|number| row_in_batch(number, self.first));
         let rows: Vec<usize> = rows.collect::<Result<_>>()?;
         let ordering = self.keys.base_ordering(self.rows)?;
         let carried = self.projection.carried_of(self.rows)?;
-        let base = BaseOf { batch: &carried, ordering: &ordering, rows: &rows };
-        let folded = folder.fold(histories, Some(base), winners)?;
-        if folded.fates.len() != rows.len() {
-            let message = format_args!("{} merge outcomes for {} keys", folded.fates.len(), rows.len());
+        let base = FoldBase { batch: &carried, ordering: &ordering, rows: &rows };
+        let folded = folder.fold(groups, Some(base), fetcher)?;
+        if folded.outcomes.len() != rows.len() {
+            let message = format_args!("{} merge outcomes for {} keys", folded.outcomes.len(), rows.len());
             return Err(Error::internal(message));
         }
-        let fates = rows.into_iter().zip(folded.fates).filter(|(_, fate)| *fate != Fate::Keep);
-        Ok(Fates::of(fates.collect(), Some(folded.rows)))
+        let outcomes = rows.into_iter().zip(folded.outcomes).filter(|(_, outcome)| *outcome != MergeOutcome::Keep);
+        Ok(BatchOutcomes::of(outcomes.collect(), Some(folded.rows)))
     }
 }
 

@@ -227,7 +227,7 @@ impl FieldAbsence {
             Self::Default { by_identity } => match &field.default {
                 None if *by_identity => Absence::Never,
                 None | Some(Value::Null) => Absence::Null,
-                Some(Value::Bool(value)) => Absence::Truth(*value),
+                Some(Value::Bool(value)) => Absence::Boolean(*value),
                 // Java keeps one object for each small whole number.
                 Some(Value::Number(number)) => match number.as_f64() {
                     Some(value) if !by_identity || number.is_i64() && (-128.0..128.0).contains(&value) => {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 
-use super::base_rows::{Base, Fates, take_rows};
+use super::base_rows::{Base, BatchOutcomes, take_rows};
 use super::merge_plan::{FoldBy, Folding, MergePlan};
-use super::settled::{Pass, Settled, fates};
+use super::spilled_merge::{Pass, SpilledMerge, outcomes};
 use crate::avro;
 use crate::base_file::Batches;
 use crate::config::Semantics;
@@ -15,9 +15,10 @@ use crate::error::Result;
 use crate::filter::KeyFilter;
 use crate::keys::RecordKey;
 use crate::keys::{KeyColumns, with_row_numbers};
-use crate::merge::fold::{Chains, Fold};
+use crate::merge::fold::Fold;
 use crate::merge::{
-    BaseRows, DeletedRows, EveryRow, Fate, Histories, KeyPart, Merger, OrderingColumn, log_rows, weave,
+    BaseRows, DeletedRows, EveryRow, GroupedRecords, HashRange, MergeOutcome, OrderingColumn, RecordGroups,
+    WinningRecords, apply_outcomes, fetch_rows,
 };
 use crate::names::meta_columns;
 use crate::read::base::base_bounds::beats_base;
@@ -62,11 +63,11 @@ pub(in crate::read) struct SliceMerge {
 
 /// How it is merged.
 enum By {
-    Choosing(Merger),
-    Folding(Chains, Box<dyn Fold>),
+    Choosing(WinningRecords),
+    Folding(GroupedRecords, Box<dyn Fold>),
     KeepingAll(Box<Unmerged>),
-    /// What becomes of all keys is settled; where rows are made of several records, by folding them.
-    Settled(Box<Settled>, Option<Box<dyn Fold>>),
+    /// What becomes of all keys is spilled; where rows are made of several records, by folding them.
+    Spilled(Box<SpilledMerge>, Option<Box<dyn Fold>>),
 }
 
 /// What a slice is merged of.
@@ -160,10 +161,10 @@ impl SliceMerge {
     pub(in crate::read) fn meets_base(&self) -> bool {
         self.over_base
             && match &self.by {
-                By::Choosing(merger) => merger.has_open_keys(),
-                By::Folding(chains, _) => chains.has_open_keys(),
+                By::Choosing(merger) => merger.has_unmatched_keys(),
+                By::Folding(grouped, _) => grouped.has_unmatched_keys(),
                 By::KeepingAll(_) => false,
-                By::Settled(..) => true,
+                By::Spilled(..) => true,
             }
     }
 
@@ -171,7 +172,7 @@ impl SliceMerge {
     /// bring these, or where a merger of the user's own may make anything of their columns.
     pub(in crate::read) fn may_leave_out_base_rows(&self) -> bool {
         let has_numbers = self.keys.key != RecordKey::Number || self.leaves_out_rows;
-        self.keeps_columns && has_numbers && !matches!(self.by, By::Settled(..))
+        self.keeps_columns && has_numbers && !matches!(self.by, By::Spilled(..))
     }
 
     /// The one column that holds the whole record key, if there is one.
@@ -186,12 +187,12 @@ impl SliceMerge {
         carried: RecordBatch,
         projection: &Projection,
     ) -> Result<RecordBatch> {
-        let Some(Fates { fates, made }) = self.fates(base, projection)? else { return Ok(carried) };
+        let Some(BatchOutcomes { outcomes, made }) = self.outcomes(base, projection)? else { return Ok(carried) };
         match made {
-            Some(made) => made.overlay(&carried, &fates, self.deleted_rows),
+            Some(made) => made.overlay(&carried, &outcomes, self.deleted_rows),
             None => {
-                let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
-                weave(&carried, &fates, &mut winners, self.deleted_rows)
+                let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
+                apply_outcomes(&carried, &outcomes, &mut fetcher, self.deleted_rows)
             }
         }
     }
@@ -203,34 +204,34 @@ impl SliceMerge {
         carried: &RecordBatch,
         projection: &Projection,
     ) -> Result<RowChanges> {
-        let Some(Fates { fates, made }) = self.fates(rows, projection)? else {
+        let Some(BatchOutcomes { outcomes, made }) = self.outcomes(rows, projection)? else {
             return Ok(RowChanges::default());
         };
-        let rows: Vec<u64> = fates.iter().map(|(row, _)| *row as u64).collect();
-        let fates: Vec<Fate> = fates.into_iter().map(|(_, fate)| fate).collect();
-        let deleted = fates.iter().map(|fate| matches!(fate, Fate::Delete(_))).collect();
+        let rows: Vec<u64> = outcomes.iter().map(|(row, _)| *row as u64).collect();
+        let outcomes: Vec<MergeOutcome> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
+        let deleted = outcomes.iter().map(|outcome| matches!(outcome, MergeOutcome::Delete(_))).collect();
         let after = match made {
-            Some(mut made) => log_rows(&fates, &mut made, self.deleted_rows)?,
+            Some(mut made) => fetch_rows(&outcomes, &mut made, self.deleted_rows)?,
             None => {
-                let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
-                log_rows(&fates, &mut winners, self.deleted_rows)?
+                let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
+                fetch_rows(&outcomes, &mut fetcher, self.deleted_rows)?
             }
         };
         Ok(RowChanges { before: Some(take_rows(carried, &rows)?), deleted, after: Some(after) })
     }
 
     /// What becomes of a batch of base rows; none where all of them stay.
-    fn fates(&mut self, base: &RecordBatch, projection: &Projection) -> Result<Option<Fates>> {
+    fn outcomes(&mut self, base: &RecordBatch, projection: &Projection) -> Result<Option<BatchOutcomes>> {
         if !self.over_base {
             return Ok(None);
         }
         let first = self.next_row;
         self.next_row = first.saturating_add(base.num_rows() as u64);
-        let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
         match &mut self.by {
             By::KeepingAll(_) => Ok(None),
             By::Choosing(merger) => {
-                if !merger.has_open_keys() {
+                if !merger.has_unmatched_keys() {
                     return Ok(None);
                 }
                 let rows = self.keys.key.base_rows(base, first)?;
@@ -238,26 +239,26 @@ impl SliceMerge {
                     true => OrderingColumn::Unordered,
                     false => self.keys.base_ordering(base)?,
                 };
-                Ok(Fates::of(merger.merge_base(&rows, &ordering)?, None))
+                Ok(BatchOutcomes::of(merger.probe(&rows, &ordering)?, None))
             }
-            By::Folding(chains, folder) => {
-                if !chains.has_open_keys() {
+            By::Folding(grouped, folder) => {
+                if !grouped.has_unmatched_keys() {
                     return Ok(None);
                 }
-                let mut histories = Histories::default();
-                let met = chains.meet_base(&self.keys.key.base_rows(base, first)?)?;
-                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories)?;
+                let mut groups = RecordGroups::default();
+                let met = grouped.probe(&self.keys.key.base_rows(base, first)?)?;
+                grouped.copy_to(&mut groups, met.into_iter().map(|(row, entry)| (row as u64, entry)))?;
                 let base = Base { rows: base, first: 0, projection, keys: &self.keys };
-                base.folded(folder.as_ref(), &histories, &mut winners)
+                base.folded(folder.as_ref(), &groups, &mut fetcher)
             }
-            By::Settled(settled, folder) => {
-                let (first, histories) = settled.of_base(base.num_rows())?;
+            By::Spilled(spilled, folder) => {
+                let (first, groups) = spilled.of_base(base.num_rows())?;
                 match folder {
-                    _ if histories.is_empty() => Ok(None),
-                    None => Ok(Fates::of(fates(&histories, first)?, None)),
+                    _ if groups.is_empty() => Ok(None),
+                    None => Ok(BatchOutcomes::of(outcomes(&groups, first)?, None)),
                     Some(folder) => {
                         let base = Base { rows: base, first, projection, keys: &self.keys };
-                        base.folded(folder.as_ref(), &histories, &mut winners)
+                        base.folded(folder.as_ref(), &groups, &mut fetcher)
                     }
                 }
             }
@@ -266,38 +267,38 @@ impl SliceMerge {
 
     /// Lets base rows of a segment go by that another part gives: the log records of their keys are not for this one.
     fn look_at(&mut self, segment: Segment) -> Result<()> {
-        let is_settled = matches!(self.by, By::Settled(..));
+        let is_settled = matches!(self.by, By::Spilled(..));
         if is_settled || !self.meets_base() || !self.base.segments().has(segment) {
             return Ok(());
         }
-        let mut pass_over = |rows: &BaseRows| match &mut self.by {
-            By::Choosing(merger) => merger.pass_over(rows),
-            By::Folding(chains, _) => chains.pass_over(rows),
+        let mut skip_base = |rows: &BaseRows| match &mut self.by {
+            By::Choosing(merger) => merger.skip_base(rows),
+            By::Folding(grouped, _) => grouped.skip_base(rows),
             // Of these no row is met here.
-            By::KeepingAll(_) | By::Settled(..) => Ok(()),
+            By::KeepingAll(_) | By::Spilled(..) => Ok(()),
         };
         if self.knows_all_numbers {
-            return pass_over(&BaseRows::Numbers(self.base.segments().row_numbers(segment)));
+            return skip_base(&BaseRows::Numbers(self.base.segments().row_numbers(segment)));
         }
         for batch in self.base.rows(segment, &self.looked_at)? {
-            pass_over(&self.keys.key.base_rows(&batch?, 0)?)?;
+            skip_base(&self.keys.key.base_rows(&batch?, 0)?)?;
         }
         Ok(())
     }
 
     /// Before the first insert: what other parts meet or insert is left to them.
-    fn leave_to_others(&mut self) -> Result<()> {
+    fn restrict_inserts(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_at_inserts, true) {
             return Ok(());
         }
         self.look_at(Segment::After)?;
         let share = self.base.segments().share();
         match &mut self.by {
-            _ if share == KeyPart::ALL => {}
-            By::Choosing(merger) => merger.leave_to_others(share),
-            By::Folding(chains, _) => chains.leave_to_others(share),
-            // Divided where they were settled, or by blocks.
-            By::KeepingAll(_) | By::Settled(..) => {}
+            _ if share == HashRange::ALL => {}
+            By::Choosing(merger) => merger.restrict_inserts(share),
+            By::Folding(grouped, _) => grouped.restrict_inserts(share),
+            // Divided where they were spilled, or by blocks.
+            By::KeepingAll(_) | By::Spilled(..) => {}
         }
         Ok(())
     }
@@ -308,37 +309,40 @@ impl SliceMerge {
         from: usize,
         limit: usize,
     ) -> Result<(Option<RecordBatch>, Option<usize>)> {
-        self.leave_to_others()?;
-        let mut winners = Fetching { records: &mut self.records, memory: &mut self.memory };
-        let mut histories = Histories::default();
-        let (fates, folder, next) = match &mut self.by {
+        self.restrict_inserts()?;
+        let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };
+        let mut groups = RecordGroups::default();
+        let (outcomes, folder, next) = match &mut self.by {
             By::Choosing(merger) => {
-                let (fates, next) = merger.inserts(from, limit);
-                (fates, None, next)
+                let (outcomes, next) = merger.inserts(from, limit);
+                (outcomes, None, next)
             }
             By::KeepingAll(rows) => {
-                let Some(fates) = rows.next(limit, winners.records, winners.memory)? else { return Ok((None, None)) };
-                (fates, None, Some(from))
+                let Some(outcomes) = rows.next(limit, fetcher.records, fetcher.memory)? else {
+                    return Ok((None, None));
+                };
+                (outcomes, None, Some(from))
             }
-            By::Folding(chains, folder) => {
-                let (entries, next) = chains.inserts(from, limit);
-                chains.note((0..).zip(entries), &mut histories)?;
+            By::Folding(grouped, folder) => {
+                let (entries, next) = grouped.inserts(from, limit);
+                grouped.copy_to(&mut groups, (0..).zip(entries))?;
                 (Vec::new(), Some(&**folder), next)
             }
-            By::Settled(settled, folder) => {
-                let Some(inserts) = settled.inserts()? else { return Ok((None, None)) };
-                histories = inserts;
-                let fates = histories.fates().map(|fate| fate.map(|(_, fate)| fate)).collect::<Result<_>>()?;
-                (fates, folder.as_deref(), Some(0))
+            By::Spilled(spilled, folder) => {
+                let Some(inserts) = spilled.inserts()? else { return Ok((None, None)) };
+                groups = inserts;
+                let outcomes =
+                    groups.outcomes().map(|outcome| outcome.map(|(_, outcome)| outcome)).collect::<Result<_>>()?;
+                (outcomes, folder.as_deref(), Some(0))
             }
         };
         let rows = match folder {
-            Some(_) if histories.is_empty() => return Ok((None, next)),
-            None if fates.is_empty() => return Ok((None, next)),
-            None => log_rows(&fates, &mut winners, self.deleted_rows)?,
+            Some(_) if groups.is_empty() => return Ok((None, next)),
+            None if outcomes.is_empty() => return Ok((None, next)),
+            None => fetch_rows(&outcomes, &mut fetcher, self.deleted_rows)?,
             Some(folder) => {
-                let mut folded = folder.fold(&histories, None, &mut winners)?;
-                log_rows(&folded.fates, &mut folded.rows, self.deleted_rows)?
+                let mut folded = folder.fold(&groups, None, &mut fetcher)?;
+                fetch_rows(&folded.outcomes, &mut folded.rows, self.deleted_rows)?
             }
         };
         Ok((Some(rows), next))
@@ -440,24 +444,24 @@ fn read_logs(
         }
         MergePlan::Choose(rules) => {
             let merger = |part| {
-                let merger = Merger::new(rules).only(wanted.clone()).within(part, budget);
+                let merger = WinningRecords::new(rules).only(wanted.clone()).within(part, budget);
                 if from.deletes_win { merger.deleting() } else { merger }
             };
             let (records, loaded) = loaded(&merger, &loader, &from, *leaves_out_rows, memory)?;
             let by = match loaded {
                 Loaded::Whole(merger) => By::Choosing(merger),
-                Loaded::Settled(settled) => By::Settled(settled, None),
+                Loaded::Spilled(spilled) => By::Spilled(spilled, None),
             };
             Ok((records, by))
         }
         MergePlan::Fold(by) => {
-            let chains = |part| Chains::only(wanted.clone()).within(part, budget);
-            let (mut records, loaded) = loaded(&chains, &loader, &from, *leaves_out_rows, memory)?;
+            let grouped = |part| GroupedRecords::only(wanted.clone()).within(part, budget);
+            let (mut records, loaded) = loaded(&grouped, &loader, &from, *leaves_out_rows, memory)?;
             let of = Folding { table, types, carried, keys, deleted_rows: *deleted_rows };
             let fold = by.fold(&of, records.take_missing())?;
             let by = match loaded {
-                Loaded::Whole(chains) => By::Folding(chains, fold),
-                Loaded::Settled(settled) => By::Settled(settled, Some(fold)),
+                Loaded::Whole(grouped) => By::Folding(grouped, fold),
+                Loaded::Spilled(spilled) => By::Spilled(spilled, Some(fold)),
             };
             Ok((records, by))
         }
@@ -468,21 +472,21 @@ fn read_logs(
 enum Loaded<P> {
     /// All of them.
     Whole(P),
-    /// More than fit in memory: what becomes of them is settled.
-    Settled(Box<Settled>),
+    /// More than fit in memory: what becomes of them is spilled.
+    Spilled(Box<SpilledMerge>),
 }
 
 /// Reads the keys of all blocks; where they do not fit in memory, part by part, and settles what becomes of them.
 fn loaded<P: Pass>(
-    sink: &dyn Fn(KeyPart) -> P,
+    sink: &dyn Fn(HashRange) -> P,
     loader: &LogLoader<'_>,
     from: &Sources<'_>,
     leaves_out_rows: bool,
     memory: &mut SliceMemory,
 ) -> Result<(LogRecords, Loaded<P>)> {
-    let mut pass = sink(KeyPart::ALL);
+    let mut pass = sink(HashRange::ALL);
     let mut records = loader.load(&from.blocks, 0..from.blocks.blocks.len(), &mut pass, memory)?;
-    if pass.part() == KeyPart::ALL {
+    if pass.hash_range() == HashRange::ALL {
         return Ok((records, Loaded::Whole(pass)));
     }
     let columns = select(from.types, &loader.keys.of_base(), &RowRange::columns(from.query))?;
@@ -491,10 +495,10 @@ fn loaded<P: Pass>(
         true => from.base.rows(segment, &columns),
         false => Ok(Box::new(std::iter::empty()) as Batches),
     };
-    let mut settled = Settled::default();
+    let mut spilled = SpilledMerge::default();
     loop {
-        settled.add(&mut pass, loader.keys, &base, from.base.segments(), memory)?;
-        let Some(next) = pass.part().next() else { return Ok((records, Loaded::Settled(Box::new(settled)))) };
+        spilled.add(&mut pass, loader.keys, &base, from.base.segments(), memory)?;
+        let Some(next) = pass.hash_range().next() else { return Ok((records, Loaded::Spilled(Box::new(spilled)))) };
         from.report.edit().passes += 1;
         // What was read of one part goes before that of the next comes.
         drop((pass, records));

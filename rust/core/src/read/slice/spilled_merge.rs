@@ -1,4 +1,4 @@
-//! A slice whose keys do not fit in memory, settled in passes. Each pass reads the keys of the logs and of the base file again, for
+//! A slice whose keys do not fit in memory, spilled in passes. Each pass reads the keys of the logs and of the base file again, for
 //! a part of all keys, and notes in a file what becomes of them; then the base file is read once, the notes beside it.
 //!
 //! 1. The keys of a part are indexed, as many as fit.
@@ -14,8 +14,10 @@ use super::base_rows::row_in_batch;
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::keys::KeyColumns;
-use crate::merge::fold::Chains;
-use crate::merge::{BaseRows, Fate, Histories, KeyPart, LogSink, Merger, OrderingColumn};
+
+use crate::merge::{
+    BaseRows, GroupedRecords, HashRange, LogSink, MergeOutcome, OrderingColumn, RecordGroups, WinningRecords,
+};
 use crate::read::base::base_segments::{BaseSegments, Segment};
 use crate::read::memory::SliceMemory;
 use crate::spill::{BatchReader, BatchWriter};
@@ -26,7 +28,7 @@ const NOTES: usize = 8 * 1024;
 /// Keys of one pass.
 pub(in crate::read) trait Pass: LogSink {
     /// Which keys they are.
-    fn part(&self) -> KeyPart;
+    fn hash_range(&self) -> HashRange;
 
     /// Notes what the log has for base rows, the first of which has the number `first`.
     fn note_base(
@@ -34,22 +36,22 @@ pub(in crate::read) trait Pass: LogSink {
         rows: &BaseRows,
         ordering: &OrderingColumn,
         first: u64,
-        notes: &mut Histories,
+        notes: &mut RecordGroups,
     ) -> Result<()>;
 
     /// Base rows that others read: what they meet is used up.
-    fn pass_over(&mut self, rows: &BaseRows) -> Result<()>;
+    fn skip_base(&mut self, rows: &BaseRows) -> Result<()>;
 
     /// Keys that no base row has met, and that are not of a share of all keys, are others'.
-    fn leave_to_others(&mut self, share: KeyPart);
+    fn restrict_inserts(&mut self, share: HashRange);
 
     /// Notes what the log has for keys that no base row has met, from entry `from` on; the entry to go on from.
-    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Result<Option<usize>>;
+    fn note_inserts(&self, from: usize, notes: &mut RecordGroups) -> Result<Option<usize>>;
 }
 
-impl Pass for Merger {
-    fn part(&self) -> KeyPart {
-        Self::part(self)
+impl Pass for WinningRecords {
+    fn hash_range(&self) -> HashRange {
+        Self::hash_range(self)
     }
 
     fn note_base(
@@ -57,62 +59,62 @@ impl Pass for Merger {
         rows: &BaseRows,
         ordering: &OrderingColumn,
         first: u64,
-        notes: &mut Histories,
+        notes: &mut RecordGroups,
     ) -> Result<()> {
-        let mut fates = self.merge_base(rows, ordering)?.into_iter();
-        fates.try_for_each(|(row, fate)| notes.add_fate(first.saturating_add(row as u64), fate))
+        let mut outcomes = self.probe(rows, ordering)?.into_iter();
+        outcomes.try_for_each(|(row, outcome)| notes.add_outcome(first.saturating_add(row as u64), outcome))
     }
 
-    fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
-        Self::pass_over(self, rows)
+    fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
+        Self::skip_base(self, rows)
     }
 
-    fn leave_to_others(&mut self, share: KeyPart) {
-        Self::leave_to_others(self, share);
+    fn restrict_inserts(&mut self, share: HashRange) {
+        Self::restrict_inserts(self, share);
     }
 
-    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Result<Option<usize>> {
-        let (fates, next) = self.inserts(from, NOTES);
-        (0..).zip(fates).try_for_each(|(number, fate)| notes.add_fate(number, fate))?;
+    fn note_inserts(&self, from: usize, notes: &mut RecordGroups) -> Result<Option<usize>> {
+        let (outcomes, next) = self.inserts(from, NOTES);
+        (0..).zip(outcomes).try_for_each(|(number, outcome)| notes.add_outcome(number, outcome))?;
         Ok(next)
     }
 }
 
-impl Pass for Chains {
-    fn part(&self) -> KeyPart {
-        Self::part(self)
+impl Pass for GroupedRecords {
+    fn hash_range(&self) -> HashRange {
+        Self::hash_range(self)
     }
 
-    fn note_base(&mut self, rows: &BaseRows, _: &OrderingColumn, first: u64, notes: &mut Histories) -> Result<()> {
-        let met = self.meet_base(rows)?;
-        self.note(met.into_iter().map(|(row, entry)| (first + row as u64, entry)), notes)
+    fn note_base(&mut self, rows: &BaseRows, _: &OrderingColumn, first: u64, notes: &mut RecordGroups) -> Result<()> {
+        let met = self.probe(rows)?;
+        self.copy_to(notes, met.into_iter().map(|(row, entry)| (first + row as u64, entry)))
     }
 
-    fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
-        Self::pass_over(self, rows)
+    fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
+        Self::skip_base(self, rows)
     }
 
-    fn leave_to_others(&mut self, share: KeyPart) {
-        Self::leave_to_others(self, share);
+    fn restrict_inserts(&mut self, share: HashRange) {
+        Self::restrict_inserts(self, share);
     }
 
-    fn note_inserts(&self, from: usize, notes: &mut Histories) -> Result<Option<usize>> {
+    fn note_inserts(&self, from: usize, notes: &mut RecordGroups) -> Result<Option<usize>> {
         let (entries, next) = self.inserts(from, NOTES);
-        self.note((0..).zip(entries), notes)?;
+        self.copy_to(notes, (0..).zip(entries))?;
         Ok(next)
     }
 }
 
 /// What became of all keys of a slice.
 #[derive(Default)]
-pub(in crate::read) struct Settled {
+pub(in crate::read) struct SpilledMerge {
     base: Vec<Run>,
     inserts: VecDeque<Run>,
     /// The number of the next base row.
     row: u64,
 }
 
-impl Settled {
+impl SpilledMerge {
     /// Notes what becomes of the keys of a pass. `base` are the base file's keys and ordering values. Rows are noted by their
     /// numbers among the part's own.
     pub(in crate::read) fn add(
@@ -138,14 +140,14 @@ impl Settled {
                     pass.note_base(&met, &keys.base_ordering(&batch)?, first, &mut run.notes)?;
                     run.write_some()?;
                 } else {
-                    pass.pass_over(&met)?;
+                    pass.skip_base(&met)?;
                 }
                 number += rows as u64;
                 first += rows as u64;
             }
         }
         self.base.extend(run.finish()?);
-        pass.leave_to_others(segments.share());
+        pass.restrict_inserts(segments.share());
         let mut run = RunWriter::new(memory);
         let mut from = Some(0);
         while let Some(at) = from {
@@ -157,10 +159,10 @@ impl Settled {
     }
 
     /// What there is for the next `rows` base rows, and the number of the first of them.
-    pub(in crate::read) fn of_base(&mut self, rows: usize) -> Result<(u64, Histories)> {
+    pub(in crate::read) fn of_base(&mut self, rows: usize) -> Result<(u64, RecordGroups)> {
         let first = self.row;
         self.row += rows as u64;
-        let mut found = Histories::default();
+        let mut found = RecordGroups::default();
         for run in &mut self.base {
             run.take_until(self.row, &mut found)?;
         }
@@ -168,10 +170,10 @@ impl Settled {
     }
 
     /// Some keys that no base row has met; none after the last.
-    pub(in crate::read) fn inserts(&mut self) -> Result<Option<Histories>> {
+    pub(in crate::read) fn inserts(&mut self) -> Result<Option<RecordGroups>> {
         while let Some(run) = self.inserts.front_mut() {
             match run.reader.next() {
-                Some(batch) => return Histories::of_batch(&batch?).map(Some),
+                Some(batch) => return RecordGroups::from_batch(&batch?).map(Some),
                 None => drop(self.inserts.pop_front()),
             }
         }
@@ -179,24 +181,27 @@ impl Settled {
     }
 }
 
-/// The fates of base rows by what was noted of them; `first` is the number of the first row.
+/// The outcomes of base rows by what was noted of them; `first` is the number of the first row.
 ///
 /// # Errors
 /// `Internal` if the notes are of rows before the first.
-pub(in crate::read) fn fates(notes: &Histories, first: u64) -> Result<Vec<(usize, Fate)>> {
-    notes.fates().map(|fate| fate.and_then(|(number, fate)| Ok((row_in_batch(number, first)?, fate)))).collect()
+pub(in crate::read) fn outcomes(notes: &RecordGroups, first: u64) -> Result<Vec<(usize, MergeOutcome)>> {
+    notes
+        .outcomes()
+        .map(|outcome| outcome.and_then(|(number, outcome)| Ok((row_in_batch(number, first)?, outcome))))
+        .collect()
 }
 
 /// Notes on their way to a file.
 struct RunWriter<'a> {
     memory: &'a SliceMemory,
-    notes: Histories,
+    notes: RecordGroups,
     writer: Option<BatchWriter>,
 }
 
 impl<'a> RunWriter<'a> {
     fn new(memory: &'a SliceMemory) -> Self {
-        Self { memory, notes: Histories::default(), writer: None }
+        Self { memory, notes: RecordGroups::default(), writer: None }
     }
 
     fn write_some(&mut self) -> Result<()> {
@@ -218,26 +223,26 @@ impl<'a> RunWriter<'a> {
     fn finish(mut self) -> Result<Option<Run>> {
         self.write_all()?;
         let reader = self.writer.map(BatchWriter::finish).transpose()?;
-        Ok(reader.map(|reader| Run { reader, current: Histories::default(), next: 0 }))
+        Ok(reader.map(|reader| Run { reader, current: RecordGroups::default(), next: 0 }))
     }
 }
 
 /// Notes of one pass, read again.
 struct Run {
     reader: BatchReader,
-    current: Histories,
+    current: RecordGroups,
     next: usize,
 }
 
 impl Run {
-    fn take_until(&mut self, end: u64, found: &mut Histories) -> Result<()> {
+    fn take_until(&mut self, end: u64, found: &mut RecordGroups) -> Result<()> {
         loop {
             self.next = found.take_until(&self.current, self.next, end)?;
             if self.next < self.current.len() {
                 return Ok(());
             }
             let Some(batch) = self.reader.next() else { return Ok(()) };
-            (self.current, self.next) = (Histories::of_batch(&batch?)?, 0);
+            (self.current, self.next) = (RecordGroups::from_batch(&batch?)?, 0);
         }
     }
 }
