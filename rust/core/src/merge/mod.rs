@@ -27,10 +27,12 @@
 //! | `output` | outcomes applied to a batch of base rows |
 //! | `patch` | rows of a batch replaced in place |
 //! | `record_batches` | records fetched from batches in memory |
+//! | `engine` | the merge of one file slice: build, probe, outcomes, output |
 //!
 //! Nothing here does I/O or knows a log file: readers and writers bring the records, and a test races the merge against a
 //! naive one.
 
+pub mod engine;
 pub mod fold;
 
 mod base_rows;
