@@ -1,7 +1,7 @@
-//! One file slice, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
+//! Reads one file slice: base rows are merged batch by batch, then the remaining log rows are inserted.
 //!
-//! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
-//! not grow with the base file.
+//! A slice without log blocks that count is its base file, unchanged. Memory holds the keys of the logs and one batch; it does not
+//! grow with the base file.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
+use super::merge_input::MergeInput;
 use super::slice_files;
-use super::slice_merge::{SliceMerge, Sources};
+use super::slice_merge::SliceMerge;
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::Result;
@@ -54,7 +55,6 @@ struct Reading {
     constants: ConstantColumns,
     base: Batches,
     merge: Option<SliceMerge>,
-    next_insert: Option<usize>,
     batch_rows: usize,
     report: SharedReport,
 }
@@ -170,7 +170,7 @@ impl Reading {
             (Projection::new(&types, &rows.columns, &rows.filter, &RowRange::columns(query), &[])?, None)
         } else {
             let merged_with: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
-            let sources = Sources {
+            let input = MergeInput {
                 query,
                 rows: &rows,
                 table: &table,
@@ -182,7 +182,7 @@ impl Reading {
                 deletes_win: false,
                 report,
             };
-            let (projection, merge) = SliceMerge::load(sources)?;
+            let (projection, merge) = SliceMerge::load(input)?;
             (projection, Some(merge))
         };
         let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns.taken);
@@ -193,7 +193,6 @@ impl Reading {
         drop(told);
         Ok(Some(Self {
             path: base.path(),
-            next_insert: merge.as_ref().map(|_| 0),
             projection,
             range: RowRange::of(query),
             path_values,
@@ -225,16 +224,14 @@ impl Reading {
                 None => error,
             });
         }
-        let (Some(merge), Some(from)) = (&mut self.merge, self.next_insert) else { return Ok(None) };
-        let (rows, next) = merge.inserts(from, self.batch_rows)?;
-        self.next_insert = next;
-        rows.map(|rows| self.range.keep(rows)).transpose()
+        let Some(merge) = &mut self.merge else { return Ok(None) };
+        merge.inserts(self.batch_rows)?.map(|rows| self.range.keep(rows)).transpose()
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
         let carried = self.projection.carried_of(base)?;
         match &mut self.merge {
-            Some(merge) => self.range.keep(merge.over_base(base, carried, &self.projection)?),
+            Some(merge) => self.range.keep(merge.merge_base(base, carried)?),
             None => Ok(carried),
         }
     }

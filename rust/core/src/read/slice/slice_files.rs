@@ -1,4 +1,4 @@
-//! The first requests of a file slice, made together: over a network each is a round trip.
+//! The first requests of a file slice, sent together: over a network each is a round trip.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ const FIRST: u64 = 8 << 20;
 ///
 /// # Errors
 /// What opening a file may fail with.
-pub(in crate::read) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
+pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
     if !place.is_remote() {
         return Ok(Vec::new());
     }

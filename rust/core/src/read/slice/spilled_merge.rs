@@ -1,125 +1,41 @@
-//! A slice whose keys do not fit in memory, spilled in passes. Each pass reads the keys of the logs and of the base file again, for
-//! a part of all keys, and notes in a file what becomes of them; then the base file is read once, the notes beside it.
+//! A merge whose keys do not fit in memory, in several passes over hash ranges of the keys. Each pass reads the keys of the logs and
+//! of the base file again, and spills the record groups that it finds; then the base file is read once, with the groups of all passes.
 //!
-//! 1. The keys of a part are indexed, as many as fit.
-//! 2. The base file's keys go by: which log records each base row meets is noted under the row's number, in ascending order.
-//! 3. The keys that no base row has met are noted behind each other.
-//! 4. The next part; after the last, the notes of all passes are merged as base rows come by, for each row is of one part.
+//! 1. The keys of a hash range are indexed, as many as fit.
+//! 2. The keys of the base file probe the index: the group that a base row matches is written under the number of the row, so that
+//!    numbers ascend.
+//! 3. The groups that no base row has matched are written one after the other.
+//! 4. The next pass begins. After the last, the groups of all passes are merged in the order of base rows; the key of each row is in
+//!    one hash range.
 
 use std::collections::VecDeque;
 
 use arrow_array::RecordBatch;
 
-use super::base_rows::row_in_batch;
 use crate::base_file::Batches;
 use crate::error::Result;
 use crate::keys::KeyColumns;
-
-use crate::merge::{
-    BaseRows, GroupedRecords, HashRange, LogSink, MergeOutcome, OrderingColumn, RecordGroups, WinningRecords,
-};
+use crate::merge::RecordGroups;
+use crate::merge::engine::{BuildSide, SpilledGroups};
 use crate::read::base::base_segments::{BaseSegments, Segment};
 use crate::read::memory::SliceMemory;
 use crate::spill::{BatchReader, BatchWriter};
 
-/// Keys whose notes are written at a time.
-const NOTES: usize = 8 * 1024;
+/// Groups that are written at a time.
+const GROUPS: usize = 8 * 1024;
 
-/// Keys of one pass.
-pub(in crate::read) trait Pass: LogSink {
-    /// Which keys they are.
-    fn hash_range(&self) -> HashRange;
-
-    /// Notes what the log has for base rows, the first of which has the number `first`.
-    fn note_base(
-        &mut self,
-        rows: &BaseRows,
-        ordering: &OrderingColumn,
-        first: u64,
-        notes: &mut RecordGroups,
-    ) -> Result<()>;
-
-    /// Base rows that others read: what they meet is used up.
-    fn skip_base(&mut self, rows: &BaseRows) -> Result<()>;
-
-    /// Keys that no base row has met, and that are not of a share of all keys, are others'.
-    fn restrict_inserts(&mut self, share: HashRange);
-
-    /// Notes what the log has for keys that no base row has met, from entry `from` on; the entry to go on from.
-    fn note_inserts(&self, from: usize, notes: &mut RecordGroups) -> Result<Option<usize>>;
-}
-
-impl Pass for WinningRecords {
-    fn hash_range(&self) -> HashRange {
-        Self::hash_range(self)
-    }
-
-    fn note_base(
-        &mut self,
-        rows: &BaseRows,
-        ordering: &OrderingColumn,
-        first: u64,
-        notes: &mut RecordGroups,
-    ) -> Result<()> {
-        let mut outcomes = self.probe(rows, ordering)?.into_iter();
-        outcomes.try_for_each(|(row, outcome)| notes.add_outcome(first.saturating_add(row as u64), outcome))
-    }
-
-    fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
-        Self::skip_base(self, rows)
-    }
-
-    fn restrict_inserts(&mut self, share: HashRange) {
-        Self::restrict_inserts(self, share);
-    }
-
-    fn note_inserts(&self, from: usize, notes: &mut RecordGroups) -> Result<Option<usize>> {
-        let (outcomes, next) = self.inserts(from, NOTES);
-        (0..).zip(outcomes).try_for_each(|(number, outcome)| notes.add_outcome(number, outcome))?;
-        Ok(next)
-    }
-}
-
-impl Pass for GroupedRecords {
-    fn hash_range(&self) -> HashRange {
-        Self::hash_range(self)
-    }
-
-    fn note_base(&mut self, rows: &BaseRows, _: &OrderingColumn, first: u64, notes: &mut RecordGroups) -> Result<()> {
-        let met = self.probe(rows)?;
-        self.copy_to(notes, met.into_iter().map(|(row, entry)| (first + row as u64, entry)))
-    }
-
-    fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
-        Self::skip_base(self, rows)
-    }
-
-    fn restrict_inserts(&mut self, share: HashRange) {
-        Self::restrict_inserts(self, share);
-    }
-
-    fn note_inserts(&self, from: usize, notes: &mut RecordGroups) -> Result<Option<usize>> {
-        let (entries, next) = self.inserts(from, NOTES);
-        self.copy_to(notes, (0..).zip(entries))?;
-        Ok(next)
-    }
-}
-
-/// What became of all keys of a slice.
+/// The groups that the passes have spilled.
 #[derive(Default)]
-pub(in crate::read) struct SpilledMerge {
+pub(super) struct SpilledMerge {
     base: Vec<Run>,
     inserts: VecDeque<Run>,
-    /// The number of the next base row.
-    row: u64,
 }
 
 impl SpilledMerge {
-    /// Notes what becomes of the keys of a pass. `base` are the base file's keys and ordering values. Rows are noted by their
-    /// numbers among the part's own.
-    pub(in crate::read) fn add(
+    /// Spills the groups of a pass. `base` reads the keys and ordering values of the base file.
+    pub(super) fn add_pass(
         &mut self,
-        pass: &mut dyn Pass,
+        build: &mut BuildSide,
         keys: &KeyColumns,
         base: &dyn Fn(Segment) -> Result<Batches>,
         segments: &BaseSegments,
@@ -131,46 +47,41 @@ impl SpilledMerge {
                 continue;
             }
             let mut number = segments.row_numbers(segment).start;
-            let mut first = 0;
             for batch in base(segment)? {
                 let batch = batch?;
-                let rows = batch.num_rows();
-                let met = keys.key.base_rows(&batch, number)?;
+                let rows = keys.key.base_rows(&batch, number)?;
                 if segment == Segment::Own {
-                    pass.note_base(&met, &keys.base_ordering(&batch)?, first, &mut run.notes)?;
-                    run.write_some()?;
+                    build.probe_into(&mut run.groups, &rows, &keys.base_ordering(&batch)?, number)?;
+                    run.write_full()?;
                 } else {
-                    pass.skip_base(&met)?;
+                    build.skip_base(&rows)?;
                 }
-                number += rows as u64;
-                first += rows as u64;
+                number += batch.num_rows() as u64;
             }
         }
         self.base.extend(run.finish()?);
-        pass.restrict_inserts(segments.share());
+        build.restrict_inserts(segments.share());
         let mut run = RunWriter::new(memory);
         let mut from = Some(0);
         while let Some(at) = from {
-            from = pass.note_inserts(at, &mut run.notes)?;
+            from = build.inserts_into(&mut run.groups, at, GROUPS)?;
             run.write_all()?;
         }
         self.inserts.extend(run.finish()?);
         Ok(())
     }
+}
 
-    /// What there is for the next `rows` base rows, and the number of the first of them.
-    pub(in crate::read) fn of_base(&mut self, rows: usize) -> Result<(u64, RecordGroups)> {
-        let first = self.row;
-        self.row += rows as u64;
+impl SpilledGroups for SpilledMerge {
+    fn base_groups(&mut self, end: u64) -> Result<RecordGroups> {
         let mut found = RecordGroups::default();
         for run in &mut self.base {
-            run.take_until(self.row, &mut found)?;
+            run.take_until(end, &mut found)?;
         }
-        Ok((first, found))
+        Ok(found)
     }
 
-    /// Some keys that no base row has met; none after the last.
-    pub(in crate::read) fn inserts(&mut self) -> Result<Option<RecordGroups>> {
+    fn insert_groups(&mut self) -> Result<Option<RecordGroups>> {
         while let Some(run) = self.inserts.front_mut() {
             match run.reader.next() {
                 Some(batch) => return RecordGroups::from_batch(&batch?).map(Some),
@@ -181,38 +92,29 @@ impl SpilledMerge {
     }
 }
 
-/// The outcomes of base rows by what was noted of them; `first` is the number of the first row.
-///
-/// # Errors
-/// `Internal` if the notes are of rows before the first.
-pub(in crate::read) fn outcomes(notes: &RecordGroups, first: u64) -> Result<Vec<(usize, MergeOutcome)>> {
-    notes
-        .outcomes()
-        .map(|outcome| outcome.and_then(|(number, outcome)| Ok((row_in_batch(number, first)?, outcome))))
-        .collect()
-}
-
-/// Notes on their way to a file.
+/// Writes the groups of one pass.
 struct RunWriter<'a> {
     memory: &'a SliceMemory,
-    notes: RecordGroups,
+    /// Groups that are not written yet.
+    groups: RecordGroups,
     writer: Option<BatchWriter>,
 }
 
 impl<'a> RunWriter<'a> {
     fn new(memory: &'a SliceMemory) -> Self {
-        Self { memory, notes: RecordGroups::default(), writer: None }
+        Self { memory, groups: RecordGroups::default(), writer: None }
     }
 
-    fn write_some(&mut self) -> Result<()> {
-        if self.notes.len() < NOTES { Ok(()) } else { self.write_all() }
+    /// Writes the groups if there are enough for a batch.
+    fn write_full(&mut self) -> Result<()> {
+        if self.groups.len() < GROUPS { Ok(()) } else { self.write_all() }
     }
 
     fn write_all(&mut self) -> Result<()> {
-        if self.notes.is_empty() {
+        if self.groups.is_empty() {
             return Ok(());
         }
-        let batch: RecordBatch = std::mem::take(&mut self.notes).to_batch()?;
+        let batch: RecordBatch = std::mem::take(&mut self.groups).to_batch()?;
         let writer = match &mut self.writer {
             Some(writer) => writer,
             None => self.writer.insert(self.memory.run(batch.schema_ref())?),
@@ -227,14 +129,16 @@ impl<'a> RunWriter<'a> {
     }
 }
 
-/// Notes of one pass, read again.
+/// The groups of one pass, read again.
 struct Run {
     reader: BatchReader,
     current: RecordGroups,
+    /// The next group of `current`.
     next: usize,
 }
 
 impl Run {
+    /// Adds the groups of base rows before `end` to `found`.
     fn take_until(&mut self, end: u64, found: &mut RecordGroups) -> Result<()> {
         loop {
             self.next = found.take_until(&self.current, self.next, end)?;
