@@ -1,15 +1,15 @@
-//! From the hashes of keys to their entries, a cache line for a look-up.
+//! A hash table from keys to their entries, one cache line for a look-up.
 //!
-//! A bucket is a line of 64 bytes: twelve entries and, before them, a byte of each one's hash. Its hash leads a key to a
-//! bucket; where that is full, to the next one, and so on from the last to the first. Nine entries a bucket at most, on the
-//! average, keep that rare, and cost 7 bytes a key. Entries are never removed: an index that drops keys builds another table.
+//! A bucket is a cache line of 64 bytes: twelve entries and, before them, one byte of the hash of each. The hash of a key selects a
+//! bucket; if that is full, the next one is used, and after the last the first. At most nine entries a bucket on average make that
+//! rare, and cost 7 bytes a key. Entries are never removed: an index that drops keys builds another table.
 //!
 //! ```text
 //! | 12 tags, 0 where there is no entry | 4 unused | 12 entries (u32) |
 //! ```
 //!
-//! Most base rows have no entry at all. A blocked Bloom filter tells that of 19 in 20 of them: each key sets three bits of
-//! one word, ten keys a word at most. It is a tenth of the table, and so may stay in a cache that is nearer.
+//! Most base rows have no entry. A blocked Bloom filter excludes 19 in 20 of them: each key sets three bits of one word, at most ten
+//! keys a word on average. It takes a tenth of the memory of the table, and so may stay in a smaller cache.
 
 use crate::trusted::prefetch;
 
