@@ -68,7 +68,7 @@ impl KeyTable {
         self.filter.get(place_among(hash, self.filter.len())).is_some_and(|word| word & bits == bits)
     }
 
-    /// Has the word of the filter fetched that tells of a key.
+    /// Prefetches the word of the filter that a key is in.
     #[inline]
     pub(super) fn prefetch_filter(&self, hash: u32) {
         self.filter.get(place_among(hash, self.filter.len())).into_iter().for_each(prefetch);

@@ -3,7 +3,7 @@
 //! | column | how |
 //! |---|---|
 //! | fixed width, boolean | the whole column is copied, then rows are replaced one by one |
-//! | text, binary | runs of rows that stay are copied as one, offsets shifted |
+//! | string, binary | runs of rows that stay are copied as one, offsets shifted |
 //! | struct | its children and its validity, each the same way |
 //! | any other | `interleave` |
 //!

@@ -7,7 +7,7 @@ use crate::read::logs::log_blocks::{known_base, known_log};
 use crate::split::Split;
 use crate::storage::{KnownFile, Place, ReadFrom, Source};
 
-/// Bytes that the first requests for a file fetch at most.
+/// The most bytes that the first requests for a file fetch.
 const FIRST: u64 = 8 << 20;
 
 /// Opens the files of a split's slice, and starts to fetch what a reader needs first, of all of them at once. The files are
@@ -27,7 +27,7 @@ pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<
     for (path, known, from) in base.chain(logs) {
         let KnownFile { len, .. } = known;
         bytes = bytes.saturating_add(len.min(FIRST));
-        // A file of unknown length is opened by a request of its own.
+        // A file of unknown length is opened by a separate request.
         if len == 0 || (bytes > limit && !begun.is_empty()) {
             continue;
         }
