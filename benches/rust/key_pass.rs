@@ -18,7 +18,7 @@ use arrow_array::{RecordBatch, UInt64Array};
 use bytes::Bytes;
 use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use mortice::log::content::avro_data::{self, Frames};
-use mortice::merge::{LogBatch, LogKind, LogSink, Merger, OrderingColumn, Rules};
+use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, Rules, WinningRecords};
 use rounds::{Asked, Contender, race};
 
 /// Records whose keys are decoded at a time, as readers do.
@@ -44,7 +44,7 @@ fn keys(batch: &RecordBatch) -> &UInt64Array {
 }
 
 fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
-    let mut merger = Merger::new(Rules::EventTime { int_ordering: false });
+    let mut merger = WinningRecords::new(Rules::EventTime { int_ordering: false });
     walk(program, content, |batch, datums| {
         let source = merger.add_source(content.clone()).expect("a source");
         let ordering = batch.column(1).as_primitive::<Int64Type>().values().to_vec();

@@ -12,7 +12,7 @@ use std::hint::black_box;
 
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
-use mortice::merge::{BaseRows, Fate, LogBatch, LogKind, LogSink, Merger, OrderingColumn, Rules};
+use mortice::merge::{BaseRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, Rules, WinningRecords};
 use rounds::{Asked, Contender, race};
 
 /// Log records of each key.
@@ -50,11 +50,11 @@ fn ours(
     places: &[u32],
     base: &(StringArray, OrderingColumn),
 ) -> usize {
-    let mut merger = Merger::new(Rules::EventTime { int_ordering: false });
+    let mut merger = WinningRecords::new(Rules::EventTime { int_ordering: false });
     let source = merger.add_source(log.bytes.clone()).unwrap();
     merger.add(source, &LogBatch { kind: LogKind::Data, keys, ordering, deleted: None, places }).unwrap();
-    let fates = merger.merge_base(&BaseRows::Keys(base.0.clone()), &base.1).unwrap();
-    fates.iter().filter(|(_, fate)| matches!(fate, Fate::Replace(_))).count()
+    let outcomes = merger.probe(&BaseRows::Keys(base.0.clone()), &base.1).unwrap();
+    outcomes.iter().filter(|(_, outcome)| matches!(outcome, MergeOutcome::Replace(_))).count()
 }
 
 fn plain(log: &Log, base: &(StringArray, Vec<i64>)) -> usize {

@@ -1,4 +1,4 @@
-//! Imports go one way: formats → timeline → file groups → keys → split → read → metadata_table → plan → table.
+//! Imports go one way: formats → timeline → file groups → keys → merge plan → split → read → metadata_table → plan → table.
 //!
 //! Modules are listed lowest first, each with the modules that it may import; every module may import `error`. An import of
 //! anything else, a module that is not listed, or a cycle within a module fails with its file and line.
@@ -28,6 +28,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("schema", &["names", "config", "storage", "avro", "timeline"]),
     ("file_group", &["names", "config", "storage", "timeline"]),
     ("keys", &["names", "config", "filter", "avro", "merge", "log"]),
+    ("merge_plan", &["names", "config", "filter", "avro", "merge", "keys"]),
     ("bootstrap", &["names", "config", "storage", "avro", "hfile", "keys", "file_group"]),
     ("split", &["names", "config", "storage", "filter", "avro", "merge", "timeline", "schema", "file_group"]),
     (
@@ -46,6 +47,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "schema",
             "file_group",
             "keys",
+            "merge_plan",
             "split",
         ],
     ),

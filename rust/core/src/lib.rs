@@ -26,6 +26,7 @@ pub mod split;
 pub mod storage;
 pub mod timeline;
 
+mod merge_plan;
 mod table;
 mod trusted;
 

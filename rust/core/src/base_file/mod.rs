@@ -3,6 +3,7 @@
 //! | file | job |
 //! |---|---|
 //! | `reader` | the trait of an open base file |
+//! | `batches` | an iterator of batches from a function that reads the next one |
 //! | `parquet` | parquet, streamed by row groups |
 //! | `list_of_maps` | lists of maps, brought to a form that the parquet crate reads |
 //! | `orc` | ORC, streamed by stripes |
@@ -14,6 +15,7 @@
 //! | `stitched` | a skeleton and the file that it was made of, in step |
 //! | `open` | the choice by the file's name |
 
+mod batches;
 mod conform;
 mod hfile;
 mod list_of_maps;
@@ -26,6 +28,7 @@ mod row_ranges;
 mod statistics;
 mod stitched;
 
+pub use batches::batches_until_end;
 pub use open::{open, open_parquet, open_source};
 pub use reader::{BaseFile, Batches};
 pub use renamed::renamed;

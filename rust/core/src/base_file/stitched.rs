@@ -17,6 +17,7 @@ use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::take::take;
 
+use super::batches::batches_until_end;
 use super::reader::{BaseFile, Batches};
 use super::row_ranges;
 use crate::error::{Error, Result};
@@ -143,7 +144,8 @@ impl BaseFile for Stitched {
         if !of_source.fields().is_empty() {
             lanes.push(Lane::new(self.source.batches(&of_source, batch_rows)?));
         }
-        Ok(Box::new(InStep { lanes, wanted: Arc::clone(wanted), from, done: false }))
+        let mut in_step = InStep { lanes, wanted: Arc::clone(wanted), from };
+        Ok(batches_until_end(move || in_step.next_batch()))
     }
 }
 
@@ -180,11 +182,10 @@ struct InStep {
     lanes: Vec<Lane>,
     wanted: SchemaRef,
     from: Vec<From>,
-    done: bool,
 }
 
 impl InStep {
-    fn step(&mut self) -> Result<Option<RecordBatch>> {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         let rows = self.lanes.iter_mut().map(Lane::rows).collect::<Result<Vec<_>>>()?;
         if rows.iter().all(Option::is_none) {
             return Ok(None);
@@ -214,18 +215,5 @@ impl InStep {
         RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
             .map(Some)
             .map_err(|error| Error::invalid_table("columns of a bootstrapped file").caused_by(error))
-    }
-}
-
-impl Iterator for InStep {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
-        }
-        let step = self.step().transpose();
-        self.done = !matches!(step, Some(Ok(_)));
-        step
     }
 }

@@ -13,10 +13,12 @@
 //! | `row_number_column` | the column of row numbers that a batch of base rows may end with |
 //! | `ordering_field` | ordering values of one field |
 //! | `key_columns` | the key, ordering values and delete marks of the records of a block |
+//! | `base_keys` | the keys and ordering values of base rows, as the merge reads them |
 
 pub mod partition_path;
 pub mod path_time;
 
+mod base_keys;
 mod field_path;
 mod key_columns;
 mod key_generator;

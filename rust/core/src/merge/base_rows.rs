@@ -1,4 +1,4 @@
-//! Rows of a base file, by what log records find them.
+//! Base rows as the merge looks them up: by record key, or by row number.
 
 use std::ops::Range;
 
@@ -7,11 +7,11 @@ use bytes::Bytes;
 
 /// Consecutive rows of a base file.
 pub enum BaseRows {
-    /// By their record keys. A row without a key is nobody's.
+    /// By their record keys. A row without a key matches no log record.
     Keys(StringArray),
-    /// By their numbers in the file, where the logs say which rows their records update (`PositionBasedFileGroupRecordBuffer`).
+    /// By their numbers in the file, where log blocks record the positions of the rows that their records update (`PositionBasedFileGroupRecordBuffer`).
     Numbers(Range<u64>),
-    /// The same, of rows some of whose neighbours were left out: ascending numbers.
+    /// By their numbers, where some rows of the file were filtered out: ascending numbers.
     NumberList(UInt64Array),
 }
 
@@ -33,10 +33,10 @@ impl BaseRows {
     }
 }
 
-/// Bytes of a row's number, where it stands for a key.
+/// Bytes of a row number that is used as a key.
 pub const NUMBER_LEN: usize = size_of::<u64>();
 
-/// Numbers as keys of log records: the bytes that they lie in, one after the other.
+/// Row numbers as keys of log records: the bytes of all of them, one after the other.
 #[must_use]
 pub fn numbers_as_keys(numbers: &[u64]) -> Bytes {
     numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>().into()

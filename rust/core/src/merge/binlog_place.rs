@@ -1,10 +1,11 @@
-//! Places in a MySQL binlog, `file.position`, compared as two numbers (`MySqlDebeziumAvroPayload`).
+//! Positions in a MySQL binlog, `file.position`, compared as two numbers (`MySqlDebeziumAvroPayload`).
 
 use std::cmp::Ordering;
 
 use super::ordering::OrderingValue;
 
-/// The order of two ordering values that are places. A text that is none is before all that are; what is no text compares as ever.
+/// Compares two ordering values that are binlog positions. A string that is not one is before all that are; values of other types
+/// are compared as usual.
 pub(super) fn compare(one: &OrderingValue<'_>, other: &OrderingValue<'_>) -> Ordering {
     match (one, other) {
         (OrderingValue::Bytes(one), OrderingValue::Bytes(other)) => place(one).cmp(&place(other)),

@@ -1,5 +1,5 @@
 //! Which rows of a data block are deletes (`DeleteContext`): `_hoodie_is_deleted` is true, `_hoodie_operation` is `D` or
-//! `-U`, or the table's own delete field holds its marker. Rows of base files are never deletes of themselves.
+//! `-U`, or the configured delete field holds its marker. Rows of base files are never deletes.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Scalar, StringArray};
@@ -15,14 +15,14 @@ pub struct DeleteMarkers {
     pub is_deleted: Option<ArrayRef>,
     /// `_hoodie_operation`.
     pub operation: Option<ArrayRef>,
-    /// The table's delete field.
+    /// The delete field that the table's configuration names.
     pub field: Option<ArrayRef>,
-    /// The texts in it that mark a delete.
+    /// The strings in it that mark a delete.
     pub marks: Vec<String>,
 }
 
 impl DeleteMarkers {
-    /// The marked rows; none where no column marks any.
+    /// The marked rows; `None` if there are none.
     pub fn deleted(&self) -> Result<Option<BooleanArray>> {
         let mut all: Option<BooleanBuffer> = None;
         let mut add = |marked: &BooleanArray| {

@@ -1,14 +1,14 @@
-//! No merge: every row of a log, in log order.
+//! No merge: every row of a log, in commit order.
 //!
 //! | | keys of delete blocks | rows that say that they are deletes |
 //! |---|---|---|
-//! | `hoodie.datasource.merge.type=skip_merge` under Hudi 1.x | are passed over | are rows like others |
+//! | `hoodie.datasource.merge.type=skip_merge` under Hudi 1.x | are skipped | are rows like others |
 //! | a change log | are deletes | are deletes |
 
 use bytes::Bytes;
 
 use super::input::{LogBatch, LogKind, LogSink, RowRef};
-use super::merger::Fate;
+use super::outcome::MergeOutcome;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
@@ -16,29 +16,29 @@ use crate::filter::KeyFilter;
 #[derive(Default)]
 pub struct EveryRow {
     sources: u32,
-    rows: Vec<Fate>,
+    rows: Vec<MergeOutcome>,
     with_deletes: bool,
     wanted: KeyFilter,
 }
 
 impl EveryRow {
-    /// The rows of a log, deletes told from others.
+    /// The rows of a log, deletes marked as such.
     #[must_use]
     pub fn with_deletes() -> Self {
         Self { with_deletes: true, ..Self::default() }
     }
 
-    /// At most `limit` rows from the `from`-th on, and the one to go on from (none at the end).
+    /// At most `limit` rows from the `from`-th on, and the one to continue at (`None` at the end).
     #[must_use]
-    pub fn rows(&self, from: usize, limit: usize) -> (Vec<Fate>, Option<usize>) {
-        let rows: Vec<Fate> = self.rows.iter().skip(from).take(limit).copied().collect();
+    pub fn rows(&self, from: usize, limit: usize) -> (Vec<MergeOutcome>, Option<usize>) {
+        let rows: Vec<MergeOutcome> = self.rows.iter().skip(from).take(limit).copied().collect();
         let next = from + rows.len();
         (rows, (next < self.rows.len()).then_some(next))
     }
 }
 
 impl LogSink for EveryRow {
-    /// Keys are not looked at.
+    /// Keys are not read.
     fn add_source(&mut self, _bytes: Bytes) -> Result<u32> {
         let source = self.sources;
         self.sources =
@@ -49,14 +49,10 @@ impl LogSink for EveryRow {
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()> {
         let rows = batch.places.iter().map(|at| RowRef { source, at: *at });
         match batch.deleted {
-            Some(deleted) if self.with_deletes => self.rows.extend(
-                rows.zip(deleted).map(
-                    |(row, deleted)| {
-                        if deleted == Some(true) { Fate::Delete(row) } else { Fate::Replace(row) }
-                    },
-                ),
-            ),
-            _ if batch.kind == LogKind::Data => self.rows.extend(rows.map(Fate::Replace)),
+            Some(deleted) if self.with_deletes => self.rows.extend(rows.zip(deleted).map(|(row, deleted)| {
+                if deleted == Some(true) { MergeOutcome::Delete(row) } else { MergeOutcome::Replace(row) }
+            })),
+            _ if batch.kind == LogKind::Data => self.rows.extend(rows.map(MergeOutcome::Replace)),
             _ => {}
         }
         Ok(())

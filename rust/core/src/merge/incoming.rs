@@ -1,4 +1,4 @@
-//! One record of a batch of log records, as an index of keys takes it.
+//! One record of a batch of log records, its key looked up.
 
 use arrow_array::Array;
 
@@ -19,8 +19,7 @@ pub(super) struct Incoming<'a> {
 }
 
 impl LogBatch<'_> {
-    /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]; what finding them takes is
-    /// fetched meanwhile.
+    /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]. Prefetches what the look-ups read.
     pub(super) fn look_ahead(&self, source: u32, row: usize, index: &KeyIndex) -> [KeyHash; AHEAD] {
         let rows = row..self.places.len().min(row + AHEAD);
         let place = |row| self.keys.is_valid(row).then(|| KeyPlace::of(self.keys.value(row)));
@@ -28,7 +27,7 @@ impl LogBatch<'_> {
     }
 
     /// The record of row `row`, which is stored at `at` and whose key has that hash. Returns `None` if its key is not wanted or is
-    /// not in the partition of the keys that is being read. [`LogBatch::check`] has been called before.
+    /// not in the indexed hash range. [`LogBatch::check`] has been called before.
     #[inline]
     pub(super) fn incoming(
         &self,

@@ -1,4 +1,4 @@
-//! The contract between whoever reads logs and the merger.
+//! What the merge needs of its input: keys, ordering values and delete marks first; rows of winning records later.
 
 use arrow_array::{Array, BooleanArray, RecordBatch, UInt64Array};
 use arrow_schema::SchemaRef;
@@ -8,7 +8,7 @@ use super::ordering::OrderingColumn;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
-/// A log record: the source it lies in, and its place there, whose meaning is the source's own.
+/// A reference to a log record: its source, and its place there. What a place is depends on the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RowRef {
     /// Ordinal of the source.
@@ -17,7 +17,7 @@ pub struct RowRef {
     pub at: u32,
 }
 
-/// Whether records come from data blocks or are deletes of delete blocks: the two merge by different rules.
+/// Whether records are rows of data blocks or keys of delete blocks: the two merge by different rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
     /// Rows of a data block.
@@ -26,22 +26,22 @@ pub enum LogKind {
     Delete,
 }
 
-/// Keys, ordering values and delete marks of consecutive records of one source, in log order. All of one length.
+/// Keys, ordering values and delete marks of consecutive records of one source, in commit order. All have the same length.
 pub struct LogBatch<'a> {
     /// Data or deletes.
     pub kind: LogKind,
-    /// Where each key lies in the source's bytes: `offset << 32 | length`.
+    /// Where each key is in the bytes of the source: `offset << 32 | length`.
     pub keys: &'a UInt64Array,
-    /// What they are ordered by.
+    /// Their ordering values.
     pub ordering: &'a OrderingColumn,
-    /// Rows that are deletes; none where no row is one. Of a delete block every row is.
+    /// Which records are deletes; `None` if none is. In a delete block all are.
     pub deleted: Option<&'a BooleanArray>,
-    /// Each record's place, for [`RowRef::at`].
+    /// The place of each record, for [`RowRef::at`].
     pub places: &'a [u32],
 }
 
 impl LogBatch<'_> {
-    /// Checks once what the loops over the records rely on: that all columns have one length.
+    /// Checks once what the loops over the records rely on: that all columns have the same length.
     ///
     /// # Errors
     /// `Internal` if a column is shorter or longer than the others.
@@ -59,31 +59,31 @@ impl LogBatch<'_> {
     }
 }
 
-/// Takes the records of a log, source by source.
+/// Takes log records in commit order, source by source: a build side, or a list of every row.
 pub trait LogSink {
-    /// Makes known the bytes in which the keys of a source lie; the source's ordinal, for [`RowRef::source`].
+    /// Adds the bytes that hold the keys of a source. Returns the ordinal of the source, for [`RowRef::source`].
     fn add_source(&mut self, bytes: Bytes) -> Result<u32>;
 
-    /// Takes records of a source, in log order.
+    /// Adds records of a source, in commit order.
     fn add(&mut self, source: u32, batch: &LogBatch<'_>) -> Result<()>;
 
-    /// The keys whose data records count; deletes are never filtered, as in Hudi.
+    /// The keys whose data records are taken. Deletes are never filtered, as in Hudi.
     fn wanted(&self) -> &KeyFilter;
 }
 
-/// Log rows that were fetched: batches of one schema, and for each row asked for (batch, row).
+/// Rows that were fetched: batches of one schema, and for each requested row (batch, row).
 pub struct Fetched {
-    /// The rows, in any order.
+    /// The batches; rows are in any order.
     pub batches: Vec<RecordBatch>,
-    /// Where each row asked for is.
+    /// Where each requested row is.
     pub picks: Vec<(usize, usize)>,
 }
 
-/// Fetches the rows that won.
-pub trait Winners {
+/// Fetches the rows of winning records.
+pub trait RecordFetcher {
     /// The schema of the rows.
     fn schema(&self) -> SchemaRef;
 
-    /// Fetches rows, each decoded once, unwanted columns never.
+    /// Fetches rows. Each is decoded once, and only the columns of the schema.
     fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched>;
 }

@@ -1,9 +1,9 @@
-//! The latest record of each key, in order of first appearance. Keys stay where they lie, in the sources' bytes.
+//! The latest record of each key, in order of first appearance. Keys are not copied: they stay in the bytes of their source.
 //!
-//! Cost of a distinct key: an entry of 16 bytes, its ordering value (8 or 16 bytes; text is kept) and 8 bytes of hash
-//! table, twice that at most while there is room for more. Hashes are not kept but made again from the keys, which costs
-//! less than it costs memory to keep them. An index may be told to keep to a budget: before it would grow past it, it forgets half of the keys that it
-//! holds, by their hashes, and takes no more of those; another pass over the logs takes them.
+//! Cost of a distinct key: an entry of 16 bytes, its ordering value (8 or 16 bytes; strings are copied) and 8 bytes of hash
+//! table, at most twice that while there is spare capacity. Hashes are not stored but computed again from the keys, which is
+//! faster than reading them from memory. An index may have a budget: before it grows past it, it drops the half of its keys with
+//! the higher hashes and takes no more of those; another pass over the logs indexes them.
 
 use arrow_array::{Array, StringArray};
 use bytes::Bytes;
@@ -12,8 +12,8 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 
 use super::base_rows::{BaseRows, NUMBER_LEN};
+use super::hash_range::HashRange;
 use super::input::RowRef;
-use super::key_part::KeyPart;
 use super::key_table::KeyTable;
 use super::orderings::{Kept, Orderings};
 use super::rules::{Deleted, Side};
@@ -45,22 +45,22 @@ const DELETED_BY_BLOCK: u32 = 2;
 /// By a block that orders the key by a value of another class than the column's. No row has one.
 const DELETED_BY_FOREIGN: u32 = DELETED_BY_ROW | DELETED_BY_BLOCK;
 const NO_ORDERING: u32 = 4;
-const TAKEN: u32 = 8;
+const MATCHED: u32 = 8;
 
-/// A record as it is stored.
+/// A stored record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stored<'a> {
     pub(super) row: RowRef,
     pub(super) side: Side<'a>,
-    /// A base row has used it up.
-    pub(super) taken: bool,
+    /// Whether a base row has matched it.
+    pub(super) is_matched: bool,
 }
 
 /// The hash of a key.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct KeyHash(u32);
 
-/// A place of a key in the source that its record lies in.
+/// Where a key is in the bytes of the source of its record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyPlace {
     pub(super) at: u32,
@@ -76,74 +76,74 @@ impl KeyPlace {
     }
 }
 
-/// What an index holds at the least, whatever its budget.
+/// Keys that an index holds whatever its budget.
 const LEAST_KEYS: usize = 64;
 
-/// Keys whose room is nothing to save.
+/// Up to this many keys, capacity grows faster.
 const FEW_KEYS: usize = 1 << 16;
 
-/// New keys between two looks at the memory that texts take.
+/// New keys between two checks of the memory that strings take.
 const LOOK_EVERY: usize = 1024;
 
-/// Keys that are looked for together.
+/// Keys that are looked up together.
 pub(super) const AHEAD: usize = 64;
 
-/// Base rows that are looked for together. Most have no entry: of so many, enough have one for memory to be kept busy.
+/// Base rows that are looked up together. Most have no entry: of so many, enough have one to keep memory busy.
 const BASE_ROWS_AHEAD: usize = 128;
 
 const _: () = assert!(size_of::<Entry>() == 16);
 
-/// Keys to entries.
+/// An index from keys to entries.
 pub(super) struct KeyIndex {
     sources: Vec<Bytes>,
     entries: Vec<Entry>,
     orderings: Orderings,
     table: KeyTable,
     hasher: FixedState,
-    /// Entries that base rows have used up.
-    taken: usize,
-    /// Entries by number, once base rows come by numbers.
+    /// Entries that base rows have matched.
+    matched: usize,
+    /// Entries by row number, once base rows are looked up by position.
     numbers: Option<Vec<(u64, u32)>>,
-    part: KeyPart,
-    /// Bytes that the index may take, the sources' aside.
+    range: HashRange,
+    /// Bytes that the index may take, without those of the sources.
     budget: usize,
 }
 
 impl Default for KeyIndex {
     fn default() -> Self {
-        Self::of(KeyPart::ALL, usize::MAX)
+        Self::new(HashRange::ALL, usize::MAX)
     }
 }
 
 impl KeyIndex {
-    /// For the keys of a part, or as many as the budget (in bytes) has room for.
-    pub(super) fn of(part: KeyPart, budget: usize) -> Self {
+    /// An index of the keys of a hash range, or of as many of them as fit in the budget, in bytes.
+    pub(super) fn new(range: HashRange, budget: usize) -> Self {
         Self {
             sources: Vec::new(),
             entries: Vec::new(),
             orderings: Orderings::default(),
             table: KeyTable::default(),
             hasher: FixedState::default(),
-            taken: 0,
+            matched: 0,
             numbers: None,
-            part,
+            range,
             budget,
         }
     }
 
-    /// The keys that are held: all there are of this part.
-    pub(super) const fn part(&self) -> KeyPart {
-        self.part
+    /// The hash range that is indexed: all keys of it are known.
+    pub(super) const fn hash_range(&self) -> HashRange {
+        self.range
     }
 
-    /// Whether a key of that hash belongs to the part.
+    /// Returns true if a key of that hash is in the indexed range.
     #[inline]
     pub(super) const fn holds(&self, hash: KeyHash) -> bool {
-        self.part.holds(hash.0)
+        self.range.holds(hash.0)
     }
 
-    /// Sees to it that one more key has room within the budget; `others` is what else is to keep to it, in bytes. Returns
-    /// false where there is none: then [`KeyIndex::narrow`] makes some.
+    /// Makes room for one more key within the budget. `others` returns the bytes that other data of the same budget takes.
+    /// Returns false if there is no room: then [`KeyIndex::narrow`] makes some.
     #[inline]
     pub(super) fn has_room(&mut self, others: impl FnOnce() -> usize) -> bool {
         let len = self.entries.len();
@@ -151,20 +151,20 @@ impl KeyIndex {
         !(is_full || len.is_multiple_of(LOOK_EVERY)) || self.grow(is_full, others())
     }
 
-    /// Whether the index, and what else is to keep to its budget, in bytes, take more than that.
+    /// Returns true if the index and `others`, the bytes of other data of the same budget, take more than the budget.
     pub(super) fn is_tight(&self, others: usize) -> bool {
         let len = self.entries.len();
-        len >= LEAST_KEYS && self.part.half().is_some() && self.memory(len) > self.budget.saturating_sub(others)
+        len >= LEAST_KEYS && self.range.half().is_some() && self.memory(len) > self.budget.saturating_sub(others)
     }
 
     fn grow(&mut self, is_full: bool, others: usize) -> bool {
         let len = self.entries.len();
         let budget = self.budget.saturating_sub(others);
-        let may_narrow = len >= LEAST_KEYS && self.part.half().is_some();
+        let may_narrow = len >= LEAST_KEYS && self.range.half().is_some();
         if !is_full {
             return !may_narrow || self.memory(len) <= budget;
         }
-        // Twice as many, few ones four times, since each growth hashes all of them anew; or as many more as there is room for.
+        // Twice as many, or four times as long as there are few, since each growth hashes all keys again; or as many as fit.
         let most = if len < FEW_KEYS { len * 3 } else { len };
         let steps = [most, len, len / 2, len / 4, len / 8].map(|more| len + more.max(LEAST_KEYS));
         let fitting = steps.into_iter().find(|keys| self.memory(*keys) <= budget);
@@ -177,25 +177,25 @@ impl KeyIndex {
         true
     }
 
-    /// Bytes that the index takes with room for so many keys.
+    /// Bytes that the index takes with capacity for so many keys.
     fn memory(&self, keys: usize) -> usize {
         let keys = keys.max(self.entries.capacity());
         let table = KeyTable::bytes_for(keys.max(self.table.room()));
         (keys * size_of::<Entry>()).saturating_add(table).saturating_add(self.orderings.memory(keys))
     }
 
-    /// Forgets the keys that are not in the lower half of the partition. Calls `moved` with the old and the new ordinal of each
+    /// Drops the keys that are not in the lower half of the hash range. Calls `moved` with the old and the new ordinal of each
     /// entry that stays, in order.
     ///
     /// # Errors
-    /// `Internal` if the partition is one hash alone, for which there is always room.
+    /// `Internal` if the range is a single hash, for which there is always room.
     pub(super) fn narrow(&mut self, mut moved: impl FnMut(usize, usize)) -> Result<()> {
-        let half = self.part.half();
-        self.part = half.ok_or_else(|| Error::internal("no room in the key index for the keys of one hash"))?;
+        let half = self.range.half();
+        self.range = half.ok_or_else(|| Error::internal("no room in the key index for the keys of one hash"))?;
         let mut entries = std::mem::take(&mut self.entries);
         let (mut at, mut kept) = (0, 0);
         entries.retain(|entry| {
-            let stays = self.part.holds(self.hash_of(entry));
+            let stays = self.range.holds(self.hash_of(entry));
             if stays {
                 self.orderings.shift(at, kept);
                 moved(at, kept);
@@ -211,9 +211,9 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Builds the table anew, with room for so many keys.
+    /// Rebuilds the table with capacity for so many keys.
     fn build_table(&mut self, keys: usize) {
-        // The old table goes before the new one comes.
+        // The old table is freed before the new one is allocated.
         self.table = KeyTable::default();
         let mut table = KeyTable::with_room(keys);
         let mut index = 0_u32;
@@ -241,36 +241,35 @@ impl KeyIndex {
         key.map_or(0, |key| self.hash(key).0)
     }
 
-    /// Makes the bytes of one more source known; its ordinal.
+    /// Adds the bytes of one more source. Returns its ordinal.
     pub(super) fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
         let ordinal = u32::try_from(self.sources.len());
         self.sources.push(bytes);
         ordinal.map_err(|_| Error::unsupported("more than 4 billion log blocks in one file slice"))
     }
 
-    /// The key at a place of a source.
+    /// The key at this place of a source.
     pub(super) fn key(&self, source: u32, place: KeyPlace) -> Result<&[u8]> {
         key_in(&self.sources, source, place)
             .ok_or_else(|| Error::corrupt("a record key outside of its block").at_offset(u64::from(place.at)))
     }
 
-    /// What a key hashes to, for [`KeyIndex::find`] and [`KeyIndex::store`].
+    /// The hash of a key, for [`KeyIndex::find`] and [`KeyIndex::store`].
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn hash(&self, key: &[u8]) -> KeyHash {
         KeyHash(self.hasher.hash_one(key) as u32)
     }
 
-    /// The hashes of keys that are looked for next, [`AHEAD`] at most; of those that are not there, any. What it takes to
-    /// find them comes from memory meanwhile, for all of them at once: the buckets, then the entries that they name, then
-    /// the keys of these.
+    /// The hashes of the keys that are looked up next, [`AHEAD`] at most; any hash for a key that is null. Prefetches what the
+    /// look-ups read, for all keys together: the buckets, then the entries in them, then the keys of these.
     pub(super) fn look_ahead<'k>(&self, keys: impl Iterator<Item = Option<&'k [u8]>>) -> [KeyHash; AHEAD] {
         let mut hashes = [KeyHash(0); AHEAD];
         let mut count = 0;
         for (key, slot) in keys.zip(&mut hashes) {
             *slot = key.map_or(KeyHash(0), |key| self.hash(key));
             self.table.prefetch(slot.0);
-            // A new key is noted there.
+            // A new key is added there.
             self.table.prefetch_filter(slot.0);
             count += 1;
         }
@@ -279,8 +278,8 @@ impl KeyIndex {
         hashes
     }
 
-    /// Has the entries that keys of these hashes may well have fetched, and then their keys; of `N` hashes at most, whose buckets
-    /// were asked for.
+    /// Prefetches the entries that keys of these hashes probably have, and then the keys of the entries; of `N` hashes at most,
+    /// whose buckets were prefetched before.
     #[inline]
     fn prefetch_likely<const N: usize>(&self, hashes: impl Iterator<Item = KeyHash>) {
         let mut guesses = [None; N];
@@ -290,7 +289,7 @@ impl KeyIndex {
         guesses.into_iter().flatten().for_each(|index| self.prefetch_key(index));
     }
 
-    /// An entry that may well be the key's; it comes from memory from now on.
+    /// The entry that the key probably has; prefetches it.
     #[inline]
     fn guess(&self, hash: KeyHash) -> Option<u32> {
         let index = self.table.guess(hash.0)?;
@@ -299,7 +298,7 @@ impl KeyIndex {
         Some(index)
     }
 
-    /// Has the key of an entry fetched, that lies in cache already.
+    /// Prefetches the key of an entry that is in the cache.
     #[inline]
     fn prefetch_key(&self, index: u32) {
         self.entries.get(index as usize).into_iter().for_each(|entry| self.prefetch_key_of(entry));
@@ -308,7 +307,7 @@ impl KeyIndex {
     #[inline]
     fn prefetch_key_of(&self, entry: &Entry) {
         let key = key_in(&self.sources, entry.row.source, entry.place());
-        // A short key may lie in two cache lines.
+        // A short key may be in two cache lines.
         for end in [key.and_then(<[u8]>::first), key.and_then(<[u8]>::last)] {
             end.into_iter().for_each(prefetch);
         }
@@ -326,7 +325,7 @@ impl KeyIndex {
         entry.is_some_and(|entry| key_in(&self.sources, entry.row.source, entry.place()) == Some(key))
     }
 
-    /// What is stored under an entry.
+    /// The record of an entry.
     #[inline]
     pub(super) fn stored(&self, index: u32) -> Option<Stored<'_>> {
         let entry = self.entries.get(index as usize)?;
@@ -339,10 +338,10 @@ impl KeyIndex {
         let kept = Kept { is_value: !entry.is(NO_ORDERING), is_foreign: by_row && by_block };
         let ordering = self.orderings.get(index as usize, kept);
         let side = Side { ordering, is_foreign: kept.is_foreign, deleted };
-        Some(Stored { row: entry.row, side, taken: entry.is(TAKEN) })
+        Some(Stored { row: entry.row, side, is_matched: entry.is(MATCHED) })
     }
 
-    /// Stores a record: under its key's entry, or a new one at the end.
+    /// Stores a record in the entry of its key, or in a new one at the end.
     pub(super) fn store(
         &mut self,
         index: Option<u32>,
@@ -382,17 +381,17 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// Shows the base rows that have an entry, by ascending rows, with it and what is stored under it, while that is in cache.
-    /// The first base row of a key uses its entry up.
+    /// Looks up base rows. Calls `on_match` with each row that has an entry, in ascending order, the entry and its record. Only
+    /// the first base row of a key matches.
     ///
     /// # Errors
-    /// `Internal` if rows come by position and keys of the index are not positions.
-    pub(super) fn meet(&mut self, rows: &BaseRows, mut met: impl FnMut(usize, u32, Stored<'_>)) -> Result<()> {
+    /// `Internal` if rows are given by position and keys of the index are not positions.
+    pub(super) fn probe(&mut self, rows: &BaseRows, mut on_match: impl FnMut(usize, u32, Stored<'_>)) -> Result<()> {
         match rows {
-            _ if self.taken == self.entries.len() => {}
+            _ if self.matched == self.entries.len() => {}
             BaseRows::Keys(keys) => {
                 for first in (0..keys.len()).step_by(BASE_ROWS_AHEAD) {
-                    self.meet_some(keys, first..keys.len().min(first + BASE_ROWS_AHEAD), &mut met);
+                    self.probe_some(keys, first..keys.len().min(first + BASE_ROWS_AHEAD), &mut on_match);
                 }
             }
             BaseRows::Numbers(rows) => {
@@ -401,8 +400,8 @@ impl KeyIndex {
                 for (number, index) in numbers.iter().skip(first).take_while(|(number, _)| *number < rows.end) {
                     let row = usize::try_from(number - rows.start);
                     let row = row.map_err(|_| Error::internal("a batch of base rows of more than memory holds"))?;
-                    if let Some(stored) = self.take(*index) {
-                        met(row, *index, stored);
+                    if let Some(stored) = self.mark_matched(*index) {
+                        on_match(row, *index, stored);
                     }
                 }
                 self.numbers = Some(numbers);
@@ -415,9 +414,9 @@ impl KeyIndex {
                     left = rest;
                     let Some((number, index)) = left.first() else { break };
                     if number == wanted
-                        && let Some(stored) = self.take(*index)
+                        && let Some(stored) = self.mark_matched(*index)
                     {
-                        met(row, *index, stored);
+                        on_match(row, *index, stored);
                     }
                 }
                 self.numbers = Some(numbers);
@@ -426,8 +425,13 @@ impl KeyIndex {
         Ok(())
     }
 
-    /// The same for some rows, [`BASE_ROWS_AHEAD`] at most. Most have no entry, as a glance at the filter tells.
-    fn meet_some(&mut self, keys: &StringArray, rows: Range<usize>, met: &mut impl FnMut(usize, u32, Stored<'_>)) {
+    /// Looks up some rows, [`BASE_ROWS_AHEAD`] at most. Most have no entry, which the Bloom filter shows.
+    fn probe_some(
+        &mut self,
+        keys: &StringArray,
+        rows: Range<usize>,
+        on_match: &mut impl FnMut(usize, u32, Stored<'_>),
+    ) {
         let mut hashes = [KeyHash(0); BASE_ROWS_AHEAD];
         for (row, slot) in rows.clone().zip(&mut hashes) {
             *slot = key_of_row(keys, row).map_or(KeyHash(0), |key| self.hash(key));
@@ -436,7 +440,7 @@ impl KeyIndex {
         let mut likely = [(0, KeyHash(0)); BASE_ROWS_AHEAD];
         let mut count = 0;
         for (row, hash) in rows.zip(hashes) {
-            // A row that is not likely gives its place to the next, without a branch. There are as many places as rows.
+            // The next row overwrites one that is not in the filter, without a branch. There are as many slots as rows.
             debug_assert!(count < BASE_ROWS_AHEAD, "more than {BASE_ROWS_AHEAD} base rows at a time");
             if let Some(slot) = likely.get_mut(count) {
                 *slot = (row, hash);
@@ -448,34 +452,34 @@ impl KeyIndex {
         self.prefetch_likely::<BASE_ROWS_AHEAD>(likely.iter().map(|(_, hash)| *hash));
         for (row, hash) in likely {
             let index = key_of_row(keys, *row).and_then(|key| self.find(*hash, key));
-            if let Some((index, stored)) = index.and_then(|index| Some((index, self.take(index)?))) {
-                met(*row, index, stored);
+            if let Some((index, stored)) = index.and_then(|index| Some((index, self.mark_matched(index)?))) {
+                on_match(*row, index, stored);
             }
         }
     }
 
-    /// Marks as used up what is not of a share of all keys: others see to it.
-    pub(super) fn leave_to_others(&mut self, share: KeyPart) {
+    /// Marks keys outside a hash range as matched: other parts of the slice insert them.
+    pub(super) fn restrict_inserts(&mut self, share: HashRange) {
         for index in 0..self.entries.len() {
-            let is_of_others = |entry: &Entry| !entry.is(TAKEN) && !share.holds(self.hash_of(entry));
-            let leave = self.entries.get(index).is_some_and(is_of_others);
-            if let Some(entry) = self.entries.get_mut(index).filter(|_| leave) {
-                entry.key_len_and_state |= TAKEN;
-                self.taken += 1;
+            let is_outside = |entry: &Entry| !entry.is(MATCHED) && !share.holds(self.hash_of(entry));
+            let is_dropped = self.entries.get(index).is_some_and(is_outside);
+            if let Some(entry) = self.entries.get_mut(index).filter(|_| is_dropped) {
+                entry.key_len_and_state |= MATCHED;
+                self.matched += 1;
             }
         }
     }
 
-    /// Marks an entry as used up by a base row, and gives what it holds; none where it was used up before.
+    /// Marks an entry as matched by a base row and returns its record; `None` if it was matched before.
     #[inline]
-    fn take(&mut self, index: u32) -> Option<Stored<'_>> {
-        let entry = self.entries.get_mut(index as usize).filter(|entry| !entry.is(TAKEN))?;
-        entry.key_len_and_state |= TAKEN;
-        self.taken += 1;
+    fn mark_matched(&mut self, index: u32) -> Option<Stored<'_>> {
+        let entry = self.entries.get_mut(index as usize).filter(|entry| !entry.is(MATCHED))?;
+        entry.key_len_and_state |= MATCHED;
+        self.matched += 1;
         self.stored(index)
     }
 
-    /// Entries by the numbers that are their keys; the caller puts them back.
+    /// Takes the entries by the row numbers that are their keys; the caller puts them back.
     fn take_numbers(&mut self) -> Result<Vec<(u64, u32)>> {
         match self.numbers.take() {
             Some(numbers) => Ok(numbers),
@@ -483,7 +487,7 @@ impl KeyIndex {
         }
     }
 
-    /// Entries by the numbers that are their keys.
+    /// The entries by the row numbers that are their keys.
     fn by_number(&self) -> Result<Vec<(u64, u32)>> {
         let number = |entry: &Entry| {
             let bytes: [u8; NUMBER_LEN] = key_in(&self.sources, entry.row.source, entry.place())?.try_into().ok()?;
@@ -497,9 +501,9 @@ impl KeyIndex {
         Ok(numbers)
     }
 
-    /// Entries that no base row has used up.
-    pub(super) const fn open(&self) -> usize {
-        self.entries.len() - self.taken
+    /// The number of entries that no base row has matched.
+    pub(super) const fn unmatched(&self) -> usize {
+        self.entries.len() - self.matched
     }
 
     /// Distinct keys.

@@ -1,15 +1,15 @@
-//! From the hashes of keys to their entries, a cache line for a look-up.
+//! A hash table from keys to their entries, one cache line for a look-up.
 //!
-//! A bucket is a line of 64 bytes: twelve entries and, before them, a byte of each one's hash. Its hash leads a key to a
-//! bucket; where that is full, to the next one, and so on from the last to the first. Nine entries a bucket at most, on the
-//! average, keep that rare, and cost 7 bytes a key. No entry is ever taken out: whoever forgets keys builds another table.
+//! A bucket is a cache line of 64 bytes: twelve entries and, before them, one byte of the hash of each. The hash of a key selects a
+//! bucket; if that is full, the next one is used, and after the last the first. At most nine entries a bucket on average make that
+//! rare, and cost 7 bytes a key. Entries are never removed: an index that drops keys builds another table.
 //!
 //! ```text
 //! | 12 tags, 0 where there is no entry | 4 unused | 12 entries (u32) |
 //! ```
 //!
-//! Most base rows have no entry at all. A blocked Bloom filter tells that of 19 in 20 of them: each key sets three bits of
-//! one word, ten keys a word at most. It is a tenth of the table, and so may stay in a cache that is nearer.
+//! Most base rows have no entry. A blocked Bloom filter excludes 19 in 20 of them: each key sets three bits of one word, at most ten
+//! keys a word on average. It takes a tenth of the memory of the table, and so may stay in a smaller cache.
 
 use crate::trusted::prefetch;
 
@@ -68,7 +68,7 @@ impl KeyTable {
         self.filter.get(place_among(hash, self.filter.len())).is_some_and(|word| word & bits == bits)
     }
 
-    /// Has the word of the filter fetched that tells of a key.
+    /// Prefetches the word of the filter that a key is in.
     #[inline]
     pub(super) fn prefetch_filter(&self, hash: u32) {
         self.filter.get(place_among(hash, self.filter.len())).into_iter().for_each(prefetch);
@@ -182,7 +182,7 @@ const fn words_for(entries: usize) -> usize {
 /// One of so many places, of which there are below 2^32.
 #[inline]
 const fn place_among(hash: u32, places: usize) -> usize {
-    // Hashes of a part of all keys have their upper bits in common: multiplied, all bits tell.
+    // Hashes of a hash range share their upper bits: the multiplication makes all bits differ.
     let spread = hash.wrapping_mul(0x9e37_79b9) as u64;
     ((spread * places as u64) >> 32) as usize
 }

@@ -14,7 +14,7 @@
 //!
 //! A delete may be ordered by a value of another class than the column's, such as the `Integer` of before a column was widened. In
 //! Hudi it wins over what came before it in the log; where it would have to be compared, the read fails. Here it is compared by
-//! what it says, and ties with all values where that cannot be told (`Foreign`). It is no delete without ordering.
+//! its number or string, and ties with all values if it has neither (`Foreign`). It is not an unordered delete.
 
 use std::cmp::Ordering;
 

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | null | 00 |
 //! | number | 01, then big-endian with the sign bit flipped |
-//! | text | 01, then the bytes with each 00 as 00 ff, then 00 00 |
+//! | string | 01, then the bytes with each 00 as 00 ff, then 00 00 |
 //!
 //! Null is Java's `Integer` 0 here too: the number 0 on an int or a date field (which its column already says), smallest elsewhere.
 

@@ -1,15 +1,15 @@
-//! Ordering values kept by ordinal, in the one form that the table's ordering column has. Which of them are there at all is for
-//! who keeps them to note ([`Kept`]).
+//! Ordering values stored by ordinal, in the one form of the table's ordering column. The owner stores beside each whether it is a
+//! value at all ([`Kept`]).
 
 use super::ordering::OrderingValue;
 use super::rules::Side;
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
-/// What is noted of an ordering value beside itself.
+/// What is stored of an ordering value beside the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Whether it is among those kept.
+    /// Whether there is a value.
     pub(super) is_value: bool,
     /// Whether it is of another class than the column's.
     pub(super) is_foreign: bool,
@@ -26,7 +26,7 @@ impl Kept {
 #[derive(Default)]
 pub(super) struct Orderings {
     values: Values,
-    /// Bytes of texts, which lie beside the vector.
+    /// Bytes of strings, which are not in the vector.
     texts: usize,
 }
 
@@ -39,10 +39,10 @@ enum Values {
     Bytes(Vec<Box<[u8]>>),
 }
 
-/// What the allocation of a text costs beside its bytes.
+/// What the allocation of a string costs beside its bytes.
 const ALLOCATION: usize = 16;
 
-/// Does the same with whatever vector there is.
+/// Evaluates the same expression for each type of vector.
 macro_rules! each {
     ($values:expr, $all:ident => $do:expr) => {
         match $values {
@@ -76,7 +76,7 @@ impl Orderings {
         })
     }
 
-    /// Has a value fetched.
+    /// Prefetches a value.
     #[inline]
     pub(super) fn prefetch(&self, index: usize) {
         match &self.values {

@@ -1,4 +1,4 @@
-//! Base rows and log rows woven into one batch: base order kept, replaced rows in place.
+//! Outcomes applied to a batch of base rows: the order of base rows is kept, log rows replace base rows in place.
 
 use std::sync::Arc;
 
@@ -9,76 +9,80 @@ use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave;
 
-use super::input::{Fetched, RowRef, Winners};
-use super::merger::Fate;
+use super::input::{Fetched, RecordFetcher, RowRef};
+use super::outcome::MergeOutcome;
 use super::patch::{Patch, patched};
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 
-/// What is done about deleted rows.
+/// What is done with deleted rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeletedRows {
     /// They are left out.
     LeftOut,
-    /// They are delivered, `D` in their `_hoodie_operation`.
+    /// They are delivered, with `D` in their `_hoodie_operation`.
     Delivered,
 }
 
-/// What a `_hoodie_operation` says of a delete (`HoodieOperation.DELETE`).
+/// The `_hoodie_operation` of a delete (`HoodieOperation.DELETE`).
 const DELETE: &str = "D";
 
-/// The batch that comes of rows of a base file and of the fates of those that do not stay, by ascending rows. `base` has the
-/// schema that `winners` gives.
-pub fn weave(
+/// Applies outcomes to a batch of base rows. `outcomes` are those of rows that do not stay, in ascending order. `base` has the
+/// schema of `fetcher`.
+pub fn apply_outcomes(
     base: &RecordBatch,
-    fates: &[(usize, Fate)],
-    winners: &mut dyn Winners,
+    outcomes: &[(usize, MergeOutcome)],
+    fetcher: &mut dyn RecordFetcher,
     deleted_rows: DeletedRows,
 ) -> Result<RecordBatch> {
-    let placed = Placed::of(base, fates, deleted_rows)?;
+    let placed = Placed::new(base, outcomes, deleted_rows)?;
     let rows: Vec<RowRef> = placed.rows.iter().map(|(_, row)| *row).collect();
-    let Fetched { batches, picks } = fetched(&rows, winners)?;
+    let Fetched { batches, picks } = fetched(&rows, fetcher)?;
     let patches = placed.rows.iter().zip(picks).map(|((row, _), (batch, from))| Patch { row: *row, batch, from });
-    let rows = patched(&winners.schema(), &placed.base, &batches, &patches.collect::<Vec<_>>()).map_err(failed)?;
+    let rows = patched(&fetcher.schema(), &placed.base, &batches, &patches.collect::<Vec<_>>()).map_err(failed)?;
     marked(rows, &placed.deleted)
 }
 
-/// Base rows without those that are left out, and which of them log rows replace.
+/// Base rows without the deleted ones, and which of them log rows replace.
 pub(super) struct Placed {
     pub(super) base: RecordBatch,
-    /// By ascending rows of `base`, what replaces it.
+    /// Rows of `base` in ascending order, with the log rows that replace them.
     pub(super) rows: Vec<(usize, RowRef)>,
-    /// The rows among these that are deletes.
+    /// Those among these rows that are deletes.
     deleted: Vec<usize>,
 }
 
 impl Placed {
-    /// By the fates of base rows that do not stay, by ascending rows.
-    pub(super) fn of(base: &RecordBatch, fates: &[(usize, Fate)], deleted_rows: DeletedRows) -> Result<Self> {
-        let mut rows = Vec::with_capacity(fates.len());
+    /// `outcomes` are those of base rows that do not stay, in ascending order.
+    pub(super) fn new(
+        base: &RecordBatch,
+        outcomes: &[(usize, MergeOutcome)],
+        deleted_rows: DeletedRows,
+    ) -> Result<Self> {
+        let mut rows = Vec::with_capacity(outcomes.len());
         let (mut left_out, mut deleted) = (Vec::new(), Vec::new());
-        for (row, fate) in fates {
-            let Some(by) = of_log(*fate, deleted_rows) else {
+        for (row, outcome) in outcomes {
+            let Some(by) = delivered(*outcome, deleted_rows) else {
                 left_out.push(*row);
                 continue;
             };
             let row = row.saturating_sub(left_out.len());
-            if let Fate::Delete(_) = fate {
+            if let MergeOutcome::Delete(_) = outcome {
                 deleted.push(row);
             }
             rows.push((row, by));
         }
-        if !fates.is_sorted_by(|(one, _), (next, _)| one < next) {
+        if !outcomes.is_sorted_by(|(one, _), (next, _)| one < next) {
             return Err(Error::internal("merge outcomes of base rows that are not in order"));
         }
-        if let Some(row) = fates.last().map(|(row, _)| *row).filter(|row| *row >= base.num_rows()) {
+        if let Some(row) = outcomes.last().map(|(row, _)| *row).filter(|row| *row >= base.num_rows()) {
             let message = format_args!("a merge outcome for row {row} of a batch of {} rows", base.num_rows());
             return Err(Error::internal(message));
         }
         Ok(Self { base: without(base, &left_out).map_err(failed)?, rows, deleted })
     }
 
-    /// The base rows with these columns in place of theirs.
+    /// The base rows with these columns instead of their own.
     pub(super) fn batch(&self, schema: &SchemaRef, columns: Vec<ArrayRef>) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(self.base.num_rows()));
         let rows = RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options).map_err(failed)?;
@@ -86,34 +90,39 @@ impl Placed {
     }
 }
 
-/// The rows that logs give where there is no base row, by their fates.
-pub fn log_rows(fates: &[Fate], winners: &mut dyn Winners, deleted_rows: DeletedRows) -> Result<RecordBatch> {
-    let given = || fates.iter().filter_map(|fate| Some((fate, of_log(*fate, deleted_rows)?)));
+/// Fetches the log rows of outcomes, without base rows.
+pub fn fetch_rows(
+    outcomes: &[MergeOutcome],
+    fetcher: &mut dyn RecordFetcher,
+    deleted_rows: DeletedRows,
+) -> Result<RecordBatch> {
+    let given = || outcomes.iter().filter_map(|outcome| Some((outcome, delivered(*outcome, deleted_rows)?)));
     let rows: Vec<RowRef> = given().map(|(_, row)| row).collect();
-    let deleted = given().enumerate().filter(|(_, (fate, _))| matches!(fate, Fate::Delete(_))).map(|(row, _)| row);
-    let fetched = fetched(&rows, winners)?;
-    let rows = pick(&winners.schema(), &fetched.batches, &fetched.picks).map_err(failed)?;
+    let deleted =
+        given().enumerate().filter(|(_, (outcome, _))| matches!(outcome, MergeOutcome::Delete(_))).map(|(row, _)| row);
+    let fetched = fetched(&rows, fetcher)?;
+    let rows = pick(&fetcher.schema(), &fetched.batches, &fetched.picks).map_err(failed)?;
     marked(rows, &deleted.collect::<Vec<_>>())
 }
 
-/// The rows, as many as were asked for.
-fn fetched(rows: &[RowRef], winners: &mut dyn Winners) -> Result<Fetched> {
-    let fetched = winners.fetch(rows)?;
+/// Fetches rows, and checks that there are as many as were requested.
+fn fetched(rows: &[RowRef], fetcher: &mut dyn RecordFetcher) -> Result<Fetched> {
+    let fetched = fetcher.fetch(rows)?;
     if fetched.picks.len() == rows.len() {
         return Ok(fetched);
     }
     Err(Error::internal(format_args!("{} rows where {} were asked for", fetched.picks.len(), rows.len())))
 }
 
-/// The log record that is delivered.
-const fn of_log(fate: Fate, deleted_rows: DeletedRows) -> Option<RowRef> {
-    match (fate, deleted_rows) {
-        (Fate::Replace(row), _) | (Fate::Delete(row), DeletedRows::Delivered) => Some(row),
-        (Fate::Keep, _) | (Fate::Delete(_), DeletedRows::LeftOut) => None,
+/// The log record of an outcome, if it is delivered.
+const fn delivered(outcome: MergeOutcome, deleted_rows: DeletedRows) -> Option<RowRef> {
+    match (outcome, deleted_rows) {
+        (MergeOutcome::Replace(row), _) | (MergeOutcome::Delete(row), DeletedRows::Delivered) => Some(row),
+        (MergeOutcome::Keep, _) | (MergeOutcome::Delete(_), DeletedRows::LeftOut) => None,
     }
 }
 
-/// All rows but some.
+/// All rows but those of `left_out`.
 fn without(base: &RecordBatch, left_out: &[usize]) -> Result<RecordBatch, ArrowError> {
     if left_out.is_empty() {
         return Ok(base.clone());
@@ -145,7 +154,7 @@ fn pick(schema: &SchemaRef, batches: &[RecordBatch], picks: &[(usize, usize)]) -
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)
 }
 
-/// The same rows, those that are deletes saying so.
+/// The same rows, with the operation of deletes set.
 fn marked(rows: RecordBatch, deleted: &[usize]) -> Result<RecordBatch> {
     let Ok(column) = rows.schema().index_of(meta_columns::OPERATION) else { return Ok(rows) };
     if deleted.is_empty() {

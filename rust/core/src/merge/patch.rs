@@ -1,10 +1,10 @@
-//! Rows of a batch replaced in place: what merging does to base rows, of which most stay.
+//! Replaces rows of a batch in place: most base rows of a merge stay.
 //!
 //! | column | how |
 //! |---|---|
-//! | fixed width, boolean | a copy of the whole column, then row by row what is replaced |
-//! | text, binary | runs of rows that stay are copied as one, offsets shifted |
-//! | struct | its children and its nulls, each the same way |
+//! | fixed width, boolean | the whole column is copied, then rows are replaced one by one |
+//! | string, binary | runs of rows that stay are copied as one, offsets shifted |
+//! | struct | its children and its validity, each the same way |
 //! | any other | `interleave` |
 //!
 //! Copying runs costs a fraction of picking every row by its index, as `interleave` does.
@@ -23,7 +23,7 @@ use arrow_select::interleave::interleave;
 
 use crate::trusted::strings;
 
-/// A row that another one stands in for.
+/// A row that another one replaces.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Patch {
     pub(super) row: usize,
@@ -34,8 +34,8 @@ pub(super) struct Patch {
 
 type Patched<T> = Result<T, ArrowError>;
 
-/// The batch with rows of `batches` in place of some of its own: `patches`, by ascending rows, of which there is one at most
-/// for a row. All batches have that schema.
+/// Replaces rows of the batch by rows of `batches`. `patches` are in ascending order of rows, at most one for a row. All batches have
+/// the schema.
 pub(super) fn patched(
     schema: &SchemaRef,
     base: &RecordBatch,

@@ -1,5 +1,5 @@
-//! Who wins, by the table's mode and the release whose rules are followed. Newer and older mean places in the log, the base
-//! being oldest; ties go to the newer record.
+//! Which record wins, by the table's merge mode and the release whose rules are followed. Newer and older refer to commit order,
+//! the base row being oldest; ties go to the newer record.
 //!
 //! Hudi 1.x (`BufferedRecordMergerFactory`, 1.2):
 //!
@@ -19,8 +19,7 @@
 //! | default, event time | the same | the same | log if it has no row, or its ordering is not lower |
 //! | first value | newer if the stored one has no row, or its ordering is higher | the same | log if it has no row, its ordering is higher, or the base row has none |
 //!
-//! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column no real value can be
-//! told from.
+//! An unordered delete has no ordering value: none, null, or the `Integer` 0, which on an int column looks like a real value.
 
 use std::cmp::Ordering;
 
@@ -40,30 +39,30 @@ pub enum Rules {
     },
     /// A payload class by the rules of Hudi 1.x: `combineAndGetUpdateValue` at each step.
     Payload1x {
-        /// What the class makes of a newer and an older record.
+        /// How the class decides between a newer and an older record.
         over_base: OverBase,
         /// The ordering column is an int or a date.
         int_ordering: bool,
     },
     /// The rules of Hudi 0.x.
     Payload0x {
-        /// What the payload class makes of a log record and a base row.
+        /// Which of a log record and a base row the payload class takes.
         over_base: OverBase,
         /// The ordering column is an int or a date.
         int_ordering: bool,
     },
 }
 
-/// `combineAndGetUpdateValue` of a payload class, as far as whole rows go.
+/// Which of two rows a payload class takes (`combineAndGetUpdateValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverBase {
-    /// The log's record, however late (`OverwriteWithLatestAvroPayload`).
+    /// The log record, whatever its ordering value (`OverwriteWithLatestAvroPayload`).
     Always,
-    /// Unless its ordering is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
+    /// The log record, unless its ordering value is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
     UnlessLower,
-    /// Unless its ordering, a place in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
+    /// The log record, unless its ordering value, a position in a MySQL binlog, is lower (`MySqlDebeziumAvroPayload`).
     UnlessLowerPlace,
-    /// Only if its ordering is higher: of equal ones the first stays (`FirstValueAvroPayload`, in Hudi 0.15 and 1.0).
+    /// The log record, only if its ordering value is higher: of equal ones the first stays (`FirstValueAvroPayload`, in Hudi 0.15 and 1.0).
     IfHigher,
 }
 
@@ -78,24 +77,24 @@ impl OverBase {
         }
     }
 
-    /// The same, the older row being a base row. One without an ordering value is always replaced
+    /// The same for a base row as the older row. One without an ordering value is always replaced
     /// (`FirstValueAvroPayload.needUpdatingPersistedRecord`).
     fn prefers_log(self, log: OrderingValue<'_>, base: OrderingValue<'_>) -> bool {
         self == Self::IfHigher && base == OrderingValue::Default || self.prefers_newer(log, base)
     }
 }
 
-/// A record as the rules see it.
+/// What the rules need of a record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) ordering: OrderingValue<'a>,
-    /// Whether that is of another class than the column's.
+    /// Whether the ordering value is of another class than the column's.
     pub(super) is_foreign: bool,
     pub(super) deleted: Deleted,
 }
 
 impl Side<'_> {
-    /// The same, the number 0 where it has no ordering and `Integer`s order the column.
+    /// The same, with the number 0 for a missing ordering value if the column holds `Integer`s.
     pub(super) const fn null_is_zero(self, int_ordering: bool) -> Self {
         match self.ordering {
             OrderingValue::Default if int_ordering => Self { ordering: OrderingValue::Fixed(0), ..self },
@@ -103,8 +102,8 @@ impl Side<'_> {
         }
     }
 
-    /// Whether a delete block's entry takes the place of a stored record that it has to be compared with. The one place where Hudi
-    /// looks at classes: a value of another than the stored one's deletes, whatever it is.
+    /// Returns true if an entry of a delete block replaces a stored record whose ordering value it is compared with. Only here Hudi
+    /// compares classes: a value of another class than the stored one deletes, whatever it is.
     pub(super) fn deletes(self, stored: Side<'_>) -> bool {
         self.is_foreign != stored.is_foreign || not_lower(self, stored)
     }
@@ -113,19 +112,19 @@ impl Side<'_> {
 /// Whether, and how, a record is a delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deleted {
-    /// It is none.
+    /// It is not a delete.
     No,
-    /// By what its row says.
+    /// By a delete mark in its row.
     ByRow,
     /// By a delete block: there is no row.
     ByBlock,
-    /// It is none, but has a flag in its row that says so: a base row, or a row that was filled with another's. Only payload classes
-    /// that look at both rows mind.
+    /// It is not a delete, but has a delete mark in its row: a base row, or a row whose mark was filled from another. Only payload
+    /// classes that read both rows regard it.
     Flagged,
 }
 
 impl Rules {
-    /// Whether a newer log record takes the place of a stored one.
+    /// Returns true if a newer log record replaces a stored one.
     #[inline]
     pub(super) fn replaces(self, kind: LogKind, newer: Side<'_>, stored: Side<'_>) -> bool {
         match (self, kind) {
@@ -151,7 +150,7 @@ impl Rules {
         }
     }
 
-    /// Whether the log's record takes the place of the base row.
+    /// Returns true if the log record replaces the base row.
     #[inline]
     pub(super) fn wins_over_base(self, log: Side<'_>, base: OrderingValue<'_>) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Which values give way to the other record's.
+//! Which values are absent, so that they are filled from the other record.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type, Int64Type};
@@ -6,17 +6,17 @@ use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
-/// When the values of a column give way, as far as the values themselves tell.
+/// When a value of a column counts as absent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Absence {
     /// Never.
     Never,
-    /// Where there is none.
+    /// Where it is null.
     Null,
     /// Where it is this number (of a field whose default it is).
     Number(f64),
-    /// Where it is this truth value.
-    Truth(bool),
+    /// Where it is this boolean.
+    Boolean(bool),
     /// Where it is this string. Bytes never are.
     Text(String),
     /// Where it is this string, or a binary column holds its UTF-8 bytes.
@@ -24,7 +24,7 @@ pub enum Absence {
 }
 
 impl Absence {
-    /// The rows that give way; none where no row does.
+    /// The rows whose value is absent; `None` if there are none.
     pub(super) fn of(&self, column: &ArrayRef) -> Option<BooleanBuffer> {
         let is = |array: BooleanArray| match array.nulls() {
             Some(there) => array.values() & there.inner(),
@@ -33,7 +33,7 @@ impl Absence {
         match (self, column.data_type()) {
             (Self::Never, _) => None,
             (Self::Null, _) => column.logical_nulls().map(|there| !there.inner()),
-            (Self::Truth(value), DataType::Boolean) => {
+            (Self::Boolean(value), DataType::Boolean) => {
                 Some(is(column.as_boolean().iter().map(|one| one.map(|one| one == *value)).collect()))
             }
             (Self::Number(value), kind) => numbers(column, kind, *value).map(is),
@@ -43,12 +43,12 @@ impl Absence {
             (Self::TextOrBytes(text), DataType::Binary) => {
                 Some(is(column.as_binary::<i32>().iter().map(|one| one.map(|one| one == text.as_bytes())).collect()))
             }
-            (Self::Truth(_) | Self::Text(_) | Self::TextOrBytes(_), _) => None,
+            (Self::Boolean(_) | Self::Text(_) | Self::TextOrBytes(_), _) => None,
         }
     }
 }
 
-/// Defaults stand in a schema's JSON, whose numbers a double holds as far as anyone writes them there.
+/// Defaults are numbers of the schema's JSON, which a double represents.
 #[allow(clippy::cast_precision_loss, clippy::float_cmp)]
 fn numbers(column: &ArrayRef, kind: &DataType, value: f64) -> Option<BooleanArray> {
     Some(match kind {

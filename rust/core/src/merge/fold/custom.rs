@@ -1,9 +1,9 @@
-//! Rows made by a merger of the user's own, many keys at a time.
+//! Folds record groups by a merger of whole rows, a user-defined one or the metadata table's, many keys at a time.
 //!
-//! The merger is handed two batches of the same number of rows: the older records of some keys, and the newer ones, all columns of
-//! the table in its order. It gives back the rows that come of them, and which of those are kept. The records of a key are merged
-//! from the oldest of the log to the newest, and what comes of that over the base row: round by round, the first two records of
-//! every key, then the third, and so on. A delete takes away what came before it, without asking; so does a row that is not kept.
+//! The merger gets two batches with the same number of rows: the older records of some keys, and the newer ones, with all columns of
+//! the table in its order. It returns the merged rows, and which of them are kept. The records of a key are merged from the oldest
+//! of the log to the newest, and the result over the base row: round by round, the first two records of every key, then the third,
+//! and so on. A delete removes what was before it, without a call of the merger; so does a row that is not kept.
 
 use std::sync::Arc;
 
@@ -11,66 +11,71 @@ use arrow_array::{Array, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use arrow_select::interleave::interleave;
 
-use super::super::histories::{Histories, Record};
-use super::super::input::{Fetched, RowRef, Winners};
-use super::super::merger::Fate;
+use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
+use super::super::record_groups::{Record, RecordGroups};
 use super::super::rules::Deleted;
-use super::folder::{BaseOf, Fold, Folded};
-use super::made::MadeRows;
+use super::folded_rows::FoldedRows;
+use super::folder::{Fold, FoldBase, Folded};
 use crate::error::{Error, Result};
 
 /// Merges records of one key (`HoodieRecordMerger`), many keys at once.
 pub trait RowMerger: Send + Sync {
-    /// What becomes of pairs of records: as many rows, of the same schema, and which are kept.
+    /// Merges pairs of records. Returns as many rows, of the same schema, and which of them are kept.
     ///
     /// # Errors
     /// Whatever the merger fails with.
     fn merge(&self, older: &RecordBatch, newer: &RecordBatch) -> Result<(RecordBatch, BooleanArray)>;
 }
 
-/// Folds with a merger of the user's own.
+/// A fold by a merger of whole rows.
 pub struct CustomFold {
     /// The merger.
     pub merger: Arc<dyn RowMerger>,
-    /// The table's columns, in its order, by their places among those that are carried.
+    /// The table's columns, in its order, as ordinals among the projected columns.
     pub columns: Vec<usize>,
-    /// Whether keys that are deleted become rows, too.
+    /// Whether deleted keys become rows, too.
     pub deleted_rows: DeletedRows,
 }
 
 /// A row: which batch of the pool, and where there.
 type Place = (usize, usize);
 
-/// What the records of a key came to so far.
+/// The merged records of a key so far.
 #[derive(Debug, Clone, Copy)]
 enum State {
     Row(Place),
-    /// There is a row to tell of it, or none.
+    /// Deleted, with the row of the delete if it has one.
     Deleted(Option<Place>),
 }
 
-/// All rows that there are: those fetched, and those made.
+/// All rows: those that were fetched, and those that the merger made.
 struct Pool {
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
 }
 
 impl Fold for CustomFold {
-    fn fold(&self, keys: &Histories, base: Option<BaseOf<'_>>, winners: &mut dyn Winners) -> Result<Folded> {
-        let wanted = keys.records().filter(|record| self.has_row(record)).map(|record| record.row);
-        let Fetched { batches, picks } = winners.fetch(&wanted.collect::<Vec<_>>())?;
-        let mut pool = Pool { schema: winners.schema(), batches };
+    fn fold(
+        &self,
+        groups: &RecordGroups,
+        base: Option<FoldBase<'_>>,
+        fetcher: &mut dyn RecordFetcher,
+    ) -> Result<Folded> {
+        let wanted = groups.records().filter(|record| self.has_row(record)).map(|record| record.row);
+        let Fetched { batches, picks } = fetcher.fetch(&wanted.collect::<Vec<_>>())?;
+        let mut pool = Pool { schema: fetcher.schema(), batches };
         let mut picks = picks.into_iter();
-        let records = keys.records().map(|record| self.state_of(&record, &mut picks));
+        let records = groups.records().map(|record| self.state_of(&record, &mut picks));
         let records = records.collect::<Result<Vec<State>>>()?;
-        let mut states = vec![None; keys.len()];
-        for round in 0..keys.ranges().map(|records| records.len()).max().unwrap_or_default() {
-            let newer = keys.ranges().map(|of_key| records.get(of_key)?.get(round).copied());
+        let mut states = vec![None; groups.len()];
+        for round in 0..groups.ranges().map(|records| records.len()).max().unwrap_or_default() {
+            let newer = groups.ranges().map(|of_key| records.get(of_key)?.get(round).copied());
             states = self.merged(states, newer.collect(), &mut pool)?;
         }
         if let Some(base) = base {
-            base.check(keys.len())?;
+            base.check(groups.len())?;
             pool.batches.push(base.batch.clone());
             let batch = pool.batches.len() - 1;
             let older = base.rows.iter().map(|row| Some(State::Row((batch, *row)))).collect();
@@ -93,7 +98,7 @@ impl CustomFold {
         Ok(if record.side.deleted == Deleted::No { State::Row(place) } else { State::Deleted(Some(place)) })
     }
 
-    /// What becomes of the keys: where both are rows, the merger says so.
+    /// Merges the states of each key. If both are rows, the merger is called.
     fn merged(
         &self,
         older: Vec<Option<State>>,
@@ -108,7 +113,7 @@ impl CustomFold {
                 _ => None,
             })
             .collect();
-        let kept = if pairs.is_empty() { Vec::new() } else { self.asked(&pairs, pool)? };
+        let kept = if pairs.is_empty() { Vec::new() } else { self.call_merger(&pairs, pool)? };
         let batch = pool.batches.len().saturating_sub(1);
         let mut made = kept.into_iter().enumerate().map(|(row, is_kept)| {
             let place = (batch, row);
@@ -122,8 +127,8 @@ impl CustomFold {
         Ok(states.collect())
     }
 
-    /// Asks the merger: its rows join the pool; which of them are kept.
-    fn asked(&self, pairs: &[(Place, Place)], pool: &mut Pool) -> Result<Vec<bool>> {
+    /// Calls the merger and adds its rows to the pool. Returns which of them are kept.
+    fn call_merger(&self, pairs: &[(Place, Place)], pool: &mut Pool) -> Result<Vec<bool>> {
         let in_table_order = |rows: RecordBatch| rows.project(&self.columns).map_err(failed);
         let older = in_table_order(pool.rows(pairs.iter().map(|pair| pair.0).collect())?)?;
         let newer = in_table_order(pool.rows(pairs.iter().map(|pair| pair.1).collect())?)?;
@@ -137,14 +142,14 @@ impl CustomFold {
                 pairs.len()
             )));
         }
-        pool.batches.push(self.carried(&rows, &pool.schema)?);
+        pool.batches.push(self.projected(&rows, &pool.schema)?);
         Ok(keep.iter().map(|kept| kept.unwrap_or_default()).collect())
     }
 
-    /// The merger's rows, with the columns as they are carried.
-    fn carried(&self, rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-        let columns = schema.fields().iter().enumerate().map(|(carried, field)| {
-            let column = self.columns.iter().position(|at| *at == carried).and_then(|at| rows.columns().get(at));
+    /// The merger's rows, with the projected columns in their order.
+    fn projected(&self, rows: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
+        let columns = schema.fields().iter().enumerate().map(|(projected, field)| {
+            let column = self.columns.iter().position(|at| *at == projected).and_then(|at| rows.columns().get(at));
             match column {
                 Some(column) if column.data_type() == field.data_type() => Ok(Arc::clone(column)),
                 Some(column) => Err(Error::invalid_argument(format!(
@@ -161,20 +166,20 @@ impl CustomFold {
     }
 
     fn folded(&self, states: &[Option<State>], pool: &Pool) -> Result<Folded> {
-        let (mut places, mut fates) = (Vec::new(), Vec::with_capacity(states.len()));
+        let (mut places, mut outcomes) = (Vec::new(), Vec::with_capacity(states.len()));
         for state in states {
             let at = u32::try_from(places.len()).map_err(|_| Error::unsupported("4 billion rows in a batch"))?;
             let row = RowRef { source: 0, at };
-            fates.push(match state {
-                Some(State::Row(_)) => Fate::Replace(row),
-                Some(State::Deleted(_)) => Fate::Delete(row),
+            outcomes.push(match state {
+                Some(State::Row(_)) => MergeOutcome::Replace(row),
+                Some(State::Deleted(_)) => MergeOutcome::Delete(row),
                 None => return Err(Error::internal("a key without a record")),
             });
             if let Some(State::Row(place) | State::Deleted(Some(place))) = state {
                 places.push(*place);
             }
         }
-        Ok(Folded { rows: MadeRows::Whole(pool.rows(places)?), fates })
+        Ok(Folded { rows: FoldedRows::Whole(pool.rows(places)?), outcomes })
     }
 }
 

@@ -1,5 +1,5 @@
-//! The records of some keys made rows: merged from the oldest to the newest, then over the base row, each column of the result
-//! taken from the record that it comes from.
+//! Folds record groups by rules: the records of a key are merged from the oldest to the newest, the result over the base row. A row
+//! is a choice of record for each column.
 
 use std::ops::Range;
 
@@ -7,43 +7,43 @@ use arrow_array::{RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_buffer::BooleanBuffer;
 use arrow_schema::SchemaRef;
 
-use super::super::histories::Histories;
-use super::super::input::{Fetched, RowRef, Winners};
-use super::super::merger::Fate;
+use super::super::input::{Fetched, RecordFetcher, RowRef};
 use super::super::ordering::OrderingColumn;
+use super::super::outcome::MergeOutcome;
 use super::super::output::DeletedRows;
+use super::super::record_groups::RecordGroups;
 use super::super::rules::{Deleted, Side};
 use super::absence::Absence;
-use super::made::{MadeRows, Pick, PickedRows};
+use super::folded_rows::{FoldedRows, Pick, PickedRows};
 use super::missing::MissingColumns;
-use super::rules::{FoldRules, Overlay, Step};
+use super::rules::{FoldRules, MergeStep, Overlay};
 use crate::error::{Error, Result};
 
-/// What a fold must know of the carried columns.
+/// A fold by rules: what it must know of the projected columns.
 pub struct Folder {
     /// How records are merged.
     pub rules: FoldRules,
-    /// When values of each column give way.
+    /// When values of each column are filled from the other record.
     pub absence: Vec<Absence>,
     /// Which columns are meta columns.
     pub is_meta: Vec<bool>,
-    /// The column whose record gives the ordering of the result; none where it is the winner's whatever fills it.
+    /// The column whose record gives the ordering value of the result. `None` if that is always the winning record's.
     pub ordering_column: Option<usize>,
-    /// The column that marks deletes, where it may be filled like any other, or be a base row's ([`Deleted::Flagged`]).
+    /// The column that marks deletes, if it may be filled like any other, or come from a base row ([`Deleted::Flagged`]).
     pub flag_column: Option<usize>,
-    /// Whether keys that are deleted become rows, too.
+    /// Whether deleted keys become rows, too.
     pub deleted_rows: DeletedRows,
-    /// From the first partial record on, and over the base, columns give way by this alone; before it, by their values.
+    /// From the first partial record on, and over the base row, this alone decides which columns are filled; before it, values do.
     pub missing: MissingColumns,
 }
 
-/// Keys made rows.
+/// The result of a fold.
 pub struct Folded {
     /// The rows that were made.
-    pub rows: MadeRows,
-    /// Of each key: the base row stays, or the made row (its ordinal as [`RowRef::at`]) takes its place, be it a row or a delete.
-    /// The row of a delete is made only if deletes are delivered.
-    pub fates: Vec<Fate>,
+    pub rows: FoldedRows,
+    /// The outcome of each key. A [`RowRef`] refers to the rows that were made: [`RowRef::at`] is the ordinal. The row of a delete
+    /// is made only if deletes are delivered.
+    pub outcomes: Vec<MergeOutcome>,
 }
 
 /// A row from which values may be taken.
@@ -51,15 +51,15 @@ struct Candidate<'a> {
     side: Side<'a>,
     /// `None` for a base row.
     source: Option<u32>,
-    /// Columns that its block does not have.
+    /// The columns that its block does not have.
     missing: Option<&'a [bool]>,
     /// The batch that holds the row, and its number there.
     at: (usize, usize),
 }
 
-/// What the records of a key came to so far.
+/// The merged records of a key so far.
 struct State {
-    /// The candidate whose side counts; of a delete by block, too.
+    /// The candidate that gives the ordering value; for a delete by block, too.
     top: u32,
     deleted: Deleted,
     picks: Picks,
@@ -90,18 +90,18 @@ impl Picks {
     }
 }
 
-/// The base rows of keys: one for each.
+/// The base rows of record groups: one for each.
 #[derive(Clone, Copy)]
-pub struct BaseOf<'a> {
+pub struct FoldBase<'a> {
     /// A batch of base rows, the projected columns.
     pub batch: &'a RecordBatch,
     /// The ordering values of the batch.
     pub ordering: &'a OrderingColumn,
-    /// Of each key, its row in the batch.
+    /// Of each group, its row in the batch.
     pub rows: &'a [usize],
 }
 
-impl BaseOf<'_> {
+impl FoldBase<'_> {
     /// Checks that there is a row for each of so many keys.
     pub(super) fn check(&self, keys: usize) -> Result<()> {
         let count = self.batch.num_rows();
@@ -114,20 +114,30 @@ impl BaseOf<'_> {
     }
 }
 
-/// Makes rows of the records of keys.
+/// Makes rows of record groups.
 pub trait Fold: Send {
-    /// Folds keys. `base` are their base rows; `None` for keys without one.
+    /// Folds groups. `base` are their base rows; `None` for keys without one.
     ///
     /// # Errors
-    /// Those of fetching the records; what a merger of the user's own fails with.
-    fn fold(&self, keys: &Histories, base: Option<BaseOf<'_>>, winners: &mut dyn Winners) -> Result<Folded>;
+    /// Errors of fetching the records, and of a user-defined merger.
+    fn fold(
+        &self,
+        groups: &RecordGroups,
+        base: Option<FoldBase<'_>>,
+        fetcher: &mut dyn RecordFetcher,
+    ) -> Result<Folded>;
 }
 
 impl Fold for Folder {
-    fn fold(&self, keys: &Histories, base: Option<BaseOf<'_>>, winners: &mut dyn Winners) -> Result<Folded> {
-        let (rows, candidates) = self.candidates(keys, base, winners)?;
+    fn fold(
+        &self,
+        groups: &RecordGroups,
+        base: Option<FoldBase<'_>>,
+        fetcher: &mut dyn RecordFetcher,
+    ) -> Result<Folded> {
+        let (rows, candidates) = self.candidates(groups, base, fetcher)?;
         let masks = rows.masks(|column| self.absence.get(column));
-        let flags = self.flag_column.map(|column| rows.mask_of(column, &Absence::Truth(true)));
+        let flags = self.flag_column.map(|column| rows.mask_of(column, &Absence::Boolean(true)));
         let folding = Folding {
             folder: self,
             candidates,
@@ -137,7 +147,7 @@ impl Fold for Folder {
             columns: rows.schema.fields().len(),
             idle: Vec::new(),
         };
-        folding.all(keys, base.is_some(), rows)
+        folding.all(groups, base.is_some(), rows)
     }
 }
 
@@ -147,20 +157,20 @@ struct Rows {
     batches: Vec<RecordBatch>,
 }
 
-/// The ordinal of the batch of base rows; before it is one of nulls.
+/// The ordinal of the batch of base rows; the batch before it has a row of nulls.
 const BASE: usize = 1;
 
-/// Of each batch, the rows whose value gives way; `None` where none does.
+/// Of each batch, the rows whose value is filled; `None` if none is.
 type Mask = Vec<Option<BooleanBuffer>>;
 
 impl Rows {
-    /// Of each column, the rows whose values give way.
+    /// Of each column, the rows whose values are filled.
     fn masks<'a>(&self, absence: impl Fn(usize) -> Option<&'a Absence>) -> Vec<Mask> {
         let columns = 0..self.schema.fields().len();
         columns.map(|column| absence(column).map(|absence| self.mask_of(column, absence)).unwrap_or_default()).collect()
     }
 
-    /// Empty where no row of any batch gives way.
+    /// Empty if no row of any batch is filled.
     fn mask_of(&self, column: usize, absence: &Absence) -> Mask {
         let of_batch = |batch: &RecordBatch| absence.of(batch.columns().get(column)?);
         let mask: Mask = self.batches.iter().map(of_batch).collect();
@@ -169,22 +179,22 @@ impl Rows {
 }
 
 impl Folder {
-    /// Base rows, then the log records of all keys, with the batches that they are in. Deletes by block have a row of nulls,
-    /// unless they are delivered.
+    /// Base rows, then the log records of all groups, with the batches that they are in. Deletes by block have a row of nulls, unless
+    /// they are delivered.
     fn candidates<'a>(
         &'a self,
-        keys: &'a Histories,
-        base: Option<BaseOf<'a>>,
-        winners: &mut dyn Winners,
+        groups: &'a RecordGroups,
+        base: Option<FoldBase<'a>>,
+        fetcher: &mut dyn RecordFetcher,
     ) -> Result<(Rows, Vec<Candidate<'a>>)> {
-        let schema = winners.schema();
+        let schema = fetcher.schema();
         let nulls = schema.fields().iter().map(|field| new_null_array(field.data_type(), 1));
         let options = RecordBatchOptions::new().with_row_count(Some(1));
         let nothing = RecordBatch::try_new_with_options(schema.clone(), nulls.collect(), &options).map_err(failed)?;
         let mut batches = vec![nothing];
-        let mut candidates = Vec::with_capacity(keys.len() + keys.records().len());
+        let mut candidates = Vec::with_capacity(groups.len() + groups.records().len());
         if let Some(base) = base {
-            base.check(keys.len())?;
+            base.check(groups.len())?;
             batches.push(base.batch.clone());
             candidates.extend(base.rows.iter().map(|row| Candidate {
                 side: Side { ordering: base.ordering.value(*row), is_foreign: false, deleted: Deleted::No },
@@ -195,17 +205,17 @@ impl Folder {
         }
         let all = self.deleted_rows == DeletedRows::Delivered;
         let has_row = |side: &Side<'_>| all || side.deleted != Deleted::ByBlock;
-        let with_rows = keys.records().filter(|record| has_row(&record.side)).map(|record| record.row);
+        let with_rows = groups.records().filter(|record| has_row(&record.side)).map(|record| record.row);
         let with_rows: Vec<RowRef> = with_rows.collect();
         let first = batches.len();
-        let Fetched { batches: fetched, picks } = winners.fetch(&with_rows)?;
+        let Fetched { batches: fetched, picks } = fetcher.fetch(&with_rows)?;
         if picks.len() != with_rows.len() {
             let message = format_args!("{} rows were fetched for {} log records", picks.len(), with_rows.len());
             return Err(Error::internal(message));
         }
         batches.extend(fetched);
         let mut picks = picks.into_iter();
-        for record in keys.records() {
+        for record in groups.records() {
             let pick = if has_row(&record.side) { picks.next() } else { None };
             let at = pick.map_or((0, 0), |(batch, row)| (batch + first, row));
             let (source, missing) = (Some(record.row.source), self.missing.of(record.row.source));
@@ -221,36 +231,36 @@ impl Folder {
 struct Folding<'a> {
     folder: &'a Folder,
     candidates: Vec<Candidate<'a>>,
-    /// Of each column, the candidates whose values give way.
+    /// Of each column, the candidates whose values are filled.
     masks: Vec<Mask>,
-    /// The candidates that say that they are deletes, where that is one of the values that give way.
+    /// The candidates whose delete flag is set, if that flag may be filled.
     flags: Mask,
     first_partial: Option<u32>,
     columns: usize,
-    /// Vectors of picks that are free to be used again.
+    /// Vectors of picks for reuse.
     idle: Vec<Vec<u32>>,
 }
 
 impl Folding<'_> {
-    fn all(mut self, keys: &Histories, has_base: bool, rows: Rows) -> Result<Folded> {
-        let mut fates = Vec::with_capacity(keys.len());
+    fn all(mut self, groups: &RecordGroups, has_base: bool, rows: Rows) -> Result<Folded> {
+        let mut outcomes = Vec::with_capacity(groups.len());
         let mut made: Vec<Pick> = Vec::new();
         let mut count = 0_u32;
-        let bases = if has_base { keys.len() } else { 0 };
-        for (key, records) in (0_u32..).zip(keys.ranges()) {
+        let bases = if has_base { groups.len() } else { 0 };
+        for (key, records) in (0_u32..).zip(groups.ranges()) {
             let base = has_base.then_some(key);
             let state = self.key(records.start + bases..records.end + bases, base)?;
             let row = RowRef { source: 0, at: count };
             let stays = base.is_some_and(|base| state.top == base && state.picks.are_all(base));
-            let fate = match state.deleted {
-                Deleted::No if stays => Fate::Keep,
-                Deleted::No => Fate::Replace(row),
-                Deleted::Flagged | Deleted::ByRow | Deleted::ByBlock => Fate::Delete(row),
+            let outcome = match state.deleted {
+                Deleted::No if stays => MergeOutcome::Keep,
+                Deleted::No => MergeOutcome::Replace(row),
+                Deleted::Flagged | Deleted::ByRow | Deleted::ByBlock => MergeOutcome::Delete(row),
             };
-            let is_made = match fate {
-                Fate::Keep => false,
-                Fate::Replace(_) => true,
-                Fate::Delete(_) => self.folder.deleted_rows == DeletedRows::Delivered,
+            let is_made = match outcome {
+                MergeOutcome::Keep => false,
+                MergeOutcome::Replace(_) => true,
+                MergeOutcome::Delete(_) => self.folder.deleted_rows == DeletedRows::Delivered,
             };
             if is_made {
                 match &state.picks {
@@ -265,7 +275,7 @@ impl Folding<'_> {
                 }
                 count += 1;
             }
-            fates.push(fate);
+            outcomes.push(outcome);
             self.recycle(state.picks);
         }
         if count as usize * self.columns != made.len() {
@@ -273,22 +283,22 @@ impl Folding<'_> {
         }
         let Rows { schema, batches } = rows;
         let base = has_base.then_some(BASE);
-        Ok(Folded { rows: MadeRows::ByColumn(PickedRows { schema, batches, base, picks: made }), fates })
+        Ok(Folded { rows: FoldedRows::ByColumn(PickedRows { schema, batches, base, picks: made }), outcomes })
     }
 
-    /// What the records of one key, and its base row, come to.
+    /// Merges the records of one key, and then its base row.
     fn key(&mut self, mut records: Range<usize>, base: Option<u32>) -> Result<State> {
         let first = records.next().ok_or_else(|| Error::internal("a key without a record"))?;
         let mut log = self.state_of(first)?;
         for at in records {
             let newer = self.state_of(at)?;
-            let step = if newer.deleted == Deleted::ByBlock { Step::Delete } else { Step::Data };
+            let step = if newer.deleted == Deleted::ByBlock { MergeStep::Delete } else { MergeStep::Data };
             log = self.merged(step, log, newer)?;
         }
         let Some(base) = base else { return Ok(log) };
         let deleted = if self.is_flagged(base)? { Deleted::Flagged } else { Deleted::No };
         let older = State { deleted, ..self.state_of(base as usize)? };
-        self.merged(Step::Base, older, log)
+        self.merged(MergeStep::Base, older, log)
     }
 
     fn candidate(&self, at: u32) -> Result<&Candidate<'_>> {
@@ -300,14 +310,15 @@ impl Folding<'_> {
         Ok(State { top, deleted: self.candidate(top)?.side.deleted, picks: Picks::All(top) })
     }
 
-    fn merged(&mut self, step: Step, older: State, newer: State) -> Result<State> {
+    fn merged(&mut self, step: MergeStep, older: State, newer: State) -> Result<State> {
         let side = |state: &State| Ok(Side { deleted: state.deleted, ..self.candidate(state.top)?.side });
         let newest = self.candidate(newer.top)?.source;
-        let partial =
-            self.first_partial.is_some_and(|first| step == Step::Base || newest.is_some_and(|newest| newest >= first));
+        let partial = self
+            .first_partial
+            .is_some_and(|first| step == MergeStep::Base || newest.is_some_and(|newest| newest >= first));
         let overlay = self.folder.rules.merge(step, side(&older)?, side(&newer)?);
         let merged = match overlay {
-            // What a flag deletes only now leaves no row behind.
+            // What the flag deletes at this step leaves no row.
             Overlay::Older if older.deleted == Deleted::Flagged => {
                 self.recycle(newer.picks);
                 return Ok(State { deleted: Deleted::ByBlock, ..older });
@@ -320,11 +331,11 @@ impl Folding<'_> {
                 self.recycle(older.picks);
                 return Ok(newer);
             }
-            Overlay::NewerOverOlder => self.laid_over(newer, older, partial, false)?,
-            Overlay::OlderOverNewer { newer_meta } => self.laid_over(older, newer, partial, newer_meta)?,
+            Overlay::NewerOverOlder => self.overlaid(newer, older, partial, false)?,
+            Overlay::OlderOverNewer { newer_meta } => self.overlaid(older, newer, partial, newer_meta)?,
         };
-        // Over the base there is nobody left to ask what a flag says.
-        let flag = self.folder.flag_column.filter(|_| step != Step::Base && merged.deleted == Deleted::No);
+        // After the base row there is no further step that would read the flag.
+        let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == Deleted::No);
         let flagged = match flag.and_then(|flag| merged.picks.of(flag)) {
             Some(candidate) => self.is_flagged(candidate)?,
             None => false,
@@ -336,8 +347,8 @@ impl Folding<'_> {
         Ok(is_set(&self.flags, self.candidate(candidate)?.at))
     }
 
-    /// The row of `high`, its absent values taken from `low`; meta columns from `low` too if `low_meta`.
-    fn laid_over(&mut self, mut high: State, low: State, partial: bool, low_meta: bool) -> Result<State> {
+    /// The row of `high`, with its absent values filled from `low`; meta columns are from `low` too if `low_meta`.
+    fn overlaid(&mut self, mut high: State, low: State, partial: bool, low_meta: bool) -> Result<State> {
         let mut picks = match high.picks {
             Picks::ByColumn(picks) => picks,
             Picks::All(candidate) => {

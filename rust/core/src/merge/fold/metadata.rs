@@ -1,12 +1,12 @@
-//! Records of the metadata table merged (`HoodieMetadataPayload`), by the kind that their field `type` tells:
+//! Merges records of the metadata table (`HoodieMetadataPayload`), by their field `type`:
 //!
-//! | type | what of two records |
+//! | type | result of two records |
 //! |---|---|
-//! | 1 all partitions, 2 files of a partition | the entries of both, by file name: a deletion takes the older entry away, or stays where there is none; else the larger size counts |
+//! | 1 all partitions, 2 files of a partition | the entries of both, by file name: a deletion removes the older entry, or stays if there is none; else the larger size is taken |
 //! | 3 column stats, 6 partition stats | the newer record if its bounds are tight or either is a tombstone; else the outer bounds of both, and their counts added |
 //! | 4 Bloom filter, 5 record index, 7 secondary index | the newer record |
 //!
-//! Deletions stay because logs are merged among themselves first: the entry that goes may be the base file's.
+//! Deletions stay because logs are merged among themselves first: the deleted entry may be in the base file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use super::custom::RowMerger;
 use super::metadata_bounds::{Bounds, misshapen};
 use crate::error::{Error, Result};
 
-/// The field that tells the kind of a record.
+/// The field with the type of a record.
 pub const TYPE: &str = "type";
 const FILES: &str = "filesystemMetadata";
 const COLUMN_STATS: &str = "ColumnStatsMetadata";
 
-/// Merges records of the metadata table. Needs the field `type`; of the others those that are wanted.
+/// Merges records of the metadata table. Needs the field `type` beside the projected ones.
 pub struct MetadataMerger;
 
-/// What is made of an older and a newer record.
+/// How an older and a newer record are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The entries of both.
@@ -62,7 +62,7 @@ impl RowMerger for MetadataMerger {
     }
 }
 
-/// What is made of each pair of rows.
+/// How each pair of rows is merged.
 fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
     let types =
         |batch: &RecordBatch| batch.column_by_name(TYPE).and_then(|c| c.as_primitive_opt::<Int32Type>().cloned());
@@ -85,7 +85,7 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
         .collect()
 }
 
-/// The maps of file names to sizes, put together in rows of files; elsewhere the newer ones.
+/// The maps from file names to sizes: merged in rows that list files, the newer ones elsewhere.
 fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_map_opt(), newer.as_map_opt()) else {
         return Err(Error::invalid_table("the file list of a metadata table's record is no map"));
@@ -109,7 +109,7 @@ fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef>
     Ok(Arc::new(merged.map_err(misshapen)?))
 }
 
-/// A map of file names, its parts at hand.
+/// A map of file names, as its arrays.
 struct Entries<'a> {
     map: &'a MapArray,
     names: &'a arrow_array::StringArray,
@@ -130,7 +130,7 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// The entries of a row, by their places.
+    /// The ordinals of the entries of a row.
     fn of_row(&self, row: usize) -> std::ops::Range<usize> {
         let ends = self.map.value_offsets();
         let end = |at: usize| ends.get(at).and_then(|end| usize::try_from(*end).ok()).unwrap_or_default();
@@ -138,7 +138,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// Which entries two file lists come to: those of the older list in its order, then the new ones.
+/// The entries of two file lists: those of the older list in its order, then the new ones.
 fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usize, usize)>) {
     let mut newer: HashMap<&str, usize> = new.of_row(row).map(|entry| (new.names.value(entry), entry)).collect();
     for entry in old.of_row(row) {

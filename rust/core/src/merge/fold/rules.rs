@@ -1,8 +1,8 @@
-//! What an older and a newer record of one key become, where fields of both may meet in the result.
+//! What an older and a newer record of one key become, where the result may have fields of both.
 //!
 //! | rules | from | newer wins | then |
 //! |---|---|---|---|
-//! | `Fill` | `hoodie.table.partial.update.mode` (1.1 and later) | by the table's mode | fields of the winner that hold a default, or the marker, take the loser's value |
+//! | `Fill` | `hoodie.table.partial.update.mode` (1.1 and later) | by the table's mode | fields of the winner that hold a default, or the marker, are filled from the loser |
 //! | `Partial` | log blocks that hold some columns only (`IS_PARTIAL`) | by the table's mode | the winner's columns over the loser's |
 //! | `Payload` | payload classes under 1.x (`combineAndGetUpdateValue` at each step) | see [`PayloadFold`] | as the class has it |
 //! | `Payload0x` | payload classes under 0.x (`preCombine` among log records, `combineAndGetUpdateValue` over the base row) | | |
@@ -62,29 +62,29 @@ pub(super) enum Overlay {
     Older,
     /// The newer one, as it is.
     Newer,
-    /// The older one, fields that give way filled from the newer.
+    /// The older one, its absent fields filled from the newer.
     OlderOverNewer {
         /// Whether meta columns are the newer record's nonetheless.
         newer_meta: bool,
     },
-    /// The newer one, fields that give way filled from the older.
+    /// The newer one, its absent fields filled from the older.
     NewerOverOlder,
 }
 
-/// Between which records a merge takes place.
+/// Which records are merged in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum MergeStep {
     /// A row of a log over what came before it in the logs.
     Data,
     /// A deleted key over what came before it in the logs.
     Delete,
-    /// What the logs came to, over the base row.
+    /// The merged log records over the base row.
     Base,
 }
 
 impl FoldRules {
     /// What `older` and `newer` become.
-    pub(super) fn merge(self, step: Step, older: Side<'_>, newer: Side<'_>) -> Overlay {
+    pub(super) fn merge(self, step: MergeStep, older: Side<'_>, newer: Side<'_>) -> Overlay {
         match self {
             Self::Fill(mode) | Self::Partial(mode) => mode.merge(step, older, newer),
             Self::Payload(class, int_ordering) => class.merge_1_x(int_ordering, older, newer),
@@ -94,16 +94,16 @@ impl FoldRules {
 }
 
 impl Mode {
-    fn merge(self, step: Step, older: Side<'_>, newer: Side<'_>) -> Overlay {
+    fn merge(self, step: MergeStep, older: Side<'_>, newer: Side<'_>) -> Overlay {
         let newer_wins = match (self, step) {
             (Self::CommitTime, _) => true,
-            (Self::EventTime { .. }, Step::Data) => {
+            (Self::EventTime { .. }, MergeStep::Data) => {
                 self.unordered_delete(newer) || self.unordered_delete(older) || not_lower(newer, older)
             }
-            (Self::EventTime { .. }, Step::Delete) => {
+            (Self::EventTime { .. }, MergeStep::Delete) => {
                 !self.unordered_delete(older) && (self.unordered_delete(newer) || newer.deletes(older))
             }
-            (Self::EventTime { .. }, Step::Base) => self.unordered_delete(newer) || not_lower(newer, older),
+            (Self::EventTime { .. }, MergeStep::Base) => self.unordered_delete(newer) || not_lower(newer, older),
         };
         match (newer_wins, is_delete(older) || is_delete(newer)) {
             (true, true) => Overlay::Newer,
@@ -133,16 +133,17 @@ impl PayloadFold {
         self.combine(int_ordering, older, newer)
     }
 
-    fn merge_0_x(self, step: Step, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
+    fn merge_0_x(self, step: MergeStep, int_ordering: bool, older: Side<'_>, newer: Side<'_>) -> Overlay {
         let unordered = is_default(newer, int_ordering);
-        let (older, newer) = (older.null_is_zero(int_ordering && step != Step::Base), newer.null_is_zero(int_ordering));
+        let (older, newer) =
+            (older.null_is_zero(int_ordering && step != MergeStep::Base), newer.null_is_zero(int_ordering));
         match step {
-            Step::Base if newer.deleted == Deleted::ByBlock => Overlay::Newer,
-            Step::Base => self.combine(int_ordering, older, newer),
-            Step::Delete if unordered || newer.deletes(older) => Overlay::Newer,
-            Step::Delete => Overlay::Older,
-            Step::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
-            Step::Data => match (self, not_lower(newer, older)) {
+            MergeStep::Base if newer.deleted == Deleted::ByBlock => Overlay::Newer,
+            MergeStep::Base => self.combine(int_ordering, older, newer),
+            MergeStep::Delete if unordered || newer.deletes(older) => Overlay::Newer,
+            MergeStep::Delete => Overlay::Older,
+            MergeStep::Data if older.deleted == Deleted::ByBlock => Overlay::Newer,
+            MergeStep::Data => match (self, not_lower(newer, older)) {
                 // A delete that is not late is not filled.
                 (Self::PartialUpdate { .. }, true) if !is_delete(newer) => Overlay::NewerOverOlder,
                 (Self::PartialUpdate { .. }, false) => Overlay::OlderOverNewer { newer_meta: true },
@@ -207,22 +208,22 @@ mod tests {
     #[test]
     fn the_winner_lies_over_the_loser() {
         for (step, older, newer, expected) in [
-            (Step::Data, row(10), row(20), Overlay::NewerOverOlder),
-            (Step::Data, row(20), row(20), Overlay::NewerOverOlder),
-            (Step::Data, row(20), row(10), OLDER_ON_TOP),
-            (Step::Base, row(20), row(10), OLDER_ON_TOP),
-            (Step::Delete, row(20), delete(10), Overlay::Older),
-            (Step::Delete, row(20), delete(20), Overlay::Newer),
-            (Step::Data, delete(20), row(10), Overlay::Older),
-            (Step::Data, UNORDERED, row(10), Overlay::Newer),
-            (Step::Delete, UNORDERED, delete(99), Overlay::Older),
-            (Step::Base, row(20), UNORDERED, Overlay::Newer),
+            (MergeStep::Data, row(10), row(20), Overlay::NewerOverOlder),
+            (MergeStep::Data, row(20), row(20), Overlay::NewerOverOlder),
+            (MergeStep::Data, row(20), row(10), OLDER_ON_TOP),
+            (MergeStep::Base, row(20), row(10), OLDER_ON_TOP),
+            (MergeStep::Delete, row(20), delete(10), Overlay::Older),
+            (MergeStep::Delete, row(20), delete(20), Overlay::Newer),
+            (MergeStep::Data, delete(20), row(10), Overlay::Older),
+            (MergeStep::Data, UNORDERED, row(10), Overlay::Newer),
+            (MergeStep::Delete, UNORDERED, delete(99), Overlay::Older),
+            (MergeStep::Base, row(20), UNORDERED, Overlay::Newer),
         ] {
             assert_eq!(EVENT.merge(step, older, newer), expected, "{step:?} {older:?} {newer:?}");
         }
         let commit = FoldRules::Partial(Mode::CommitTime);
-        assert_eq!(commit.merge(Step::Data, row(20), row(10)), Overlay::NewerOverOlder);
-        assert_eq!(commit.merge(Step::Delete, row(20), UNORDERED), Overlay::Newer);
+        assert_eq!(commit.merge(MergeStep::Data, row(20), row(10)), Overlay::NewerOverOlder);
+        assert_eq!(commit.merge(MergeStep::Delete, row(20), UNORDERED), Overlay::Newer);
     }
 
     #[test]
@@ -234,7 +235,7 @@ mod tests {
             (PARTIAL_UPDATE, delete(20), row(10), Overlay::Newer),
         ] {
             assert_eq!(
-                FoldRules::Payload(class, false).merge(Step::Data, older, newer),
+                FoldRules::Payload(class, false).merge(MergeStep::Data, older, newer),
                 expected,
                 "{class:?} {older:?} {newer:?}"
             );
@@ -255,26 +256,26 @@ mod tests {
             (true, false, row(20), row(10), older_on_top),
         ] {
             let rules = FoldRules::Payload(PayloadFold::PartialUpdate { compares }, int_ordering);
-            assert_eq!(rules.merge(Step::Data, older, newer), expected, "{older:?} {newer:?}");
-            assert_eq!(rules.merge(Step::Base, older, newer), expected, "{older:?} {newer:?}");
+            assert_eq!(rules.merge(MergeStep::Data, older, newer), expected, "{older:?} {newer:?}");
+            assert_eq!(rules.merge(MergeStep::Base, older, newer), expected, "{older:?} {newer:?}");
         }
     }
 
     #[test]
     fn payloads_of_0_x_combine_among_logs_by_ordering() {
         let non_defaults = FoldRules::Payload0x(PayloadFold::NonDefaults, false);
-        assert_eq!(non_defaults.merge(Step::Data, row(20), row(15)), Overlay::Older);
-        assert_eq!(non_defaults.merge(Step::Data, row(15), row(20)), Overlay::Newer);
-        assert_eq!(non_defaults.merge(Step::Base, row(20), row(15)), Overlay::NewerOverOlder);
-        assert_eq!(non_defaults.merge(Step::Data, delete(20), row(15)), Overlay::Newer);
-        assert_eq!(non_defaults.merge(Step::Base, row(20), delete(15)), Overlay::Newer);
+        assert_eq!(non_defaults.merge(MergeStep::Data, row(20), row(15)), Overlay::Older);
+        assert_eq!(non_defaults.merge(MergeStep::Data, row(15), row(20)), Overlay::Newer);
+        assert_eq!(non_defaults.merge(MergeStep::Base, row(20), row(15)), Overlay::NewerOverOlder);
+        assert_eq!(non_defaults.merge(MergeStep::Data, delete(20), row(15)), Overlay::Newer);
+        assert_eq!(non_defaults.merge(MergeStep::Base, row(20), delete(15)), Overlay::Newer);
         let postgres = FoldRules::Payload0x(PayloadFold::Postgres, false);
-        assert_eq!(postgres.merge(Step::Data, row(10), row(20)), Overlay::Newer);
-        assert_eq!(postgres.merge(Step::Base, row(10), row(20)), Overlay::NewerOverOlder);
-        assert_eq!(postgres.merge(Step::Base, row(20), row(10)), Overlay::Older);
-        assert_eq!(postgres.merge(Step::Base, row(20), delete(10)), Overlay::Newer);
+        assert_eq!(postgres.merge(MergeStep::Data, row(10), row(20)), Overlay::Newer);
+        assert_eq!(postgres.merge(MergeStep::Base, row(10), row(20)), Overlay::NewerOverOlder);
+        assert_eq!(postgres.merge(MergeStep::Base, row(20), row(10)), Overlay::Older);
+        assert_eq!(postgres.merge(MergeStep::Base, row(20), delete(10)), Overlay::Newer);
         let partial = FoldRules::Payload0x(PARTIAL_UPDATE, false);
-        assert_eq!(partial.merge(Step::Data, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
-        assert_eq!(partial.merge(Step::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
+        assert_eq!(partial.merge(MergeStep::Data, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
+        assert_eq!(partial.merge(MergeStep::Base, row(20), row(10)), Overlay::OlderOverNewer { newer_meta: true });
     }
 }

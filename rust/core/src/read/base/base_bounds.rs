@@ -1,8 +1,8 @@
-//! Whether base rows have to say what they are ordered by.
+//! Whether the ordering values of base rows have to be read.
 //!
-//! Updates are later than the rows that they update in nearly every table, and so is the earliest of them later than the latest
-//! row of the base file. Where the file's statistics tell that, every log record wins over whatever base row it meets, and the
-//! ordering column of the base file need not be read. Statistics are taken as they are taken to prune, and only of columns of
+//! In nearly every table updates are later than the rows that they update, and the earliest update is later than the latest row of
+//! the base file. If the statistics of the file show this, every log record wins over every base row that it matches, and the
+//! ordering column of the base file is not read. Statistics are taken as they are taken to prune, and only of columns of
 //! whole numbers, whose bounds are values, not prefixes, and which have no values beside the order, as floats have.
 
 use std::sync::Arc;
@@ -13,13 +13,13 @@ use arrow_schema::Schema;
 use super::merge_base::MergeBase;
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
-use crate::merge::Merger;
+use crate::merge::WinningRecords;
 use crate::read::columns::projection::Projection;
 
-/// Whether log records win over all base rows, so that those need not bring a column that they are ordered by and that nobody
-/// else wants. The merger knows it then.
+/// Returns true if log records win over all base rows, so that the ordering column need not be read, unless it is projected. The
+/// records then ignore ordering values.
 pub(in crate::read) fn beats_base(
-    merger: &mut Merger,
+    records: &mut WinningRecords,
     projection: &Projection,
     keys: &KeyColumns,
     base: &dyn MergeBase,
@@ -33,5 +33,5 @@ pub(in crate::read) fn beats_base(
     let count = greatest.len();
     let bounds = RecordBatch::try_new(Arc::new(Schema::new(vec![Arc::clone(field)])), vec![greatest])
         .map_err(|error| Error::invalid_table("statistics that do not fit their column").caused_by(error))?;
-    Ok(merger.win_over_all(&keys.base_ordering(&bounds)?, count))
+    Ok(records.win_over_all(&keys.base_ordering(&bounds)?, count))
 }

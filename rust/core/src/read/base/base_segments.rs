@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::base_file::BaseFile;
 use crate::error::Result;
-use crate::merge::KeyPart;
+use crate::merge::HashRange;
 use crate::split::Part;
 
 /// A stretch of a base file.
@@ -69,8 +69,8 @@ impl BaseSegments {
     }
 
     /// The share of all keys whose inserts the part gives.
-    pub(in crate::read) fn share(&self) -> KeyPart {
-        self.part.map_or(KeyPart::ALL, |part| KeyPart::share(part.index, part.of))
+    pub(in crate::read) fn share(&self) -> HashRange {
+        self.part.map_or(HashRange::ALL, |part| HashRange::share(part.index, part.of))
     }
 
     /// Which of so many things of the logs, in a row, the part gives.

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
-use crate::base_file::Batches;
+use crate::base_file::{Batches, batches_until_end};
 use crate::error::{Error, Kind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
 
@@ -52,17 +52,12 @@ pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &
     let Some(places) = places.collect::<Option<Vec<_>>>() else {
         return Err(Error::internal("columns that no thread reads"));
     };
-    let mut reading = SideBySide {
-        wanted: Arc::clone(wanted),
-        places,
-        queues: Vec::new(),
-        threads: ReaderThreads::default(),
-        done: false,
-    };
+    let mut reading =
+        SideBySide { wanted: Arc::clone(wanted), places, queues: Vec::new(), threads: ReaderThreads::default() };
     for (ordinal, (_, batches)) in shares.into_iter().enumerate() {
         reading.start(ordinal, batches)?;
     }
-    Ok(Box::new(reading))
+    Ok(batches_until_end(move || reading.next_batch()))
 }
 
 /// What a thread sends: an end is said, so that one that died is not taken for one that is done.
@@ -75,7 +70,6 @@ struct SideBySide {
     /// Dropped before the threads: those that wait for room find their queues gone, and end.
     queues: Vec<Receiver<Message>>,
     threads: ReaderThreads,
-    done: bool,
 }
 
 impl SideBySide {
@@ -94,7 +88,7 @@ impl SideBySide {
         Ok(())
     }
 
-    fn step(&mut self) -> Result<Option<RecordBatch>> {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         self.threads.check_here()?;
         let mut parts = Vec::with_capacity(self.queues.len());
         for queue in &self.queues {
@@ -114,19 +108,6 @@ impl SideBySide {
         RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
             .map(Some)
             .map_err(|error| Error::invalid_table("columns that do not fit the table").caused_by(error))
-    }
-}
-
-impl Iterator for SideBySide {
-    type Item = Result<RecordBatch>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.done {
-            return None;
-        }
-        let step = self.step().transpose();
-        self.done = !matches!(step, Some(Ok(_)));
-        step
     }
 }
 

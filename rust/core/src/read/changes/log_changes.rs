@@ -22,6 +22,7 @@ use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
+use crate::merge::engine::RowChanges;
 use crate::names::instant_range::InstantRange;
 use crate::read::base::base_segments::{BaseSegments, Segment};
 use crate::read::base::merge_base::MergeBase;
@@ -31,7 +32,8 @@ use crate::read::columns::projection::Projection;
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
-use crate::read::slice::slice_merge::{RowChanges, SliceMerge, Sources};
+use crate::read::slice::merge_input::MergeInput;
+use crate::read::slice::slice_merge::SliceMerge;
 use crate::split::{CommitRange, Query, Split};
 use crate::storage;
 
@@ -43,7 +45,6 @@ pub(in crate::read) struct LogChanges {
     path_values: PathValues,
     before: Batches,
     merge: SliceMerge,
-    next_insert: Option<usize>,
     batch_rows: usize,
 }
 
@@ -72,7 +73,7 @@ impl LogChanges {
             report: report.clone(),
         };
         let base: Arc<dyn MergeBase> = Arc::new(before);
-        let (projection, merge) = SliceMerge::load(Sources {
+        let (projection, merge) = SliceMerge::load(MergeInput {
             query,
             rows: &RowQuery::whole(query),
             table: &table,
@@ -87,7 +88,7 @@ impl LogChanges {
         let before = base.rows(Segment::Own, &projection.base)?;
         let path_values = PathValues::of(query, &split.slice.partition)?;
         let batch_rows = query.options.batch_rows.max(1);
-        Ok(Some(Self { table, form, projection, path_values, before, merge, next_insert: Some(0), batch_rows }))
+        Ok(Some(Self { table, form, projection, path_values, before, merge, batch_rows }))
     }
 
     /// The next changes; none after the last.
@@ -95,15 +96,13 @@ impl LogChanges {
         while let Some(rows) = self.before.next() {
             let rows = rows?;
             let carried = self.projection.carried_of(&rows)?;
-            let found = self.merge.changes_of(&rows, &carried, &self.projection)?;
+            let Some(found) = self.merge.changes(&rows, &carried)? else { continue };
             if let Some(changes) = self.of_rows(found)? {
                 return Ok(Some(changes));
             }
         }
-        while let Some(from) = self.next_insert {
-            let (rows, next) = self.merge.inserts(from, self.batch_rows)?;
-            self.next_insert = next;
-            if let Some(rows) = rows.filter(|rows| rows.num_rows() > 0) {
+        while let Some(rows) = self.merge.inserts(self.batch_rows)? {
+            if rows.num_rows() > 0 {
                 return Ok(Some(Changes::all(Operation::Insert, self.images(rows)?)));
             }
         }
@@ -115,7 +114,6 @@ impl LogChanges {
     }
 
     fn of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<Changes>> {
-        let (Some(before), Some(after)) = (before, after) else { return Ok(None) };
         let (before, after) = (self.images(before)?, self.images(after)?);
         if deleted.len() != before.len() || after.len() != deleted.iter().filter(|deleted| !**deleted).count() {
             return Err(Error::invalid_table("changed rows without their images"));

@@ -12,7 +12,7 @@ use crate::avro::{Decoder, Program};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
 use crate::merge::fold::MissingColumns;
-use crate::merge::{Fetched, RowRef, Winners};
+use crate::merge::{Fetched, RecordFetcher, RowRef};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 
@@ -85,7 +85,7 @@ pub(in crate::read) struct Fetching<'a> {
     pub(in crate::read) memory: &'a mut SliceMemory,
 }
 
-impl Winners for Fetching<'_> {
+impl RecordFetcher for Fetching<'_> {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.records.carried)
     }

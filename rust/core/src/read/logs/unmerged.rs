@@ -11,7 +11,7 @@ use super::log_records::LogRecords;
 use crate::avro;
 use crate::error::Result;
 use crate::keys::KeyColumns;
-use crate::merge::{EveryRow, Fate};
+use crate::merge::{EveryRow, MergeOutcome};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::Evolution;
@@ -45,13 +45,13 @@ impl Unmerged {
         limit: usize,
         records: &mut LogRecords,
         memory: &mut SliceMemory,
-    ) -> Result<Option<Vec<Fate>>> {
+    ) -> Result<Option<Vec<MergeOutcome>>> {
         loop {
             if let Some(from) = self.next_row {
-                let (fates, next) = self.rows.rows(from, limit);
+                let (outcomes, next) = self.rows.rows(from, limit);
                 self.next_row = next;
-                if !fates.is_empty() {
-                    return Ok(Some(fates));
+                if !outcomes.is_empty() {
+                    return Ok(Some(outcomes));
                 }
                 continue;
             }

@@ -1,4 +1,4 @@
-//! Rows in the order of their commits, where columns tell it: those that are equal in them stay in the order that they have.
+//! Sorts rows by the columns that give their commit order. The sort is stable.
 
 use std::cmp::Ordering;
 
@@ -9,10 +9,10 @@ use super::row_columns::{as_type, table_type};
 use crate::error::{Error, Result};
 use crate::merge::OrderingColumn;
 
-/// Rows that are put in order at a time.
+/// Rows in a sorted batch.
 const ROWS: usize = 64 * 1024;
 
-/// The rows of some batches of one schema, ordered by the named columns, the first of which counts most. Null is before all else.
+/// Sorts the rows of some batches of one schema by the named columns, the first being the most significant. Nulls are first.
 pub(in crate::read) fn in_commit_order(batches: &[RecordBatch], by: &[String]) -> Result<Vec<RecordBatch>> {
     if by.is_empty() {
         return Ok(batches.to_vec());

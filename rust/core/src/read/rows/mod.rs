@@ -3,8 +3,8 @@
 //! | file | job |
 //! |---|---|
 //! | `rows_merge` | rows merged as those of a table are |
-//! | `row_columns` | columns of rows that are merged without a table |
-//! | `commit_order` | such rows, in the order of their commits |
+//! | `row_columns` | their columns: which are required, and their types |
+//! | `commit_order` | rows sorted by commit |
 
 pub(in crate::read) mod commit_order;
 pub(in crate::read) mod row_columns;

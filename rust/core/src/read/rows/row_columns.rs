@@ -1,13 +1,13 @@
-//! The columns of rows that are merged without a table: what of the older and the newer rows goes where, and in which types.
+//! The columns of rows that are merged without a table: which ones the older and the newer rows must have, and their types.
 //!
 //! | column | in the older rows | in the newer rows |
 //! |---|---|---|
-//! | of the result | there | there; missing ones only of partial records |
-//! | that marks deletes | may be missing | may be there |
-//! | that tells the order of commits | may be missing | may be there |
+//! | of the result | required | required, but for partial records |
+//! | with delete marks | optional | optional |
+//! | that orders commits | optional | optional |
 //!
-//! Columns that are looked at are brought to the types that a table has (`Int16` is an int, `LargeUtf8` is text); the others, and
-//! the rows that come out, keep theirs. Of two types that differ otherwise neither is turned into the other.
+//! Columns that the merge reads are cast to the types that a table has (`Int16` to int, `LargeUtf8` to string); the others, and the
+//! rows of the result, keep theirs. There are no casts between types that differ otherwise.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 use crate::keys::FieldPath;
 use crate::names::meta_columns;
 
-/// What is known of rows that are to be merged.
+/// The columns of rows that are to be merged, and how they are merged.
 pub(in crate::read) struct RowColumns<'a> {
     pub(in crate::read) older: &'a Schema,
     pub(in crate::read) newer: &'a Schema,
@@ -33,7 +33,7 @@ pub(in crate::read) struct RowColumns<'a> {
 }
 
 impl RowColumns<'_> {
-    /// The columns that come out.
+    /// The columns of the result.
     pub(in crate::read) fn output(&self) -> Schema {
         if !self.emit_deletes {
             return Schema::new(self.older.fields().clone());
@@ -47,7 +47,7 @@ impl RowColumns<'_> {
         Schema::new(fields)
     }
 
-    /// All that are merged: those, and then the ones that mark deletes in the newer rows alone.
+    /// All columns that are merged: those of the result, then those with delete marks that only the newer rows have.
     pub(in crate::read) fn all(&self) -> Schema {
         let output = self.output();
         let newer = self.newer.fields().iter();
@@ -56,20 +56,19 @@ impl RowColumns<'_> {
         Schema::new(output.fields().iter().chain(marks).cloned().collect::<Vec<_>>())
     }
 
-    /// Whether rows have a `_hoodie_operation` of their own.
+    /// Whether older or newer rows have a `_hoodie_operation`.
     pub(in crate::read) fn have_operation(&self) -> bool {
         [self.older, self.newer].iter().any(|rows| rows.fields().find(meta_columns::OPERATION).is_some())
     }
 
-    /// The columns of older rows that newer ones lack and that are not simply null then: of partial rows all, else none that
-    /// marks deletes.
+    /// The columns of older rows that newer ones lack. Columns with delete marks only if rows are partial: they are null otherwise.
     pub(in crate::read) fn lacked(&self) -> impl Iterator<Item = &str> {
         let older = self.older.fields().iter().map(|field| field.name().as_str());
         let counts = |name: &str| self.partial || !marks_deletes(self.merge, name);
         older.filter(move |name| self.newer.fields().find(name).is_none() && counts(name))
     }
 
-    /// Refuses rows whose columns do not go together.
+    /// Returns an error if the columns of older and newer rows do not fit together.
     pub(in crate::read) fn check(&self) -> Result<()> {
         once("older", self.older)?;
         once("newer", self.newer)?;
@@ -119,7 +118,7 @@ impl RowColumns<'_> {
     }
 }
 
-/// Whether a column may mark rows as deletes, and so need not be in the older rows.
+/// Whether a column may hold delete marks, and so is optional in the older rows.
 pub(in crate::read) fn marks_deletes(merge: &MergeConfig, name: &str) -> bool {
     let own = merge.delete_marker.as_ref().map(|marker| marker.field.as_str());
     [meta_columns::IS_DELETED, meta_columns::OPERATION].contains(&name) || own == Some(name)
@@ -142,7 +141,7 @@ fn there(which: &str, rows: &Schema, name: &str, why: &str) -> Result<()> {
     Err(Error::invalid_argument(format!("the {which} rows have no column {name:?}, {why}; they have {known}")))
 }
 
-/// The same columns, all of which may be null, those that `which` names in the types that a table has.
+/// The same columns, all nullable, those that `which` selects in the types that a table has.
 pub(in crate::read) fn in_table_types(columns: &Schema, which: impl Fn(&str) -> bool) -> Schema {
     let field = |field: &Arc<Field>| {
         let kind = if which(field.name()) { table_type(field.data_type()) } else { field.data_type().clone() };
@@ -151,7 +150,7 @@ pub(in crate::read) fn in_table_types(columns: &Schema, which: impl Fn(&str) -> 
     Schema::new(columns.fields().iter().map(field).collect::<Vec<_>>())
 }
 
-/// The type that a table has for values of a type, where there is one.
+/// The type that a table has for values of a type, if there is one.
 pub(in crate::read) fn table_type(kind: &DataType) -> DataType {
     match kind {
         DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16 => DataType::Int32,
@@ -163,9 +162,9 @@ pub(in crate::read) fn table_type(kind: &DataType) -> DataType {
     }
 }
 
-/// The Avro schema of rows: the one given, as far as it has the columns; else what Hudi would make of them.
+/// The Avro schema of rows: the given one, as far as it has the columns; else the one that Hudi would make.
 ///
-/// A column that Avro has no type or name for counts as bytes that may be null: of its values a merge asks no more.
+/// A column whose type or name Avro does not have is declared as nullable bytes: a merge does not need more of its values.
 pub(in crate::read) fn avro_schema(columns: &Schema, given: Option<&avro::Schema>) -> Result<avro::Schema> {
     let field = |column: &Field| -> Result<avro::Field> {
         if let Some(field) = given.and_then(|given| given.field(column.name())) {
@@ -183,7 +182,7 @@ pub(in crate::read) fn avro_schema(columns: &Schema, given: Option<&avro::Schema
     avro::hudi_schema(&Schema::empty(), "rows")?.with_fields(fields)
 }
 
-/// Whether values of one type may stand among those of another: they are the same to a table.
+/// Returns true if values of two types have the same type in a table.
 pub(in crate::read) fn fits(one: &DataType, other: &DataType) -> bool {
     match (table_type(one), table_type(other)) {
         (DataType::Timestamp(unit, zone), DataType::Timestamp(other_unit, other_zone)) => {
@@ -193,7 +192,7 @@ pub(in crate::read) fn fits(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// The columns of a batch that `schema` names, in its types; those of `may_be_missing` are null where the batch has none.
+/// The columns of `schema` from a batch, in its types. Those that `may_be_missing` selects are null if the batch lacks them.
 pub(in crate::read) fn conformed(
     batch: &RecordBatch,
     schema: &SchemaRef,
@@ -209,7 +208,7 @@ pub(in crate::read) fn conformed(
         .map_err(|error| Error::invalid_argument("rows that are not as their schema says").caused_by(error))
 }
 
-/// The values of a column in another type that fits.
+/// Casts a column to a type that fits.
 pub(in crate::read) fn as_type(column: &ArrayRef, kind: &DataType, name: &str) -> Result<ArrayRef> {
     if column.data_type() == kind {
         return Ok(Arc::clone(column));

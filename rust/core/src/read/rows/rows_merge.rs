@@ -1,11 +1,10 @@
-//! Rows merged as those of a table are, without one: older rows in the place of a base file, newer ones in the place of its logs.
+//! Merges rows as those of a table are, without a table: older rows are the base rows, newer ones the log records.
 //!
-//! 1. The newer rows are put in the order of their commits, and their keys read, as those of data blocks are.
-//! 2. The older rows go by, batch by batch, as those of a base file do: each stays, gives way, or goes.
-//! 3. What no older row met is inserted, in order of the keys' first appearance.
+//! 1. The newer rows are sorted by commit, and indexed by key as the records of data blocks are.
+//! 2. The older rows are merged batch by batch, as those of a base file are: each stays, is replaced, or is deleted.
+//! 3. The rows that no older row matched are inserted, in order of the first appearance of their keys.
 //!
-//! Who wins, what is filled and what is a delete is decided where it is for tables: [`MergePlan`], [`KeyColumns`], [`Merger`],
-//! [`Chains`].
+//! The rules are those of tables: [`MergePlan`], [`KeyColumns`] and [`MergeEngine`].
 
 use std::sync::Arc;
 
@@ -19,15 +18,12 @@ use crate::avro;
 use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
 use crate::error::{Error, Kind, Result};
 use crate::filter::{Filter, KeyFilter};
-use crate::keys::LogKeys;
-use crate::keys::{KeyBatch, KeyColumns};
-use crate::merge::fold::{Chains, Fold, MissingColumns};
-use crate::merge::{
-    DeletedRows, Fetched, Histories, LogBatch, LogKind, LogSink, Merger, RowRef, Rules, Winners, log_rows, weave,
-};
+use crate::keys::{KeyBatch, KeyColumns, LogKeys};
+use crate::merge::engine::{BaseBatch, MergeEngine};
+use crate::merge::fold::{Fold, MissingColumns};
+use crate::merge::{DeletedRows, LogBatch, LogKind, LogSink, RecordBatches};
+use crate::merge_plan::{FoldColumns, MergePlan};
 use crate::read::columns::projection::Projection;
-use crate::read::slice::base_rows::Base;
-use crate::read::slice::merge_plan::{FoldBy, Folding, MergePlan};
 use crate::split::MergerHandle;
 
 /// Rows that are inserted at a time.
@@ -36,22 +32,22 @@ const INSERTS: usize = 64 * 1024;
 /// How rows are merged.
 #[derive(Debug, Clone)]
 pub struct RowsMergeOptions {
-    /// The columns that are the key: one, or several.
+    /// The columns of the record key: one, or several.
     pub record_key: Vec<String>,
-    /// How a table would be said to merge (`hoodie.properties`).
+    /// Table properties (`hoodie.properties`) that configure the merge.
     pub properties: Properties,
-    /// Whose rules are followed.
+    /// The release whose rules are followed.
     pub semantics: Semantics,
-    /// An Avro schema for the columns' defaults; where there is none, null is that of columns that may be null.
+    /// An Avro schema with the defaults of columns. Without it, the default of nullable columns is null.
     pub schema: Option<avro::Schema>,
-    /// Columns of the newer rows that tell the order of their commits; where there are none, it is that in which they stand.
+    /// Columns of the newer rows that order them by commit. Without them, the order is that of the rows.
     pub commit_order: Vec<String>,
-    /// Whether newer rows are partial records (`IS_PARTIAL` of log blocks): columns that they lack are unchanged, and those that
-    /// they have count whatever they hold.
+    /// Whether newer rows are partial records (`IS_PARTIAL` of log blocks): columns that they lack are unchanged, and values of the
+    /// others are taken even if they are null.
     pub partial: bool,
-    /// Whether deleted keys are delivered, `D` in their `_hoodie_operation`.
+    /// Whether deleted keys are delivered, with `D` in their `_hoodie_operation`.
     pub emit_deletes: bool,
-    /// A merger of the user's own.
+    /// A user-defined merger.
     pub merger: Option<MergerHandle>,
 }
 
@@ -60,22 +56,22 @@ pub struct RowsMerge {
     options: RowsMergeOptions,
     merge: MergeConfig,
     keys: KeyColumns,
-    /// What comes out, in the types of the older rows.
+    /// The columns of the result, in the types of the older rows.
     output: SchemaRef,
-    /// All columns that are merged, those that come out first.
+    /// All columns that are merged; those of the result are first.
     types: SchemaRef,
     table: avro::Schema,
     projection: Projection,
-    /// Of the carried columns, those that newer rows lack, where these are partial.
+    /// Which projected columns newer rows lack, if these are partial.
     missing: Option<Arc<[bool]>>,
 }
 
 impl RowsMerge {
-    /// Of rows with these columns.
+    /// A merge of rows with these columns.
     ///
     /// # Errors
-    /// `InvalidArgument` where columns are missing, are too many or of types that do not fit, or the properties contradict each
-    /// other; `Unsupported` for ways of merging that no table may have either.
+    /// `InvalidArgument` if columns are missing, unknown or of types that do not fit, or if properties contradict each other;
+    /// `Unsupported` for merge modes and payload classes that are not supported for tables either.
     pub fn new(older: &Schema, newer: &Schema, options: RowsMergeOptions) -> Result<Self> {
         let config = TableConfig::from_properties(options.properties.clone()).map_err(misused)?;
         let merge = config.merge_by(options.semantics).map_err(misused)?;
@@ -102,100 +98,88 @@ impl RowsMerge {
             options.semantics,
         )?;
         let keys = if asked.have_operation() { keys } else { keys.without_operation() };
-        let plan = MergePlan::of(&merge, options.semantics, &keys, options.partial, options.merger.as_ref())?;
-        let (folds, fold_columns) = match &plan {
-            MergePlan::Fold(fold) => (true, fold.columns(&all, &keys)?),
-            MergePlan::Choose(_) | MergePlan::KeepAll => (false, Vec::new()),
-        };
-        let looked_at: Vec<String> = keys.wants().iter().map(|want| want.name().to_owned()).collect();
-        let types = Arc::new(in_table_types(&all, |name| folds || looked_at.iter().any(|one| one == name)));
+        let merger = options.merger.as_ref().map(|handle| &handle.0);
+        let plan = MergePlan::new(&merge, options.semantics, &keys, options.partial, merger)?;
+        let fold_columns = plan.record_columns(&all, &keys)?;
+        let key_columns: Vec<String> = keys.wants().iter().map(|want| want.name().to_owned()).collect();
+        let is_read = |name: &str| plan.folds() || key_columns.iter().any(|one| one == name);
+        let types = Arc::new(in_table_types(&all, is_read));
         let columns: Vec<String> = output.fields().iter().map(|field| field.name().clone()).collect();
         let projection = Projection::new(&types, &columns, &Filter::default(), &keys.of_base(), &fold_columns)?;
         let lacked: Vec<&str> = asked.lacked().collect();
         let is_missing = |field: &FieldRef| lacked.contains(&field.name().as_str());
         let missing = options.partial.then(|| projection.carried.fields().iter().map(is_missing).collect());
         let of = Self { options, merge, keys, output, types, table, projection, missing };
-        // Types that are no key's, or have no order, are refused before there are rows.
+        // Types that cannot be keys, or have no order, raise an error before there are rows.
         of.probed(&RecordBatch::new_empty(Arc::clone(&of.types)))?;
         Ok(of)
     }
 
-    /// The columns that come out: those of the older rows; with deletes, `_hoodie_operation` among them.
+    /// The columns of the result: those of the older rows; with deletes, also `_hoodie_operation`.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.output)
     }
 
-    /// Older rows, whose order and batches stay, and newer ones, oldest first, merged. Of older rows of one key the first meets
-    /// the newer ones. Older rows are never deletes of themselves.
+    /// Merges older and newer rows. The order and the batches of older rows stay; newer rows are in commit order. Of several older rows
+    /// with a key only the first matches. Older rows are never deletes, whatever their delete marks.
     ///
     /// # Errors
-    /// `InvalidArgument` for newer rows without a key, and rows with other columns than were told.
+    /// `InvalidArgument` for newer rows without a key, and for rows with other columns than those of [`RowsMerge::new`].
     pub fn merge(&self, older: &[RecordBatch], newer: &[RecordBatch]) -> Result<Vec<RecordBatch>> {
         let newer = in_commit_order(newer, &self.options.commit_order)?;
         let may_be_missing = |name: &str| marks_deletes(&self.merge, name) || self.options.partial;
         let newer = newer.iter().map(|batch| conformed(batch, &self.types, &may_be_missing));
         let newer = newer.collect::<Result<Vec<_>>>()?;
-        let mut by = self.by(newer.len())?;
+        let plan = self.plan()?;
+        let mut build = plan.build_side(KeyFilter::All, false);
         for batch in &newer {
-            self.add(batch, by.sink())?;
+            self.add(batch, &mut build)?;
         }
-        let mut winners = NewerRows {
-            carried: Arc::clone(&self.projection.carried),
-            batches: newer.iter().map(|batch| self.carried(batch)).collect::<Result<Vec<_>>>()?,
-        };
+        let mut engine = MergeEngine::new(build, self.fold(plan, newer.len())?, self.deleted_rows());
+        let records = newer.iter().map(|batch| self.projected(batch)).collect::<Result<Vec<_>>>()?;
+        let mut records = RecordBatches::new(Arc::clone(&self.projection.carried), records);
         let mut merged = Vec::with_capacity(older.len() + 1);
         for batch in older {
-            merged.push(self.deliver(&self.over(batch, &mut by, &mut winners)?)?);
+            merged.push(self.deliver(&self.merge_older(batch, &mut engine, &mut records)?)?);
         }
-        let mut next = Some(0);
-        while let Some(from) = next {
-            let (rows, then) = self.inserts(from, &by, &mut winners)?;
-            if let Some(rows) = rows {
-                merged.push(self.deliver(&rows)?);
-            }
-            next = then;
+        while let Some(rows) = engine.inserts(INSERTS, &mut records)? {
+            merged.push(self.deliver(&rows)?);
         }
         Ok(merged)
     }
 
-    /// How so many batches of newer rows are merged.
-    fn by(&self, batches: usize) -> Result<By> {
+    fn plan(&self) -> Result<MergePlan> {
         let Self { options, merge, keys, .. } = self;
-        let plan = MergePlan::of(merge, options.semantics, keys, options.partial, options.merger.as_ref())?;
-        Ok(match plan {
-            MergePlan::Choose(rules) => By::Choosing(Merger::new(rules)),
-            MergePlan::Fold(fold) => By::Folding(Chains::only(KeyFilter::All), self.fold(fold, batches)?),
-            // Of a table that is read unmerged.
-            MergePlan::KeepAll => By::Choosing(Merger::new(Rules::CommitTime)),
-        })
+        let merger = options.merger.as_ref().map(|handle| &handle.0);
+        MergePlan::new(merge, options.semantics, keys, options.partial, merger)
     }
 
-    /// The fold; all newer rows are records of the same columns.
-    fn fold(&self, by: FoldBy, batches: usize) -> Result<Box<dyn Fold>> {
-        let of = Folding {
+    /// The fold, if rows are made of several records. All newer rows have the same columns.
+    fn fold(&self, plan: MergePlan, batches: usize) -> Result<Option<Box<dyn Fold>>> {
+        let of = FoldColumns {
             table: &self.table,
             types: &self.types,
-            carried: &self.projection.carried,
+            projected: &self.projection.carried,
             keys: &self.keys,
             deleted_rows: self.deleted_rows(),
         };
         let missing = self.missing.as_ref().map(|missing| MissingColumns::of_all(batches, missing));
-        by.fold(&of, missing.unwrap_or_default())
+        plan.fold(&of, missing.unwrap_or_default())
     }
 
     fn deleted_rows(&self) -> DeletedRows {
         if self.options.emit_deletes { DeletedRows::Delivered } else { DeletedRows::LeftOut }
     }
 
-    /// What is to be known of newer rows.
+    /// The keys of newer rows, with their ordering values and delete marks.
     fn probed(&self, batch: &RecordBatch) -> Result<(LogKeys, KeyBatch)> {
         let probed = named(batch, self.keys.wants().iter().map(|want| want.name().to_owned()))?;
         let (keys, rest) = self.keys.key.of_log(&probed, &Bytes::new(), &[])?;
         Ok((keys, self.keys.batch(rest, batch.num_rows())?))
     }
 
-    /// Hands the keys of newer rows to the merge, as a source of their own.
+    /// Adds the keys of a batch of newer rows to the build side.
     fn add(&self, batch: &RecordBatch, sink: &mut dyn LogSink) -> Result<()> {
         let (keys, of_rows) = self.probed(batch)?;
         if let Some(row) = (0..keys.places.len()).find(|row| keys.places.is_null(*row)) {
@@ -210,110 +194,38 @@ impl RowsMerge {
         sink.add(source, &records)
     }
 
-    /// A batch of older rows, merged: the carried columns.
-    fn over(&self, batch: &RecordBatch, by: &mut By, winners: &mut NewerRows) -> Result<RecordBatch> {
+    /// Merges a batch of older rows. Returns the projected columns.
+    fn merge_older(
+        &self,
+        batch: &RecordBatch,
+        engine: &mut MergeEngine,
+        newer: &mut RecordBatches,
+    ) -> Result<RecordBatch> {
         let batch = conformed(batch, &self.types, &|name| marks_deletes(&self.merge, name))?;
-        let base = named(&batch, self.projection.base.fields().iter().map(|field| field.name().clone()))?;
-        let carried = self.projection.carried_of(&base)?;
-        let rows = self.keys.key.base_rows(&base, 0)?;
-        match by {
-            By::Choosing(merger) => {
-                let ordering = self.keys.base_ordering(&base)?;
-                weave(&carried, &merger.merge_base(&rows, &ordering)?, winners, self.deleted_rows())
-            }
-            By::Folding(chains, fold) => {
-                let mut histories = Histories::default();
-                let met = chains.meet_base(&rows)?;
-                chains.note(met.into_iter().map(|(row, entry)| (row as u64, entry)), &mut histories)?;
-                let base = Base { rows: &base, first: 0, projection: &self.projection, keys: &self.keys };
-                let Some(fates) = base.folded(fold.as_ref(), &histories, winners)? else { return Ok(carried) };
-                match fates.made {
-                    Some(made) => made.overlay(&carried, &fates.fates, self.deleted_rows()),
-                    None => Err(Error::internal("a fold that made no rows")),
-                }
-            }
-        }
+        let rows = named(&batch, self.projection.base.fields().iter().map(|field| field.name().clone()))?;
+        let projected = self.projection.carried_of(&rows)?;
+        let base = BaseBatch { rows: &rows, projected: &projected, keys: &self.keys };
+        let merged = engine.merge(&base, newer)?;
+        Ok(merged.unwrap_or(projected))
     }
 
-    /// Rows of keys that no older row had, from an entry on, and the entry to go on from.
-    fn inserts(&self, from: usize, by: &By, winners: &mut NewerRows) -> Result<(Option<RecordBatch>, Option<usize>)> {
-        match by {
-            By::Choosing(merger) => {
-                let (fates, next) = merger.inserts(from, INSERTS);
-                let is_empty = fates.is_empty();
-                let rows = || log_rows(&fates, winners, self.deleted_rows());
-                Ok(((!is_empty).then(rows).transpose()?, next))
-            }
-            By::Folding(chains, fold) => {
-                let (entries, next) = chains.inserts(from, INSERTS);
-                let mut histories = Histories::default();
-                chains.note((0..).zip(entries), &mut histories)?;
-                if histories.is_empty() {
-                    return Ok((None, next));
-                }
-                let mut folded = fold.fold(&histories, None, winners)?;
-                Ok((Some(log_rows(&folded.fates, &mut folded.rows, self.deleted_rows())?), next))
-            }
-        }
-    }
-
-    fn carried(&self, batch: &RecordBatch) -> Result<RecordBatch> {
+    /// The projected columns of a batch of newer rows.
+    fn projected(&self, batch: &RecordBatch) -> Result<RecordBatch> {
         named(batch, self.projection.carried.fields().iter().map(|field| field.name().clone()))
     }
 
-    /// The columns that come out, in the types that they came in.
-    fn deliver(&self, carried: &RecordBatch) -> Result<RecordBatch> {
-        let columns = carried.columns().iter().zip(self.output.fields());
+    /// The columns of the result, in the types of the older rows.
+    fn deliver(&self, merged: &RecordBatch) -> Result<RecordBatch> {
+        let columns = merged.columns().iter().zip(self.output.fields());
         let columns = columns.map(|(column, field)| as_type(column, field.data_type(), field.name()));
-        let options = RecordBatchOptions::new().with_row_count(Some(carried.num_rows()));
+        let options = RecordBatchOptions::new().with_row_count(Some(merged.num_rows()));
         RecordBatch::try_new_with_options(self.schema(), columns.collect::<Result<Vec<_>>>()?, &options).map_err(
             |error| Error::invalid_argument("merged rows do not fit the columns of the older").caused_by(error),
         )
     }
 }
 
-/// How rows are merged.
-enum By {
-    Choosing(Merger),
-    Folding(Chains, Box<dyn Fold>),
-}
-
-impl By {
-    fn sink(&mut self) -> &mut dyn LogSink {
-        match self {
-            Self::Choosing(merger) => merger,
-            Self::Folding(chains, _) => chains,
-        }
-    }
-}
-
-/// Newer rows, by batch and row.
-struct NewerRows {
-    carried: SchemaRef,
-    batches: Vec<RecordBatch>,
-}
-
-impl Winners for NewerRows {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.carried)
-    }
-
-    fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
-        let mut sources: Vec<u32> = rows.iter().map(|row| row.source).collect();
-        sources.sort_unstable();
-        sources.dedup();
-        let unknown = |source: u32| Error::internal(format_args!("no batch {source} among the newer rows"));
-        let batch = |source: &u32| self.batches.get(*source as usize).cloned().ok_or_else(|| unknown(*source));
-        let batches = sources.iter().map(batch).collect::<Result<Vec<_>>>()?;
-        let place = |row: &RowRef| {
-            let batch = sources.binary_search(&row.source).map_err(|_| unknown(row.source))?;
-            Ok((batch, row.at as usize))
-        };
-        Ok(Fetched { batches, picks: rows.iter().map(place).collect::<Result<_>>()? })
-    }
-}
-
-/// A fault of properties that are arguments.
+/// An error in properties that are arguments, not those of a table.
 fn misused(error: Error) -> Error {
     match error.kind() {
         Kind::InvalidTable => Error::invalid_argument(error.text()),

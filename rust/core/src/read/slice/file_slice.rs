@@ -1,7 +1,7 @@
-//! One file slice, read: base rows flow through in batches, log rows take their places, the rest of the log follows.
+//! Reads one file slice: base rows are merged batch by batch, then the remaining log rows are inserted.
 //!
-//! A slice without log blocks that count is the base file, untouched. Memory holds the logs' keys and one batch; it does
-//! not grow with the base file.
+//! A slice without log blocks that count is its base file, unchanged. Memory holds the keys of the logs and one batch; it does not
+//! grow with the base file.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use super::base_filter::base_filter;
+use super::merge_input::MergeInput;
 use super::slice_files;
-use super::slice_merge::{SliceMerge, Sources};
+use super::slice_merge::SliceMerge;
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::Result;
@@ -31,11 +32,11 @@ pub(in crate::read) struct SliceReader {
     schema: SchemaRef,
     report: SharedReport,
     memory_limit: u64,
-    /// Threads that it may have beside the one that reads it.
+    /// Threads that it may start beside the one that reads it.
     threads: usize,
-    /// The table, where it is open already.
+    /// The table's storage, if it is open already.
     place: Option<Arc<dyn Place>>,
-    /// Its files, where their first bytes were asked for already.
+    /// Its files, if their first bytes were requested already.
     begun: Vec<Arc<dyn Source>>,
     state: State,
 }
@@ -54,7 +55,6 @@ struct Reading {
     constants: ConstantColumns,
     base: Batches,
     merge: Option<SliceMerge>,
-    next_insert: Option<usize>,
     batch_rows: usize,
     report: SharedReport,
 }
@@ -76,12 +76,12 @@ impl SliceReader {
         })
     }
 
-    /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
+    /// Sets a memory limit in bytes instead of that of the split: its share, if several slices are read at once.
     pub(in crate::read) fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
     }
 
-    /// With so many threads beside the one that reads.
+    /// Allows so many threads beside the one that reads.
     pub(in crate::read) fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
@@ -91,10 +91,10 @@ impl SliceReader {
         Self { place: Some(place), ..self }
     }
 
-    /// Starts to fetch what a read of the slice needs first, in storage that takes a while; the read itself waits for it.
+    /// Starts to fetch what a read of the slice needs first, if the storage is remote. The read waits for it.
     ///
     /// # Errors
-    /// What opening the table's storage may fail with.
+    /// Those of opening the table's storage.
     pub(in crate::read) fn begin(&mut self) -> Result<()> {
         if !self.begun.is_empty() || !matches!(self.state, State::Planned) {
             return Ok(());
@@ -130,7 +130,7 @@ impl SliceReader {
     }
 
     fn open(&self, place: &Arc<dyn Place>) -> Result<Option<Reading>> {
-        // A quarter of all memory is for batches that wait.
+        // A quarter of the memory is for batches that wait for the consumer.
         let threads = Threads { count: self.threads, bytes: self.memory_limit / 4 };
         Reading::open(&self.split, place, self.memory_limit, threads, &self.report)
     }
@@ -149,7 +149,7 @@ impl Iterator for SliceReader {
 }
 
 impl Reading {
-    /// `None` if the split is a part that has no rows, or if the path's values do not pass the filter.
+    /// Returns `None` if the split is a part without rows, or if the values of its path do not pass the filter.
     fn open(
         split: &Split,
         place: &Arc<dyn Place>,
@@ -169,31 +169,30 @@ impl Reading {
         let (projection, merge) = if blocks.blocks.is_empty() {
             (Projection::new(&types, &rows.columns, &rows.filter, &RowRange::columns(query), &[])?, None)
         } else {
-            let merged_with: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
-            let sources = Sources {
+            let merge_base: Arc<dyn MergeBase> = Arc::<SplitBase>::clone(&base);
+            let input = MergeInput {
                 query,
                 rows: &rows,
                 table: &table,
                 types: &types,
                 blocks,
-                base: &merged_with,
+                base: &merge_base,
                 merger: split.merger.as_ref(),
                 memory_limit,
                 deletes_win: false,
                 report,
             };
-            let (projection, merge) = SliceMerge::load(sources)?;
+            let (projection, merge) = SliceMerge::load(input)?;
             (projection, Some(merge))
         };
         let filter = base_filter(&projection, merge.as_ref(), query.key_field.as_deref(), &query.path_columns.taken);
         let (rows, pruned) = base.own_rows(&projection.base, &filter, threads)?;
-        let mut told = report.edit();
-        told.files += u64::from(split.slice.base_file.is_some());
-        told.row_groups_pruned += pruned;
-        drop(told);
+        let mut counts = report.edit();
+        counts.files += u64::from(split.slice.base_file.is_some());
+        counts.row_groups_pruned += pruned;
+        drop(counts);
         Ok(Some(Self {
             path: base.path(),
-            next_insert: merge.as_ref().map(|_| 0),
             projection,
             range: RowRange::of(query),
             path_values,
@@ -225,16 +224,14 @@ impl Reading {
                 None => error,
             });
         }
-        let (Some(merge), Some(from)) = (&mut self.merge, self.next_insert) else { return Ok(None) };
-        let (rows, next) = merge.inserts(from, self.batch_rows)?;
-        self.next_insert = next;
-        rows.map(|rows| self.range.keep(rows)).transpose()
+        let Some(merge) = &mut self.merge else { return Ok(None) };
+        merge.inserts(self.batch_rows)?.map(|rows| self.range.keep(rows)).transpose()
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
         let carried = self.projection.carried_of(base)?;
         match &mut self.merge {
-            Some(merge) => self.range.keep(merge.over_base(base, carried, &self.projection)?),
+            Some(merge) => self.range.keep(merge.merge_base(base, carried)?),
             None => Ok(carried),
         }
     }

@@ -2,18 +2,21 @@
 //!
 //! | file | job |
 //! |---|---|
-//! | `merge_plan` | how the records of a key are merged |
-//! | `base_rows` | base rows folded, and what becomes of them |
-//! | `base_filter` | which terms of a filter may leave out base rows |
-//! | `settled` | what becomes of keys that do not fit in memory, in passes |
-//! | `slice_files` | the first requests of a slice, made together |
+//! | `slice_files` | the first requests of a slice, sent together |
+//! | `merge_input` | what a merge reads, and how the table's configuration has it merged |
+//! | `merge_columns` | the columns that it reads, and which keys and base rows it needs |
+//! | `spilled_merge` | keys that do not fit in memory, merged in passes |
+//! | `log_index` | the logs indexed by key |
 //! | `slice_merge` | base rows and log rows of a slice, merged |
+//! | `base_filter` | which terms of a filter may exclude base rows before the merge |
 //! | `file_slice` | the slice of a split, read |
 
-pub(in crate::read) mod base_filter;
-pub(in crate::read) mod base_rows;
 pub(in crate::read) mod file_slice;
-pub(in crate::read) mod merge_plan;
-pub(in crate::read) mod settled;
-pub(in crate::read) mod slice_files;
+pub(in crate::read) mod merge_input;
 pub(in crate::read) mod slice_merge;
+
+mod base_filter;
+mod log_index;
+mod merge_columns;
+mod slice_files;
+mod spilled_merge;

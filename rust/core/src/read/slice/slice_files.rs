@@ -1,4 +1,4 @@
-//! The first requests of a file slice, made together: over a network each is a round trip.
+//! The first requests of a file slice, sent together: over a network each is a round trip.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::read::logs::log_blocks::{known_base, known_log};
 use crate::split::Split;
 use crate::storage::{KnownFile, Place, ReadFrom, Source};
 
-/// Bytes that the first requests for a file fetch at most.
+/// The most bytes that the first requests for a file fetch.
 const FIRST: u64 = 8 << 20;
 
 /// Opens the files of a split's slice, and starts to fetch what a reader needs first, of all of them at once. The files are
@@ -16,7 +16,7 @@ const FIRST: u64 = 8 << 20;
 ///
 /// # Errors
 /// What opening a file may fail with.
-pub(in crate::read) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
+pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
     if !place.is_remote() {
         return Ok(Vec::new());
     }
@@ -27,7 +27,7 @@ pub(in crate::read) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Re
     for (path, known, from) in base.chain(logs) {
         let KnownFile { len, .. } = known;
         bytes = bytes.saturating_add(len.min(FIRST));
-        // A file of unknown length is opened by a request of its own.
+        // A file of unknown length is opened by a separate request.
         if len == 0 || (bytes > limit && !begun.is_empty()) {
             continue;
         }

@@ -1,34 +1,34 @@
-//! All records of each key, in log order, deletes included.
+//! A build side that keeps all log records of each key, in commit order, deletes included.
 //!
-//! Cost of a record: 16 bytes and its ordering value; of a distinct key what the key index takes.
+//! Cost of a record: 16 bytes and its ordering value; of a distinct key, its entry in the key index.
 
 use bytes::Bytes;
 
-use super::super::base_rows::BaseRows;
-use super::super::histories::{Histories, Record};
-use super::super::input::{LogBatch, LogSink, RowRef};
-use super::super::key_index::{AHEAD, KeyHash, KeyIndex};
-use super::super::key_part::KeyPart;
-use super::super::orderings::{Kept, Orderings};
-use super::super::rules::{Deleted, Side};
+use super::base_rows::BaseRows;
+use super::hash_range::HashRange;
+use super::input::{LogBatch, LogSink, RowRef};
+use super::key_index::{AHEAD, KeyHash, KeyIndex};
+use super::orderings::{Kept, Orderings};
+use super::record_groups::{Record, RecordGroups};
+use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
 /// No record before this one.
 const NONE: u32 = u32::MAX;
 
-/// Records by key.
+/// All log records of each key.
 #[derive(Default)]
-pub struct Chains {
+pub struct GroupedRecords {
     index: KeyIndex,
-    /// The newest record of each entry of the index.
+    /// Of each entry of the index its newest record.
     newest: Vec<u32>,
     links: Vec<Link>,
     orderings: Orderings,
     wanted: KeyFilter,
 }
 
-/// One record, and the one before it.
+/// A record, and the one of its key before it.
 #[derive(Debug, Clone, Copy)]
 struct Link {
     row: RowRef,
@@ -37,57 +37,58 @@ struct Link {
     kept: Kept,
 }
 
-impl Chains {
-    /// Nothing yet; only the records of wanted keys will be kept.
+impl GroupedRecords {
+    /// An empty index that skips data records whose keys are not wanted. Deletes are never filtered, as in Hudi.
     #[must_use]
     pub fn only(wanted: KeyFilter) -> Self {
         Self { wanted, ..Self::default() }
     }
 
-    /// For the keys of a part, or as many of it as the budget, in bytes, has room for.
+    /// Restricts the index to the keys of a hash range, and to as many of them as fit in the budget, in bytes.
     #[must_use]
-    pub fn within(mut self, part: KeyPart, budget: usize) -> Self {
-        self.index = KeyIndex::of(part, budget);
+    pub fn within(mut self, range: HashRange, budget: usize) -> Self {
+        self.index = KeyIndex::new(range, budget);
         self
     }
 
-    /// The keys that it knows of: all that the logs hold of this part.
+    /// The hash range that is indexed: all keys of it in the logs are known.
     #[must_use]
-    pub fn part(&self) -> KeyPart {
-        self.index.part()
+    pub const fn hash_range(&self) -> HashRange {
+        self.index.hash_range()
     }
 
-    /// Whether there is a key that no base row has met.
+    /// Returns true if there is a key that no base row has matched.
     #[must_use]
-    pub fn has_open_keys(&self) -> bool {
-        self.index.open() > 0
+    pub fn has_unmatched_keys(&self) -> bool {
+        self.index.unmatched() > 0
     }
 
-    /// Base rows that have records in the log: (row, entry). The first base row of a key uses its records up.
+    /// The base rows that have log records, in ascending order, each with the entry of its key. Only the first base row of a key
+    /// matches.
     ///
     /// # Errors
-    /// `Internal` if the base rows come by position and the log records do not.
-    pub fn meet_base(&mut self, rows: &BaseRows) -> Result<Vec<(usize, u32)>> {
-        let mut met = Vec::new();
-        self.index.meet(rows, |row, entry, _| met.push((row, entry)))?;
-        Ok(met)
+    /// `Internal` if the base rows are given by position and the log records are not.
+    pub fn probe(&mut self, rows: &BaseRows) -> Result<Vec<(usize, u32)>> {
+        let mut matched = Vec::new();
+        self.index.probe(rows, |row, entry, _| matched.push((row, entry)))?;
+        Ok(matched)
     }
 
-    /// Base rows that others read: what they meet is used up.
+    /// Marks what these base rows match as matched. Another part of the slice merges them.
     ///
     /// # Errors
-    /// As [`Chains::meet_base`].
-    pub fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
-        self.index.meet(rows, |_, _, _| ())
+    /// As [`GroupedRecords::probe`].
+    pub fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
+        self.index.probe(rows, |_, _, _| ())
     }
 
-    /// Of the keys that no base row has met, those that are not of a share of all keys are others'.
-    pub fn leave_to_others(&mut self, share: KeyPart) {
-        self.index.leave_to_others(share);
+    /// Leaves unmatched keys outside a hash range to other parts of the slice: they are not inserted here.
+    pub fn restrict_inserts(&mut self, share: HashRange) {
+        self.index.restrict_inserts(share);
     }
 
-    /// Entries that no base row has met, in order of their keys' first appearance: at most `limit`, from entry `from` on, and
-    /// the entry to go on from (none at the end).
+    /// The entries of keys that no base row has matched, in order of their first appearance: at most `limit`, from entry `from` on.
+    /// Returns also the entry to continue at (`None` at the end).
     #[must_use]
     pub fn inserts(&self, from: usize, limit: usize) -> (Vec<u32>, Option<usize>) {
         let mut entries = Vec::new();
@@ -98,7 +99,7 @@ impl Chains {
             else {
                 return (entries, None);
             };
-            if !stored.taken {
+            if !stored.is_matched {
                 entries.push(entry);
             }
             at += 1;
@@ -106,11 +107,11 @@ impl Chains {
         (entries, Some(at))
     }
 
-    /// Adds the records of entries to `notes`, under the numbers given with them.
+    /// Copies the records of entries to `groups`, under the numbers given with them.
     ///
     /// # Errors
     /// `Internal` if an entry has no records.
-    pub fn note(&self, entries: impl IntoIterator<Item = (u64, u32)>, notes: &mut Histories) -> Result<()> {
+    pub fn copy_to(&self, groups: &mut RecordGroups, entries: impl IntoIterator<Item = (u64, u32)>) -> Result<()> {
         let mut newest_first = Vec::new();
         for (number, entry) in entries {
             let newest = self.newest.get(entry as usize).copied().ok_or_else(|| no_records(entry))?;
@@ -120,7 +121,7 @@ impl Chains {
                 newest_first.push((at, link));
                 at = link.older;
             }
-            notes.add(number, newest_first.iter().rev().map(|(at, link)| self.record(*at, link)))?;
+            groups.add(number, newest_first.iter().rev().map(|(at, link)| self.record(*at, link)))?;
         }
         Ok(())
     }
@@ -131,17 +132,17 @@ impl Chains {
         Record { row: link.row, side }
     }
 
-    /// Bytes of everything but the index.
+    /// Bytes of all but the index.
     fn memory(&self) -> usize {
         self.links.capacity() * size_of::<Link>() + self.newest.capacity() * 4 + self.orderings.memory(self.links.len())
     }
 
-    /// Sees to it that one more record has room within the budget; whether entries have moved for it.
+    /// Makes room for one more record within the budget. Returns true if entries have moved.
     fn make_room(&mut self) -> Result<bool> {
         let mut moved = false;
         loop {
             let is_full = self.links.len() == self.links.capacity();
-            // A vector that grows is there twice for a moment, the second time doubled.
+            // While a vector grows there are two of it, the new one twice as large.
             let others = self.memory() + if is_full { self.links.len() * 2 * size_of::<Link>() } else { 0 };
             if self.index.has_room(|| others) && !(is_full && self.index.is_tight(others)) {
                 return Ok(moved);
@@ -151,7 +152,7 @@ impl Chains {
         }
     }
 
-    /// Forgets half of the keys, and their records.
+    /// Drops half of the keys, with their records.
     fn narrow(&mut self) -> Result<()> {
         let newest = &mut self.newest;
         let mut kept = 0;
@@ -195,7 +196,7 @@ fn no_records(entry: u32) -> Error {
     Error::internal(format_args!("entry {entry} of the key index has no records"))
 }
 
-impl LogSink for Chains {
+impl LogSink for GroupedRecords {
     fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
         self.index.add_source(bytes)
     }

@@ -1,33 +1,24 @@
-//! The merge of one file slice: all log records first, then the base rows batch by batch, then what remains.
+//! A build side that keeps one log record of each key: the one that wins over the others.
 //!
-//! 1. [`LogSink::add`] takes log records in log order and keeps the latest of each key.
-//! 2. [`Merger::merge_base`] tells each base row's fate. The first base row of a key uses the log record up.
-//! 3. [`Merger::inserts`] gives the log rows whose keys no base row had.
+//! 1. [`LogSink::add`] takes log records in log order and keeps the winning record of each key.
+//! 2. [`WinningRecords::probe`] looks up base rows and returns the outcome of each that does not stay. Of several base rows of a
+//!    key the first matches.
+//! 3. [`WinningRecords::inserts`] returns the records of keys that no base row has matched.
 
 use bytes::Bytes;
 
 use super::base_rows::BaseRows;
+use super::hash_range::HashRange;
 use super::input::{LogBatch, LogSink, RowRef};
 use super::key_index::{AHEAD, KeyHash, KeyIndex};
-use super::key_part::KeyPart;
 use super::ordering::{OrderingColumn, OrderingValue};
+use super::outcome::MergeOutcome;
 use super::rules::{Deleted, Rules};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
 
-/// What becomes of a base row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// It stays.
-    Keep,
-    /// A log row takes its place.
-    Replace(RowRef),
-    /// It is deleted, by this log record.
-    Delete(RowRef),
-}
-
-/// Merges the log records and base rows of one file slice.
-pub struct Merger {
+/// The winning log record of each key.
+pub struct WinningRecords {
     rules: Rules,
     index: KeyIndex,
     wanted: KeyFilter,
@@ -35,38 +26,39 @@ pub struct Merger {
     wins_over_all: bool,
 }
 
-impl Merger {
-    /// An empty merge by the rules of a table.
+impl WinningRecords {
+    /// An empty index that merges by these rules.
     #[must_use]
     pub fn new(rules: Rules) -> Self {
         Self { rules, index: KeyIndex::default(), wanted: KeyFilter::All, deletes_win: false, wins_over_all: false }
     }
 
-    /// Passes over data records of keys that are not wanted. Deletes are never filtered, as in Hudi.
+    /// Skips data records whose keys are not wanted. Deletes are never filtered, as in Hudi.
     #[must_use]
     pub fn only(mut self, wanted: KeyFilter) -> Self {
         self.wanted = wanted;
         self
     }
 
-    /// Deletes whatever base row a delete meets, however late it is: as a change, a delete is one (`CDCFileGroupIterator`).
+    /// Has a delete win over any base row, whatever the ordering values: in a change feed, a delete always is a change
+    /// (`CDCFileGroupIterator`).
     #[must_use]
     pub const fn deleting(mut self) -> Self {
         self.deletes_win = true;
         self
     }
 
-    /// For the keys of a part, or as many of it as the budget, in bytes, has room for.
+    /// Restricts the index to the keys of a hash range, and to as many of them as fit in the budget, in bytes.
     #[must_use]
-    pub fn within(mut self, part: KeyPart, budget: usize) -> Self {
-        self.index = KeyIndex::of(part, budget);
+    pub fn within(mut self, range: HashRange, budget: usize) -> Self {
+        self.index = KeyIndex::new(range, budget);
         self
     }
 
-    /// The keys that it knows of: all that the logs hold of this part.
+    /// The hash range that is indexed: all keys of it in the logs are known.
     #[must_use]
-    pub fn part(&self) -> KeyPart {
-        self.index.part()
+    pub const fn hash_range(&self) -> HashRange {
+        self.index.hash_range()
     }
 
     /// Distinct keys in the logs.
@@ -75,14 +67,14 @@ impl Merger {
         self.index.len()
     }
 
-    /// Whether there is a log record that no base row has used up.
+    /// Returns true if there is a log record that no base row has matched.
     #[must_use]
-    pub fn has_open_keys(&self) -> bool {
-        self.index.open() > 0
+    pub fn has_unmatched_keys(&self) -> bool {
+        self.index.unmatched() > 0
     }
 
-    /// Told of base rows the greatest ordering values, none of which is null: whether every log record wins over any of them. Then
-    /// [`Merger::merge_base`] looks at their values no more.
+    /// Returns true if every log record wins over every base row. `greatest` are the `count` greatest ordering values of base
+    /// rows; no base row may have a null. From then on [`WinningRecords::probe`] ignores ordering values.
     pub fn win_over_all(&mut self, greatest: &OrderingColumn, count: usize) -> bool {
         let most = (0..count).map(|at| greatest.value(at)).max_by(OrderingValue::compare);
         let wins =
@@ -91,69 +83,70 @@ impl Merger {
         self.wins_over_all
     }
 
-    /// Whether log records win over whatever base row they meet.
+    /// Whether log records win over every base row that they match.
     #[must_use]
     pub const fn wins_over_all(&self) -> bool {
         self.wins_over_all
     }
 
-    /// The base rows that do not stay, ascending, and their fates. A row without a key stays: no log record is its.
+    /// The base rows that do not stay, in ascending order, with their outcomes. Rows without a key match nothing.
     ///
     /// # Errors
-    /// `Internal` if the base rows come by position and the log records do not.
-    pub fn merge_base(&mut self, rows: &BaseRows, ordering: &OrderingColumn) -> Result<Vec<(usize, Fate)>> {
+    /// `Internal` if the base rows are given by position and the log records are not.
+    pub fn probe(&mut self, rows: &BaseRows, ordering: &OrderingColumn) -> Result<Vec<(usize, MergeOutcome)>> {
         if let Some(values) = ordering.rows().filter(|values| *values as u64 != rows.len()) {
             let message = format_args!("{values} ordering values for {} base rows", rows.len());
             return Err(Error::internal(message));
         }
         let (rules, wins_over_all, deletes_win) = (self.rules, self.wins_over_all, self.deletes_win);
-        let mut fates = Vec::new();
-        self.index.meet(rows, |row, _, log| {
+        let mut outcomes = Vec::new();
+        self.index.probe(rows, |row, _, log| {
             let is_deleted = log.side.deleted != Deleted::No;
             let wins = wins_over_all || deletes_win && is_deleted;
             if wins || rules.wins_over_base(log.side, ordering.value(row)) {
-                fates.push((row, if is_deleted { Fate::Delete(log.row) } else { Fate::Replace(log.row) }));
+                let outcome = if is_deleted { MergeOutcome::Delete(log.row) } else { MergeOutcome::Replace(log.row) };
+                outcomes.push((row, outcome));
             }
         })?;
-        Ok(fates)
+        Ok(outcomes)
     }
 
-    /// Base rows that others read: what they meet is used up.
+    /// Marks what these base rows match as matched. Another part of the slice merges them.
     ///
     /// # Errors
-    /// As [`Merger::merge_base`].
-    pub fn pass_over(&mut self, rows: &BaseRows) -> Result<()> {
-        self.index.meet(rows, |_, _, _| ())
+    /// As [`WinningRecords::probe`].
+    pub fn skip_base(&mut self, rows: &BaseRows) -> Result<()> {
+        self.index.probe(rows, |_, _, _| ())
     }
 
-    /// Of the keys that no base row has met, those that are not of a share of all keys are others'.
-    pub fn leave_to_others(&mut self, share: KeyPart) {
-        self.index.leave_to_others(share);
+    /// Leaves unmatched keys outside a hash range to other parts of the slice: they are not inserted here.
+    pub fn restrict_inserts(&mut self, share: HashRange) {
+        self.index.restrict_inserts(share);
     }
 
-    /// What becomes of keys that no base row has met, in order of their first appearance: at most `limit` rows to insert, or
-    /// deletes, from entry `from` on, and the entry to go on from (none at the end).
+    /// The outcomes of keys that no base row has matched, in order of their first appearance: at most `limit` records to insert,
+    /// or deletes, from entry `from` on. Returns also the entry to continue at (`None` at the end).
     #[must_use]
-    pub fn inserts(&self, from: usize, limit: usize) -> (Vec<Fate>, Option<usize>) {
-        let mut rows = Vec::new();
+    pub fn inserts(&self, from: usize, limit: usize) -> (Vec<MergeOutcome>, Option<usize>) {
+        let mut outcomes = Vec::new();
         let mut at = from;
-        while rows.len() < limit {
+        while outcomes.len() < limit {
             let Some(stored) = u32::try_from(at).ok().and_then(|index| self.index.stored(index)) else {
-                return (rows, None);
+                return (outcomes, None);
             };
-            if !stored.taken {
-                rows.push(match stored.side.deleted {
-                    Deleted::No => Fate::Replace(stored.row),
-                    _ => Fate::Delete(stored.row),
+            if !stored.is_matched {
+                outcomes.push(match stored.side.deleted {
+                    Deleted::No => MergeOutcome::Replace(stored.row),
+                    _ => MergeOutcome::Delete(stored.row),
                 });
             }
             at += 1;
         }
-        (rows, Some(at))
+        (outcomes, Some(at))
     }
 }
 
-impl LogSink for Merger {
+impl LogSink for WinningRecords {
     fn add_source(&mut self, bytes: Bytes) -> Result<u32> {
         self.index.add_source(bytes)
     }
@@ -203,10 +196,10 @@ mod tests {
     const EVENT: Rules = Rules::EventTime { int_ordering: false };
 
     /// A history: (key, ordering or none for unordered, is a delete) of each log record.
-    fn merger(rules: Rules, records: &[(&str, Option<i64>, Option<LogKind>)]) -> Merger {
-        let mut merger = Merger::new(rules);
-        for (key, ordering, deleted_by) in records {
-            let source = merger.add_source(Bytes::copy_from_slice(key.as_bytes())).unwrap();
+    fn records(rules: Rules, history: &[(&str, Option<i64>, Option<LogKind>)]) -> WinningRecords {
+        let mut records = WinningRecords::new(rules);
+        for (key, ordering, deleted_by) in history {
+            let source = records.add_source(Bytes::copy_from_slice(key.as_bytes())).unwrap();
             let ordering = ordering.map_or(OrderingColumn::Unordered, |value| OrderingColumn::Fixed(vec![value], None));
             let deleted = deleted_by.map(|_| BooleanArray::from(vec![true]));
             let batch = LogBatch {
@@ -216,19 +209,19 @@ mod tests {
                 deleted: deleted.as_ref(),
                 places: &[0],
             };
-            merger.add(source, &batch).unwrap();
+            records.add(source, &batch).unwrap();
         }
-        merger
+        records
     }
 
-    fn fate(merger: &mut Merger, key: &str, ordering: i64) -> Fate {
+    fn outcome(records: &mut WinningRecords, key: &str, ordering: i64) -> MergeOutcome {
         let keys = StringArray::from(vec![key]);
-        let fates = merger.merge_base(&BaseRows::Keys(keys), &OrderingColumn::Fixed(vec![ordering], None)).unwrap();
-        fates.first().map_or(Fate::Keep, |(_, fate)| *fate)
+        let outcomes = records.probe(&BaseRows::Keys(keys), &OrderingColumn::Fixed(vec![ordering], None)).unwrap();
+        outcomes.first().map_or(MergeOutcome::Keep, |(_, outcome)| *outcome)
     }
 
-    fn replaced_by(record: u32) -> Fate {
-        Fate::Replace(RowRef { source: record, at: 0 })
+    fn replaced_by(record: u32) -> MergeOutcome {
+        MergeOutcome::Replace(RowRef { source: record, at: 0 })
     }
 
     const DELETE: Option<LogKind> = Some(LogKind::Delete);
@@ -238,42 +231,46 @@ mod tests {
     fn event_time_histories() {
         for (history, base, expected) in [
             (vec![("k", Some(20), None), ("k", Some(15), None)], 10, replaced_by(0)),
-            (vec![("k", Some(5), None)], 10, Fate::Keep),
+            (vec![("k", Some(5), None)], 10, MergeOutcome::Keep),
             (vec![("k", Some(20), None)], 20, replaced_by(0)),
             // An unordered delete is forgotten once a later record comes: the base row returns.
-            (vec![("k", None, DELETE), ("k", Some(5), None)], 10, Fate::Keep),
-            (vec![("k", Some(20), DELETE), ("k", Some(15), None)], 10, Fate::Delete(RowRef { source: 0, at: 0 })),
-            (vec![("k", Some(5), DELETE)], 10, Fate::Keep),
+            (vec![("k", None, DELETE), ("k", Some(5), None)], 10, MergeOutcome::Keep),
+            (
+                vec![("k", Some(20), DELETE), ("k", Some(15), None)],
+                10,
+                MergeOutcome::Delete(RowRef { source: 0, at: 0 }),
+            ),
+            (vec![("k", Some(5), DELETE)], 10, MergeOutcome::Keep),
             (vec![("k", None, DELETE), ("k", Some(99), DELETE), ("k", Some(5), None)], 1, replaced_by(2)),
         ] {
-            assert_eq!(fate(&mut merger(EVENT, &history), "k", base), expected, "{history:?}");
+            assert_eq!(outcome(&mut records(EVENT, &history), "k", base), expected, "{history:?}");
         }
     }
 
     #[test]
     fn a_delete_that_is_a_change_deletes_however_late_it_is() {
         for (history, expected) in [
-            (vec![("k", Some(5), DELETE)], Fate::Delete(RowRef { source: 0, at: 0 })),
-            (vec![("k", Some(5), None)], Fate::Keep),
-            (vec![("k", Some(5), DELETE), ("k", Some(6), None)], Fate::Keep),
+            (vec![("k", Some(5), DELETE)], MergeOutcome::Delete(RowRef { source: 0, at: 0 })),
+            (vec![("k", Some(5), None)], MergeOutcome::Keep),
+            (vec![("k", Some(5), DELETE), ("k", Some(6), None)], MergeOutcome::Keep),
         ] {
-            assert_eq!(fate(&mut merger(EVENT, &history).deleting(), "k", 10), expected, "{history:?}");
+            assert_eq!(outcome(&mut records(EVENT, &history).deleting(), "k", 10), expected, "{history:?}");
         }
     }
 
     #[test]
     fn commit_time_takes_the_last() {
         let history = [("k", Some(20), None), ("k", Some(15), None)];
-        assert_eq!(fate(&mut merger(Rules::CommitTime, &history), "k", 99), replaced_by(1));
+        assert_eq!(outcome(&mut records(Rules::CommitTime, &history), "k", 99), replaced_by(1));
     }
 
     #[test]
     fn the_first_of_repeated_base_keys_takes_the_log_record() {
-        let mut merger = merger(EVENT, &[("k", Some(20), None)]);
+        let mut records = records(EVENT, &[("k", Some(20), None)]);
         let keys = BaseRows::Keys(vec!["k", "k"].into());
-        let fates = merger.merge_base(&keys, &OrderingColumn::Fixed(vec![1, 1], None)).unwrap();
-        assert_eq!(fates, [(0, replaced_by(0))]);
-        assert!(!merger.has_open_keys());
+        let outcomes = records.probe(&keys, &OrderingColumn::Fixed(vec![1, 1], None)).unwrap();
+        assert_eq!(outcomes, [(0, replaced_by(0))]);
+        assert!(!records.has_unmatched_keys());
     }
 
     #[test]
@@ -287,10 +284,10 @@ mod tests {
             (vec![("k", Some(1), None), ("k", Some(20), None)], vec![20], true),
             (vec![("k", Some(20), None)], vec![], false),
         ] {
-            let mut merger = merger(EVENT, &history);
-            assert_eq!(merger.win_over_all(&most(&greatest), greatest.len()), wins, "{history:?} {greatest:?}");
-            // From then on base rows are not asked.
-            assert_eq!(fate(&mut merger, "k", i64::MAX) != Fate::Keep, wins, "{history:?} {greatest:?}");
+            let mut records = records(EVENT, &history);
+            assert_eq!(records.win_over_all(&most(&greatest), greatest.len()), wins, "{history:?} {greatest:?}");
+            // From then on the ordering values of base rows are ignored.
+            assert_eq!(outcome(&mut records, "k", i64::MAX) != MergeOutcome::Keep, wins, "{history:?} {greatest:?}");
         }
     }
 
@@ -303,12 +300,12 @@ mod tests {
             ("k", Some(1), None),
             ("b", Some(2), None),
         ];
-        let mut merger = merger(EVENT, &history);
-        assert_eq!(fate(&mut merger, "k", 5), Fate::Keep);
-        let (fates, next) = merger.inserts(0, 1);
-        assert_eq!(fates, [replaced_by(4)]);
-        let (fates, next) = merger.inserts(next.unwrap(), 10);
-        assert_eq!((fates, next), (vec![replaced_by(1), Fate::Delete(RowRef { source: 2, at: 0 })], None));
+        let mut records = records(EVENT, &history);
+        assert_eq!(outcome(&mut records, "k", 5), MergeOutcome::Keep);
+        let (outcomes, next) = records.inserts(0, 1);
+        assert_eq!(outcomes, [replaced_by(4)]);
+        let (outcomes, next) = records.inserts(next.unwrap(), 10);
+        assert_eq!((outcomes, next), (vec![replaced_by(1), MergeOutcome::Delete(RowRef { source: 2, at: 0 })], None));
     }
 
     #[test]
@@ -316,11 +313,11 @@ mod tests {
         let history: Vec<(String, Option<i64>, Option<LogKind>)> =
             (0..5000).map(|n| (format!("key-{n}"), Some(n), None)).collect();
         let history: Vec<_> = history.iter().map(|(key, ordering, kind)| (key.as_str(), *ordering, *kind)).collect();
-        let mut merger = merger(EVENT, &history);
-        assert_eq!(merger.keys(), 5000);
+        let mut records = records(EVENT, &history);
+        assert_eq!(records.keys(), 5000);
         for n in (0..5000).step_by(7) {
-            assert_eq!(fate(&mut merger, &format!("key-{n}"), 0), replaced_by(n));
+            assert_eq!(outcome(&mut records, &format!("key-{n}"), 0), replaced_by(n));
         }
-        assert_eq!(fate(&mut merger, "key-", 0), Fate::Keep);
+        assert_eq!(outcome(&mut records, "key-", 0), MergeOutcome::Keep);
     }
 }

@@ -1,14 +1,14 @@
-//! The log records of some keys, oldest first, cut loose from the index that found them: to be folded, or to be set aside
-//! until their base rows come by.
+//! Record groups: all log records of each of some keys, oldest first, copied out of the index. They are folded, or spilled until
+//! their base rows are read.
 //!
-//! As a batch: a row for each record, those of a key next to each other.
+//! As a batch, there is a row for each record, and the records of a group are consecutive:
 //!
 //! | column | what |
 //! |---|---|
-//! | `key` | a number that all records of a key share, ascending |
+//! | `key` | the number of the group, ascending: of the base row that matches, or an ordinal |
 //! | `source`, `at` | the record ([`RowRef`]) |
-//! | `deleted` | 1: it is a delete by its row, 2: by a block, 3: by a block, and ordered by a value of another class |
-//! | `fixed`, `wide`, `bytes` | its ordering value, in one of the three; none for the default |
+//! | `deleted` | 1: a delete by its row, 2: by a delete block, 3: by a delete block, with an ordering value of another class |
+//! | `fixed`, `wide`, `bytes` | the ordering value, in one of the three; null for the default |
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use arrow_array::{
 };
 
 use super::input::RowRef;
-use super::merger::Fate;
 use super::ordering::OrderingValue;
 use super::orderings::{Kept, Orderings};
+use super::outcome::MergeOutcome;
 use super::rules::{Deleted, Side};
 use crate::error::{Error, Result};
 
-/// Records by key.
+/// Log records by key.
 #[derive(Default)]
-pub struct Histories {
-    /// Of each key: its number, and where its records end.
+pub struct RecordGroups {
+    /// Of each group its number, and where its records end.
     keys: Vec<(u64, usize)>,
     records: Vec<Held>,
     orderings: Orderings,
@@ -60,25 +60,25 @@ pub(super) struct Record<'a> {
     pub(super) side: Side<'a>,
 }
 
-impl Histories {
-    /// Keys that are held.
+impl RecordGroups {
+    /// The number of groups.
     #[must_use]
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no group.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 
-    /// The numbers of the keys.
+    /// The numbers of the groups.
     pub fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         self.keys.iter().map(|(number, _)| *number)
     }
 
-    /// Adds the records of a key, oldest first.
+    /// Adds a group: the records of a key, oldest first.
     ///
     /// # Errors
     /// `Internal` if there is none, or if their ordering values are of different forms.
@@ -95,37 +95,44 @@ impl Histories {
         Ok(())
     }
 
-    /// Adds what became of a key: one record, be it a row or a delete.
+    /// Adds a group of one record: the outcome of a key whose winning record is known.
     ///
     /// # Errors
-    /// As [`Histories::add`].
-    pub fn add_fate(&mut self, number: u64, fate: Fate) -> Result<()> {
-        let (row, deleted) = match fate {
-            Fate::Keep => return Ok(()),
-            Fate::Replace(row) => (row, Deleted::No),
-            Fate::Delete(row) => (row, Deleted::ByRow),
+    /// As [`RecordGroups::add`].
+    pub fn add_outcome(&mut self, number: u64, outcome: MergeOutcome) -> Result<()> {
+        let (row, deleted) = match outcome {
+            MergeOutcome::Keep => return Ok(()),
+            MergeOutcome::Replace(row) => (row, Deleted::No),
+            MergeOutcome::Delete(row) => (row, Deleted::ByRow),
         };
         self.add(number, [Record { row, side: Side { ordering: OrderingValue::Default, is_foreign: false, deleted } }])
     }
 
-    /// The inverse of [`Histories::add_fate`]: of each key its number and what became of it.
+    /// The inverse of [`RecordGroups::add_outcome`]: of each group its number and the outcome.
     ///
     /// # Errors
     /// `Internal` if a key has no records.
-    pub fn fates(&self) -> impl Iterator<Item = Result<(u64, Fate)>> + '_ {
+    pub fn outcomes(&self) -> impl Iterator<Item = Result<(u64, MergeOutcome)>> + '_ {
         self.keys.iter().map(|(number, end)| {
             let last = end.checked_sub(1).and_then(|last| self.records.get(last));
             let last = last.ok_or_else(|| Error::internal(format_args!("key {number} has no records")))?;
-            Ok((*number, if last.deleted == Deleted::No { Fate::Replace(last.row) } else { Fate::Delete(last.row) }))
+            Ok((
+                *number,
+                if last.deleted == Deleted::No {
+                    MergeOutcome::Replace(last.row)
+                } else {
+                    MergeOutcome::Delete(last.row)
+                },
+            ))
         })
     }
 
-    /// The records of all keys: those of a key are consecutive, oldest first.
+    /// The records of all groups: those of a group are consecutive, oldest first.
     pub(super) fn records(&self) -> impl ExactSizeIterator<Item = Record<'_>> {
         self.records.iter().enumerate().map(|(at, held)| self.record(at, held))
     }
 
-    /// Of each key, where its records are among [`Histories::records`].
+    /// Of each group, where its records are among [`RecordGroups::records`].
     pub(super) fn ranges(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         let mut first = 0;
         self.keys.iter().map(move |(_, end)| std::mem::replace(&mut first, *end)..*end)
@@ -136,10 +143,11 @@ impl Histories {
         Record { row: held.row, side: Side { ordering, is_foreign: held.kept.is_foreign, deleted: held.deleted } }
     }
 
-    /// Adds the keys of another whose number is below `end`, from the `from`-th on. Returns the ordinal of the key to go on from.
+    /// Adds the groups of another whose numbers are below `end`, from the `from`-th on. Returns the ordinal of the group to continue
+    /// at.
     ///
     /// # Errors
-    /// As [`Histories::add`].
+    /// As [`RecordGroups::add`].
     pub fn take_until(&mut self, other: &Self, from: usize, end: u64) -> Result<usize> {
         let mut first = match from.checked_sub(1).and_then(|before| other.keys.get(before)) {
             Some((_, end)) => *end,
@@ -155,7 +163,7 @@ impl Histories {
         Ok(key)
     }
 
-    /// As a batch.
+    /// Converts to a batch.
     pub fn to_batch(&self) -> Result<RecordBatch> {
         let mut numbers = Vec::with_capacity(self.records.len());
         for (number, end) in &self.keys {
@@ -171,7 +179,7 @@ impl Histories {
             ("at", Arc::new(self.records.iter().map(|held| held.row.at).collect::<UInt32Array>())),
             ("deleted", Arc::new(self.records.iter().map(|held| held.code()).collect::<UInt8Array>())),
             ("fixed", Arc::new(fixed.collect::<Int64Array>())),
-            // Whole numbers of up to 128 bits; only stored, so that the precision says nothing.
+            // Integers of up to 128 bits; the precision is not used, since they are only stored.
             ("wide", Arc::new(wide.collect::<Decimal128Array>())),
             ("bytes", Arc::new(bytes.collect::<BinaryArray>())),
         ];
@@ -179,19 +187,19 @@ impl Histories {
             .map_err(|error| Error::internal("record groups that do not fit a batch").caused_by(error))
     }
 
-    /// Of a batch that [`Histories::to_batch`] made.
-    pub fn of_batch(batch: &RecordBatch) -> Result<Self> {
+    /// Converts from a batch of [`RecordGroups::to_batch`].
+    pub fn from_batch(batch: &RecordBatch) -> Result<Self> {
         let columns = Columns::of(batch).ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
-        let mut histories = Self::default();
+        let mut groups = Self::default();
         let mut first = 0;
         for same in columns.keys.values().chunk_by(|one, other| one == other) {
             let records = (first..first + same.len()).map(|at| columns.record(at));
             if let Some(number) = same.first() {
-                histories.add(*number, records)?;
+                groups.add(*number, records)?;
             }
             first += same.len();
         }
-        Ok(histories)
+        Ok(groups)
     }
 }
 

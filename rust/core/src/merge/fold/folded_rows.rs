@@ -1,7 +1,7 @@
-//! Rows that a fold has made, and how they take the places of base rows.
+//! Rows that a fold has made, and how they replace base rows.
 //!
 //! Most values of such a row are those of its base row: a partial update sets some columns, and a fill some more. So a column is
-//! patched with the values that are not the base row's own, and a column without such values is shared, not copied.
+//! patched with the values that are not those of the base row, and a column without such values is shared, not copied.
 
 use std::sync::Arc;
 
@@ -9,17 +9,17 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::interleave::interleave;
 
-use super::super::input::{Fetched, RowRef, Winners};
-use super::super::merger::Fate;
-use super::super::output::{DeletedRows, Placed, weave};
+use super::super::input::{Fetched, RecordFetcher, RowRef};
+use super::super::outcome::MergeOutcome;
+use super::super::output::{DeletedRows, Placed, apply_outcomes};
 use super::super::patch::{Patch, patched_column};
 use crate::error::{Error, Result};
 
 /// Rows that a fold has made, by ordinal ([`RowRef::at`]).
-pub enum MadeRows {
+pub enum FoldedRows {
     /// Rows as they are.
     Whole(RecordBatch),
-    /// Rows whose values are those of rows of several batches, each column by itself.
+    /// Rows whose values are picked from rows of several batches, column by column.
     ByColumn(PickedRows),
 }
 
@@ -31,40 +31,45 @@ pub struct PickedRows {
     /// The columns of the rows and of all batches.
     pub(super) schema: SchemaRef,
     pub(super) batches: Vec<RecordBatch>,
-    /// The batch of the base rows, if there are any. A row has no values of another row's base row.
+    /// The batch of the base rows, if there are any. A row takes no values from the base row of another.
     pub(super) base: Option<usize>,
-    /// Row by row, of each column where its value is.
+    /// Row by row, where the value of each column is.
     pub(super) picks: Vec<Pick>,
 }
 
-impl MadeRows {
-    /// Puts rows in the places of base rows. `fates` are those of base rows that do not stay, by ascending rows; `base` has the
-    /// projected columns of the batch from which the fold took its base rows.
+impl FoldedRows {
+    /// Replaces base rows. `outcomes` are those of base rows that do not stay, in ascending order; `base` has the projected columns of
+    /// the batch from which the fold took its base rows.
     ///
     /// # Errors
-    /// `Internal` if there are no such rows.
+    /// `Internal` if an outcome refers to a row that does not exist.
     pub fn overlay(
         self,
         base: &RecordBatch,
-        fates: &[(usize, Fate)],
+        outcomes: &[(usize, MergeOutcome)],
         deleted_rows: DeletedRows,
     ) -> Result<RecordBatch> {
         match self {
-            Self::Whole(_) => weave(base, fates, &mut { self }, deleted_rows),
-            Self::ByColumn(made) => made.overlay(base, fates, deleted_rows),
+            Self::Whole(_) => apply_outcomes(base, outcomes, &mut { self }, deleted_rows),
+            Self::ByColumn(made) => made.overlay(base, outcomes, deleted_rows),
         }
     }
 }
 
 impl PickedRows {
-    fn overlay(&self, base: &RecordBatch, fates: &[(usize, Fate)], deleted_rows: DeletedRows) -> Result<RecordBatch> {
-        let placed = Placed::of(base, fates, deleted_rows)?;
+    fn overlay(
+        &self,
+        base: &RecordBatch,
+        outcomes: &[(usize, MergeOutcome)],
+        deleted_rows: DeletedRows,
+    ) -> Result<RecordBatch> {
+        let placed = Placed::new(base, outcomes, deleted_rows)?;
         let mut patches = Vec::with_capacity(placed.rows.len());
         let columns = placed.base.columns().iter().enumerate().map(|(column, values)| {
             patches.clear();
             for (row, made) in &placed.rows {
                 let (batch, from) = self.pick(made.at as usize, column)?;
-                // The value that is there already.
+                // Values of the base row are in place already.
                 if self.base != Some(batch) {
                     patches.push(Patch { row: *row, batch, from });
                 }
@@ -113,7 +118,7 @@ impl PickedRows {
     }
 }
 
-impl Winners for MadeRows {
+impl RecordFetcher for FoldedRows {
     fn schema(&self) -> SchemaRef {
         match self {
             Self::Whole(rows) => rows.schema(),

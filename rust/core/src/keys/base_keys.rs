@@ -1,0 +1,18 @@
+//! The keys and ordering values of base rows, as the merge reads them.
+
+use arrow_array::RecordBatch;
+
+use super::key_columns::KeyColumns;
+use crate::error::Result;
+use crate::merge::engine::BaseKeys;
+use crate::merge::{BaseRows, OrderingColumn};
+
+impl BaseKeys for KeyColumns {
+    fn keys(&self, rows: &RecordBatch, first: u64) -> Result<BaseRows> {
+        self.key.base_rows(rows, first)
+    }
+
+    fn ordering(&self, rows: &RecordBatch) -> Result<OrderingColumn> {
+        self.base_ordering(rows)
+    }
+}

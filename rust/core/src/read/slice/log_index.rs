@@ -1,0 +1,97 @@
+//! The logs of a slice indexed by key: the merge with all log records, or with what passes over hash ranges have spilled.
+
+use std::sync::Arc;
+
+use super::merge_columns::MergeColumns;
+use super::merge_input::MergeInput;
+use super::spilled_merge::SpilledMerge;
+use crate::base_file::Batches;
+use crate::error::Result;
+use crate::merge::engine::{BuildSide, MergeEngine};
+use crate::merge::{DeletedRows, HashRange};
+use crate::merge_plan::{FoldColumns, MergePlan};
+use crate::read::base::base_segments::Segment;
+use crate::read::logs::deleted_rows::DeletedKeys;
+use crate::read::logs::log_loader::LogLoader;
+use crate::read::logs::log_records::LogRecords;
+use crate::read::logs::unmerged::Unmerged;
+use crate::read::memory::SliceMemory;
+
+/// The log rows of a slice.
+pub(super) enum LogRows {
+    /// Merged by key, with base rows if these are merged at all.
+    Merged(Box<MergeEngine>),
+    /// Delivered unmerged, beside the base rows.
+    Unmerged(Box<Unmerged>),
+}
+
+/// Reads the keys of the logs. `plan` is `None` if records are delivered unmerged.
+pub(super) fn read_logs(
+    from: MergeInput<'_>,
+    columns: &MergeColumns,
+    plan: Option<MergePlan>,
+    memory: &mut SliceMemory,
+) -> Result<(LogRecords, LogRows)> {
+    let MergeColumns { keys, deleted_rows, .. } = columns;
+    let (query, table, types, projected) = (from.query, from.table, from.types, &columns.projection.carried);
+    let deleted = (*deleted_rows == DeletedRows::Delivered)
+        .then(|| DeletedKeys::new(Arc::clone(projected), keys.clone(), &query.key_fields));
+    let evolution = query.evolution.as_ref();
+    let loader = LogLoader { table, types, evolution, keys, carried: projected, deleted, report: from.report.clone() };
+    let Some(plan) = plan else {
+        let records = LogRecords::new(Arc::clone(projected), from.report.clone());
+        let unmerged = from.unmerged(keys.clone(), projected, loader.deleted);
+        return Ok((records, LogRows::Unmerged(Box::new(unmerged))));
+    };
+    let (mut records, index) = index(&plan, &loader, &from, columns, memory)?;
+    let of = FoldColumns { table, types, projected, keys, deleted_rows: *deleted_rows };
+    let fold = plan.fold(&of, records.take_missing())?;
+    let first = from.base.segments().row_numbers(Segment::Own).start;
+    let engine = match index {
+        Index::Whole(build) => MergeEngine::new(*build, fold, *deleted_rows),
+        Index::Spilled(spilled) => MergeEngine::spilled(Box::new(spilled), fold, *deleted_rows),
+    };
+    Ok((records, LogRows::Merged(Box::new(engine.from_row(first)))))
+}
+
+/// The indexed logs.
+enum Index {
+    /// All keys are in memory.
+    Whole(Box<BuildSide>),
+    /// The keys did not fit in memory: the passes have spilled what they found.
+    Spilled(SpilledMerge),
+}
+
+/// Indexes the keys of all blocks. If they do not fit in memory, indexes one hash range after the other, and spills what is found
+/// for base rows and inserts.
+fn index(
+    plan: &MergePlan,
+    loader: &LogLoader<'_>,
+    from: &MergeInput<'_>,
+    columns: &MergeColumns,
+    memory: &mut SliceMemory,
+) -> Result<(LogRecords, Index)> {
+    let budget = memory.keys();
+    let build_side = |range| plan.build_side(columns.wanted.clone(), from.deletes_win).within(range, budget);
+    let all_blocks = 0..from.blocks.blocks.len();
+    let mut build = build_side(HashRange::ALL);
+    let mut records = loader.load(&from.blocks, all_blocks.clone(), &mut build, memory)?;
+    if build.hash_range() == HashRange::ALL {
+        return Ok((records, Index::Whole(Box::new(build))));
+    }
+    let pass_columns = columns.of_passes(from.types, from.query)?;
+    let base = |segment| match from.query.over_base {
+        true => from.base.rows(segment, &pass_columns),
+        false => Ok(Box::new(std::iter::empty()) as Batches),
+    };
+    let mut spilled = SpilledMerge::default();
+    loop {
+        spilled.add_pass(&mut build, loader.keys, &base, from.base.segments(), memory)?;
+        let Some(next) = build.hash_range().next() else { return Ok((records, Index::Spilled(spilled))) };
+        from.report.edit().passes += 1;
+        // What one pass has read is freed before the next begins.
+        drop((build, records));
+        build = build_side(next);
+        records = loader.load(&from.blocks, all_blocks.clone(), &mut build, memory)?;
+    }
+}
