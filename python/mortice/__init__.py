@@ -11,6 +11,7 @@ With Spark: `mortice.spark.read(spark, "/lake/trips")`, or `spark.read.format("m
 import warnings
 
 from mortice import _mortice, queries
+from mortice.create_table import create_table
 from mortice.errors import (
     CorruptLogError,
     FileChangedError,
@@ -24,6 +25,7 @@ from mortice.errors import (
     StorageForbiddenError,
     StorageThrottledError,
     StorageUnreachableError,
+    TableExistsError,
     TableNotFoundError,
     UnsupportedError,
 )
@@ -66,11 +68,13 @@ __all__ = [
     "StorageThrottledError",
     "StorageUnreachableError",
     "Table",
+    "TableExistsError",
     "TableNotFoundError",
     "Timeline",
     "UnsupportedError",
     "WrittenBlock",
     "__version__",
+    "create_table",
     "merge",
     "queries",
     "register_merger",

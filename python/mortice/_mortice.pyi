@@ -23,6 +23,7 @@ __all__ = [
     "Stream",
     "Table",
     "__version__",
+    "create_table",
     "debug_build",
     "merge_rows",
 ]
@@ -362,6 +363,21 @@ class LogWriter:
     @property
     def paths(self) -> list[str]: ...
     def finish(self) -> None: ...
+
+def create_table(
+    uri: str,
+    columns: Any,
+    storage_options: Mapping[str, str],
+    *,
+    name: str,
+    record_key: Sequence[str],
+    partition_by: Sequence[str],
+    ordering: Sequence[str],
+    merge_on_read: bool,
+    version: int,
+    properties: Mapping[str, str],
+) -> None:
+    """Creates a table with the columns of some Arrow data, whose rows are not read."""
 
 def merge_rows(
     older: Any,

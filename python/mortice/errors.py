@@ -5,6 +5,7 @@ they can be caught by the built-in class that fits too (`FileNotFoundError`, `Va
 
     code                        class
     MORTICE-NOT-FOUND           TableNotFoundError
+    MORTICE-ALREADY-EXISTS      TableExistsError
     MORTICE-CORRUPT-LOG         CorruptLogError
     MORTICE-UNSUPPORTED         UnsupportedError
     MORTICE-INVALID-TABLE       InvalidTableError
@@ -37,6 +38,7 @@ __all__ = [
     "StorageForbiddenError",
     "StorageThrottledError",
     "StorageUnreachableError",
+    "TableExistsError",
     "TableNotFoundError",
     "UnsupportedError",
 ]
@@ -107,6 +109,25 @@ class TableNotFoundError(MorticeError, FileNotFoundError):
     ) -> None:
         super().__init__(message, path=path, offset=offset, block=block, instant=instant, code=code)
         self.errno = errno.ENOENT
+
+
+class TableExistsError(MorticeError, FileExistsError):
+    """There is a Hudi table at the path where one was to be created."""
+
+    default_code = "MORTICE-ALREADY-EXISTS"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        path: str | None = None,
+        offset: int | None = None,
+        block: int | None = None,
+        instant: str | None = None,
+        code: str | None = None,
+    ) -> None:
+        super().__init__(message, path=path, offset=offset, block=block, instant=instant, code=code)
+        self.errno = errno.EEXIST
 
 
 class CorruptLogError(MorticeError):

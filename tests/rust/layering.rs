@@ -70,6 +70,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "metadata_table",
         ],
     ),
+    ("commit", &["names", "storage", "avro", "config"]),
     ("table", &["config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 

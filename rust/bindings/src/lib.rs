@@ -6,6 +6,7 @@ mod allocator;
 mod arguments;
 mod arrow;
 mod arrow_in;
+mod create_table;
 mod errors;
 mod follower;
 mod log_file;
@@ -38,6 +39,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_file::Blocks>()?;
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
+    module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;

@@ -5,6 +5,7 @@
 pub mod avro;
 pub mod base_file;
 pub mod bootstrap;
+pub mod commit;
 pub mod config;
 pub mod cursor;
 pub mod error;
@@ -30,6 +31,7 @@ mod merge_plan;
 mod table;
 mod trusted;
 
+pub use commit::{NewTable, create_table};
 pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use error::{Error, Kind, Result};
 pub use file_group::FileSlice;

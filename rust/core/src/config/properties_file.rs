@@ -108,6 +108,13 @@ impl PropertiesFile {
         Ok(())
     }
 
+    /// Returns true unless the file is torn: it has the table's name, and the checksum of the names, if it has one.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        let expected = self.checksum().map(|checksum| checksum.to_string());
+        expected.is_ok_and(|expected| self.get(CHECKSUM).is_none_or(|stored| stored == expected))
+    }
+
     fn checksum(&self) -> Result<u32> {
         let name = self.get(NAME).ok_or_else(|| Error::invalid_table(format!("{NAME} is missing")))?;
         Ok(table_checksum(self.get(DATABASE).unwrap_or_default(), name))

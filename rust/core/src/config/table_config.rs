@@ -159,7 +159,11 @@ impl TableConfig {
         }
     }
 
-    fn check_supported(&self) -> Result<()> {
+    /// Refuses formats and features that this release does not have.
+    ///
+    /// # Errors
+    /// `Unsupported`, by name.
+    pub fn check_supported(&self) -> Result<()> {
         let format = self.properties.first_of(&["hoodie.table.format"]).unwrap_or("native");
         if !format.eq_ignore_ascii_case("native") {
             return Err(Error::unsupported(format!(

@@ -68,6 +68,17 @@ impl TableVersion {
         }
     }
 
+    /// Returns the version of a new table.
+    ///
+    /// # Errors
+    /// `Unsupported` for versions other than 6, 8 and 9: those that Hudi releases with support create.
+    pub fn for_new_table(number: u8) -> Result<Self> {
+        match number {
+            6 | 8 | 9 => Ok(Self(number)),
+            other => Err(Error::unsupported(format!("a new table of version {other} (supported: 6, 8, 9)"))),
+        }
+    }
+
     /// The number.
     #[must_use]
     pub fn number(self) -> u8 {

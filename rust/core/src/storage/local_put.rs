@@ -66,6 +66,12 @@ impl FileStore for LocalPlace {
         }
     }
 
+    fn create_folder(&self, path: &str) -> Result<()> {
+        let path = self.local_path(path);
+        std::fs::create_dir_all(&path).map_err(|error| failed("could not create the folder", error, &path))?;
+        sync_folder_of(&path)
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
         let (from, to) = (self.local_path(from), self.local_path(to));
         make_folder_of(&to)?;

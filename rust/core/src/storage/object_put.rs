@@ -112,6 +112,10 @@ impl FileStore for ObjectPlace {
         }
     }
 
+    fn create_folder(&self, _path: &str) -> Result<()> {
+        Ok(())
+    }
+
     fn rename(&self, _: &str, _: &str) -> Result<Renamed> {
         Ok(Renamed::Unable)
     }

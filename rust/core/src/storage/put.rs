@@ -78,6 +78,12 @@ pub trait FileStore: Place {
     /// Those of the store.
     fn delete(&self, path: &str) -> Result<()>;
 
+    /// Creates a folder and those above it, on storage that has folders.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn create_folder(&self, path: &str) -> Result<()>;
+
     /// Renames a file, unless there is one of the new name.
     ///
     /// # Errors

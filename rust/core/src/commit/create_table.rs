@@ -1,0 +1,52 @@
+//! A new table in storage (`HoodieTableMetaClient.TableBuilder.initTable`).
+
+use arrow_schema::Schema;
+use bytes::Bytes;
+use chrono::Utc;
+
+use super::NewTable;
+use crate::config::TimelineLayout;
+use crate::error::{Error, Kind, Result};
+use crate::storage::{FileStore, Put};
+
+const PROPERTIES: &str = ".hoodie/hoodie.properties";
+
+/// Creates a table. Its folder may hold other files, but no table.
+///
+/// The table exists once `hoodie.properties` does, which is created last and at once: a process that stops before leaves no
+/// table.
+///
+/// # Errors
+/// `AlreadyExists` if there is a table; as for [`NewTable::properties_file`]; those of the storage.
+pub fn create_table(store: &dyn FileStore, table: &NewTable, columns: &Schema) -> Result<()> {
+    let file = table.properties_file(columns)?;
+    let content = Bytes::from(file.to_hudi_bytes(Utc::now())?);
+    let entries = store.list(".hoodie")?.unwrap_or_default();
+    if entries.iter().any(|entry| matches!(entry.name(), "hoodie.properties" | "hoodie.properties.backup")) {
+        return Err(exists(store));
+    }
+    for folder in folders(table.version.layout()) {
+        store.create_folder(folder)?;
+    }
+    match store.put_if_absent(PROPERTIES, &content)? {
+        Put::Written(_) => Ok(()),
+        Put::Refused => Err(exists(store)),
+    }
+}
+
+/// The folders that Hudi creates. Hudi refuses a table whose timeline folder is missing, on storage that has folders.
+fn folders(layout: TimelineLayout) -> &'static [&'static str] {
+    match layout {
+        TimelineLayout::V1 => {
+            &[".hoodie/archived", ".hoodie/.temp", ".hoodie/.aux/.bootstrap/.partitions", ".hoodie/.schema"]
+        }
+        TimelineLayout::V2 => {
+            &[".hoodie/timeline/history", ".hoodie/.temp", ".hoodie/.aux/.bootstrap/.partitions", ".hoodie/.schema"]
+        }
+    }
+}
+
+fn exists(store: &dyn FileStore) -> Error {
+    Error::new(Kind::AlreadyExists, "there is a table here already: open it with Table, or choose another path")
+        .in_file(store.full_path(PROPERTIES))
+}

@@ -1,0 +1,83 @@
+//! The lock of a table, which one writer holds at a time (`LockProvider`).
+
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Kind, Result};
+use crate::storage::{POLL, check_cancelled};
+
+/// How long to wait for a lock (`hoodie.write.lock.wait_time_ms` and its siblings, with Hudi's defaults).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockWait {
+    /// At most so long altogether.
+    pub limit: Duration,
+    /// Between two attempts.
+    pub pause: Duration,
+}
+
+impl Default for LockWait {
+    fn default() -> Self {
+        Self { limit: Duration::from_secs(60), pause: Duration::from_secs(1) }
+    }
+}
+
+/// A lock that can be taken.
+pub trait TableLock: Send + Sync {
+    /// Takes the lock if it is free.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>>;
+
+    /// Where the lock is, for messages.
+    fn location(&self) -> String;
+}
+
+/// A lock that is held. It is released when it is dropped, as well as that can be done.
+pub trait HeldLock: Send {
+    /// Makes sure that the lock is still this writer's. Nothing may be completed otherwise.
+    ///
+    /// # Errors
+    /// `Io` if another writer has or may have the lock.
+    fn check(&mut self) -> Result<()>;
+
+    /// Releases the lock.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    fn release(self: Box<Self>) -> Result<()>;
+}
+
+/// Takes a lock, waiting for other writers.
+///
+/// # Errors
+/// `Io` if the lock is not free within the limit; `Interrupted` by a signal; those of the storage.
+pub fn acquire(lock: &dyn TableLock, wait: LockWait) -> Result<Box<dyn HeldLock>> {
+    let began = Instant::now();
+    loop {
+        if let Some(held) = lock.try_acquire()? {
+            return Ok(held);
+        }
+        if began.elapsed() >= wait.limit {
+            let message = format!(
+                "another writer held the lock of the table for {} s; try again, wait longer (hoodie.write.lock.wait_time_ms), or \
+                 remove the lock if no writer is running",
+                wait.limit.as_secs_f64()
+            );
+            return Err(Error::new(Kind::Io, message).in_file(lock.location()));
+        }
+        pause(wait.pause.min(wait.limit.saturating_sub(began.elapsed())))?;
+    }
+}
+
+/// Sleeps, unless a signal ends the wait.
+pub(super) fn pause(time: Duration) -> Result<()> {
+    let until = Instant::now() + time;
+    loop {
+        check_cancelled()?;
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(POLL));
+    }
+}

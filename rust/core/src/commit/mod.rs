@@ -1,0 +1,25 @@
+//! Changes to a table's `.hoodie` folder. The order of their file operations is described in `docs/write-protocol.md`.
+//!
+//! | file | job |
+//! |---|---|
+//! | `new_table` | the properties of a new table |
+//! | `new_table_options` | properties that a user may set when a table is created |
+//! | `create_table` | a new table in storage |
+//! | `update_properties` | changes to `hoodie.properties` |
+//! | `lock` | the lock of a table, and waiting for it |
+//! | `file_system_lock`, `storage_lock` | the locks of two of Hudi's lock providers |
+
+mod create_table;
+mod file_system_lock;
+mod lock;
+mod new_table;
+mod new_table_options;
+mod storage_lock;
+mod update_properties;
+
+pub use create_table::create_table;
+pub use file_system_lock::FileSystemLock;
+pub use lock::{HeldLock, LockWait, TableLock, acquire};
+pub use new_table::NewTable;
+pub use storage_lock::{LockValidity, StorageLock};
+pub use update_properties::update_properties;

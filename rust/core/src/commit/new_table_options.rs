@@ -1,0 +1,130 @@
+//! Properties that a user may set when a table is created; all others are refused by name.
+
+use std::collections::BTreeMap;
+
+use crate::config::TableVersion;
+use crate::error::{Error, Result};
+
+/// Properties that are stored as they are given.
+const STORED: &[&str] = &[
+    "hoodie.database.name",
+    "hoodie.datasource.write.hive_style_partitioning",
+    "hoodie.datasource.write.partitionpath.urlencode",
+    "hoodie.datasource.write.slash.separated.date.partitioning",
+    "hoodie.payload.delete.field",
+    "hoodie.payload.delete.marker",
+    "hoodie.table.keygenerator.class",
+    "hoodie.table.keygenerator.type",
+    "hoodie.table.timeline.timezone",
+    "hoodie.compaction.payload.class",
+    "hoodie.record.merge.mode",
+    "hoodie.table.cdc.enabled",
+    "hoodie.table.cdc.supplemental.logging.mode",
+    "hoodie.datasource.write.drop.partition.columns",
+    "hoodie.populate.meta.fields",
+];
+const STORED_PREFIXES: &[&str] = &["hoodie.keygen.timebased.", "hoodie.record.merge.property."];
+
+/// Properties that an argument of `create_table` sets.
+const ARGUMENTS: &[(&str, &str)] = &[
+    ("hoodie.table.name", "name"),
+    ("hoodie.table.type", "table_type"),
+    ("hoodie.table.version", "version"),
+    ("hoodie.table.initial.version", "version"),
+    ("hoodie.table.recordkey.fields", "record_key"),
+    ("hoodie.table.partition.fields", "partition_by"),
+    ("hoodie.table.ordering.fields", "ordering"),
+    ("hoodie.table.precombine.field", "ordering"),
+    ("hoodie.table.create.schema", "schema"),
+];
+
+const MODE: &str = "hoodie.record.merge.mode";
+const PAYLOAD: &str = "hoodie.compaction.payload.class";
+
+/// How records of one key are merged in a new table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MergeChoice {
+    EventTime,
+    CommitTime,
+}
+
+impl MergeChoice {
+    pub(super) fn mode(self) -> &'static str {
+        match self {
+            Self::EventTime => "EVENT_TIME_ORDERING",
+            Self::CommitTime => "COMMIT_TIME_ORDERING",
+        }
+    }
+
+    pub(super) fn payload_class(self) -> &'static str {
+        match self {
+            Self::EventTime => "org.apache.hudi.common.model.DefaultHoodieRecordPayload",
+            Self::CommitTime => "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+        }
+    }
+}
+
+/// Refuses properties that cannot be set, by name.
+pub(super) fn check_options(properties: &BTreeMap<String, String>, version: TableVersion) -> Result<()> {
+    for name in properties.keys() {
+        if let Some((_, argument)) = ARGUMENTS.iter().find(|(property, _)| property == name) {
+            return Err(Error::invalid_argument(format!("{name} is set by the argument {argument}; leave it out")));
+        }
+        if name == MODE && version.number() < 8 {
+            return Err(Error::unsupported(format!(
+                "{MODE} at table version {version}: merge modes are of version 8 and later; set {PAYLOAD}"
+            )));
+        }
+        if name == PAYLOAD && version.number() > 8 {
+            return Err(Error::unsupported(format!(
+                "{PAYLOAD} at table version {version}, which has merge modes instead; set {MODE}"
+            )));
+        }
+        let is_stored =
+            STORED.contains(&name.as_str()) || STORED_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        if !is_stored {
+            return Err(Error::unsupported(format!(
+                "the table property {name} cannot be set when a table is created; writers take options of their own"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The merge mode that the properties name, or else the one that Hudi infers from whether there are ordering fields.
+pub(super) fn merge_choice(
+    properties: &BTreeMap<String, String>,
+    version: TableVersion,
+    is_ordered: bool,
+) -> Result<MergeChoice> {
+    let by_mode = match properties.get(MODE).map(String::as_str) {
+        None => None,
+        Some("EVENT_TIME_ORDERING") => Some(MergeChoice::EventTime),
+        Some("COMMIT_TIME_ORDERING") => Some(MergeChoice::CommitTime),
+        Some(other) => {
+            return Err(Error::unsupported(format!(
+                "{MODE}={other} for a new table (supported: EVENT_TIME_ORDERING, COMMIT_TIME_ORDERING)"
+            )));
+        }
+    };
+    let class = properties.get(PAYLOAD).map(|class| class.rsplit('.').next().unwrap_or(class));
+    let by_class = match class {
+        None => None,
+        Some("DefaultHoodieRecordPayload" | "EventTimeAvroPayload") => Some(MergeChoice::EventTime),
+        Some("OverwriteWithLatestAvroPayload") => Some(MergeChoice::CommitTime),
+        Some(other) => {
+            return Err(Error::unsupported(format!(
+                "{PAYLOAD}={other} for a new table of version {version} (supported: DefaultHoodieRecordPayload, \
+                 EventTimeAvroPayload, OverwriteWithLatestAvroPayload)"
+            )));
+        }
+    };
+    match (by_mode, by_class) {
+        (Some(mode), Some(class)) if mode != class => {
+            Err(Error::invalid_argument(format!("{MODE} and {PAYLOAD} contradict each other; leave one of them out")))
+        }
+        (Some(choice), _) | (None, Some(choice)) => Ok(choice),
+        (None, None) if is_ordered => Ok(MergeChoice::EventTime),
+        (None, None) => Ok(MergeChoice::CommitTime),
+    }
+}

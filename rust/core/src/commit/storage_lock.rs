@@ -1,0 +1,284 @@
+//! The lock of `StorageBasedLockProvider` (Hudi 1.0.2 and later): an object that says until when it is valid and whose it is,
+//! written under conditions.
+//!
+//! | the object | the lock is |
+//! |---|---|
+//! | absent, `expired`, or `validUntil` + 500 ms is past | free |
+//! | otherwise | held by `owner` |
+//!
+//! The holder renews it every 30 seconds, on a thread of its own, and releases it by writing `expired`. A write that lost its condition
+//! means that another writer has the lock.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::lock::{HeldLock, TableLock};
+use crate::error::{Error, Kind, Result};
+use crate::storage::{FileStore, FileVersion, Put};
+
+const PATH: &str = ".hoodie/.locks/table_lock.json";
+const CLOCK_DRIFT: Duration = Duration::from_millis(500);
+
+/// The content of the object. Members that other releases add are not kept: the object is the holder's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct LockFile {
+    expired: bool,
+    valid_until: u64,
+    owner: String,
+}
+
+impl LockFile {
+    fn is_free(&self, now: Duration) -> bool {
+        self.expired || now > Duration::from_millis(self.valid_until).saturating_add(CLOCK_DRIFT)
+    }
+}
+
+/// How long a lock is valid, and how often it is renewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockValidity {
+    /// `hoodie.write.lock.storage.validity.timeout.secs`.
+    pub validity: Duration,
+    /// `hoodie.write.lock.storage.renew.interval.secs`.
+    pub renewal: Duration,
+}
+
+impl Default for LockValidity {
+    fn default() -> Self {
+        Self { validity: Duration::from_secs(300), renewal: Duration::from_secs(30) }
+    }
+}
+
+/// The lock object of a table.
+pub struct StorageLock {
+    store: Arc<dyn FileStore>,
+    owner: String,
+    validity: LockValidity,
+}
+
+impl StorageLock {
+    /// The lock of the table at `store`; `owner` is unique to the writer.
+    #[must_use]
+    pub fn new(store: Arc<dyn FileStore>, owner: &str, validity: LockValidity) -> Self {
+        Self { store, owner: owner.to_owned(), validity }
+    }
+
+    fn content(&self, expired: bool) -> Result<(Bytes, Duration)> {
+        let until = now().saturating_add(self.validity.validity);
+        let valid_until =
+            u64::try_from(until.as_millis()).map_err(|_| Error::internal("a time is past the year 500,000,000"))?;
+        let file = LockFile { expired, valid_until, owner: self.owner.clone() };
+        let json = serde_json::to_vec(&file).map_err(|error| Error::internal("a lock as JSON").caused_by(error))?;
+        Ok((Bytes::from(json), until))
+    }
+}
+
+impl TableLock for StorageLock {
+    fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
+        let (content, until) = self.content(false)?;
+        let put = match self.store.get(PATH) {
+            Err(error) if error.kind() == Kind::NotFound => self.store.put_if_absent(PATH, &content)?,
+            Err(error) => return Err(error),
+            Ok((bytes, version)) => {
+                let found: LockFile = serde_json::from_slice(&bytes).map_err(|error| {
+                    Error::invalid_table("the lock of the table cannot be read: remove it if no writer is running")
+                        .caused_by(error)
+                        .in_file(self.location())
+                })?;
+                if !found.is_free(now()) {
+                    return Ok(None);
+                }
+                self.store.put(PATH, &content, Some(&version))?
+            }
+        };
+        match put {
+            Put::Refused => Ok(None),
+            Put::Written(version) => {
+                let lock = Self { store: Arc::clone(&self.store), owner: self.owner.clone(), validity: self.validity };
+                Ok(Some(Box::new(HeldStorageLock::new(lock, version, until)?)))
+            }
+        }
+    }
+
+    fn location(&self) -> String {
+        self.store.full_path(PATH)
+    }
+}
+
+/// What the holder and its renewing thread share.
+struct Shared {
+    lock: StorageLock,
+    state: Mutex<State>,
+    ended: Condvar,
+}
+
+struct State {
+    version: FileVersion,
+    until: Duration,
+    is_lost: bool,
+    is_ended: bool,
+}
+
+struct HeldStorageLock {
+    shared: Arc<Shared>,
+    renewer: Option<JoinHandle<()>>,
+}
+
+impl HeldStorageLock {
+    fn new(lock: StorageLock, version: FileVersion, until: Duration) -> Result<Self> {
+        let state = Mutex::new(State { version, until, is_lost: false, is_ended: false });
+        let shared = Arc::new(Shared { lock, state, ended: Condvar::new() });
+        let renewing = Arc::clone(&shared);
+        let renewer = std::thread::Builder::new()
+            .name("mortice-lock".to_owned())
+            .spawn(move || renewing.renew_until_ended())
+            .map_err(|error| Error::io("could not start the thread that renews the lock", error))?;
+        Ok(Self { shared, renewer: Some(renewer) })
+    }
+
+    /// Ends the renewing, and gives the lock back if it is still held.
+    fn end(&mut self) -> Result<()> {
+        let Some(renewer) = self.renewer.take() else { return Ok(()) };
+        self.shared.state().is_ended = true;
+        self.shared.ended.notify_all();
+        if renewer.join().is_err() {
+            return Err(Error::internal("the thread that renews a lock panicked"));
+        }
+        let state = self.shared.state();
+        if state.is_lost {
+            return Ok(());
+        }
+        let (content, _) = self.shared.lock.content(true)?;
+        self.shared.lock.store.put(PATH, &content, Some(&state.version)).map(|_| ())
+    }
+}
+
+impl Shared {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn renew_until_ended(&self) {
+        let mut state = self.state();
+        while !state.is_ended && !state.is_lost {
+            let waited = self.ended.wait_timeout(state, self.lock.validity.renewal);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if !state.is_ended {
+                self.renew(&mut state);
+            }
+        }
+    }
+
+    /// Renews the lock. A storage that does not answer is tried again later: the lock is valid until its time is up.
+    fn renew(&self, state: &mut State) {
+        let Ok((content, until)) = self.lock.content(false) else { return };
+        match self.lock.store.put(PATH, &content, Some(&state.version)) {
+            Ok(Put::Written(version)) => (state.version, state.until) = (version, until),
+            Ok(Put::Refused) => state.is_lost = true,
+            Err(_) => {}
+        }
+    }
+}
+
+impl HeldLock for HeldStorageLock {
+    fn check(&mut self) -> Result<()> {
+        let state = self.shared.state();
+        if !state.is_lost && now() < state.until {
+            return Ok(());
+        }
+        Err(Error::new(Kind::Io, "the lock of the table was lost to another writer, or could not be renewed in time")
+            .in_file(self.shared.lock.location()))
+    }
+
+    fn release(mut self: Box<Self>) -> Result<()> {
+        self.end()
+    }
+}
+
+impl Drop for HeldStorageLock {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+/// Since the epoch.
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::LocalPlace;
+
+    fn lock(folder: &tempfile::TempDir, owner: &str, validity: LockValidity) -> StorageLock {
+        let store = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        StorageLock::new(store, owner, validity)
+    }
+
+    fn short() -> LockValidity {
+        LockValidity { validity: Duration::from_millis(300), renewal: Duration::from_millis(50) }
+    }
+
+    fn file(folder: &tempfile::TempDir) -> LockFile {
+        serde_json::from_slice(&std::fs::read(folder.path().join(PATH)).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn one_writer_holds_it_and_gives_it_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (lock(&folder, "a", LockValidity::default()), lock(&folder, "b", LockValidity::default()));
+        let mut held = one.try_acquire().unwrap().unwrap();
+        assert!(held.check().is_ok() && other.try_acquire().unwrap().is_none());
+        assert_eq!((file(&folder).owner.as_str(), file(&folder).expired), ("a", false));
+        held.release().unwrap();
+        assert!(file(&folder).expired);
+        drop(other.try_acquire().unwrap().unwrap());
+        assert_eq!((file(&folder).owner.as_str(), file(&folder).expired), ("b", true));
+    }
+
+    #[test]
+    fn it_is_renewed_for_as_long_as_it_is_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut held = lock(&folder, "a", short()).try_acquire().unwrap().unwrap();
+        let first = file(&folder).valid_until;
+        std::thread::sleep(Duration::from_millis(1000));
+        assert!(lock(&folder, "b", short()).try_acquire().unwrap().is_none());
+        assert!(held.check().is_ok() && file(&folder).valid_until > first);
+    }
+
+    #[test]
+    fn a_lock_of_a_dead_writer_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let past = LockFile { expired: false, valid_until: 1, owner: "dead".to_owned() };
+        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        place.put(PATH, &serde_json::to_vec(&past).unwrap().into(), None).unwrap();
+        assert!(lock(&folder, "b", LockValidity::default()).try_acquire().unwrap().is_some());
+    }
+
+    #[test]
+    fn a_holder_that_lost_the_lock_finds_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut held = lock(&folder, "a", short()).try_acquire().unwrap().unwrap();
+        let other = LockFile { expired: false, valid_until: u64::MAX, owner: "b".to_owned() };
+        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        place.put(PATH, &serde_json::to_vec(&other).unwrap().into(), None).unwrap();
+        std::thread::sleep(Duration::from_millis(400));
+        assert!(held.check().unwrap_err().to_string().contains("lost"));
+        held.release().unwrap();
+        assert_eq!(file(&folder), other);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_an_error_that_says_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        place.put(PATH, &Bytes::from_static(b"{}"), None).unwrap();
+        let error = lock(&folder, "a", short()).try_acquire().err().unwrap();
+        assert!(error.to_string().contains("remove it"), "{error}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Changes to `hoodie.properties` of a table that is in use (`HoodieTableConfig.modify`).
+//!
+//! Hudi copies the file to a backup, deletes it and writes it again, since HDFS cannot replace a file. Here it is replaced at once,
+//! under the condition that nobody else has replaced it since it was read, so that a backup is needed nowhere. A backup that a
+//! stopped Hudi left is put back first, as Hudi does (`HoodieTableConfig.recoverIfNeeded`).
+
+use bytes::Bytes;
+use chrono::Utc;
+
+use crate::config::PropertiesFile;
+use crate::error::{Error, Kind, Result};
+use crate::storage::{FileStore, FileVersion, Put};
+
+const MAIN: &str = ".hoodie/hoodie.properties";
+const BACKUP: &str = ".hoodie/hoodie.properties.backup";
+/// Checksums of Hadoop's local file system: one that does not fit makes Hudi refuse the file, none is no harm.
+const CHECKSUM_FILE: &str = ".hoodie/.hoodie.properties.crc";
+const ATTEMPTS: usize = 8;
+
+/// Changes the properties and returns them as they are then. `change` is called again if another writer was faster.
+///
+/// # Errors
+/// Those of `change` and of the storage; `InvalidTable` if neither the file nor its backup is whole; `Io` if other writers keep
+/// replacing the file.
+pub fn update_properties(
+    store: &dyn FileStore,
+    mut change: impl FnMut(&mut PropertiesFile) -> Result<()>,
+) -> Result<PropertiesFile> {
+    for _ in 0..ATTEMPTS {
+        let (old, version) = recovered(store)?;
+        let mut new = old.clone();
+        change(&mut new)?;
+        if new == old {
+            return Ok(old);
+        }
+        let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
+        store.delete(CHECKSUM_FILE)?;
+        if let Put::Written(_) = store.put(MAIN, &content, Some(&version))? {
+            return Ok(new);
+        }
+    }
+    Err(Error::new(Kind::Io, format!("other writers replaced the file {ATTEMPTS} times while it was being changed"))
+        .in_file(store.full_path(MAIN)))
+}
+
+/// Returns the properties and their version, after a backup that stands in for them was put back.
+fn recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
+    let main = whole(store, MAIN)?;
+    let backup = whole(store, BACKUP)?;
+    match (main, backup) {
+        (Some(main), None) => Ok(main),
+        (Some(main), Some(_)) => {
+            store.delete(BACKUP)?;
+            Ok(main)
+        }
+        (None, Some((properties, _))) => {
+            let content = Bytes::from(properties.to_bytes());
+            store.delete(CHECKSUM_FILE)?;
+            store.put(MAIN, &content, None)?;
+            store.delete(BACKUP)?;
+            let (_, version) = store.get(MAIN)?;
+            Ok((properties, version))
+        }
+        (None, None) => {
+            Err(Error::invalid_table("neither the file nor its backup is whole").in_file(store.full_path(MAIN)))
+        }
+    }
+}
+
+/// A file that is there and not torn.
+fn whole(store: &dyn FileStore, path: &str) -> Result<Option<(PropertiesFile, FileVersion)>> {
+    let (bytes, version) = match store.get(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let Ok(file) = PropertiesFile::parse(&bytes) else { return Ok(None) };
+    Ok(file.is_whole().then_some((file, version)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::LocalPlace;
+
+    const WHOLE: &[u8] = b"#by hand\nhoodie.table.name=t\nhoodie.table.checksum=498511606\nb=1\n";
+
+    fn table() -> (tempfile::TempDir, LocalPlace) {
+        let folder = tempfile::tempdir().unwrap();
+        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        place.put(MAIN, &Bytes::from_static(WHOLE), None).unwrap();
+        (folder, place)
+    }
+
+    fn value(place: &LocalPlace, key: &str) -> Option<String> {
+        PropertiesFile::parse(&place.get(MAIN).unwrap().0).unwrap().get(key).map(str::to_owned)
+    }
+
+    fn set(file: &mut PropertiesFile) -> Result<()> {
+        file.set("b", "2");
+        Ok(())
+    }
+
+    #[test]
+    fn the_file_is_replaced_and_its_checksum_file_deleted() {
+        let (folder, place) = table();
+        std::fs::write(folder.path().join(CHECKSUM_FILE), b"crc").unwrap();
+        update_properties(&place, set).unwrap();
+        assert_eq!(value(&place, "b").as_deref(), Some("2"));
+        assert!(!folder.path().join(CHECKSUM_FILE).exists());
+    }
+
+    #[test]
+    fn nothing_is_written_without_a_change() {
+        let (_folder, place) = table();
+        let before = place.get(MAIN).unwrap();
+        update_properties(&place, |_| Ok(())).unwrap();
+        assert_eq!(place.get(MAIN).unwrap(), before);
+    }
+
+    #[test]
+    fn a_change_of_another_writer_in_between_is_kept() {
+        let (_folder, place) = table();
+        let mut calls = 0;
+        update_properties(&place, |file| {
+            calls += 1;
+            if calls == 1 {
+                let mut other = PropertiesFile::parse(WHOLE)?;
+                other.set("c", "3");
+                place.put(MAIN, &Bytes::from(other.to_bytes()), None)?;
+            }
+            set(file)
+        })
+        .unwrap();
+        assert_eq!((calls, value(&place, "b").as_deref(), value(&place, "c").as_deref()), (2, Some("2"), Some("3")));
+    }
+
+    #[test]
+    fn a_backup_stands_in_for_a_file_that_is_missing_or_torn() {
+        for torn in [None, Some(&b"hoodie.table.na"[..]), Some(b"hoodie.table.name=t\nhoodie.table.checksum=1\n")] {
+            let (folder, place) = table();
+            std::fs::rename(folder.path().join(MAIN), folder.path().join(BACKUP)).unwrap();
+            if let Some(torn) = torn {
+                std::fs::write(folder.path().join(MAIN), torn).unwrap();
+            }
+            update_properties(&place, set).unwrap();
+            assert_eq!(value(&place, "b").as_deref(), Some("2"));
+            assert!(!folder.path().join(BACKUP).exists());
+        }
+    }
+
+    #[test]
+    fn without_either_nothing_is_written() {
+        let (folder, place) = table();
+        std::fs::write(folder.path().join(MAIN), b"x").unwrap();
+        assert_eq!(update_properties(&place, set).unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(std::fs::read(folder.path().join(MAIN)).unwrap(), b"x");
+    }
+}

@@ -1,0 +1,126 @@
+"""New tables: what stands in `.hoodie`, and what is refused before anything is written."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+import mortice
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("city", pa.string()),
+        ("ts", pa.int64()),
+        ("price", pa.decimal128(10, 2)),
+        ("at", pa.timestamp("us", "UTC")),
+        ("tags", pa.list_(pa.string())),
+        ("s", pa.struct([("a", pa.int32())])),
+    ]
+)
+META = [f"_hoodie_{name}" for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name")]
+
+
+def created(path, **arguments):
+    return mortice.create_table(path, SCHEMA, **{"name": "trips", "record_key": "id"} | arguments)
+
+
+@pytest.mark.parametrize("version", [6, 8, 9])
+@pytest.mark.parametrize("table_type", ["MERGE_ON_READ", "COPY_ON_WRITE"])
+def test_a_new_table_is_empty_and_has_its_columns(tmp_path, version, table_type):
+    table = created(tmp_path / "t", partition_by="city", ordering="ts", version=version, table_type=table_type.lower())
+    again = mortice.Table(tmp_path / "t")
+    assert (table.version, again.version) == (version, version)
+    assert (again.record_key_fields, again.partition_fields, again.ordering_fields) == (["id"], ["city"], ["ts"])
+    assert again.merge_mode == "EVENT_TIME_ORDERING"
+    assert again.properties["hoodie.table.type"] == table_type
+    assert again.schema.names == META + SCHEMA.names
+    rows = again.snapshot(columns=SCHEMA.names).to_arrow()
+    assert (rows.num_rows, rows.schema) == (0, SCHEMA)
+    assert len(again.timeline) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "generator"),
+    [
+        ({}, "NON_PARTITION", "NonpartitionedKeyGenerator"),
+        ({"partition_by": "city"}, "SIMPLE", "SimpleKeyGenerator"),
+        ({"partition_by": ["city", "ts"]}, "COMPLEX", "ComplexKeyGenerator"),
+        ({"record_key": ["id", "ts"], "partition_by": "city"}, "COMPLEX", "ComplexKeyGenerator"),
+        ({"record_key": None, "partition_by": "city"}, "SIMPLE", "SimpleKeyGenerator"),
+    ],
+)
+def test_the_key_generator_is_the_one_that_hudi_takes(tmp_path, arguments, kind, generator):
+    newest = created(tmp_path / "9", **arguments).properties
+    oldest = created(tmp_path / "6", version=6, **arguments).properties
+    assert newest["hoodie.table.keygenerator.type"] == kind
+    assert oldest["hoodie.table.keygenerator.class"] == f"org.apache.hudi.keygen.{generator}"
+
+
+def test_records_merge_by_commit_time_without_ordering_fields(tmp_path):
+    assert created(tmp_path / "none").merge_mode == "COMMIT_TIME_ORDERING"
+    mode = {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"}
+    assert created(tmp_path / "named", ordering="ts", properties=mode).merge_mode == "COMMIT_TIME_ORDERING"
+    payload = {"hoodie.compaction.payload.class": "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload"}
+    old = created(tmp_path / "old", ordering="ts", version=6, properties=payload)
+    assert old.merge_mode == "COMMIT_TIME_ORDERING"
+
+
+def test_a_table_is_created_once(tmp_path):
+    """Of several processes or threads at once, one creates it; the others change nothing."""
+
+    def create(number):
+        try:
+            created(tmp_path, name=f"table_{number}")
+        except mortice.TableExistsError:
+            return None
+        return f"table_{number}"
+
+    with ThreadPoolExecutor(8) as pool:
+        winners = [name for name in pool.map(create, range(16)) if name]
+    assert len(winners) == 1
+    assert mortice.Table(tmp_path).properties["hoodie.table.name"] == winners[0]
+    with pytest.raises(FileExistsError, match="there is a table here already"):
+        created(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"record_key": "no"}, mortice.InvalidArgumentError, 'record_key names "no", which is not a column'),
+        ({"record_key": "s.b"}, mortice.InvalidArgumentError, "s.b"),
+        ({"record_key": ["id", "id"]}, mortice.InvalidArgumentError, "more than once"),
+        ({"partition_by": 7}, mortice.InvalidArgumentError, "partition_by"),
+        ({"name": ""}, mortice.InvalidArgumentError, "name"),
+        ({"version": 7}, mortice.UnsupportedError, "version 7"),
+        ({"table_type": "MOR"}, mortice.InvalidArgumentError, "MERGE_ON_READ, COPY_ON_WRITE"),
+        ({"ordering": ["ts", "at"], "version": 8}, mortice.UnsupportedError, "version 9"),
+        ({"properties": {"hoodie.table.name": "x"}}, mortice.InvalidArgumentError, "the argument name"),
+        ({"properties": {"hoodie.no.such": "x"}}, mortice.UnsupportedError, "hoodie.no.such"),
+        ({"properties": {"hoodie.record.merge.mode": "CUSTOM"}}, mortice.UnsupportedError, "CUSTOM"),
+        (
+            {"properties": {"hoodie.record.merge.mode": "EVENT_TIME_ORDERING"}},
+            mortice.InvalidArgumentError,
+            "needs ordering fields",
+        ),
+        (
+            {"properties": {"hoodie.compaction.payload.class": "x"}},
+            mortice.UnsupportedError,
+            "hoodie.record.merge.mode",
+        ),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_are_refused_and_nothing_is_written(tmp_path, arguments, error, says):
+    with pytest.raises(error) as refused:
+        created(tmp_path / "t", **arguments)
+    assert says in str(refused.value)
+    assert not (tmp_path / "t").exists()
+
+
+def test_columns_that_hudi_adds_or_avro_cannot_name_are_refused(tmp_path):
+    for name in ("_hoodie_record_key", "a b", "1st"):
+        schema = pa.schema([("id", pa.string()), (name, pa.string())])
+        with pytest.raises(mortice.InvalidArgumentError, match=name):
+            mortice.create_table(tmp_path / "t", schema, name="t", record_key="id")
+    assert list(tmp_path.iterdir()) == []
