@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
-FUZZ_TARGETS := framing block header avro deletes hfile orc positions names
+FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
 RUFF_PATHS := python tests benches
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
 PROFILE ?= release

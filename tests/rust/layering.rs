@@ -13,6 +13,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("cursor", &[]),
     ("trusted", &[]),
     ("protobuf", &["cursor"]),
+    ("bloom", &["cursor"]),
     ("names", &[]),
     ("storage", &[]),
     ("spill", &["storage"]),

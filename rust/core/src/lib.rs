@@ -4,6 +4,7 @@
 
 pub mod avro;
 pub mod base_file;
+pub mod bloom;
 pub mod bootstrap;
 pub mod config;
 pub mod cursor;
