@@ -3,6 +3,7 @@
 //! Modules import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
 pub mod avro;
+pub mod avro_parquet;
 pub mod base_file;
 pub mod bloom;
 pub mod bootstrap;
