@@ -27,8 +27,8 @@ mod ordering_columns;
 mod parquet_block;
 mod record_format;
 
-pub use avro_block::avro_blocks;
-pub use block_bytes::BlockBytes;
+pub use avro_block::{avro_block_frame, avro_blocks};
+pub use block_bytes::{BlockBytes, BlockFrame};
 pub use block_header::BlockHeader;
 pub use command_block::rollback_block;
 pub use delete_block::{DeleteColumns, PartitionPath, delete_block};
