@@ -34,8 +34,11 @@ pub struct BloomBuilder {
     max_entries: u32,
     /// Once the filter has all its rows: the row for the next key.
     turn: Option<usize>,
-    scratch: Vec<u32>,
+    scratch: [Vec<u32>; KEYS],
 }
+
+/// Keys that are added at the same time.
+const KEYS: usize = 4;
 
 impl BloomBuilder {
     /// Creates an empty filter.
@@ -61,7 +64,7 @@ impl BloomBuilder {
         let hashing = Hashing { kind: HashKind::Murmur, count: count as u32, bits: bits as u32 };
         let counts = if kind == BloomType::Simple { [0; 2] } else { [entries, 0] };
         let filter = BloomFilter { kind, hashing, counts, rows: vec![Bits::new(hashing.bits)] };
-        Ok(Self { filter, max_entries, turn: None, scratch: Vec::new() })
+        Ok(Self { filter, max_entries, turn: None, scratch: Default::default() })
     }
 
     /// Adds a key.
@@ -69,16 +72,40 @@ impl BloomBuilder {
     /// # Errors
     /// `InvalidArgument` for the empty key, which Hudi refuses as well.
     pub fn add(&mut self, key: &[u8]) -> Result<()> {
-        if key.is_empty() {
+        self.add_together([key])
+    }
+
+    /// Adds keys, several at a time.
+    ///
+    /// # Errors
+    /// As for [`Self::add`].
+    pub fn add_all<'a>(&mut self, mut keys: impl Iterator<Item = &'a [u8]>) -> Result<()> {
+        while let Some(first) = keys.next() {
+            match (keys.next(), keys.next(), keys.next()) {
+                (Some(second), Some(third), Some(fourth)) => self.add_together([first, second, third, fourth])?,
+                (second, third, _) => {
+                    return [Some(first), second, third].into_iter().flatten().try_for_each(|key| self.add(key));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_together<const COUNT: usize>(&mut self, keys: [&[u8]; COUNT]) -> Result<()> {
+        if keys.iter().any(|key| key.is_empty()) {
             return Err(Error::invalid_argument("an empty record key cannot be added to a Bloom filter"));
         }
-        let row = self.row_for_key();
+        let rows = keys.map(|_| self.row_for_key());
+        let mut scratch: [Vec<u32>; COUNT] =
+            std::array::from_fn(|at| self.scratch.get_mut(at).map(std::mem::take).unwrap_or_default());
         let hashing = self.filter.hashing;
-        let row = self.filter.rows.get_mut(row).ok_or_else(|| Error::internal("a Bloom filter lacks a row"))?;
-        hashing.all(key, &mut self.scratch, |bit| {
-            row.set(bit);
-            true
+        hashing.murmur_of(keys, &mut scratch, |number, bit| {
+            let row = rows.get(number).and_then(|row| self.filter.rows.get_mut(*row));
+            if let Some(row) = row {
+                row.set(bit);
+            }
         });
+        self.scratch.iter_mut().zip(scratch).for_each(|(own, used)| *own = used);
         Ok(())
     }
 
@@ -135,7 +162,7 @@ mod tests {
 
     fn filter(keys: &[String], options: &BloomOptions) -> BloomFilter {
         let mut builder = BloomBuilder::new(options).unwrap();
-        keys.iter().for_each(|key| builder.add(key.as_bytes()).unwrap());
+        builder.add_all(keys.iter().map(String::as_bytes)).unwrap();
         builder.finish()
     }
 
@@ -201,5 +228,16 @@ mod tests {
             assert_eq!(BloomBuilder::new(&options).unwrap_err().kind(), crate::Kind::InvalidArgument);
         }
         assert!(BloomBuilder::new(&default).unwrap().add(b"").is_err());
+    }
+
+    #[test]
+    fn keys_added_one_by_one_make_the_same_filter() {
+        let keys = keys();
+        for count in [0, 1, 3, 4, 5, 999, 1003] {
+            let options = options(BloomType::DynamicV0, 200, 1000);
+            let mut builder = BloomBuilder::new(&options).unwrap();
+            keys[..count].iter().for_each(|key| builder.add(key.as_bytes()).unwrap());
+            assert!(builder.finish() == filter(&keys[..count], &options), "{count}");
+        }
     }
 }

@@ -59,9 +59,52 @@ impl Hashing {
         }
     }
 
+    /// Calls `bit` with the number of a key and a bit of it, for all bits of some keys. A hash waits for the one before of its
+    /// own key alone, so that those of several keys are computed at the same time.
+    pub(super) fn murmur_of<const KEYS: usize>(
+        &self,
+        keys: [&[u8]; KEYS],
+        scratch: &mut [Vec<u32>; KEYS],
+        mut bit: impl FnMut(usize, u32),
+    ) {
+        let mut numbered = keys.iter().zip(scratch);
+        let words: [Option<MurmurWords<'_>>; KEYS] =
+            std::array::from_fn(|_| numbered.next().map(|(key, scratch)| MurmurWords::new(key, scratch)));
+        let divisor = Divisor::new(self.bits);
+        let mut seeds = [0_u32; KEYS];
+        for _ in 0..self.count {
+            for (number, (words, seed)) in words.iter().zip(&mut seeds).enumerate() {
+                if let Some(words) = words {
+                    *seed = words.hash(*seed);
+                    bit(number, divisor.remainder(seed.cast_signed().unsigned_abs()));
+                }
+            }
+        }
+    }
+
     /// Java's `Math.abs(hash % bits)`.
     const fn bit_of(&self, hash: u32) -> u32 {
         hash.cast_signed().unsigned_abs() % self.bits
+    }
+}
+
+/// Remainders by two multiplications instead of a division (D. Lemire et al., "Faster remainder by direct computation").
+#[derive(Clone, Copy)]
+struct Divisor {
+    divisor: u64,
+    inverse: u64,
+}
+
+impl Divisor {
+    /// `divisor` is at least 1.
+    const fn new(divisor: u32) -> Self {
+        // Of 1 the inverse is 0, as is every remainder.
+        Self { divisor: divisor as u64, inverse: (u64::MAX / divisor as u64).wrapping_add(1) }
+    }
+
+    const fn remainder(self, number: u32) -> u32 {
+        let fraction = self.inverse.wrapping_mul(number as u64);
+        ((fraction as u128 * self.divisor as u128) >> 64) as u32
     }
 }
 
@@ -155,4 +198,34 @@ fn finish([mut a, mut b, mut c]: [u32; 3]) -> u32 {
     a = (a ^ c).wrapping_sub(c.rotate_left(4));
     b = (b ^ a).wrapping_sub(a.rotate_left(14));
     (c ^ b).wrapping_sub(b.rotate_left(24))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remainders_are_those_of_a_division() {
+        for divisor in [1, 2, 3, 7, 432, 2_587_966, i32::MAX.unsigned_abs()] {
+            for number in [0, 1, 2, 6, 7, 431, 432, 12_345_678, 0x7fff_ffff, 0x8000_0000] {
+                assert_eq!(Divisor::new(divisor).remainder(number), number % divisor, "{number} % {divisor}");
+            }
+        }
+    }
+
+    #[test]
+    fn several_keys_at_once_have_the_bits_of_each() {
+        let hashing = Hashing { kind: HashKind::Murmur, count: 30, bits: 2_587_966 };
+        let keys: [&[u8]; 3] = [b"a", "k\u{fc}\u{20ac}".as_bytes(), b"00000000-1111-2222"];
+        let mut together = vec![Vec::new(); 3];
+        hashing.murmur_of(keys, &mut Default::default(), |number, bit| together[number].push(bit));
+        for (key, together) in keys.iter().zip(together) {
+            let mut alone = Vec::new();
+            hashing.all(key, &mut Vec::new(), |bit| {
+                alone.push(bit);
+                true
+            });
+            assert_eq!(alone, together);
+        }
+    }
 }
