@@ -70,6 +70,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "metadata_table",
         ],
     ),
+    ("write", &["names", "storage", "avro", "avro_parquet", "bloom", "log", "timeline"]),
     ("table", &["config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 

@@ -27,6 +27,7 @@ pub mod spill;
 pub mod split;
 pub mod storage;
 pub mod timeline;
+pub mod write;
 
 mod table;
 mod trusted;
