@@ -21,7 +21,7 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
-FUZZ_TARGETS := framing block header avro deletes hfile orc positions names
+FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
 RUFF_PATHS := python tests benches
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
 PROFILE ?= release
@@ -122,7 +122,7 @@ test-spark-matrix: develop $(MATRIX:%=$(VENV)-%/ready) test-spark35 ## the Spark
 	done
 
 test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself at work on Spark 3.5, and Hudi on our metadata: many minutes
-	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py
+	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py tests/spark/test_hudi_reads_our_files.py
 
 hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
 	@$(PYTHON) tests/support/hudi/fetch_hudi.py

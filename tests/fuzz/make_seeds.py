@@ -71,6 +71,17 @@ def keep_shapes_of_positions():
         keep("positions", name, struct.pack(">H", count) + value, 12_000)
 
 
+def keep_bloom_filters():
+    """One of Hudi's, and small ones of either kind and hash function."""
+    folder = TESTS / "data" / "format" / "bloom_filter"
+    keep("bloom", "simple_1000", b"\0" + (folder / "simple_1000_murmur.txt").read_bytes().strip(), 6000)
+    for kind, code in [("murmur", 1), ("jenkins", 0)]:
+        header = struct.pack(">iibi", -1, 3, code, 100)
+        row = header + bytes(range(13))
+        keep("bloom", f"simple_{kind}", b"\0" + base64.b64encode(row))
+        keep("bloom", f"dynamic_{kind}", b"\1" + base64.b64encode(header + struct.pack(">iii", 10, 5, 2) + row + row))
+
+
 def keep_content(log, name, content, block):
     held = content[block.content_offset : block.content_offset + block.content_length]
     if block.type == "DELETE_BLOCK":
@@ -166,6 +177,7 @@ def main():
         _, name, content, block = min(alike, key=lambda one: one[:2])
         keep_block(name, content, block)
     keep_shapes_of_positions()
+    keep_bloom_filters()
     keep_orc_files()
     keep_metadata()
 

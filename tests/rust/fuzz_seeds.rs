@@ -19,7 +19,7 @@ mod targets;
 
 type Target = fn(&[u8]);
 
-const TARGETS: [(&str, Target); 10] = [
+const TARGETS: [(&str, Target); 11] = [
     ("framing", targets::framing),
     ("block", targets::block),
     ("header", targets::header),
@@ -28,6 +28,7 @@ const TARGETS: [(&str, Target); 10] = [
     ("hfile", targets::hfile),
     ("orc", targets::orc),
     ("positions", targets::positions),
+    ("bloom", targets::bloom),
     ("names", targets::names),
     ("metadata", targets::metadata),
 ];

@@ -5,9 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use mortice::Error;
 use mortice::avro::{Schema, hudi_schema};
+use mortice::avro_parquet::ParquetCodec;
 use mortice::log::writer::{
-    BlockBytes, BlockHeader, DeleteColumns, LogWriter as CoreLogWriter, LogWriterOptions, ParquetCodec, PartitionPath,
-    RecordFormat, delete_block, record_blocks, rollback_block,
+    BlockBytes, BlockHeader, DeleteColumns, LogWriter as CoreLogWriter, LogWriterOptions, PartitionPath, RecordFormat,
+    delete_block, record_blocks, rollback_block,
 };
 use mortice::storage::open_writable;
 use pyo3::prelude::*;

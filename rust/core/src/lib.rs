@@ -3,7 +3,9 @@
 //! Modules import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
 pub mod avro;
+pub mod avro_parquet;
 pub mod base_file;
+pub mod bloom;
 pub mod bootstrap;
 pub mod commit;
 pub mod config;
@@ -26,6 +28,7 @@ pub mod spill;
 pub mod split;
 pub mod storage;
 pub mod timeline;
+pub mod write;
 
 mod merge_plan;
 mod table;

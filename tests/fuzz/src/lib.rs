@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
+use mortice::bloom::{BloomFilter, BloomType};
 use mortice::config::{Properties, PropertiesFile};
 use mortice::filter::KeyFilter;
 use mortice::hfile::{Cells, HFile};
@@ -220,6 +221,17 @@ pub fn positions(data: &[u8]) {
     if let Ok(positions) = mortice::log::positions(value, records) {
         assert!(positions.len() == records && positions.is_sorted());
     }
+}
+
+/// A byte that chooses the kind, then the text of a Bloom filter. What is read is written as the same text.
+pub fn bloom(data: &[u8]) {
+    let Some((kind, text)) = data.split_first() else { return };
+    let kind = if kind % 2 == 0 { BloomType::Simple } else { BloomType::DynamicV0 };
+    let Some(filter) = std::str::from_utf8(text).ok().and_then(|text| BloomFilter::parse(text, kind).ok()) else {
+        return;
+    };
+    let _ = filter.may_contain("key ü 1");
+    assert!(BloomFilter::parse(&filter.to_text(), kind).is_ok_and(|again| again == filter), "another filter");
 }
 
 /// File names.

@@ -52,6 +52,106 @@ pub fn positions(value: &[u8], records: usize) -> Result<Vec<u64>> {
     Ok(found.all)
 }
 
+/// The header value of ascending positions, the inverse of [`positions`]. As roaring bitmaps are optimised by Hudi, a container
+/// holds runs where these take the fewest bytes.
+///
+/// # Errors
+/// `InvalidArgument` for positions that do not ascend.
+pub(super) fn encode_positions(positions: &[u64]) -> Result<String> {
+    if positions.windows(2).any(|pair| matches!(pair, [one, next] if one >= next)) {
+        return Err(Error::invalid_argument("record positions must ascend"));
+    }
+    let buckets: Vec<&[u64]> = positions.chunk_by(|one, next| one >> 32 == next >> 32).collect();
+    let mut out = (buckets.len() as u64).to_le_bytes().to_vec();
+    for bucket in buckets {
+        let high = bucket.first().map_or(0, |position| position >> 32);
+        out.extend((high as u32).to_le_bytes());
+        write_bitmap(bucket, &mut out);
+    }
+    Ok(STANDARD.encode(out))
+}
+
+/// A container's numbers below 65536, and its runs if these take fewer bytes.
+struct Container {
+    key: u16,
+    numbers: Vec<u16>,
+    runs: Option<Vec<(u16, u16)>>,
+}
+
+impl Container {
+    fn new(positions: &[u64]) -> Self {
+        let key = positions.first().map_or(0, |position| (position >> 16) as u16);
+        let numbers: Vec<u16> = positions.iter().map(|position| *position as u16).collect();
+        let mut runs: Vec<(u16, u16)> = Vec::new();
+        for number in &numbers {
+            match runs.last_mut() {
+                Some((first, more)) if first.wrapping_add(*more).wrapping_add(1) == *number && *number > 0 => {
+                    *more += 1
+                }
+                _ => runs.push((*number, 0)),
+            }
+        }
+        let plain = if numbers.len() > MOST_IN_ARRAY { BITS / 8 } else { 2 * numbers.len() };
+        let runs = (2 + 4 * runs.len() < plain).then_some(runs);
+        Self { key, numbers, runs }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        if let Some(runs) = &self.runs {
+            out.extend((runs.len() as u16).to_le_bytes());
+            for (first, more) in runs {
+                out.extend(first.to_le_bytes());
+                out.extend(more.to_le_bytes());
+            }
+        } else if self.numbers.len() > MOST_IN_ARRAY {
+            let mut bits = vec![0_u8; BITS / 8];
+            for number in &self.numbers {
+                if let Some(byte) = bits.get_mut(usize::from(number / 8)) {
+                    *byte |= 1 << (number % 8);
+                }
+            }
+            out.extend(bits);
+        } else {
+            out.extend(self.numbers.iter().flat_map(|number| number.to_le_bytes()));
+        }
+    }
+}
+
+fn write_bitmap(positions: &[u64], out: &mut Vec<u8>) {
+    let containers: Vec<Container> =
+        positions.chunk_by(|one, next| one >> 16 == next >> 16).map(Container::new).collect();
+    let count = containers.len() as u32;
+    let with_runs = containers.iter().any(|container| container.runs.is_some());
+    let start = out.len();
+    if with_runs {
+        out.extend((COOKIE_WITH_RUNS | count.saturating_sub(1) << 16).to_le_bytes());
+        let mut flags = vec![0_u8; containers.len().div_ceil(8)];
+        for (at, container) in containers.iter().enumerate() {
+            if let Some(byte) = flags.get_mut(at / 8) {
+                *byte |= u8::from(container.runs.is_some()) << (at % 8);
+            }
+        }
+        out.extend(flags);
+    } else {
+        out.extend(COOKIE.to_le_bytes());
+        out.extend(count.to_le_bytes());
+    }
+    for container in &containers {
+        out.extend(container.key.to_le_bytes());
+        out.extend((container.numbers.len().saturating_sub(1) as u16).to_le_bytes());
+    }
+    let mut bodies = Vec::new();
+    let has_offsets = !with_runs || containers.len() >= 4;
+    let first = out.len() - start + if has_offsets { 4 * containers.len() } else { 0 };
+    for container in &containers {
+        if has_offsets {
+            out.extend(((first + bodies.len()) as u32).to_le_bytes());
+        }
+        container.write(&mut bodies);
+    }
+    out.append(&mut bodies);
+}
+
 /// Positions found so far, ascending.
 struct Positions {
     all: Vec<u64>,
@@ -148,6 +248,33 @@ mod tests {
         let mut expected: Vec<u64> = expected.split(',').map(|number| number.parse().unwrap()).collect();
         expected.sort_unstable();
         assert_eq!(positions(value.as_bytes(), expected.len()).unwrap(), expected);
+    }
+
+    #[test]
+    fn positions_are_written_as_by_hudi() {
+        assert_eq!(encode_positions(&[0, 1, 2]).unwrap(), "AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAIAEAAAAAAAAQACAA==");
+        assert_eq!(encode_positions(&[3, 5]).unwrap(), "AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA=");
+        let last_line = |text: &'static str| text.lines().last().unwrap();
+        let value = last_line(include_str!("../../../../tests/data/format/record_positions_header_v3.data"));
+        let positions: Vec<u64> = super::positions(value.as_bytes(), 1000).unwrap();
+        assert_eq!(encode_positions(&positions).unwrap(), value.trim());
+        assert!(encode_positions(&[1, 1]).is_err());
+    }
+
+    #[test]
+    fn positions_that_are_written_are_read() {
+        let sets: [Vec<u64>; 6] = [
+            vec![],
+            (0..200_000).collect(),
+            (0..200_000).step_by(2).collect(),
+            (0..70_000).chain([1 << 32, u64::MAX - 1, u64::MAX]).collect(),
+            (0..5).flat_map(|high| (0..100).map(move |low| high << 16 | low * low)).collect(),
+            (65_530..65_540).collect(),
+        ];
+        for set in sets {
+            let value = encode_positions(&set).unwrap();
+            assert_eq!(positions(value.as_bytes(), set.len()).unwrap(), set);
+        }
     }
 
     fn encoded(bytes: &[u8]) -> Vec<u8> {

@@ -1,5 +1,7 @@
 //! Base file names: `<fileId>_<writeToken>_<instant>.<ext>` (`FSUtils.makeBaseFileName`).
 
+use crate::error::{Error, Result};
+
 /// What a base file's name says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BaseFileName {
@@ -36,11 +38,36 @@ impl BaseFileName {
             extension: extension.to_owned(),
         })
     }
+
+    /// The name of a base file to be written.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for parts that [`Self::parse`] would not find again.
+    pub fn compose(file_id: &str, write_token: &str, instant: &str, extension: &str) -> Result<Self> {
+        let name = format!("{file_id}_{write_token}_{instant}.{extension}");
+        let is_same = |parsed: &Self| parsed.file_id == file_id && parsed.write_token == write_token;
+        Self::parse(&name).filter(is_same).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "base file name {name:?}: the file id and the write token must consist of letters, digits and '-', the instant of digits"
+            ))
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn composes_names_that_are_found_again() {
+        let name = BaseFileName::compose("9a4a-0", "0-17-15", "20261121022051219", "parquet").unwrap();
+        assert_eq!(name.name, "9a4a-0_0-17-15_20261121022051219.parquet");
+        for (file_id, token, instant) in
+            [("a_b", "0-1-2", "1"), ("", "0-1-2", "1"), ("a", "0-1-2", "x"), ("a/b", "0-1-2", "1")]
+        {
+            assert!(BaseFileName::compose(file_id, token, instant, "parquet").is_err());
+        }
+    }
 
     #[test]
     fn parses_base_files_only() {

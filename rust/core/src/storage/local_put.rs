@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -108,6 +108,8 @@ impl Staged {
         let file = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.trim_start_matches('.')))
             .suffix(".tmp")
+            // What the umask leaves of it: other users' processes may read the table.
+            .permissions(std::fs::Permissions::from_mode(0o666))
             .tempfile_in(&folder)
             .map_err(|error| failed("could not create a temporary file", error, &folder))?;
         Ok(Self { file })
@@ -206,6 +208,19 @@ mod tests {
 
     fn names(place: &LocalPlace) -> Vec<String> {
         place.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
+    }
+
+    #[test]
+    fn files_have_the_permissions_of_any_new_file() {
+        let (folder, place) = store();
+        place.put_if_absent("created", &Bytes::new()).unwrap();
+        place.put("replaced", &Bytes::new(), None).unwrap();
+        place.upload("uploaded").unwrap().finish().unwrap();
+        let mode = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        File::create(folder.path().join("plain")).unwrap();
+        for name in ["created", "replaced", "uploaded"] {
+            assert_eq!(mode(name), mode("plain"), "{name}");
+        }
     }
 
     #[test]

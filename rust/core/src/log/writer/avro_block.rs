@@ -6,7 +6,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
 
-use super::block_bytes::{BlockBuilder, BlockBytes};
+use super::block_bytes::{BlockBuilder, BlockBytes, BlockFrame};
 use super::block_header::{BlockHeader, write_len};
 use crate::avro::{Encoder, Schema};
 use crate::error::{Error, Result};
@@ -59,6 +59,20 @@ pub fn avro_blocks(
     }
     header.check_positions(in_last)?;
     Ok(blocks)
+}
+
+/// The frame of a block of records that are encoded already: `datum_bytes` in all. Between its parts belong the datums, each behind
+/// its length as a big-endian int.
+///
+/// # Errors
+/// `InvalidArgument` for a block of 2 GiB or more, and for positions that are not as many as the records.
+pub fn avro_block_frame(header: &BlockHeader, records: usize, datum_bytes: usize) -> Result<BlockFrame> {
+    header.check_positions(records)?;
+    let mut begun = LOG_BLOCK_VERSION.to_be_bytes().to_vec();
+    write_len(&mut begun, records, "records")?;
+    let lengths = records.saturating_mul(4);
+    let content = begun.len().saturating_add(lengths).saturating_add(datum_bytes);
+    BlockFrame::new(BlockType::AvroData, header, &begun, content)
 }
 
 /// A block that records are added to.
@@ -140,6 +154,15 @@ mod tests {
         assert_eq!((one.len(), one[0].records(), one[0].bytes()), (1, Some(2), &expected[..]));
         let in_two_batches = [records(&["a"], &[Some(1)]), records(&["b"], &[None])];
         assert_eq!(blocks(&in_two_batches, &header(), 1 << 20).unwrap(), one);
+    }
+
+    #[test]
+    fn a_frame_is_that_of_a_block() {
+        let one = blocks(&[records(&["a", "b"], &[Some(1), None])], &header(), 1 << 20).unwrap();
+        let frame = avro_block_frame(&header().with_schema(SCHEMA), 2, 7).unwrap();
+        let datums = b"\0\0\0\x04\x02\x61\x02\x02\0\0\0\x03\x02\x62\x00";
+        assert_eq!([&frame.head[..], datums, &frame.tail].concat(), one[0].bytes());
+        assert!(avro_block_frame(&header(), 2, i32::MAX as usize).is_err());
     }
 
     #[test]

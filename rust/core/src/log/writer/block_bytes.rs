@@ -41,6 +41,34 @@ impl BlockBytes {
     }
 }
 
+/// The frame of a block whose content is written piece by piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BlockFrame {
+    /// What stands before the content.
+    pub head: Vec<u8>,
+    /// What follows it.
+    pub tail: Vec<u8>,
+}
+
+impl BlockFrame {
+    /// The frame of `content` bytes, of which `begun` are given: the head ends with them.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a block of 2 GiB or more.
+    pub(super) fn new(kind: BlockType, header: &BlockHeader, begun: &[u8], content: usize) -> Result<Self> {
+        let mut block = BlockBuilder::new(kind, header)?;
+        let size = block.checked_size(content)?;
+        block.put_lengths(size, content as u64);
+        block.bytes.extend_from_slice(begun);
+        Ok(Self { head: block.bytes, tail: tail(size) })
+    }
+}
+
+/// Footer and trailing length.
+fn tail(size: u64) -> Vec<u8> {
+    [&0_i32.to_be_bytes()[..], &(size + MAGIC.len() as u64).to_be_bytes()].concat()
+}
+
 /// A block while its content is written.
 pub(super) struct BlockBuilder {
     kind: BlockType,
@@ -80,8 +108,16 @@ impl BlockBuilder {
     /// # Errors
     /// `InvalidArgument` for a block of 2 GiB or more.
     pub(super) fn finish(mut self, records: Option<u64>) -> Result<BlockBytes> {
-        let content = self.content_len() as u64;
-        let whole = self.bytes.len().saturating_add(BEHIND_CONTENT);
+        let content = self.content_len();
+        let size = self.checked_size(content)?;
+        self.put_lengths(size, content as u64);
+        self.bytes.extend(tail(size));
+        Ok(BlockBytes { kind: self.kind, records, bytes: self.bytes })
+    }
+
+    /// The block's size with so many bytes of content, as its second field has it.
+    fn checked_size(&self, content: usize) -> Result<u64> {
+        let whole = self.content_at.saturating_add(content).saturating_add(BEHIND_CONTENT);
         if whole >= LIMIT {
             let message = format!(
                 "a {} of {whole} bytes; Hudi reads blocks of less than {LIMIT}: write fewer records to a block",
@@ -89,12 +125,12 @@ impl BlockBuilder {
             );
             return Err(Error::invalid_argument(message));
         }
-        let size = whole as u64 - BEFORE_SIZE;
+        Ok(whole as u64 - BEFORE_SIZE)
+    }
+
+    fn put_lengths(&mut self, size: u64, content: u64) {
         self.put(MAGIC.len(), &size.to_be_bytes());
         self.put(self.content_at - 8, &content.to_be_bytes());
-        self.bytes.extend(0_i32.to_be_bytes());
-        self.bytes.extend((size + MAGIC.len() as u64).to_be_bytes());
-        Ok(BlockBytes { kind: self.kind, records, bytes: self.bytes })
     }
 
     fn put(&mut self, at: usize, value: &[u8]) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::log::layout::HeaderKey;
-use crate::log::positions::positions;
+use crate::log::positions::{encode_positions, positions};
 
 /// Keys that a caller may add; the others say what the block is and follow from what it is made of.
 const EXTRAS: [HeaderKey; 5] = [
@@ -61,6 +61,23 @@ impl BlockHeader {
             ));
         }
         Ok(self)
+    }
+
+    /// Adds the positions of the block's records in the base file that `instant` wrote; ascending, as the records are.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for positions that do not ascend, and an instant that is not of digits.
+    pub fn with_positions(self, instant: &str, positions: &[u64]) -> Result<Self> {
+        let positions = encode_positions(positions)?;
+        Ok(self.with_base_instant(instant)?.with(HeaderKey::RecordPositions, &positions))
+    }
+
+    /// Adds the instant of the base file alone, as Hudi does where several records of a block have the same position.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for an instant that is not of digits.
+    pub fn with_base_instant(self, instant: &str) -> Result<Self> {
+        Ok(self.with(HeaderKey::BaseFileInstantTimeOfRecordPositions, checked_instant(instant)?))
     }
 
     /// Adds the records' Avro schema as JSON.

@@ -11,8 +11,6 @@
 //! | `block_bytes` | the frame around a content |
 //! | `avro_block` | records as Avro data blocks |
 //! | `parquet_block` | records as a parquet data block |
-//! | `parquet_schema` | the parquet schema that Hudi gives an Avro schema |
-//! | `parquet_columns` | columns in the form in which that schema stores them |
 //! | `record_format` | the choice between the two |
 //! | `ordering_columns` | ordering values, by the type of their columns |
 //! | `delete_block` | deleted keys |
@@ -27,15 +25,13 @@ mod delete_block;
 mod log_writer;
 mod ordering_columns;
 mod parquet_block;
-mod parquet_columns;
-mod parquet_schema;
 mod record_format;
 
-pub use avro_block::avro_blocks;
-pub use block_bytes::BlockBytes;
+pub use avro_block::{avro_block_frame, avro_blocks};
+pub use block_bytes::{BlockBytes, BlockFrame};
 pub use block_header::BlockHeader;
 pub use command_block::rollback_block;
 pub use delete_block::{DeleteColumns, PartitionPath, delete_block};
 pub use log_writer::{LogWriter, LogWriterOptions, WrittenBlock};
-pub use parquet_block::{ParquetCodec, parquet_block};
+pub use parquet_block::parquet_block;
 pub use record_format::{RecordFormat, record_blocks};

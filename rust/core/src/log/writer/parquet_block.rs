@@ -2,76 +2,29 @@
 //! makes it: its schema, and in the file's metadata `parquet.avro.schema` and `writer.model.name`. Without records it is a
 //! file of no rows: Hudi itself would write no content then, and fails when it reads such a block.
 //!
-//! Records are brought into their Avro form and back first. So the same rules say what a schema takes, whichever the kind
-//! of block, and defaults, casts and refusals are the same.
+//! The same rules say what a schema takes, whichever the kind of block: defaults, casts and refusals are the same.
 
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::Schema as ArrowSchema;
+use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, GzipLevel, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
-use super::parquet_columns::{stored, stored_schema};
-use super::parquet_schema::parquet_schema;
-use crate::avro::{Datum, Decoder, Encoder, Program, Schema, Types};
+use crate::avro::Schema;
+use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, parquet_schema};
 use crate::error::{Error, Result};
 use crate::log::layout::BlockType;
-
-/// Rows that are brought into their Avro form at a time.
-const ROWS: usize = 8192;
-
-/// How pages are compressed. Hudi's default is gzip.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ParquetCodec {
-    /// Not at all.
-    Uncompressed,
-    /// Snappy.
-    Snappy,
-    /// Gzip.
-    #[default]
-    Gzip,
-    /// Zstandard.
-    Zstd,
-}
-
-impl ParquetCodec {
-    /// By its name in `hoodie.parquet.compression.codec`.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for other names.
-    pub fn parse(name: &str) -> Result<Self> {
-        match name.to_ascii_lowercase().as_str() {
-            "uncompressed" => Ok(Self::Uncompressed),
-            "snappy" => Ok(Self::Snappy),
-            "gzip" => Ok(Self::Gzip),
-            "zstd" => Ok(Self::Zstd),
-            _ => Err(Error::invalid_argument(format!(
-                "compression {name:?}; known are gzip, snappy, zstd and uncompressed"
-            ))),
-        }
-    }
-
-    fn compression(self) -> Compression {
-        match self {
-            Self::Uncompressed => Compression::UNCOMPRESSED,
-            Self::Snappy => Compression::SNAPPY,
-            Self::Gzip => Compression::GZIP(GzipLevel::default()),
-            Self::Zstd => Compression::ZSTD(ZstdLevel::default()),
-        }
-    }
-}
 
 /// One block of the records, in their order.
 ///
 /// # Errors
-/// `InvalidArgument` for records that the schema does not take (see [`Encoder`]); `Unsupported`, naming the field, for
+/// `InvalidArgument` for records that the schema does not take (see [`crate::avro::Encoder`]); `Unsupported`, naming the field, for
 /// types that parquet has no form for; `InvalidArgument` for a block of 2 GiB or more.
 pub fn parquet_block(
     columns: &ArrowSchema,
@@ -82,24 +35,21 @@ pub fn parquet_block(
 ) -> Result<BlockBytes> {
     let header = header.clone().with_schema(schema.json());
     let mut block = BlockBuilder::new(BlockType::ParquetData, &header)?;
-    let mut rows = AvroRows::new(schema, columns)?;
+    let mut stored = ParquetColumns::new(schema, ListStructure::ThreeLevels)?;
+    stored.check(&columns.clone().into())?;
     let mut count = 0_usize;
-    let mut writer = new_writer(schema, codec)?;
+    let mut writer = new_writer(schema, stored.stored_schema(), codec)?;
     for batch in batches {
-        let batch = batch?;
-        for start in (0..batch.num_rows()).step_by(ROWS) {
-            let part = batch.slice(start, ROWS.min(batch.num_rows() - start));
-            let part = rows.normalised(&part)?;
-            writer.write(&stored(&part, schema)?).map_err(unwritten)?;
-            count += part.num_rows();
-        }
+        let batch = stored.convert(&batch?)?;
+        writer.write(&batch).map_err(unwritten)?;
+        count += batch.num_rows();
     }
     header.check_positions(count)?;
     block.content().extend(writer.into_inner().map_err(unwritten)?);
     block.finish(Some(count as u64))
 }
 
-fn new_writer(schema: &Schema, codec: ParquetCodec) -> Result<ArrowWriter<Vec<u8>>> {
+fn new_writer(schema: &Schema, stored: &SchemaRef, codec: ParquetCodec) -> Result<ArrowWriter<Vec<u8>>> {
     let text = |key: &str, value: &str| KeyValue::new(key.to_owned(), value.to_owned());
     let about = vec![text("parquet.avro.schema", schema.json()), text("writer.model.name", "avro")];
     let properties =
@@ -107,51 +57,12 @@ fn new_writer(schema: &Schema, codec: ParquetCodec) -> Result<ArrowWriter<Vec<u8
     let options = ArrowWriterOptions::new()
         .with_properties(properties)
         .with_skip_arrow_metadata(true)
-        .with_parquet_schema(parquet_schema(schema)?);
-    ArrowWriter::try_new_with_options(Vec::new(), stored_schema(schema)?, options).map_err(unwritten)
+        .with_parquet_schema(parquet_schema(schema, ListStructure::ThreeLevels)?);
+    ArrowWriter::try_new_with_options(Vec::new(), Arc::clone(stored), options).map_err(unwritten)
 }
 
 fn unwritten(error: ParquetError) -> Error {
     Error::invalid_argument("the records cannot be written as parquet").caused_by(error)
-}
-
-/// Batches, through the records' Avro form, in the types of the Avro schema.
-struct AvroRows {
-    encoder: Encoder,
-    program: Arc<Program>,
-    datums: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl AvroRows {
-    fn new(schema: &Schema, columns: &ArrowSchema) -> Result<Self> {
-        Ok(Self {
-            encoder: Encoder::new(schema, columns)?,
-            program: Arc::new(Program::compile_all(schema, schema, Types::File)?),
-            datums: Vec::new(),
-            ends: Vec::new(),
-        })
-    }
-
-    fn normalised(&mut self, batch: &RecordBatch) -> Result<RecordBatch> {
-        self.datums.clear();
-        self.ends.clear();
-        self.encoder.encode(batch, &mut self.datums, &mut self.ends)?;
-        let mut start = 0;
-        let places = self.ends.iter().map(|end| {
-            let datum = (start, end.saturating_sub(start));
-            start = *end;
-            Ok(Datum { at: place(datum.0)?, len: place(datum.1)? })
-        });
-        let places = places.collect::<Result<Vec<_>>>()?;
-        let mut decoder = Decoder::new(Arc::clone(&self.program));
-        decoder.decode(&self.datums, &places)?;
-        decoder.finish()
-    }
-}
-
-fn place(at: usize) -> Result<u32> {
-    u32::try_from(at).map_err(|_| Error::invalid_argument(format!("{ROWS} records of 4 GiB or more")))
 }
 
 #[cfg(test)]

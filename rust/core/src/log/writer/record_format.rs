@@ -6,8 +6,9 @@ use arrow_schema::Schema as ArrowSchema;
 use super::avro_block::avro_blocks;
 use super::block_bytes::BlockBytes;
 use super::block_header::BlockHeader;
-use super::parquet_block::{ParquetCodec, parquet_block};
+use super::parquet_block::parquet_block;
 use crate::avro::Schema;
+use crate::avro_parquet::ParquetCodec;
 use crate::error::{Error, Result};
 
 /// How records are written.

@@ -11,7 +11,7 @@
 //! | union with null | optional |
 //! | other unions | none: Hudi fails on them when it reads parquet |
 //!
-//! Lists have three levels, since items may be null; Hudi tells by the group's name that they do.
+//! An array is that, or `repeated array` (see [`ListStructure`]); Hudi detects by the group's name which.
 
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as P
 use parquet::errors::ParquetError;
 use parquet::schema::types::{SchemaDescriptor, Type as ParquetType, TypePtr};
 
+use super::lists::ListStructure;
 use crate::avro::{Field, Schema, Type, Vector};
 use crate::error::{Error, Result};
 
@@ -26,29 +27,40 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// `Unsupported`, naming the field, for types that Hudi could not read from parquet (null alone, unions of several types).
-pub(super) fn parquet_schema(schema: &Schema) -> Result<SchemaDescriptor> {
+pub fn parquet_schema(schema: &Schema, lists: ListStructure) -> Result<SchemaDescriptor> {
     let record = schema.as_record()?;
-    let root = ParquetType::group_type_builder(&record.name).with_fields(fields(&record.fields, "")?).build();
+    let root = ParquetType::group_type_builder(&record.name).with_fields(fields(&record.fields, lists, "")?).build();
     Ok(SchemaDescriptor::new(Arc::new(root.map_err(|error| refused(&record.name, error))?)))
 }
 
-fn fields(fields: &[Field], path: &str) -> Result<Vec<TypePtr>> {
-    fields.iter().map(|field| node(&field.name, &field.ty, &under(path, &field.name))).collect()
+fn fields(fields: &[Field], lists: ListStructure, path: &str) -> Result<Vec<TypePtr>> {
+    let node = |field: &Field| self::node(&field.name, &field.ty, lists, &under(path, &field.name));
+    fields.iter().map(node).collect()
 }
 
-fn node(name: &str, ty: &Type, path: &str) -> Result<TypePtr> {
+fn node(name: &str, ty: &Type, lists: ListStructure, path: &str) -> Result<TypePtr> {
     let repetition = if ty.is_nullable() { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    repeated_node(name, ty, repetition, lists, path)
+}
+
+fn repeated_node(name: &str, ty: &Type, repetition: Repetition, lists: ListStructure, path: &str) -> Result<TypePtr> {
     let group = |fields| ParquetType::group_type_builder(name).with_repetition(repetition).with_fields(fields);
     let built = match ty.non_null() {
-        Type::Record(record) => group(fields(&record.fields, path)?).build(),
+        Type::Record(record) => group(fields(&record.fields, lists, path)?).build(),
         Type::Array(items) => {
-            let element = node("element", items, &under(path, "element"))?;
-            let list = repeated("list", vec![element]).map_err(|error| refused(path, error))?;
+            let (element, path) = (lists.element(), &under(path, lists.element()));
+            let list = match lists {
+                ListStructure::TwoLevels => repeated_node(element, items, Repetition::REPEATED, lists, path)?,
+                ListStructure::ThreeLevels => {
+                    repeated("list", vec![node(element, items, lists, path)?]).map_err(|error| refused(path, error))?
+                }
+            };
             let logical = Some(LogicalType::List);
             group(vec![list]).with_logical_type(logical).with_converted_type(ConvertedType::LIST).build()
         }
         Type::Map(values) => {
-            let entry = vec![node("key", &Type::String, path)?, node("value", values, &under(path, "value"))?];
+            let entry =
+                vec![node("key", &Type::String, lists, path)?, node("value", values, lists, &under(path, "value"))?];
             let entries = repeated("key_value", entry).map_err(|error| refused(path, error))?;
             let logical = Some(LogicalType::Map);
             group(vec![entries]).with_logical_type(logical).with_converted_type(ConvertedType::MAP).build()
@@ -122,7 +134,7 @@ fn under(path: &str, name: &str) -> String {
 }
 
 fn unsupported(path: &str, ty: &Type) -> Error {
-    let message = format!("field {path}: {} in a parquet block; write an Avro block", ty.describe());
+    let message = format!("field {path}: {} cannot be stored in parquet", ty.describe());
     Error::unsupported(message)
 }
 
@@ -135,8 +147,12 @@ mod tests {
     use super::*;
 
     fn printed(fields: &str) -> Result<String> {
+        printed_with(fields, ListStructure::ThreeLevels)
+    }
+
+    fn printed_with(fields: &str, lists: ListStructure) -> Result<String> {
         let text = format!(r#"{{"type":"record","name":"r","namespace":"h.t","fields":[{fields}]}}"#);
-        let schema = parquet_schema(&Schema::parse(&text).unwrap())?;
+        let schema = parquet_schema(&Schema::parse(&text).unwrap(), lists)?;
         let mut out = Vec::new();
         parquet::schema::printer::print_schema(&mut out, schema.root_schema());
         Ok(String::from_utf8(out).unwrap())
@@ -177,6 +193,15 @@ mod tests {
             assert!(printed.starts_with("message h.t.r {"), "{printed}");
             assert!(printed.contains(line), "{printed}\n{line}");
         }
+    }
+
+    #[test]
+    fn lists_of_two_levels_are_as_parquet_avro_writes_them_by_default() {
+        let nested =
+            r#"{"type":"array","items":["null",{"type":"array","items":["null",{"type":"map","values":"long"}]}]}"#;
+        let printed = printed_with(&format!(r#"{{"name":"f","type":{nested}}}"#), ListStructure::TwoLevels).unwrap();
+        let expected = "  REQUIRED group f (LIST) {\n    REPEATED group array (LIST) {\n      REPEATED group array (MAP) {\n        REPEATED group key_value {";
+        assert!(printed.contains(expected), "{printed}");
     }
 
     #[test]

@@ -1,0 +1,24 @@
+//! Arrow columns as Hudi's Avro writer stores them in parquet (parquet-avro): in base files, and in parquet blocks of logs.
+//!
+//! | file | job |
+//! |---|---|
+//! | `lists` | the two structures of lists |
+//! | `schema` | the parquet schema of an Avro schema |
+//! | `direct` | columns converted to an Avro type's Arrow type where no value can be refused |
+//! | `avro_rows` | the other columns, through the records' Avro form |
+//! | `stored` | decimals, vectors and lists in the form in which that schema stores them |
+//! | `converter` | batches, column by column |
+//! | `codec` | compression |
+
+mod avro_rows;
+mod codec;
+mod converter;
+mod direct;
+mod lists;
+mod schema;
+mod stored;
+
+pub use codec::ParquetCodec;
+pub use converter::ParquetColumns;
+pub use lists::ListStructure;
+pub use schema::parquet_schema;

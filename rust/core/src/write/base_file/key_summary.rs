@@ -1,0 +1,75 @@
+//! The record keys of a file: least, greatest, and a Bloom filter (`HoodieBloomFilterWriteSupport`).
+//!
+//! Keys are compared as Java's strings are, by UTF-16 units: Hudi's Bloom index compares them so with the range.
+
+use std::cmp::Ordering;
+
+use arrow_array::{Array, StringArray};
+
+use crate::bloom::{BloomBuilder, BloomFilter, BloomOptions};
+use crate::error::Result;
+
+/// What is known of the keys written so far.
+pub(super) struct KeySummary {
+    range: Option<(String, String)>,
+    bloom: BloomBuilder,
+}
+
+impl KeySummary {
+    pub(super) fn new(options: &BloomOptions) -> Result<Self> {
+        Ok(Self { range: None, bloom: BloomBuilder::new(options)? })
+    }
+
+    /// Adds keys, none of which is null or empty.
+    pub(super) fn add(&mut self, keys: &StringArray) -> Result<()> {
+        let mut range: Option<(&str, &str)> = None;
+        self.bloom.add_all((0..keys.len()).map(|row| keys.value(row).as_bytes()))?;
+        for key in (0..keys.len()).map(|row| keys.value(row)) {
+            range = Some(widened(range, key));
+        }
+        let Some((least, greatest)) = range else { return Ok(()) };
+        let known = self.range.as_ref().map(|(least, greatest)| (least.as_str(), greatest.as_str()));
+        let (least, greatest) = widened(Some(widened(known, least)), greatest);
+        self.range = Some((least.to_owned(), greatest.to_owned()));
+        Ok(())
+    }
+
+    /// The range and the filter.
+    pub(super) fn finish(self) -> (Option<(String, String)>, BloomFilter) {
+        (self.range, self.bloom.finish())
+    }
+}
+
+fn widened<'a>(range: Option<(&'a str, &'a str)>, key: &'a str) -> (&'a str, &'a str) {
+    let Some((least, greatest)) = range else { return (key, key) };
+    let least = if java_order(key, least) == Ordering::Less { key } else { least };
+    let greatest = if java_order(key, greatest) == Ordering::Greater { key } else { greatest };
+    (least, greatest)
+}
+
+/// `String.compareTo`. UTF-8 has the same order but where a character above U+FFFF meets one from U+E000 on.
+fn java_order(one: &str, other: &str) -> Ordering {
+    let high = |text: &str| text.bytes().any(|byte| byte >= 0xee);
+    if high(one) && high(other) { one.encode_utf16().cmp(other.encode_utf16()) } else { one.cmp(other) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_ordered_as_in_java() {
+        for (less, greater) in [("a", "b"), ("", "a"), ("z", "ü"), ("\u{d7ff}", "\u{10000}"), ("\u{10000}", "\u{e000}")]
+        {
+            assert_eq!(java_order(less, greater), Ordering::Less, "{less} {greater}");
+            assert_eq!(java_order(greater, less), Ordering::Greater);
+        }
+        let mut summary = KeySummary::new(&BloomOptions::default()).unwrap();
+        summary.add(&StringArray::from(vec!["\u{ffff}", "k", "\u{10000}"])).unwrap();
+        summary.add(&StringArray::from(vec!["l", "j"])).unwrap();
+        summary.add(&StringArray::from(Vec::<&str>::new())).unwrap();
+        let (range, bloom) = summary.finish();
+        assert_eq!(range, Some(("j".to_owned(), "\u{ffff}".to_owned())));
+        assert!(["\u{ffff}", "k", "\u{10000}", "l", "j"].iter().all(|key| bloom.may_contain(key)));
+    }
+}

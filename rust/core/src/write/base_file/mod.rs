@@ -1,0 +1,20 @@
+//! Base files: parquet as Hudi's Avro writer makes it (`HoodieAvroParquetWriter`, `HoodieBaseParquetWriter`).
+//!
+//! Footer keys: `parquet.avro.schema`, `writer.model.name`; with a Bloom filter `org.apache.hudi.bloomfilter`,
+//! `hoodie_bloom_filter_type_code` (not of a simple one), `hoodie_min_record_key`, `hoodie_max_record_key`; with vectors
+//! `hoodie.vector.columns`.
+//!
+//! | file | job |
+//! |---|---|
+//! | `options` | sizes, compression, Bloom filter |
+//! | `key_summary` | the keys of a file: least, greatest, Bloom filter |
+//! | `statistics` | column ranges from a file's own metadata |
+//! | `writer` | one file |
+
+mod key_summary;
+mod options;
+mod statistics;
+mod writer;
+
+pub use options::BaseFileOptions;
+pub use writer::{BaseFileTarget, BaseFileWriter, WrittenBaseFile};

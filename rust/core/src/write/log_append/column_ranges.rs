@@ -1,0 +1,140 @@
+//! Column ranges of records that are written to logs, from columns in their parquet form.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Float32Type, Float64Type, Int32Type, Int64Type, TimestampMicrosecondType, TimestampMillisecondType,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray, RecordBatch};
+use arrow_schema::{DataType, TimeUnit};
+
+use crate::avro::{Record, Schema, Type};
+use crate::error::Result;
+use crate::write::column_range::{ColumnRange, ColumnValue};
+
+/// The ranges of all columns, fields of structs among them; lists and maps have none.
+pub(super) fn column_ranges(schema: &Schema, rows: &RecordBatch) -> Result<Vec<ColumnRange>> {
+    let mut ranges = Vec::new();
+    add_columns(schema.as_record()?, rows.columns(), "", &mut ranges);
+    Ok(ranges)
+}
+
+fn add_columns(record: &Record, columns: &[ArrayRef], path: &str, ranges: &mut Vec<ColumnRange>) {
+    for (field, column) in record.fields.iter().zip(columns) {
+        let path = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
+        match (field.ty.non_null(), column.as_struct_opt()) {
+            (Type::Record(record), Some(rows)) => {
+                let rows = pushed_down(rows);
+                add_columns(record, &rows, &path, ranges);
+            }
+            (Type::Array(_) | Type::Map(_), _) => {}
+            (leaf, _) => ranges.push(range(&path, leaf, column)),
+        }
+    }
+}
+
+/// The fields of structs, null where the struct is.
+fn pushed_down(rows: &arrow_array::StructArray) -> Vec<ArrayRef> {
+    let Some(nulls) = rows.nulls() else { return rows.columns().to_vec() };
+    let with_nulls = |column: &ArrayRef| {
+        let both = arrow_buffer::NullBuffer::union(column.nulls(), Some(nulls));
+        let data = column.to_data().into_builder().nulls(both);
+        data.build()
+            .map_or_else(|_| arrow_array::new_null_array(column.data_type(), column.len()), arrow_array::make_array)
+    };
+    rows.columns().iter().map(with_nulls).collect()
+}
+
+fn range(path: &str, ty: &Type, column: &ArrayRef) -> ColumnRange {
+    let mut range = ColumnRange::new(path);
+    range.values = column.len() as u64;
+    range.nulls = column.logical_null_count() as u64;
+    range.total_uncompressed_size = column.to_data().get_slice_memory_size().unwrap_or_default() as u64;
+    range.total_size = range.total_uncompressed_size;
+    range.bounds = bounds(ty, column);
+    range
+}
+
+fn bounds(ty: &Type, column: &ArrayRef) -> Option<(ColumnValue, ColumnValue)> {
+    use DataType as Ty;
+    match column.data_type() {
+        Ty::Boolean => {
+            let values = column.as_boolean();
+            let has = |wanted: bool| values.iter().flatten().any(|value| value == wanted);
+            let (falses, trues) = (has(false), has(true));
+            (falses || trues).then_some((ColumnValue::Boolean(!falses), ColumnValue::Boolean(trues)))
+        }
+        Ty::Int32 => numbers::<Int32Type>(column, ColumnValue::Int),
+        Ty::Date32 => numbers::<Date32Type>(column, ColumnValue::Int),
+        Ty::Int64 => numbers::<Int64Type>(column, ColumnValue::Long),
+        Ty::Timestamp(TimeUnit::Microsecond, _) => numbers::<TimestampMicrosecondType>(column, ColumnValue::Long),
+        Ty::Timestamp(TimeUnit::Millisecond, _) => numbers::<TimestampMillisecondType>(column, ColumnValue::Long),
+        Ty::Float32 => {
+            let (least, greatest) = extremes(column.as_primitive::<Float32Type>(), |value| value.is_nan())?;
+            // As in parquet, a zero stands for both.
+            let zero = |value: f32, sign: f32| if value == 0.0 { 0.0_f32.copysign(sign) } else { value };
+            Some((ColumnValue::from_f32(zero(least, -1.0)), ColumnValue::from_f32(zero(greatest, 1.0))))
+        }
+        Ty::Float64 => {
+            let (least, greatest) = extremes(column.as_primitive::<Float64Type>(), |value| value.is_nan())?;
+            let zero = |value: f64, sign: f64| if value == 0.0 { 0.0_f64.copysign(sign) } else { value };
+            Some((ColumnValue::from_f64(zero(least, -1.0)), ColumnValue::from_f64(zero(greatest, 1.0))))
+        }
+        Ty::Utf8 => {
+            let values = column.as_string::<i32>();
+            let (least, greatest) = (values.iter().flatten().min()?, values.iter().flatten().max()?);
+            Some((ColumnValue::String(least.to_owned()), ColumnValue::String(greatest.to_owned())))
+        }
+        Ty::Binary => of_bytes(ty, column.as_binary::<i32>().iter().flatten()),
+        Ty::FixedSizeBinary(_) => of_bytes(ty, column.as_fixed_size_binary().iter().flatten()),
+        _ => None,
+    }
+}
+
+fn numbers<T: ArrowPrimitiveType>(
+    column: &ArrayRef,
+    value: fn(T::Native) -> ColumnValue,
+) -> Option<(ColumnValue, ColumnValue)>
+where
+    T::Native: PartialOrd,
+{
+    let (least, greatest) = extremes(column.as_primitive::<T>(), |_| false)?;
+    Some((value(least), value(greatest)))
+}
+
+/// The least and the greatest value that is not to be skipped.
+fn extremes<T: ArrowPrimitiveType>(
+    values: &PrimitiveArray<T>,
+    skip: fn(&T::Native) -> bool,
+) -> Option<(T::Native, T::Native)>
+where
+    T::Native: PartialOrd,
+{
+    let mut values = values.iter().flatten().filter(|value| !skip(value));
+    let first = values.next()?;
+    Some(values.fold((first, first), |(least, greatest), value| {
+        (if value < least { value } else { least }, if value > greatest { value } else { greatest })
+    }))
+}
+
+/// Of bytes, and of decimals, which are bytes in parquet.
+fn of_bytes<'a>(ty: &Type, values: impl Iterator<Item = &'a [u8]>) -> Option<(ColumnValue, ColumnValue)> {
+    let Type::Decimal(_) = ty else {
+        let (least, greatest) = values.fold(None, |range: Option<(&[u8], &[u8])>, value| match range {
+            None => Some((value, value)),
+            Some((least, greatest)) => Some((least.min(value), greatest.max(value))),
+        })?;
+        return Some((ColumnValue::Bytes(least.to_vec()), ColumnValue::Bytes(greatest.to_vec())));
+    };
+    let (least, greatest) =
+        values.filter_map(decimal).fold(None, |range: Option<(i128, i128)>, value| match range {
+            None => Some((value, value)),
+            Some((least, greatest)) => Some((least.min(value), greatest.max(value))),
+        })?;
+    Some((ColumnValue::Decimal(least), ColumnValue::Decimal(greatest)))
+}
+
+/// Two's complement, big-endian.
+fn decimal(bytes: &[u8]) -> Option<i128> {
+    let sign = if bytes.first()? & 0x80 == 0 { 0 } else { -1_i128 };
+    Some(bytes.iter().fold(sign, |value, byte| (value << 8) | i128::from(*byte)))
+}

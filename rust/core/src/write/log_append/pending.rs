@@ -1,0 +1,118 @@
+//! Records that wait for their block to be full.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, RecordBatch};
+use arrow_select::concat::concat_batches;
+use arrow_select::take::take_record_batch;
+
+use crate::error::{Error, Result};
+use crate::log::writer::BlockHeader;
+use crate::write::column_range::ColumnRange;
+
+/// Records of the next block, in one of two forms, and what is counted of them.
+#[derive(Default)]
+pub(super) struct Pending {
+    /// Records as Avro datums, one behind the other, and where each ends.
+    pub(super) datums: Vec<u8>,
+    pub(super) ends: Vec<usize>,
+    /// Or records as batches.
+    pub(super) batches: Vec<RecordBatch>,
+    pub(super) bytes: usize,
+    pub(super) rows: usize,
+    pub(super) inserts: u64,
+    pub(super) columns: Vec<ColumnRange>,
+    /// Of each record; none once one has no position.
+    pub(super) positions: Option<Vec<u64>>,
+}
+
+impl Pending {
+    pub(super) fn new() -> Self {
+        Self { positions: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// Adds column ranges of records.
+    pub(super) fn add_columns(&mut self, columns: Vec<ColumnRange>) {
+        add_columns(&mut self.columns, columns);
+    }
+
+    /// Adds positions of records; none if they are not known.
+    pub(super) fn add_positions(&mut self, positions: Option<Vec<u64>>) {
+        match (&mut self.positions, positions) {
+            (Some(all), Some(more)) => all.extend(more),
+            (all, _) => *all = None,
+        }
+    }
+
+    /// The order of the records in their block: that of their positions, if all have one.
+    pub(super) fn order(&self) -> Vec<u32> {
+        order_by(self.positions.as_deref(), self.rows)
+    }
+
+    /// The batches as one, in the order of the records.
+    pub(super) fn batch(&self) -> Result<Option<RecordBatch>> {
+        let Some(first) = self.batches.first() else { return Ok(None) };
+        let unfit =
+            |error| Error::invalid_argument("the records do not fit one block; set a lower limit").caused_by(error);
+        let all = concat_batches(first.schema_ref(), &self.batches).map_err(unfit)?;
+        let order = self.order();
+        if order.is_sorted() {
+            return Ok(Some(all));
+        }
+        take_record_batch(&all, &arrow_array::UInt32Array::from(order)).map(Some).map_err(unfit)
+    }
+}
+
+pub(super) fn add_columns(all: &mut Vec<ColumnRange>, more: Vec<ColumnRange>) {
+    if all.is_empty() {
+        *all = more;
+    } else {
+        all.iter_mut().zip(more).for_each(|(range, more)| range.add(more));
+    }
+}
+
+/// Bytes of the rows of an array, those alone that belong to a slice.
+pub(super) fn slice_bytes(array: &dyn Array) -> usize {
+    let range = |offsets: &[i32]| match offsets {
+        [first, .., last] => (first.unsigned_abs() as usize, last.saturating_sub(*first).unsigned_abs() as usize),
+        _ => (0, 0),
+    };
+    let items = |offsets: &[i32], items: &dyn Array| {
+        let (start, len) = range(offsets);
+        slice_bytes(items.slice(start, len).as_ref()).saturating_add(size_of_val(offsets))
+    };
+    if let Some(list) = array.as_list_opt::<i32>() {
+        return items(list.value_offsets(), list.values().as_ref());
+    }
+    if let Some(map) = array.as_map_opt() {
+        return items(map.value_offsets(), map.entries());
+    }
+    if let Some(rows) = array.as_struct_opt() {
+        return rows.columns().iter().map(|column| slice_bytes(column.as_ref())).sum();
+    }
+    array.to_data().get_slice_memory_size().unwrap_or_default()
+}
+
+/// The order of records by their positions.
+pub(super) fn order_by(positions: Option<&[u64]>, rows: usize) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..rows as u32).collect();
+    if let Some(positions) = positions {
+        order.sort_by_key(|row| positions.get(*row as usize).copied().unwrap_or(u64::MAX));
+    }
+    order
+}
+
+/// Adds the positions of a block to its header, as Hudi does: none if a record has none, the base file's instant alone if two
+/// records have the same (`HoodieLogBlock.addRecordPositionsIfRequired`).
+pub(super) fn with_positions(
+    header: BlockHeader,
+    base_instant: Option<&str>,
+    positions: Option<&[u64]>,
+) -> Result<BlockHeader> {
+    let (Some(instant), Some(positions)) = (base_instant, positions) else { return Ok(header) };
+    let mut sorted = positions.to_vec();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| matches!(pair, [one, next] if one == next)) {
+        return header.with_base_instant(instant);
+    }
+    header.with_positions(instant, &sorted)
+}

@@ -1,0 +1,102 @@
+//! Which log files are written.
+
+use crate::error::{Error, Result};
+use crate::names::LogFileName;
+use crate::write::markers::MarkerKind;
+use crate::write::write_status::LogFileStatus;
+use crate::write::write_token::WriteToken;
+
+/// The file group and the attempt that writes to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogTarget {
+    /// The partition's path from the table; empty for a table without partitions.
+    pub partition: String,
+    /// The file group.
+    pub file_id: String,
+    /// The delta commit that writes: its requested time.
+    pub instant: String,
+    /// The attempt that writes.
+    pub token: WriteToken,
+    /// How the files are named.
+    pub naming: LogNaming,
+}
+
+/// How log files are named, by table version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogNaming {
+    /// Version 8 and later: by the delta commit that writes them, from version 1 on.
+    ByDeltaCommit,
+    /// Up to version 7: by the base instant of the file slice, from the first version that the slice does not have. Files are not
+    /// appended to.
+    BySlice {
+        /// The slice's base instant. A pending compaction's instant, if one is planned; that of the delta commit for a new group.
+        base_instant: String,
+        /// The slice's base file, by name; empty if there is none.
+        base_file: String,
+        /// The slice's log files, by name.
+        log_files: Vec<String>,
+    },
+}
+
+impl LogTarget {
+    /// The first version to write.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for log files of the slice that are not named as such.
+    pub(super) fn first_version(&self) -> Result<i64> {
+        let LogNaming::BySlice { log_files, .. } = &self.naming else { return Ok(1) };
+        let mut next = 1;
+        for name in log_files {
+            let Some(parsed) = LogFileName::parse(name) else {
+                return Err(Error::invalid_argument(format!("{name:?} is not the name of a log file")));
+            };
+            next = next.max(parsed.version.saturating_add(1));
+        }
+        Ok(next)
+    }
+
+    /// The name of the file of a version.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for parts that no log file's name can have.
+    pub(super) fn name(&self, version: i64) -> Result<String> {
+        let instant = match &self.naming {
+            LogNaming::ByDeltaCommit => &self.instant,
+            LogNaming::BySlice { base_instant, .. } => base_instant,
+        };
+        Ok(LogFileName::compose(&self.file_id, instant, version, &self.token.to_string())?.name)
+    }
+
+    /// The path from the table of a file of this partition.
+    pub(super) fn path(&self, name: &str) -> String {
+        if self.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", self.partition) }
+    }
+
+    /// The kind of the files' markers.
+    pub(super) const fn marker(&self) -> MarkerKind {
+        match self.naming {
+            LogNaming::ByDeltaCommit => MarkerKind::Create,
+            LogNaming::BySlice { .. } => MarkerKind::Append,
+        }
+    }
+
+    /// `prevCommit` of write statistics.
+    pub(super) fn previous_commit(&self) -> &str {
+        match &self.naming {
+            LogNaming::ByDeltaCommit => &self.instant,
+            LogNaming::BySlice { base_instant, .. } => base_instant,
+        }
+    }
+
+    /// What the statistics of a file say, given the names of those that were written before it.
+    pub(super) fn status(&self, version: i64, name: &str, before: &[String]) -> LogFileStatus {
+        let (base_file, known) = match &self.naming {
+            LogNaming::ByDeltaCommit => (String::new(), Vec::new()),
+            LogNaming::BySlice { base_file, log_files, .. } => {
+                (base_file.clone(), log_files.iter().chain(before).cloned().collect())
+            }
+        };
+        let log_files = known.into_iter().chain([name.to_owned()]).collect();
+        LogFileStatus { version: i32::try_from(version).unwrap_or(i32::MAX), offset: 0, base_file, log_files }
+    }
+}

@@ -1,0 +1,44 @@
+//! Writing: files of file groups, and what a commit has to know of them. No timeline, no index, no metadata table.
+//!
+//! ```text
+//! record batches ─> base_file ──┐
+//!                ─> log_append ─┼─> WriteStatus ─> (driver) validated, and committed
+//! markers, partition_metadata ──┘ before each file
+//! ```
+//! | file | job |
+//! |---|---|
+//! | `hudi_options` | values of Hudi's options |
+//! | `write_token` | which attempt of which task wrote a file |
+//! | `meta_columns` | the five meta columns of rows that are written |
+//! | `file_upload` | a file that is written in order and visible once it is complete |
+//! | `column_range` | what column statistics say of a file's column |
+//! | `base_file/` | base files |
+//! | `create_handle` | new base files of a partition: markers, rolling, statuses |
+//! | `log_append/` | log files |
+//! | `row_errors` | rows that are refused, told from the others |
+//! | `write_status` | what a commit has to know of a file |
+//! | `partition_metadata` | the file that makes a folder a partition |
+//! | `markers` | files that name the data files of a commit before these exist |
+
+mod base_file;
+mod column_range;
+mod create_handle;
+mod file_upload;
+mod hudi_options;
+mod log_append;
+mod markers;
+mod meta_columns;
+mod partition_metadata;
+mod row_errors;
+mod write_status;
+mod write_token;
+
+pub use base_file::{BaseFileOptions, BaseFileTarget, BaseFileWriter, WrittenBaseFile};
+pub use column_range::{ColumnRange, ColumnValue};
+pub use create_handle::{CreateHandle, CreateTarget};
+pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget};
+pub use markers::{Marker, MarkerKind, Markers};
+pub use meta_columns::MetaColumns;
+pub use partition_metadata::create_partition_metadata;
+pub use write_status::{LogFileStatus, RowError, WriteStatus, WrittenFile};
+pub use write_token::WriteToken;

@@ -1,0 +1,22 @@
+//! Write tokens: which attempt of which task wrote a file (`FSUtils.makeWriteToken`).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// `task-stage-attempt`. No two attempts at once have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct WriteToken {
+    /// The task's partition: also in the sequence numbers of rows.
+    pub task: u32,
+    /// The stage.
+    pub stage: u32,
+    /// The attempt.
+    pub attempt: u64,
+}
+
+impl fmt::Display for WriteToken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}-{}-{}", self.task, self.stage, self.attempt)
+    }
+}
