@@ -7,11 +7,12 @@ use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use super::object_handle::{ObjectHandle, Outcome, location, locked};
+use super::fetch::Outcome;
+use super::object_handle::{ObjectHandle, location};
 use super::object_options::ObjectOptions;
 use super::object_ranges::WHOLE;
-use super::object_runtime::Pending;
-use super::object_source::ObjectSource;
+use super::object_runtime::{Pending, locked};
+use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectUri, Service};
 use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
 use crate::error::{Kind, Result};
@@ -97,8 +98,11 @@ impl ObjectPlace {
     fn source(&self, path: &str, file: KnownFile) -> Result<Arc<dyn Source>> {
         let (location, full) = (self.location(path)?, self.full_path(path));
         let id = (self.key(path), file.clone(), Arc::as_ptr(&self.requests) as usize);
-        let open = || -> Arc<dyn Source> { ObjectSource::new(&self.handle, &self.requests, (location, full), file) };
-        Ok(self.handle.opened(id, open))
+        let open = || -> Arc<dyn Source> {
+            let fetcher = ObjectFile::new(&self.handle, &self.requests, location);
+            ObjectSource::new(Box::new(fetcher), full, file)
+        };
+        Ok(self.handle.opened().get_or_open(id, open))
     }
 }
 

@@ -13,6 +13,8 @@ use super::hadoop::conf::Options;
 use super::hadoop::keys_of_profile;
 use super::hadoop::s3a::{Explicit, host_of, is_address, is_aws};
 use super::hadoop_options::{Translated, is_hadoop_setting, is_needed, translate};
+use super::hdfs_options;
+use super::hdfs_uri::HdfsUri;
 use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, OF_LOCAL_FILES, ValueType};
 use super::object_uri::{ObjectUri, Service};
 use super::secret::Secret;
@@ -115,6 +117,9 @@ pub fn needed_options(uri: &str, options: &BTreeMap<String, String>) -> Result<B
         let kept = options.iter().filter(|(name, _)| is_kept(name));
         kept.map(|(name, value)| (name.clone(), value.clone())).collect()
     };
+    if HdfsUri::parse(uri)?.is_some() {
+        return Ok(kept(&|name| !is_hadoop_setting(name) || hdfs_options::is_needed(name)));
+    }
     let Some(parsed) = ObjectUri::parse(uri)? else {
         return Ok(kept(&|name| !is_hadoop_setting(name)));
     };
