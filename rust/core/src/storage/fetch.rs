@@ -1,9 +1,11 @@
 //! How ranges of a remote file are fetched: what differs between object stores and HDFS.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::Requests;
 use super::object_error::Failure;
 use super::object_runtime::Pending;
 use crate::error::Result;
@@ -22,10 +24,15 @@ pub(super) struct Fetched {
 
 /// Fetches ranges of one file.
 pub(super) trait RangeFetcher: Send + Sync {
-    /// Starts to fetch a range, or the whole file, of the version that `etag` names. A file that is shorter than the range
-    /// is answered without bytes.
+    /// Starts to fetch a range, or the whole file, of the version that `etag` names; counted in `requests`. A file that is
+    /// shorter than the range is answered without bytes.
     ///
     /// # Errors
     /// `Io` if nothing can be fetched at all.
-    fn start(&self, range: Option<Range<u64>>, etag: Option<String>) -> Result<Pending<Outcome<Fetched>>>;
+    fn start(
+        &self,
+        requests: &Arc<Requests>,
+        range: Option<Range<u64>>,
+        etag: Option<String>,
+    ) -> Result<Pending<Outcome<Fetched>>>;
 }

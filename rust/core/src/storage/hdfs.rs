@@ -49,7 +49,7 @@ impl HdfsPlace {
         let (inside, full) = (self.path(path), self.full_path(path));
         let id = (inside.clone(), file.clone(), Arc::as_ptr(&self.requests) as usize);
         let open = || -> Arc<dyn Source> {
-            ObjectSource::new(Box::new(HdfsFile::new(&self.handle, &self.requests, inside)), full, file)
+            ObjectSource::new(Box::new(HdfsFile::new(&self.handle, inside)), &self.requests, full, file)
         };
         self.handle.opened().get_or_open(id, open)
     }

@@ -26,22 +26,26 @@ type Blocks = Arc<Mutex<Option<(u64, Arc<FileReader>)>>>;
 /// A file, as what its ranges are fetched from.
 pub(super) struct HdfsFile {
     handle: Arc<HdfsHandle>,
-    requests: Arc<Requests>,
     path: String,
     blocks: Blocks,
 }
 
 impl HdfsFile {
     /// The file at an absolute path.
-    pub(super) fn new(handle: &Arc<HdfsHandle>, requests: &Arc<Requests>, path: String) -> Self {
-        Self { handle: Arc::clone(handle), requests: Arc::clone(requests), path, blocks: Blocks::default() }
+    pub(super) fn new(handle: &Arc<HdfsHandle>, path: String) -> Self {
+        Self { handle: Arc::clone(handle), path, blocks: Blocks::default() }
     }
 }
 
 impl RangeFetcher for HdfsFile {
-    fn start(&self, range: Option<Range<u64>>, _: Option<String>) -> Result<Pending<Outcome<Fetched>>> {
+    fn start(
+        &self,
+        requests: &Arc<Requests>,
+        range: Option<Range<u64>>,
+        _: Option<String>,
+    ) -> Result<Pending<Outcome<Fetched>>> {
         let (path, blocks, generation) = (self.path.clone(), Arc::clone(&self.blocks), self.handle.generation()?);
-        self.requests.count_read();
+        requests.count_read();
         self.handle.start(move |client| fetch(client, path, range, (generation, blocks)))
     }
 }

@@ -99,9 +99,8 @@ impl HdfsHandle {
             }
             None => {}
         }
-        if !matches!(FORKED_IN_USE.load(Ordering::SeqCst), 0)
-            && FORKED_IN_USE.load(Ordering::SeqCst) != std::process::id()
-        {
+        let forked = FORKED_IN_USE.load(Ordering::SeqCst);
+        if (forked != 0 && forked != std::process::id()) || self.is_another_inherited() {
             return Err(Error::new(
                 Kind::Unsupported,
                 "this process was forked while its parent used HDFS in another thread; read from HDFS after the fork \
@@ -115,6 +114,16 @@ impl HdfsHandle {
         let made = Arc::new(Live { client, limit, running: Arc::default(), generation, io });
         *live = Some(Arc::clone(&made));
         Ok(made)
+    }
+
+    /// Whether another handle has a client of the process that this one was forked from.
+    fn is_another_inherited(&self) -> bool {
+        let handles: Vec<Arc<Self>> = locked(&HANDLES).iter().filter_map(Weak::upgrade).collect();
+        // The lock of this one is held; that of another may be, by a thread that makes its client now.
+        let others = handles.iter().filter(|handle| !std::ptr::eq(handle.as_ref(), self));
+        others
+            .filter_map(|handle| handle.live.try_lock().ok())
+            .any(|live| live.as_ref().is_some_and(|known| !known.io.is_here()))
     }
 
     /// Makes the client; a host that no configuration file knows is a `NameNode`, with the default port.

@@ -39,6 +39,7 @@
 //! | `object_uri` | URIs of object stores |
 //! | `object_keys` | the names of their options |
 //! | `object_options` | their options: given, of Hadoop settings, of the environment |
+//! | `role_settings`, `object_assume_role` | roles of AWS that keys are exchanged for |
 //! | `client_settings` | timeouts and retries |
 //! | `hadoop_options`, `hadoop/` | Hadoop settings to options |
 //! | `environment` | environment variables |
@@ -74,6 +75,8 @@ mod mmap;
 #[cfg(feature = "object")]
 mod object;
 #[cfg(feature = "object")]
+mod object_assume_role;
+#[cfg(feature = "object")]
 mod object_client;
 #[cfg(feature = "object")]
 mod object_error;
@@ -98,6 +101,7 @@ mod place;
 mod prefix;
 mod put;
 mod requests;
+mod role_settings;
 mod secret;
 mod section;
 #[cfg(feature = "object")]

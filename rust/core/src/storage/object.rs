@@ -99,8 +99,8 @@ impl ObjectPlace {
         let (location, full) = (self.location(path)?, self.full_path(path));
         let id = (self.key(path), file.clone(), Arc::as_ptr(&self.requests) as usize);
         let open = || -> Arc<dyn Source> {
-            let fetcher = ObjectFile::new(&self.handle, &self.requests, location);
-            ObjectSource::new(Box::new(fetcher), full, file)
+            let fetcher = ObjectFile::new(&self.handle, location);
+            ObjectSource::new(Box::new(fetcher), &self.requests, full, file)
         };
         Ok(self.handle.opened().get_or_open(id, open))
     }

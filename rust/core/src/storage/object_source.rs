@@ -30,6 +30,7 @@ const HELD: u64 = 2 * GROUP;
 /// A file of an object store, or of HDFS.
 pub(super) struct ObjectSource {
     fetcher: Box<dyn RangeFetcher>,
+    requests: Arc<Requests>,
     path: String,
     file: KnownFile,
     state: Mutex<State>,
@@ -56,9 +57,14 @@ type Fetch = Pending<Outcome<Fetched>>;
 
 impl ObjectSource {
     /// The file at `path`, whose ranges `fetcher` fetches. Nothing is fetched yet.
-    pub(super) fn new(fetcher: Box<dyn RangeFetcher>, path: String, file: KnownFile) -> Arc<Self> {
+    pub(super) fn new(
+        fetcher: Box<dyn RangeFetcher>,
+        requests: &Arc<Requests>,
+        path: String,
+        file: KnownFile,
+    ) -> Arc<Self> {
         let state = Mutex::new(State { etag: file.etag.clone(), ..State::default() });
-        Arc::new(Self { fetcher, path, file, state })
+        Arc::new(Self { fetcher, requests: Arc::clone(requests), path, file, state })
     }
 
     /// The chunks that cover `range`, in order; those that are missing are started.
@@ -127,7 +133,7 @@ impl ObjectSource {
     fn start(&self, state: &mut State, range: Range<u64>) -> Result<()> {
         // The whole file needs no range: an object without bytes has none.
         let wanted = (range.start > 0 || range.end < self.file.len || self.file.may_have_grown).then(|| range.clone());
-        let fetch = self.fetcher.start(wanted, state.etag.clone())?;
+        let fetch = self.fetcher.start(&self.requests, wanted, state.etag.clone())?;
         state.clock += 1;
         state.chunks.push(Chunk { range, fetch: Arc::new(fetch), used: state.clock });
         Ok(())
@@ -269,21 +275,25 @@ fn bare(etag: &str) -> &str {
 /// An object, as what its ranges are fetched from.
 pub(super) struct ObjectFile {
     handle: Arc<ObjectHandle>,
-    requests: Arc<Requests>,
     location: Path,
 }
 
 impl ObjectFile {
     /// The object at `location`.
-    pub(super) fn new(handle: &Arc<ObjectHandle>, requests: &Arc<Requests>, location: Path) -> Self {
-        Self { handle: Arc::clone(handle), requests: Arc::clone(requests), location }
+    pub(super) fn new(handle: &Arc<ObjectHandle>, location: Path) -> Self {
+        Self { handle: Arc::clone(handle), location }
     }
 }
 
 impl RangeFetcher for ObjectFile {
-    fn start(&self, range: Option<Range<u64>>, etag: Option<String>) -> Result<Pending<Outcome<Fetched>>> {
+    fn start(
+        &self,
+        requests: &Arc<Requests>,
+        range: Option<Range<u64>>,
+        etag: Option<String>,
+    ) -> Result<Pending<Outcome<Fetched>>> {
         let location = self.location.clone();
-        self.handle.start(&self.requests, move |store| get(store, location, range, etag))
+        self.handle.start(requests, move |store| get(store, location, range, etag))
     }
 }
 
