@@ -59,5 +59,5 @@ def sas_token(permissions="rl", minutes=30):
     expiry = dt.datetime.now(dt.timezone.utc) + dt.timedelta(minutes=minutes)
     end = expiry.strftime("%Y-%m-%dT%H:%M:%SZ")
     fields = {"sp": permissions, "ss": "b", "srt": "sco", "se": end, "spr": "https,http", "sv": VERSION}
-    text = "\n".join([ACCOUNT, permissions, "b", "sco", "", end, "", "https,http", VERSION, "", ""])
+    text = f"{ACCOUNT}\n{permissions}\nb\nsco\n\n{end}\n\nhttps,http\n{VERSION}\n\n"
     return urlencode({**fields, "sig": _signed(text)})

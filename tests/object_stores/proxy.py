@@ -29,8 +29,9 @@ class Fault:
     """What happens to requests whose path has `part` in it, `times` times at most; None is always.
 
     `delay` waits `seconds`; `status` answers `code`; `reset` closes the connection with RST, without an answer;
-    `truncate` ends the body at half; `stall` sends half of the body and then nothing more; `lose` has the server do what it
-    is asked, and closes the connection instead of answering. Answers without a body are lost, or withheld, as a whole.
+    `truncate` ends the body at half; `stall` sends half of the body and then nothing more; `lose` has the server do
+    what it is asked, and closes the connection instead of answering. Answers without a body are lost, or withheld, as a
+    whole.
     """
 
     kind: str

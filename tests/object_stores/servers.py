@@ -14,10 +14,13 @@ from pathlib import Path
 STARTED_WITHIN = 60.0
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def free_port(below=65_536):
+    while True:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        if port < below:
+            return port
 
 
 @contextlib.contextmanager
@@ -93,7 +96,8 @@ SEAWEED_KEYS = ("seaweed-key", "seaweed-secret")
 
 def seaweed(folder):
     """S3 that checks signatures."""
-    ports = {name: free_port() for name in ("master", "volume", "filer", "s3")}
+    # Each also listens on the port 10000 above it.
+    ports = {name: free_port(below=55_536) for name in ("master", "volume", "filer", "s3")}
     config = folder / "s3.json"
     key, secret = SEAWEED_KEYS
     credentials = [{"accessKey": key, "secretKey": secret}]

@@ -91,5 +91,5 @@ def test_what_is_not_there(on_azure):
     stored = on_azure(MOR)
     with pytest.raises(mortice.TableNotFoundError):
         rows(stored.uri + "-none", stored.options)
-    with pytest.raises(mortice.MorticeError, match="ContainerNotFound|no such file|no Hudi table"):
+    with pytest.raises(mortice.MorticeError, match=r"ContainerNotFound|no such file|no Hudi table"):
         rows(stored.uri.replace("container-", "no-container-"), stored.options)

@@ -130,7 +130,8 @@ def test_a_large_file_is_there_when_it_is_finished_and_leaves_nothing_when_it_is
     assert store.run("upload", "dropped", LARGE, "drop") == {"dropped": LARGE}
     assert store.run("list", "")["files"] == ["large"]
     if store.uri.startswith("s3:"):
-        client = s3_client(store.options["endpoint"], store.options["access_key_id"], store.options["secret_access_key"])
+        names = ("endpoint", "access_key_id", "secret_access_key")
+        client = s3_client(*(store.options[name] for name in names))
         assert not client.list_multipart_uploads(Bucket=store.uri.split("/")[2]).get("Uploads")
 
 

@@ -35,7 +35,11 @@ def test_without_its_client_the_error_says_what_to_do(uri):
         ("hdfs://me@nn/t", {}, "storage option user"),
         ("hdfs:///t", {"conf_dir": "/none"}, "fs.defaultFS"),
         ("viewfs://c/t", {}, "fallback"),
-        ("hdfs://ns/t", {"dfs.ha.namenodes.ns": "a", "dfs.namenode.rpc-address.ns.a": "h:x", "timeout": "soon"}, "timeout"),
+        (
+            "hdfs://ns/t",
+            {"dfs.ha.namenodes.ns": "a", "dfs.namenode.rpc-address.ns.a": "h:x", "timeout": "soon"},
+            "timeout",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(uri, options, part):
