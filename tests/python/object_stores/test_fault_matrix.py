@@ -100,7 +100,6 @@ def timed(work):
 def expect(case, outcome, is_right):
     """Whether an outcome is one of those that the fault may have."""
     if "error" not in outcome:
-        assert not case.errors or is_right, outcome
         assert is_right, outcome
         return
     assert outcome["error"] in case.errors, outcome
@@ -175,7 +174,9 @@ def test_writes(store, moto, fault_proxy, operation, case):
         outcome = timed(lambda: store.run("upload", "file", LARGE, "finish"))
         found = behind.run("read", "file", LARGE)
         is_right = outcome == found
-        # All or nothing.
+        # All or nothing. Uploads are begun and completed once: whether one was is not known if the answer was lost.
+        if operation != "multipart part" and case.kind in ("truncate", "stall"):
+            case = replace(case, errors=case.errors | UNREACHABLE)
         assert found.get("bytes") in (None, LARGE), found
         assert found.get("bytes") or found["error"] in ("MORTICE-NOT-FOUND", "MORTICE-FILE-CLEANED"), found
         expect(case, outcome, is_right)

@@ -8,6 +8,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 
 use super::fetch::Outcome;
+use super::object_client::with_whole_answer;
 use super::object_handle::{ObjectHandle, location};
 use super::object_options::ObjectOptions;
 use super::object_ranges::WHOLE;
@@ -157,7 +158,7 @@ impl Place for ObjectPlace {
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
         let (prefix, path) = (self.location(folder)?, self.full_path(folder));
         let all = move |store: Arc<dyn ObjectStore>| async move {
-            store.list(Some(&prefix)).try_collect::<Vec<ObjectMeta>>().await
+            with_whole_answer(|| store.list(Some(&prefix)).try_collect::<Vec<ObjectMeta>>()).await
         };
         let found = self.handle.run(&self.requests, &path, all)?;
         let key = self.key("");
@@ -202,7 +203,7 @@ impl Place for ObjectPlace {
 }
 
 async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result<Listed> {
-    let listed = store.list_with_delimiter(Some(&prefix)).await?;
+    let listed = with_whole_answer(|| store.list_with_delimiter(Some(&prefix))).await?;
     Ok(Listed { files: listed.objects, folders: listed.common_prefixes })
 }
 

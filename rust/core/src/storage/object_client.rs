@@ -46,6 +46,28 @@ pub(super) async fn counting<T>(
     outcome.map_err(|error| Failure::of_store(&error, status))
 }
 
+/// How often an answer is asked for whose body breaks off.
+const TRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Runs an operation again if the store answered, and the body of its answer broke off. The store's client itself does so for
+/// files, not for listings. To be called within [`counting`].
+pub(super) async fn with_whole_answer<T, F>(operation: impl Fn() -> F) -> object_store::Result<T>
+where
+    F: Future<Output = object_store::Result<T>>,
+{
+    let mut tries = 1;
+    loop {
+        let outcome = operation().await;
+        let status = EXCHANGE.try_with(|exchange| exchange.status.load(Ordering::Relaxed)).unwrap_or_default();
+        if outcome.is_ok() || tries == TRIES || !(200..300).contains(&status) {
+            return outcome;
+        }
+        tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;
+        tries += 1;
+    }
+}
+
 /// How long the lookup of a bucket's region may take.
 const REGION_DEADLINE: Duration = Duration::from_secs(10);
 
