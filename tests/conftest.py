@@ -35,6 +35,13 @@ def copy_of(table_of, tmp_path):
     return path
 
 
+def pytest_collection_modifyitems(items):
+    """Servers that are not in the environment of the tests, and long matrices, are for those who ask for them."""
+    for item in items if not os.environ.get("OBJECT_STORES") else ():
+        if item.get_closest_marker("object_stores"):
+            item.add_marker(pytest.mark.skip(reason="`make test-object-stores` runs it"))
+
+
 def pytest_runtest_setup(item):
     seed_item(item)
 

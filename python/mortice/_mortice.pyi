@@ -25,12 +25,15 @@ __all__ = [
     "__version__",
     "create_table",
     "debug_build",
+    "has_hdfs",
     "merge_rows",
 ]
 
 __version__: str
 debug_build: bool
 """Whether the core was built without optimisation (never benchmark such a build)."""
+has_hdfs: bool
+"""Whether the core was built with its client of HDFS."""
 
 _Instant = tuple[str, str | None, str, str]
 """(requested time, completion time, action, state)"""

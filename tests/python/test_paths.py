@@ -50,8 +50,8 @@ def test_what_is_no_path_is_refused(uri):
 
 
 def test_a_store_that_this_release_cannot_read_is_named():
-    with pytest.raises(mortice.UnsupportedError, match="hdfs"):
-        mortice.Table("hdfs://name-node/table")
+    with pytest.raises(mortice.UnsupportedError, match="oss"):
+        mortice.Table("oss://bucket/table")
 
 
 def test_a_table_without_commits_is_empty(copy_of):

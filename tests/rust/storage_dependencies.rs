@@ -1,4 +1,4 @@
-//! What object stores bring along: only `storage/` names their crates, and none of them needs a C compiler for TLS.
+//! What object stores and HDFS bring along: only `storage/` names their crates, and none of them needs a C compiler for TLS.
 
 #![allow(clippy::unwrap_used)]
 
@@ -25,7 +25,7 @@ fn only_storage_names_the_crates_of_object_stores() {
     let (mut inside, mut outside) = (0, Vec::new());
     for path in source_files(&core).into_iter().chain(source_files(&bindings)) {
         let text = std::fs::read_to_string(&path).unwrap();
-        let names = ["object_store::", "tokio::", "reqwest::", "rustls::", "futures_util::"];
+        let names = ["object_store::", "tokio::", "reqwest::", "rustls::", "futures_util::", "hdfs_native::"];
         let names_one = text.lines().any(|line| names.iter().any(|name| line.contains(name)));
         match path.starts_with(core.join("storage")) {
             true => inside += usize::from(names_one),
@@ -37,29 +37,25 @@ fn only_storage_names_the_crates_of_object_stores() {
     assert_eq!(outside, Vec::<PathBuf>::new());
 }
 
-#[test]
-fn no_tls_library_needs_a_c_compiler_and_an_assembler_beyond_ring() {
+/// The crates that the native module is built of.
+fn tree(features: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let tree = Command::new(cargo)
-        .args([
-            "tree",
-            "--offline",
-            "--locked",
-            "--package",
-            "mortice-python",
-            "--edges",
-            "normal,build",
-            "--prefix",
-            "none",
-        ])
-        .current_dir(root)
-        .output()
-        .unwrap();
-    let text = String::from_utf8(tree.stdout).unwrap();
+    let arguments = ["tree", "--offline", "--locked", "--package", "mortice-python", "--edges", "normal,build"];
+    let tree = Command::new(cargo).args(arguments).args(["--prefix", "none"]).args(features).current_dir(root).output();
+    let tree = tree.unwrap();
     assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
-    assert!(text.contains("object_store v") && text.contains("ring v"), "{text}");
-    for unwanted in ["aws-lc-rs v", "aws-lc-sys v", "openssl-sys v", "native-tls v"] {
-        assert!(!text.contains(unwanted), "{unwanted}");
+    String::from_utf8(tree.stdout).unwrap()
+}
+
+#[test]
+fn no_tls_library_needs_a_c_compiler_and_an_assembler_beyond_ring() {
+    for features in [&[][..], &["--features", "hdfs"][..]] {
+        let text = tree(features);
+        assert!(text.contains("object_store v") && text.contains("ring v"), "{text}");
+        assert_eq!(text.contains("hdfs-native v"), !features.is_empty());
+        for unwanted in ["aws-lc-rs v", "aws-lc-sys v", "openssl-sys v", "native-tls v"] {
+            assert!(!text.contains(unwanted), "{unwanted}");
+        }
     }
 }

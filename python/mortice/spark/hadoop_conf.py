@@ -1,4 +1,5 @@
-"""The Hadoop settings of a Spark session that the storage of a table needs: `fs.s3a.*`, `fs.azure.*`, `fs.gs.*`.
+"""The Hadoop settings of a Spark session that the storage of a table needs: `fs.s3a.*`, `fs.azure.*`, `fs.gs.*`, and
+those of a client of HDFS.
 
 They are collected on the driver, so that a table on an object store is read without any option: with a JVM from the
 configuration that Spark's own sources get (core-site.xml, `spark.hadoop.*`, `hadoopConfiguration`, the session); on
@@ -19,10 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["all_hadoop_settings", "hadoop_settings", "settings_of_store"]
 
 _S3A = "fs.s3a."
+_HDFS = (
+    *("dfs.client.", "dfs.data.transfer.protection", "dfs.ha.namenodes.", "dfs.namenode.rpc-address."),
+    *("dfs.user.home.dir.prefix", "fs.defaultFS", "fs.viewfs.mounttable.", "hadoop.security.authentication"),
+)
+"""As `SETTINGS` in storage/hdfs_options.rs."""
 _PREFIXES = {
     **dict.fromkeys(("s3", "s3a", "s3n"), (_S3A,)),
     **dict.fromkeys(("abfs", "abfss", "az", "azure", "adl", "wasb", "wasbs"), ("fs.azure.",)),
     **dict.fromkeys(("gs", "gcs"), ("fs.gs.", "google.cloud.auth.")),
+    **dict.fromkeys(("hdfs", "viewfs"), _HDFS),
 }
 """What the names of the settings of a URI's scheme begin with."""
 _SPARK_HADOOP = "spark.hadoop."
@@ -62,7 +69,8 @@ def _collected(spark: SparkSession, prefixes: Iterable[str], bucket: str | None)
 def _of_configuration(spark: Any, configuration: Any, prefixes: Iterable[str], bucket: str | None) -> dict[str, str]:
     """Those that differ from Hadoop's defaults: these say nothing of what the user wants."""
     defaults = spark.sparkContext._jvm.org.apache.hadoop.conf.Configuration(False)  # noqa: SLF001
-    defaults.addResource("core-default.xml")
+    for resource in ("core-default.xml", "hdfs-default.xml"):
+        defaults.addResource(resource)
     found: dict[str, str] = {}
     for prefix in prefixes:
         settings = configuration.getPropsWithPrefix(prefix)

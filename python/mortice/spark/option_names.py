@@ -53,7 +53,7 @@ STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantsp
 
 STORAGE_PREFIX = "mortice.storage."
 """`mortice.storage.NAME` is the storage option NAME, such as `mortice.storage.endpoint`."""
-HADOOP_PREFIXES = ("fs.", "hadoop.security.", "google.cloud.auth.")
+HADOOP_PREFIXES = ("fs.", "dfs.", "hadoop.security.", "google.cloud.auth.")
 """Settings of Hadoop's file systems; those of the table's store are taken."""
 
 SPARK_PREFIX = "spark."

@@ -9,6 +9,8 @@ mod arrow_in;
 mod create_table;
 mod errors;
 mod follower;
+#[cfg(feature = "hdfs")]
+mod forks;
 mod log_file;
 mod log_writer;
 mod merge_rows;
@@ -26,6 +28,9 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     mortice::storage::set_interrupt_check(errors::is_interrupted);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
+    module.add("has_hdfs", cfg!(feature = "hdfs"))?;
+    #[cfg(feature = "hdfs")]
+    forks::register(module)?;
     module.add_class::<table::Table>()?;
     module.add_class::<follower::Follower>()?;
     module.add_class::<scan::QueryPlan>()?;

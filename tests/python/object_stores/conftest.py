@@ -1,5 +1,33 @@
 """Servers of object stores, and tables in them."""
 
-from support.object_stores.fixtures import bucket, fault_proxy, gcs, moto, no_other_identity, on_gcs, on_s3
+from support.object_stores.fixtures import (
+    azurite,
+    bucket,
+    container,
+    fault_proxy,
+    gcs,
+    hdfs,
+    moto,
+    no_other_identity,
+    on_azure,
+    on_gcs,
+    on_hdfs,
+    on_s3,
+    seaweed,
+)
 
-__all__ = ["bucket", "fault_proxy", "gcs", "moto", "no_other_identity", "on_gcs", "on_s3"]
+__all__ = [
+    "azurite",
+    "bucket",
+    "container",
+    "fault_proxy",
+    "gcs",
+    "hdfs",
+    "moto",
+    "no_other_identity",
+    "on_azure",
+    "on_gcs",
+    "on_hdfs",
+    "on_s3",
+    "seaweed",
+]

@@ -9,8 +9,10 @@ import time
 import pytest
 
 import mortice
+from mortice import _mortice
 from support.cases import answer
 
+needs_hdfs = pytest.mark.skipif(not _mortice.has_hdfs, reason="built without HDFS: maturin develop --features hdfs")
 MOR = "h11_event_time_deletes"
 SECONDS = 60
 
@@ -44,9 +46,17 @@ def _in_child(work):
     return "hangs"
 
 
+def _marked(name, *reasons):
+    return pytest.param(name, marks=[pytest.mark.object_stores, *reasons])
+
+
+@pytest.fixture(params=["on_s3", _marked("on_azure"), _marked("on_hdfs", needs_hdfs)])
+def stored(request):
+    return request.getfixturevalue(request.param)(MOR)
+
+
 @pytest.fixture
-def table(on_s3):
-    stored = on_s3(MOR)
+def table(stored):
     return mortice.Table(stored.uri, storage_options=stored.options)
 
 
@@ -58,8 +68,8 @@ def test_a_table_that_the_parent_has_read_is_read_in_a_child(table):
     assert _rows(table) == rows
 
 
-def test_a_child_opens_a_table_of_its_own(table, on_s3):
-    rows, stored = answer(MOR).num_rows, on_s3(MOR)
+def test_a_child_opens_a_table_of_its_own(table, stored):
+    rows = answer(MOR).num_rows
     assert _rows(table) == rows
     assert _in_child(lambda: _rows(mortice.Table(stored.uri, storage_options=stored.options)) == rows) == 0
 
@@ -88,3 +98,18 @@ def test_a_pool_of_forked_processes_reads_splits(table):
     with multiprocessing.get_context("fork").Pool(2) as pool:
         counts = pool.map_async(_count, list(scan.splits())).get(SECONDS)
     assert sum(counts) == answer(MOR).num_rows
+
+
+def test_many_children_while_the_parent_reads(table):
+    """Connections of the parent, idle or not, are never used by a child."""
+    rows = answer(MOR).num_rows
+    for _ in range(5):
+        assert _rows(table) == rows
+        child = os.fork()
+        if child == 0:
+            try:
+                os._exit(0 if all(_rows(table) == rows for _ in range(3)) else 1)
+            finally:
+                os._exit(2)
+        assert [_rows(table) for _ in range(3)] == [rows] * 3
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

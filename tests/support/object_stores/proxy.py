@@ -29,7 +29,9 @@ class Fault:
     """What happens to requests whose path has `part` in it, `times` times at most; None is always.
 
     `delay` waits `seconds`; `status` answers `code`; `reset` closes the connection with RST, without an answer;
-    `truncate` ends the body at half; `stall` sends half of the body and then nothing more.
+    `truncate` ends the body at half; `stall` sends half of the body and then nothing more; `lose` has the server do
+    what it is asked, and closes the connection instead of answering. Answers without a body are lost, or withheld, as a
+    whole.
     """
 
     kind: str
@@ -124,7 +126,14 @@ class _Handler(BaseHTTPRequestHandler):
             return
         status, headers, content = self._ask(body)
         self._log(status)
-        kind = fault.kind if fault and len(content) > 1 else ""
+        kind = fault.kind if fault else ""
+        if kind == "lose" or (kind in ("truncate", "stall") and len(content) < 2):
+            if kind == "stall":
+                running.stopped.wait(LONGEST_STALL)
+            self.close_connection = True
+            with contextlib.suppress(OSError):
+                self.connection.shutdown(socket.SHUT_RDWR)
+            return
         self._send(status, headers, content, kind)
 
     def _ask(self, body):

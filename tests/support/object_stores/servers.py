@@ -14,17 +14,21 @@ from pathlib import Path
 STARTED_WITHIN = 60.0
 
 
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+def free_port(below=65_536):
+    while True:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        if port < below:
+            return port
 
 
 @contextlib.contextmanager
-def running(command, port, log):
+def running(command, port, log, variables=None):
     """Runs a server until the end of the block. It has started when it accepts connections."""
     # Nothing that a server is asked may leave this machine.
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+    environment |= variables or {}
     with log.open("wb") as out:
         server = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, env=environment)
         try:
@@ -66,18 +70,20 @@ def moto(folder):
 
 
 def azurite_main():
-    """The script of Azurite (npm), in the folder that AZURITE names or where npm installs globally; None if missing."""
-    folders = [os.environ.get("AZURITE"), "/usr/local/lib/node_modules/azurite", "/usr/lib/node_modules/azurite"]
-    scripts = (Path(folder, "dist/src/blob/main.js") for folder in folders if folder)
+    """The script of Azurite (npm), in the folder that AZURITE names, in `.servers/`, or where npm installs globally."""
+    fetched = Path(__file__).resolve().parents[2] / ".servers" / "node_modules" / "azurite"
+    everywhere = (Path(folder, "node_modules", "azurite") for folder in ("/usr/local/lib", "/usr/lib"))
+    folders = [os.environ.get("AZURITE"), fetched, *everywhere]
+    scripts = (Path(folder, "dist", "src", "blob", "main.js") for folder in folders if folder)
     return next((script for script in scripts if script.is_file()), None) if shutil.which("node") else None
 
 
-def azurite(folder):
-    """Azure Blob Storage. The account is `devstoreaccount1`."""
+def azurite(folder, account, key):
+    """Azure Blob Storage with one account."""
     port = free_port()
-    where = ["--inMemoryPersistence", "--blobHost", "127.0.0.1", "--blobPort", str(port), "--location", str(folder)]
+    where = ["--inMemoryPersistence", "--blobHost", "127.0.0.1", "--blobPort", str(port)]
     command = ["node", str(azurite_main()), *where, "--skipApiVersionCheck", "--disableTelemetry", "--silent"]
-    return running(command, port, folder / "azurite.log")
+    return running(command, port, folder / "azurite.log", {"AZURITE_ACCOUNTS": f"{account}:{key}"})
 
 
 def weed():
@@ -90,7 +96,8 @@ SEAWEED_KEYS = ("seaweed-key", "seaweed-secret")
 
 def seaweed(folder):
     """S3 that checks signatures."""
-    ports = {name: free_port() for name in ("master", "volume", "filer", "s3")}
+    # Each also listens on the port 10000 above it.
+    ports = {name: free_port(below=55_536) for name in ("master", "volume", "filer", "s3")}
     config = folder / "s3.json"
     key, secret = SEAWEED_KEYS
     credentials = [{"accessKey": key, "secretKey": secret}]

@@ -12,7 +12,7 @@ use super::object_uri::{ObjectUri, Service};
 use crate::error::Result;
 
 /// What the names of Hadoop settings begin with, those outside of `fs.` too.
-const PREFIXES: [&str; 3] = ["fs.", "hadoop.security.", "google.cloud.auth."];
+const PREFIXES: [&str; 4] = ["fs.", "dfs.", "hadoop.security.", "google.cloud.auth."];
 
 /// Whether `name` is a Hadoop setting, not an option of mortice.
 #[must_use]

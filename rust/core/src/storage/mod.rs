@@ -21,6 +21,8 @@
 //! | `cancel` | ends blocking waits on signals, and when a stream is closed |
 //! | `object` | a folder of an object store |
 //! | `object_source` | a file of an object store: what is fetched of it, and when |
+//! | `fetch` | how ranges of a remote file are fetched |
+//! | `shared_sources` | remote files that are open, shared by their readers |
 //! | `object_ranges` | which requests are made for ranges of a file |
 //! | `object_handle` | the client and the I/O thread of a store, shared by all places in it |
 //! | `object_client` | makes the client from URI and options; counts its requests |
@@ -28,9 +30,16 @@
 //! | `object_limit` | how many requests are made at once |
 //! | `object_error` | errors of object stores, by kind, without secrets |
 //! | `open` | the choice of a place for a URI |
+//! | `hdfs` | a folder of HDFS |
+//! | `hdfs_file` | a file of HDFS: blocks looked up, ranges read |
+//! | `hdfs_put` | whole files written to HDFS |
+//! | `hdfs_handle` | the client and the I/O thread of a cluster; forks |
+//! | `hdfs_error` | errors of HDFS, by kind |
+//! | `hdfs_uri`, `hdfs_options` | URIs of HDFS, its options and Hadoop settings |
 //! | `object_uri` | URIs of object stores |
 //! | `object_keys` | the names of their options |
 //! | `object_options` | their options: given, of Hadoop settings, of the environment |
+//! | `role_settings`, `object_assume_role` | roles of AWS that keys are exchanged for |
 //! | `client_settings` | timeouts and retries |
 //! | `hadoop_options`, `hadoop/` | Hadoop settings to options |
 //! | `environment` | environment variables |
@@ -41,8 +50,22 @@ mod cancel;
 mod client_settings;
 mod create;
 mod environment;
+#[cfg(feature = "object")]
+mod fetch;
 mod hadoop;
 mod hadoop_options;
+#[cfg(feature = "hdfs")]
+mod hdfs;
+#[cfg(feature = "hdfs")]
+mod hdfs_error;
+#[cfg(feature = "hdfs")]
+mod hdfs_file;
+#[cfg(feature = "hdfs")]
+mod hdfs_handle;
+mod hdfs_options;
+#[cfg(feature = "hdfs")]
+mod hdfs_put;
+mod hdfs_uri;
 mod listing;
 mod local;
 mod local_create;
@@ -51,6 +74,8 @@ mod memory;
 mod mmap;
 #[cfg(feature = "object")]
 mod object;
+#[cfg(feature = "object")]
+mod object_assume_role;
 #[cfg(feature = "object")]
 mod object_client;
 #[cfg(feature = "object")]
@@ -76,14 +101,23 @@ mod place;
 mod prefix;
 mod put;
 mod requests;
+mod role_settings;
 mod secret;
 mod section;
+#[cfg(feature = "object")]
+mod shared_sources;
 mod source;
 
 pub use below::Below;
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritablePlace};
+#[cfg(feature = "hdfs")]
+pub use hdfs::HdfsPlace;
+#[cfg(feature = "hdfs")]
+pub use hdfs_handle::before_fork;
+pub use hdfs_options::HdfsOptions;
+pub use hdfs_uri::HdfsUri;
 pub use listing::{Entry, FileStatus, KnownFile};
 pub use local::{LocalFile, LocalPlace};
 pub use local_create::LocalSink;

@@ -7,11 +7,13 @@ use futures_util::TryStreamExt;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 
-use super::object_handle::{ObjectHandle, Outcome, location, locked};
+use super::fetch::Outcome;
+use super::object_client::with_whole_answer;
+use super::object_handle::{ObjectHandle, location};
 use super::object_options::ObjectOptions;
 use super::object_ranges::WHOLE;
-use super::object_runtime::Pending;
-use super::object_source::ObjectSource;
+use super::object_runtime::{Pending, locked};
+use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectUri, Service};
 use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
 use crate::error::{Kind, Result};
@@ -97,8 +99,11 @@ impl ObjectPlace {
     fn source(&self, path: &str, file: KnownFile) -> Result<Arc<dyn Source>> {
         let (location, full) = (self.location(path)?, self.full_path(path));
         let id = (self.key(path), file.clone(), Arc::as_ptr(&self.requests) as usize);
-        let open = || -> Arc<dyn Source> { ObjectSource::new(&self.handle, &self.requests, (location, full), file) };
-        Ok(self.handle.opened(id, open))
+        let open = || -> Arc<dyn Source> {
+            let fetcher = ObjectFile::new(&self.handle, location);
+            ObjectSource::new(Box::new(fetcher), &self.requests, full, file)
+        };
+        Ok(self.handle.opened().get_or_open(id, open))
     }
 }
 
@@ -153,7 +158,7 @@ impl Place for ObjectPlace {
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
         let (prefix, path) = (self.location(folder)?, self.full_path(folder));
         let all = move |store: Arc<dyn ObjectStore>| async move {
-            store.list(Some(&prefix)).try_collect::<Vec<ObjectMeta>>().await
+            with_whole_answer(|| store.list(Some(&prefix)).try_collect::<Vec<ObjectMeta>>()).await
         };
         let found = self.handle.run(&self.requests, &path, all)?;
         let key = self.key("");
@@ -198,7 +203,7 @@ impl Place for ObjectPlace {
 }
 
 async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result<Listed> {
-    let listed = store.list_with_delimiter(Some(&prefix)).await?;
+    let listed = with_whole_answer(|| store.list_with_delimiter(Some(&prefix))).await?;
     Ok(Listed { files: listed.objects, folders: listed.common_prefixes })
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, resolve_bucket_region};
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, resolve_bucket_region};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
@@ -17,6 +17,7 @@ use object_store::http::HttpBuilder;
 use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, HeaderValue, ObjectStore, RetryConfig};
 
 use super::Requests;
+use super::object_assume_role::AssumeRole;
 use super::object_error::Failure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
@@ -45,6 +46,28 @@ pub(super) async fn counting<T>(
     outcome.map_err(|error| Failure::of_store(&error, status))
 }
 
+/// How often an answer is asked for whose body breaks off.
+const TRIES: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Runs an operation again if the store answered, and the body of its answer broke off. The store's client itself does so for
+/// files, not for listings. To be called within [`counting`].
+pub(super) async fn with_whole_answer<T, F>(operation: impl Fn() -> F) -> object_store::Result<T>
+where
+    F: Future<Output = object_store::Result<T>>,
+{
+    let mut tries = 1;
+    loop {
+        let outcome = operation().await;
+        let status = EXCHANGE.try_with(|exchange| exchange.status.load(Ordering::Relaxed)).unwrap_or_default();
+        if outcome.is_ok() || tries == TRIES || !(200..300).contains(&status) {
+            return outcome;
+        }
+        tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;
+        tries += 1;
+    }
+}
+
 /// How long the lookup of a bucket's region may take.
 const REGION_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -52,13 +75,7 @@ const REGION_DEADLINE: Duration = Duration::from_secs(10);
 /// then uses the default region.
 pub(super) async fn region_of(bucket: String, options: ObjectOptions) -> Option<String> {
     install_tls();
-    let mut client = client_options(&options).ok()?;
-    // Those of the client itself, such as its proxy; the others are of S3.
-    for (name, value) in options.settings() {
-        if let Ok(key) = name.parse::<ClientConfigKey>() {
-            client = client.with_config(key, value);
-        }
-    }
+    let client = own_client_options(&options).ok()?;
     tokio::time::timeout(REGION_DEADLINE, resolve_bucket_region(&bucket, &client)).await.ok()?.ok()
 }
 
@@ -85,18 +102,7 @@ pub(super) fn client(
     let client = client_options(options)?;
     let retry = retry(options);
     let store: Arc<dyn ObjectStore> = match uri.service {
-        Service::S3 => {
-            let builder = AmazonS3Builder::new().with_client_options(client);
-            let builder = with_settings(builder, options, |builder, key: AmazonS3ConfigKey, value| {
-                builder.with_config(key, value)
-            })?;
-            let builder = match region {
-                Some(region) => builder.with_region(region),
-                None => builder,
-            };
-            let builder = builder.with_bucket_name(&uri.bucket).with_retry(retry);
-            Arc::new(builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))?)
-        }
+        Service::S3 => Arc::new(s3(uri, options, (client, connector), region)?),
         Service::Gcs => {
             let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
             let builder = with_settings(builder, options, |builder, key: GoogleConfigKey, value| {
@@ -125,6 +131,34 @@ pub(super) fn client(
     Ok(store)
 }
 
+fn s3(
+    uri: &ObjectUri,
+    options: &ObjectOptions,
+    (client, connector): (ClientOptions, CountingConnector),
+    region: Option<String>,
+) -> Result<AmazonS3> {
+    let builder = AmazonS3Builder::new().with_client_options(client);
+    let mut builder =
+        with_settings(builder, options, |builder, key: AmazonS3ConfigKey, value| builder.with_config(key, value))?;
+    if let Some(region) = region {
+        builder = builder.with_region(region);
+    }
+    if let Some(role) = options.role() {
+        let setting = |wanted| options.settings().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned());
+        let keys = AwsCredential {
+            key_id: setting("access_key_id").unwrap_or_default(),
+            secret_key: setting("secret_access_key").unwrap_or_default(),
+            token: setting("session_token"),
+        };
+        let is_plain = role.endpoint.to_ascii_lowercase().starts_with("http://");
+        let client = own_client_options(options)?.with_allow_http(is_plain);
+        let client = connector.connect(&client).map_err(|error| refused(error, uri))?;
+        builder = builder.with_credentials(Arc::new(AssumeRole::new(role.clone(), keys, client)));
+    }
+    let builder = builder.with_bucket_name(&uri.bucket).with_retry(retry(options));
+    builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))
+}
+
 /// The account that the URI names. Azure's two endpoints of an account have the same objects; this client uses that of blobs.
 fn azure(uri: &ObjectUri) -> MicrosoftAzureBuilder {
     let builder = MicrosoftAzureBuilder::new();
@@ -144,6 +178,17 @@ fn with_settings<B, K: FromStr>(mut builder: B, options: &ObjectOptions, set: im
         builder = set(builder, key, value);
     }
     Ok(builder)
+}
+
+/// Options of a client for another server than the store: those of the client itself, such as its proxy.
+fn own_client_options(options: &ObjectOptions) -> Result<ClientOptions> {
+    let mut client = client_options(options)?;
+    for (name, value) in options.settings() {
+        if let Ok(key) = name.parse::<ClientConfigKey>() {
+            client = client.with_config(key, value);
+        }
+    }
+    Ok(client)
 }
 
 fn client_options(options: &ObjectOptions) -> Result<ClientOptions> {

@@ -66,6 +66,8 @@ fn kind_of(error: &StoreError, status: Option<u16>) -> Kind {
     }
     match status {
         Some(401 | 403) => return Kind::Forbidden,
+        // Of a listing: there is no such bucket.
+        Some(404) => return Kind::NotFound,
         Some(429 | 503) => return Kind::Throttled,
         // The range begins behind the end: the file is shorter than it was.
         Some(416) => return Kind::FileChanged,
@@ -168,6 +170,7 @@ mod tests {
             (200, Kind::Io),
             (301, Kind::Io),
             (403, Kind::Forbidden),
+            (404, Kind::NotFound),
             (416, Kind::FileChanged),
             (500, Kind::Io),
             (503, Kind::Throttled),

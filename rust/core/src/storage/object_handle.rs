@@ -3,30 +3,25 @@
 //! All places of one bucket with the same options share a handle as long as one of them is in use, and with it
 //! connections, credentials and the limit of requests.
 
-use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use object_store::ObjectStore;
 
+use super::Requests;
+use super::fetch::Outcome;
 use super::object_client::{client, counting, region_of};
 use super::object_error::Failure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
-use super::object_runtime::{IoThread, Pending};
+use super::object_runtime::{IoThread, Pending, locked};
 use super::object_uri::ObjectUri;
-use super::{KnownFile, Requests, Source};
+use super::shared_sources::SharedSources;
 use crate::error::{Error, Kind, Result};
 
 /// The longest that an operation may take, retries included.
 const DEADLINE: Duration = Duration::from_secs(180);
-
-/// What an operation came to. Several may wait for it.
-pub(super) type Outcome<T> = std::result::Result<T, Failure>;
-
-/// What makes two open files the same: key, length, etag, and the counter of requests.
-pub(super) type SourceId = (String, KnownFile, usize);
 
 /// The handle of a store.
 pub(super) struct ObjectHandle {
@@ -34,8 +29,7 @@ pub(super) struct ObjectHandle {
     uri: ObjectUri,
     options: ObjectOptions,
     live: Mutex<Option<Arc<Live>>>,
-    /// Files that are open, so that several readers of one share what was fetched of it.
-    opened: Mutex<HashMap<SourceId, Weak<dyn Source>>>,
+    opened: SharedSources,
 }
 
 /// What belongs to one process.
@@ -62,7 +56,7 @@ impl ObjectHandle {
         if let Some(known) = known.into_iter().find(|handle| handle.uri == uri && handle.options == options) {
             return Ok(known);
         }
-        let handle = Arc::new(Self { uri, options, live: Mutex::default(), opened: Mutex::default() });
+        let handle = Arc::new(Self { uri, options, live: Mutex::default(), opened: SharedSources::default() });
         handles.push(Arc::downgrade(&handle));
         Ok(handle)
     }
@@ -72,7 +66,7 @@ impl ObjectHandle {
     pub(super) fn with_client(uri: &ObjectUri, options: ObjectOptions, client: Arc<dyn ObjectStore>) -> Arc<Self> {
         let live = Live { client, limit: RequestLimit::new(4), io: IoThread::start().unwrap() };
         let live = Mutex::new(Some(Arc::new(live)));
-        Arc::new(Self { uri: uri.clone(), options, live, opened: Mutex::default() })
+        Arc::new(Self { uri: uri.clone(), options, live, opened: SharedSources::default() })
     }
 
     /// The service of the store.
@@ -152,24 +146,10 @@ impl ObjectHandle {
         outcome.map_err(|error| error.in_file(path))?.map_err(|failure| failure.at(path))
     }
 
-    /// The open file of an identity, or the one that `open` makes.
-    pub(super) fn opened(&self, id: SourceId, open: impl FnOnce() -> Arc<dyn Source>) -> Arc<dyn Source> {
-        let mut opened = locked(&self.opened);
-        if let Some(known) = opened.get(&id).and_then(Weak::upgrade) {
-            return known;
-        }
-        if opened.len() >= 256 {
-            opened.retain(|_, source| source.strong_count() > 0);
-        }
-        let source = open();
-        opened.insert(id, Arc::downgrade(&source));
-        source
+    /// The files that are open.
+    pub(super) fn opened(&self) -> &SharedSources {
+        &self.opened
     }
-}
-
-/// The lock of a mutex whose value is whole at all times.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A path of an object as the client has it.

@@ -13,8 +13,11 @@ use super::hadoop::conf::Options;
 use super::hadoop::keys_of_profile;
 use super::hadoop::s3a::{Explicit, host_of, is_address, is_aws};
 use super::hadoop_options::{Translated, is_hadoop_setting, is_needed, translate};
+use super::hdfs_options;
+use super::hdfs_uri::HdfsUri;
 use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, OF_LOCAL_FILES, ValueType};
 use super::object_uri::{ObjectUri, Service};
+use super::role_settings::RoleSettings;
 use super::secret::Secret;
 use crate::error::{Error, Result};
 
@@ -24,6 +27,7 @@ pub struct ObjectOptions {
     settings: BTreeMap<&'static str, Secret>,
     client: ClientSettings,
     service: Service,
+    role: Option<RoleSettings>,
 }
 
 impl ObjectOptions {
@@ -52,6 +56,8 @@ impl ObjectOptions {
             has_endpoint: own.contains_key("endpoint"),
         };
         let hadoop = translate(&hadoop, uri, account.as_deref(), explicit, environment)?;
+        let names_role = own.contains_key("role_arn") || hadoop.options.contains_key("role_arn");
+        let mut role = None;
         let mut merged = merge(uri.service, own, hadoop, &of_environment(uri.service, environment), explicit);
         if uri.service == Service::S3 {
             if !merged.is_decided
@@ -61,6 +67,7 @@ impl ObjectOptions {
                 merged.options.extend(keys_of_profile(None, None, environment)?.unwrap_or_default());
             }
             finish_s3(&uri.bucket, &mut merged.options)?;
+            role = RoleSettings::take_from(&mut merged.options, names_role)?;
         }
         if uri.service == Service::Azure {
             check_azure(uri, account, &mut merged.options)?;
@@ -76,7 +83,7 @@ impl ObjectOptions {
                 settings.insert(name, Secret::new(value));
             }
         }
-        Ok(Self { settings, client, service: uri.service })
+        Ok(Self { settings, client, service: uri.service, role })
     }
 
     /// The names of `object_store`'s configuration keys, without prefix, and their values, for `with_config`. Timeouts and
@@ -89,6 +96,11 @@ impl ObjectOptions {
     #[must_use]
     pub const fn client(&self) -> &ClientSettings {
         &self.client
+    }
+
+    /// The role that the keys are exchanged for.
+    pub(super) fn role(&self) -> Option<&RoleSettings> {
+        self.role.as_ref()
     }
 
     /// Whether the bucket is on AWS and nothing names its region: a request to it would tell.
@@ -115,6 +127,9 @@ pub fn needed_options(uri: &str, options: &BTreeMap<String, String>) -> Result<B
         let kept = options.iter().filter(|(name, _)| is_kept(name));
         kept.map(|(name, value)| (name.clone(), value.clone())).collect()
     };
+    if HdfsUri::parse(uri)?.is_some() {
+        return Ok(kept(&|name| !is_hadoop_setting(name) || hdfs_options::is_needed(name)));
+    }
     let Some(parsed) = ObjectUri::parse(uri)? else {
         return Ok(kept(&|name| !is_hadoop_setting(name)));
     };

@@ -14,9 +14,10 @@ use object_store::{
 };
 use tokio::sync::Mutex;
 
+use super::fetch::Outcome;
 use super::object::ObjectPlace;
-use super::object_handle::{ObjectHandle, Outcome, location};
-use super::object_runtime::Pending;
+use super::object_handle::{ObjectHandle, location};
+use super::object_runtime::{Pending, locked};
 use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
 use super::{Place, Requests};
 use crate::error::{Error, Kind, Result};
@@ -169,7 +170,7 @@ impl ObjectUpload {
             Ok(Arc::new(std::sync::Mutex::new(Some(part))))
         };
         let part = self.handle.run(&self.requests, &self.path, number)?;
-        let Some(part) = super::object_handle::locked(&part).take() else {
+        let Some(part) = locked(&part).take() else {
             return Err(Error::internal("a part of an upload is sent twice").in_file(&self.path));
         };
         self.parts.push(self.handle.start(&self.requests, move |_| part)?);

@@ -15,6 +15,11 @@ use tokio::task::AbortHandle;
 use super::cancel::{POLL, check_cancelled};
 use crate::error::{Error, Kind, Result};
 
+/// The lock of a mutex whose value is whole at all times.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A thread that runs futures.
 pub(super) struct IoThread {
     handle: Handle,
@@ -45,6 +50,12 @@ impl IoThread {
     /// Whether the thread runs in this process, and not in the one that it was forked from.
     pub(super) fn is_here(&self) -> bool {
         self.process == std::process::id()
+    }
+
+    /// The runtime, for a client that starts tasks of its own.
+    #[cfg(feature = "hdfs")]
+    pub(super) fn handle(&self) -> Handle {
+        self.handle.clone()
     }
 
     /// Starts a future; its result is kept for those who wait for it.
@@ -87,7 +98,7 @@ struct State<T> {
 
 impl<T> State<T> {
     fn lock(&self) -> MutexGuard<'_, Value<T>> {
-        self.value.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.value)
     }
 
     fn set(&self, value: Value<T>) {

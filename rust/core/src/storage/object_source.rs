@@ -15,10 +15,11 @@ use bytes::{Bytes, BytesMut};
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
+use super::fetch::{Fetched, Outcome, RangeFetcher};
 use super::object_error::{CHANGED, Failure};
-use super::object_handle::{ObjectHandle, Outcome, locked};
+use super::object_handle::ObjectHandle;
 use super::object_ranges::{self, GROUP, PIECE, Piece, TAIL, WHOLE};
-use super::object_runtime::Pending;
+use super::object_runtime::{Pending, locked};
 use super::source::check_range;
 use super::{KnownFile, ReadFrom, Requests, Source};
 use crate::error::{Error, Kind, Result};
@@ -26,11 +27,10 @@ use crate::error::{Error, Kind, Result};
 /// Bytes of one file that are held: those of a group of ranges, and as many again that were fetched ahead.
 const HELD: u64 = 2 * GROUP;
 
-/// A file of an object store.
+/// A file of an object store, or of HDFS.
 pub(super) struct ObjectSource {
-    handle: Arc<ObjectHandle>,
+    fetcher: Box<dyn RangeFetcher>,
     requests: Arc<Requests>,
-    location: Path,
     path: String,
     file: KnownFile,
     state: Mutex<State>,
@@ -55,26 +55,16 @@ struct Chunk {
 
 type Fetch = Pending<Outcome<Fetched>>;
 
-/// An answer: its bytes, and what it says of the file.
-#[derive(Debug, Clone)]
-pub(super) struct Fetched {
-    pub(super) bytes: Bytes,
-    /// Bytes of the whole file.
-    pub(super) size: u64,
-    pub(super) etag: Option<String>,
-}
-
 impl ObjectSource {
-    /// The file at `location`, which is `path` in messages. Nothing is fetched yet.
+    /// The file at `path`, whose ranges `fetcher` fetches. Nothing is fetched yet.
     pub(super) fn new(
-        handle: &Arc<ObjectHandle>,
+        fetcher: Box<dyn RangeFetcher>,
         requests: &Arc<Requests>,
-        (location, path): (Path, String),
+        path: String,
         file: KnownFile,
     ) -> Arc<Self> {
         let state = Mutex::new(State { etag: file.etag.clone(), ..State::default() });
-        let (handle, requests) = (Arc::clone(handle), Arc::clone(requests));
-        Arc::new(Self { handle, requests, location, path, file, state })
+        Arc::new(Self { fetcher, requests: Arc::clone(requests), path, file, state })
     }
 
     /// The chunks that cover `range`, in order; those that are missing are started.
@@ -141,10 +131,9 @@ impl ObjectSource {
     }
 
     fn start(&self, state: &mut State, range: Range<u64>) -> Result<()> {
-        let (location, etag) = (self.location.clone(), state.etag.clone());
         // The whole file needs no range: an object without bytes has none.
         let wanted = (range.start > 0 || range.end < self.file.len || self.file.may_have_grown).then(|| range.clone());
-        let fetch = self.handle.start(&self.requests, move |store| get(store, location, wanted, etag))?;
+        let fetch = self.fetcher.start(&self.requests, wanted, state.etag.clone())?;
         state.clock += 1;
         state.chunks.push(Chunk { range, fetch: Arc::new(fetch), used: state.clock });
         Ok(())
@@ -283,8 +272,33 @@ fn bare(etag: &str) -> &str {
     etag.trim_start_matches("W/").trim_matches('"')
 }
 
+/// An object, as what its ranges are fetched from.
+pub(super) struct ObjectFile {
+    handle: Arc<ObjectHandle>,
+    location: Path,
+}
+
+impl ObjectFile {
+    /// The object at `location`.
+    pub(super) fn new(handle: &Arc<ObjectHandle>, location: Path) -> Self {
+        Self { handle: Arc::clone(handle), location }
+    }
+}
+
+impl RangeFetcher for ObjectFile {
+    fn start(
+        &self,
+        requests: &Arc<Requests>,
+        range: Option<Range<u64>>,
+        etag: Option<String>,
+    ) -> Result<Pending<Outcome<Fetched>>> {
+        let location = self.location.clone();
+        self.handle.start(requests, move |store| get(store, location, range, etag))
+    }
+}
+
 /// Fetches a range of an object, or all of it.
-pub(super) async fn get(
+async fn get(
     store: Arc<dyn ObjectStore>,
     location: Path,
     range: Option<Range<u64>>,

@@ -3,6 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+#[cfg(feature = "hdfs")]
+use super::HdfsPlace;
+#[cfg(not(feature = "hdfs"))]
+use super::HdfsUri;
 #[cfg(feature = "object")]
 use super::ObjectPlace;
 use super::{FileStore, LocalPlace, Place, Requests, WritablePlace, counted};
@@ -18,6 +22,10 @@ pub type StorageOptions = BTreeMap<String, String>;
 pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
     #[cfg(feature = "object")]
     if let Some(place) = ObjectPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
+    #[cfg(feature = "hdfs")]
+    if let Some(place) = HdfsPlace::open(uri, options)? {
         return Ok(Arc::new(place));
     }
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
@@ -62,6 +70,10 @@ pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Fi
     if let Some(place) = ObjectPlace::open(uri, options)? {
         return Ok(Arc::new(place));
     }
+    #[cfg(feature = "hdfs")]
+    if let Some(place) = HdfsPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
     let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
     Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
 }
@@ -91,6 +103,12 @@ fn local_path(uri: &str) -> Result<String> {
             Err(Error::invalid_argument("a file URI names a host; write file:///path").in_file(uri))
         }
         (true, "file") => Ok(trimmed(rest)),
+        #[cfg(not(feature = "hdfs"))]
+        (true, _) if HdfsUri::parse(uri)?.is_some() => Err(Error::unsupported(
+            "this build of mortice has no client of HDFS: build it from source with `maturin build --profile dist \
+             --features hdfs`, or copy the table to a local path or an object store",
+        )
+        .in_file(uri)),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
             "storage {scheme}:// is not supported here (supported: local paths; for tables that are read also s3://, gs://, abfss://, az://, https://)"
         ))

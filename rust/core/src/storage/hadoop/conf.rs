@@ -90,7 +90,9 @@ pub(crate) fn proxy_url(is_tls: bool, host: &str, port: Option<&str>, user: Opti
     format!("{scheme}://{user}{host}{port}")
 }
 
-fn encoded(text: &str) -> String {
+/// Percent-encodes all but letters, digits and `-._~`.
+#[must_use]
+pub(crate) fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -377,11 +377,46 @@ mod tests {
     }
 
     #[test]
+    fn a_role_is_assumed_with_the_keys_of_another_class() {
+        let settings = [
+            ("aws.credentials.provider", "org.apache.hadoop.fs.s3a.auth.AssumedRoleCredentialProvider"),
+            ("access.key", "A"),
+            ("secret.key", "B"),
+            ("assumed.role.arn", "arn:r"),
+            ("assumed.role.session.duration", "30m"),
+            ("assumed.role.sts.endpoint", "sts.eu-west-1.amazonaws.com"),
+        ];
+        let (options, is_decided) = translated(&settings, "b").unwrap();
+        let expected = "access_key_id=A endpoint_url_sts=sts.eu-west-1.amazonaws.com role_arn=arn:r \
+                        role_session_duration=30m secret_access_key=B";
+        assert_eq!((shown(&options).as_str(), is_decided), (expected, true));
+    }
+
+    #[test]
     fn what_cannot_be_followed_is_refused_by_name() {
         let role = "org.apache.hadoop.fs.s3a.auth.AssumedRoleCredentialProvider";
         for (settings, parts) in [
             (&[("aws.credentials.provider", "com.acme.Vault")][..], ["aws.credentials.provider", "com.acme.Vault"]),
-            (&[("aws.credentials.provider", role)], ["aws.credentials.provider", role]),
+            (&[("aws.credentials.provider", role)], ["fs.s3a.assumed.role.arn", "missing"]),
+            (
+                &[
+                    ("aws.credentials.provider", role),
+                    ("assumed.role.arn", "arn:r"),
+                    ("assumed.role.credentials.provider", role),
+                ],
+                ["fs.s3a.assumed.role.credentials.provider", "with a role"],
+            ),
+            (
+                &[
+                    ("aws.credentials.provider", role),
+                    ("assumed.role.arn", "arn:r"),
+                    (
+                        "assumed.role.credentials.provider",
+                        "org.apache.hadoop.fs.s3a.auth.IAMInstanceCredentialsProvider",
+                    ),
+                ],
+                ["fs.s3a.assumed.role.credentials.provider", "keys alone"],
+            ),
             (&[("aws.credentials.provider", SIMPLE)], ["no class", SIMPLE]),
             (&[("session.token", "T")], ["fs.s3a.session.token", "fs.s3a.access.key"]),
             (&[("access.key", "A")], ["fs.s3a.secret.key", "missing"]),

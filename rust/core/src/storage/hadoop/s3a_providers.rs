@@ -23,7 +23,23 @@ enum Provider {
     Default,
     Anonymous,
     Profile,
+    AssumedRole,
 }
+
+/// What assumes a role with the keys of another class.
+const INNER: &str = "assumed.role.credentials.provider";
+/// Hadoop's default of it.
+const DEFAULT_INNER: &str = "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider,\
+                             software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider";
+/// The settings of a role, and the options that they stand for.
+const OF_ROLE: [(&str, &str); 6] = [
+    ("assumed.role.arn", "role_arn"),
+    ("assumed.role.session.name", "role_session_name"),
+    ("assumed.role.session.duration", "role_session_duration"),
+    ("assumed.role.policy", "role_policy"),
+    ("assumed.role.sts.endpoint", "endpoint_url_sts"),
+    ("assumed.role.sts.endpoint.region", "region_sts"),
+];
 
 const HADOOP: &str = "org.apache.hadoop.fs.s3a.";
 const HADOOP_AUTH: &str = "org.apache.hadoop.fs.s3a.auth.";
@@ -49,6 +65,7 @@ fn provider(class: &str) -> Option<Provider> {
         (HADOOP, "AnonymousAWSCredentialsProvider")
         | (SDK_1, "AnonymousAWSCredentials")
         | (SDK_2, "AnonymousCredentialsProvider") => Provider::Anonymous,
+        (HADOOP_AUTH, "AssumedRoleCredentialProvider") => Provider::AssumedRole,
         (SDK_1_PROFILE | SDK_2, "ProfileCredentialsProvider") | (HADOOP_AUTH, "ProfileAWSCredentialsProvider") => {
             Provider::Profile
         }
@@ -114,7 +131,35 @@ impl Sources<'_> {
             }
             Provider::Anonymous => Ok(Some(Options::from([("skip_signature", "true".to_owned())]))),
             Provider::Profile => self.profile(),
+            Provider::AssumedRole => self.assumed_role().map(Some),
         }
+    }
+
+    /// The keys of the inner list, and the role that they are exchanged for.
+    fn assumed_role(&self) -> Result<Options> {
+        let get = self.setting;
+        if get("assumed.role.arn").is_none() {
+            return Err(Error::invalid_argument(format!(
+                "the Hadoop setting fs.s3a.assumed.role.arn is missing, which a class of {PROVIDERS} needs"
+            )));
+        }
+        let list = get(INNER).unwrap_or(DEFAULT_INNER);
+        if list.contains("AssumedRoleCredentialProvider") {
+            let why = "a role cannot be assumed with a role";
+            return Err(refused(&format!("fs.s3a.{INNER}"), why, "name a class that has keys"));
+        }
+        let mut options = self.first_of(list)?;
+        if !options.contains_key("access_key_id") {
+            let why = "a role can be assumed with keys alone";
+            return Err(refused(
+                &format!("fs.s3a.{INNER}"),
+                why,
+                "name a class that has keys, or give a callable that supplies them",
+            ));
+        }
+        let found = OF_ROLE.into_iter().filter_map(|(setting, option)| Some((option, get(setting)?.to_owned())));
+        options.extend(found);
+        Ok(options)
     }
 
     fn temporary(&self) -> Result<Option<Options>> {

@@ -1,0 +1,238 @@
+//! Whole files written to HDFS: under a temporary name, and then renamed, without overwriting where the file is to be new.
+//!
+//! A rename is exclusive in the `NameNode`. A crash leaves a temporary file at most (`.NAME.….tmp`). HDFS has no
+//! conditional replacement: a writer that needs one takes a lock.
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hdfs_native::client::FileStatus as HdfsStatus;
+use hdfs_native::file::FileWriter;
+use hdfs_native::{Client, HdfsError, WriteOptions};
+use tokio::sync::Mutex;
+
+use super::Place;
+use super::hdfs::HdfsPlace;
+use super::hdfs_file;
+use super::hdfs_handle::{HdfsHandle, InUse};
+use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
+use crate::error::{Error, Kind, Result};
+
+/// How often a create is tried whose outcome is open.
+const TRIES: u32 = 4;
+/// The time that removing a temporary file may take.
+const CLEAN_UP: Duration = Duration::from_secs(10);
+/// Permissions of folders, before the umask of the cluster.
+const FOLDER: u32 = 0o755;
+
+impl FileStore for HdfsPlace {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+        let (target, full) = (self.path(path), self.full_path(path));
+        let mut tries = 1;
+        loop {
+            let (to, content) = (target.clone(), bytes.clone());
+            let create = move |client: Client| async move { write_and_rename(&client, &to, content, false).await };
+            let error = match self.handle.run(&full, create) {
+                Ok(version) => return Ok(Put::Written(version)),
+                Err(error) => error,
+            };
+            if !matches!(error.kind(), Kind::AlreadyExists | Kind::Unreachable | Kind::Io) {
+                return Err(error);
+            }
+            // The file may be this writer's own, whose answer was lost.
+            match self.get(path) {
+                Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
+                Ok(_) => return Ok(Put::Refused),
+                Err(gone) if gone.kind() == Kind::NotFound && tries < TRIES => {}
+                Err(gone) if gone.kind() == Kind::NotFound => return Err(error),
+                Err(unknown) => return Err(unknown),
+            }
+            std::thread::sleep(Duration::from_millis(100) * 2_u32.pow(tries));
+            tries += 1;
+        }
+    }
+
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+        let (target, full) = (self.path(path), self.full_path(path));
+        if expected.is_some() {
+            let message = "HDFS cannot replace a file on the condition that it is of a version; use a lock";
+            return Err(Error::unsupported(message).in_file(full));
+        }
+        let bytes = bytes.clone();
+        let put = move |client: Client| async move { write_and_rename(&client, &target, bytes, true).await };
+        self.handle.run(&full, put).map(Put::Written)
+    }
+
+    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
+        let (inside, full) = (self.path(path), self.full_path(path));
+        let get = move |client: Client| async move {
+            let status = client.get_file_info(&inside).await?;
+            if status.isdir {
+                return Err(HdfsError::IsADirectoryError(inside));
+            }
+            let (_, bytes) = hdfs_file::open(client, inside, u64::MAX).await?;
+            Ok((bytes.unwrap_or_default(), version_of(&status)))
+        };
+        self.handle.run(&full, get)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let inside = self.path(path);
+        let delete = move |client: Client| async move { client.delete(&inside, false).await.map(|_| ()) };
+        match self.handle.run(&self.full_path(path), delete) {
+            Err(error) if error.kind() == Kind::NotFound => Ok(()),
+            done => done,
+        }
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+        let (source, target) = (self.path(from), self.path(to));
+        let rename = move |client: Client| async move {
+            client.get_file_info(&source).await?;
+            client.mkdirs(folder_of(&target), FOLDER, true).await?;
+            match client.rename(&source, &target, false).await {
+                Ok(()) => Ok(Renamed::Done),
+                Err(HdfsError::AlreadyExists(_)) => Ok(Renamed::Exists),
+                Err(error) => Err(error),
+            }
+        };
+        self.handle.run(&self.full_path(from), rename)
+    }
+
+    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+        let (target, full) = (self.path(path), self.full_path(path));
+        let staged = staged_name(&target);
+        let begin = {
+            let staged = staged.clone();
+            move |client: Client| async move {
+                let writer = client.create(&staged, WriteOptions::default()).await?;
+                Ok(Arc::new(Mutex::new(Some(writer))))
+            }
+        };
+        let writer = self.handle.run(&full, begin)?;
+        let handle = Arc::clone(&self.handle);
+        let in_use = handle.in_use()?;
+        let process = std::process::id();
+        Ok(Box::new(HdfsUpload { handle, writer, staged: Some(staged), target, path: full, process, _in_use: in_use }))
+    }
+}
+
+/// Writes a file under a temporary name and renames it. The temporary file is removed if that fails.
+async fn write_and_rename(
+    client: &Client,
+    target: &str,
+    bytes: Bytes,
+    overwrite: bool,
+) -> hdfs_native::Result<FileVersion> {
+    let staged = staged_name(target);
+    let written = async {
+        let mut writer = client.create(&staged, WriteOptions::default()).await?;
+        writer.write_bytes(bytes).await?;
+        writer.close().await?;
+        // A rename keeps the time of modification.
+        let version = version_of(&client.get_file_info(&staged).await?);
+        client.rename(&staged, target, overwrite).await?;
+        Ok(version)
+    };
+    let written = written.await;
+    if written.is_err() {
+        let _ = tokio::time::timeout(CLEAN_UP, client.delete(&staged, false)).await;
+    }
+    written
+}
+
+/// A large file, written under a temporary name.
+struct HdfsUpload {
+    handle: Arc<HdfsHandle>,
+    writer: Arc<Mutex<Option<FileWriter>>>,
+    /// Until it is renamed.
+    staged: Option<String>,
+    target: String,
+    path: String,
+    process: u32,
+    _in_use: InUse,
+}
+
+impl Upload for HdfsUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        let writer = Arc::clone(&self.writer);
+        let write = move |_: Client| async move {
+            match writer.lock().await.as_mut() {
+                Some(writer) => writer.write_bytes(bytes).await.map(|_| ()),
+                None => Err(HdfsError::InternalError("the file is closed".to_owned())),
+            }
+        };
+        self.handle.run(&self.path, write)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<FileVersion> {
+        let Some(staged) = self.staged.clone() else {
+            return Err(Error::internal("an upload is finished twice").in_file(&self.path));
+        };
+        let (writer, target) = (Arc::clone(&self.writer), self.target.clone());
+        let finish = move |client: Client| async move {
+            if let Some(mut writer) = writer.lock().await.take() {
+                writer.close().await?;
+            }
+            let version = version_of(&client.get_file_info(&staged).await?);
+            client.rename(&staged, &target, true).await?;
+            Ok(version)
+        };
+        let version = self.handle.run(&self.path, finish)?;
+        self.staged = None;
+        Ok(version)
+    }
+}
+
+impl Drop for HdfsUpload {
+    fn drop(&mut self) {
+        if self.process != std::process::id() {
+            // The file is that of the process that this one was forked from.
+            std::mem::forget(Arc::clone(&self.writer));
+            return;
+        }
+        let Some(staged) = self.staged.take() else { return };
+        let writer = Arc::clone(&self.writer);
+        let remove = move |client: Client| async move {
+            drop(writer.lock().await.take());
+            let _ = tokio::time::timeout(CLEAN_UP, client.delete(&staged, false)).await;
+            Ok(())
+        };
+        if let Ok(pending) = self.handle.start(remove) {
+            let _ = pending.wait();
+        }
+    }
+}
+
+/// A temporary name in the same folder, which no other writer uses.
+fn staged_name(target: &str) -> String {
+    let (folder, name) = target.rsplit_once('/').unwrap_or(("", target));
+    // Seeds of hash maps are random.
+    let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+    format!("{folder}/.{}.{:016x}{:016x}.tmp", name.trim_start_matches('.'), random(), random())
+}
+
+fn folder_of(path: &str) -> &str {
+    match path.rsplit_once('/') {
+        Some(("", _)) | None => "/",
+        Some((folder, _)) => folder,
+    }
+}
+
+fn version_of(status: &HdfsStatus) -> FileVersion {
+    FileVersion { etag: Some(format!("{:x}-{:x}", status.modification_time, status.length)), version: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn temporary_names_are_in_the_same_folder_and_differ() {
+        let (one, other) = (staged_name("/t/.hoodie/1.commit"), staged_name("/t/.hoodie/1.commit"));
+        assert!(one.starts_with("/t/.hoodie/.1.commit.") && one != other, "{one} {other}");
+        assert_eq!((folder_of("/a/b"), folder_of("/a")), ("/a", "/"));
+    }
+}

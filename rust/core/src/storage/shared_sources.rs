@@ -1,0 +1,33 @@
+//! Files of a store that are open, so that several readers of one share what was fetched of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use super::object_runtime::locked;
+use super::{KnownFile, Source};
+
+/// What makes two open files the same: key, length, etag, and the counter of requests.
+pub(super) type SourceId = (String, KnownFile, usize);
+
+/// Files left in the list before those that nobody reads any more are looked for.
+const MANY: usize = 256;
+
+/// The open files of a store. They are dropped with their last reader.
+#[derive(Default)]
+pub(super) struct SharedSources(Mutex<HashMap<SourceId, Weak<dyn Source>>>);
+
+impl SharedSources {
+    /// The open file of an identity, or the one that `open` makes.
+    pub(super) fn get_or_open(&self, id: SourceId, open: impl FnOnce() -> Arc<dyn Source>) -> Arc<dyn Source> {
+        let mut opened = locked(&self.0);
+        if let Some(known) = opened.get(&id).and_then(Weak::upgrade) {
+            return known;
+        }
+        if opened.len() >= MANY {
+            opened.retain(|_, source| source.strong_count() > 0);
+        }
+        let source = open();
+        opened.insert(id, Arc::downgrade(&source));
+        source
+    }
+}
