@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.metrics import Counts, Meter, told
-from mortice.spark.zip_directories import keep_unchanged_in_worker
+from mortice.spark.worker import WorkerOptions
 from mortice.split import Split, deserialize_splits, record_batches
 
 DESCRIPTORS = "splits"
@@ -126,16 +126,20 @@ class ReadDescriptors:
     """
 
     def __init__(
-        self, queries: Sequence[bytes], target: pa.Schema, tell: Tell | None = None, *, zip_cache: bool = True
+        self,
+        queries: Sequence[bytes],
+        target: pa.Schema,
+        tell: Tell | None = None,
+        *,
+        worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
     ) -> None:
         self.queries = queries
         self.target = target
         self.tell = tell
-        self.zip_cache = zip_cache
+        self.worker = worker
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if self.zip_cache:
-            keep_unchanged_in_worker()
+        self.worker.prepare()
         for batch in batches:
             for value in batch.column(0).to_pylist():
                 yield from self._read(deserialize_splits(self.queries, self._task(value)))
@@ -153,9 +157,14 @@ class ReadNumbered(ReadDescriptors):
     """For `mapInArrow` over a range of numbers, on the Spark Connect of 3.5: the splits of all tasks travel along."""
 
     def __init__(
-        self, queries: Sequence[bytes], tasks: list[list[bytes]], target: pa.Schema, *, zip_cache: bool = True
+        self,
+        queries: Sequence[bytes],
+        tasks: list[list[bytes]],
+        target: pa.Schema,
+        *,
+        worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
     ) -> None:
-        super().__init__(queries, target, zip_cache=zip_cache)
+        super().__init__(queries, target, worker=worker)
         self.tasks = tasks
 
     def _task(self, value: Any) -> list[bytes]:

@@ -49,11 +49,11 @@ def data_frame(
     is_small = _is_small(spark, scan)
     queries, descriptors = serialize_tasks(tasks)
     if _has_numbers_alone(spark):
-        read = ReadNumbered(queries, descriptors, target, zip_cache=options.zip_cache)
+        read = ReadNumbered(queries, descriptors, target, worker=options.worker)
         # Spark takes it to be as small as the numbers; told so, it will not broadcast it.
         return _numbered(spark, descriptors).mapInArrow(read, schema).hint("broadcast" if is_small else "merge")
     rows = _described(spark, descriptors, on_connect=is_connect(spark))
-    frame = rows.mapInArrow(ReadDescriptors(queries, target, tell, zip_cache=options.zip_cache), schema)
+    frame = rows.mapInArrow(ReadDescriptors(queries, target, tell, worker=options.worker), schema)
     return frame.hint("broadcast") if is_small else frame
 
 
@@ -66,11 +66,11 @@ def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | No
         return 0
     schema = spark_schema(COUNTS)
     if _has_numbers_alone(spark):
-        count = CountNumbered(queries, descriptors, COUNTS, zip_cache=options.zip_cache)
+        count = CountNumbered(queries, descriptors, COUNTS, worker=options.worker)
         frame = _numbered(spark, descriptors).mapInArrow(count, schema)
     else:
         rows = _described(spark, descriptors, on_connect=is_connect(spark))
-        frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, zip_cache=options.zip_cache), schema)
+        frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, worker=options.worker), schema)
     return sum(row[0] for row in frame.collect())
 
 
