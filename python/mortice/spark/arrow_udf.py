@@ -22,6 +22,9 @@ DESCRIPTORS = "splits"
 """The one column of the rows that `mapInArrow` is fed: each holds the splits of one task, without their queries."""
 COUNTS = pa.schema([pa.field("rows", pa.int64())])
 """What `CountDescriptors` gives."""
+ROWS_ALONE = pa.schema([pa.field("_mortice_row", pa.bool_())])
+"""A column of nulls in place of no columns: Spark 3.5 loses the number of rows without columns, and later releases make
+a Python object of each."""
 MOST_BATCH_BYTES = 16 * 1024 * 1024
 """Spark's JVM allocates every batch whole, off its heap."""
 
@@ -77,7 +80,12 @@ def split_batches(split: Split, target: pa.Schema, tell: Tell | None = None) -> 
 
 
 def conformed(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
-    """`batch` with the children's names and the nullability of `target`. The types are the same; no data is copied."""
+    """`batch` with the children's names and the nullability of `target`. The types are the same; no data is copied.
+
+    A batch without columns gets the one of `ROWS_ALONE` if that is the target.
+    """
+    if batch.num_columns == 0 and target.equals(ROWS_ALONE):
+        return pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.bool_())], schema=ROWS_ALONE)
     if batch.num_columns != len(target):
         raise AssertionError(f"a batch of {batch.num_columns} columns where {len(target)} were planned")
     columns = [_as_type(column, field) for column, field in zip(batch.columns, target, strict=True)]
