@@ -95,7 +95,7 @@ LINES = (
         is_log=True,
     ),
 )
-BARS = ("decode", "table")
+BARS = ("decode", "table", "spark")
 
 
 def draw(found, folder):

@@ -7,6 +7,7 @@ planning   files listed and planned, with and without the metadata table
 memory     the peak of a new process, by the size of the log
 growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
+spark      what mortice and Hudi take on Spark, and what Spark takes itself: few large slices, many small ones
 """
 
 import os
@@ -19,6 +20,7 @@ from versus.tables import Table
 ONE = ["d0"]
 FIVE = ["key", "s0", "l0", "d0", "i0"]
 ON_SPARK = tuple(contender.name for contender in CONTENDERS if isinstance(contender, SparkReader))
+NOT_ON_SPARK = tuple(contender.name for contender in CONTENDERS if contender.name not in {*ON_SPARK, "mortice API"})
 # They differ from mapInArrow by what Spark does around it: the tables show how much.
 LIKE_MAP_IN_ARROW = ("mortice data source", "batches ready in the worker", "empty Python tasks")
 COLUMNS = {"all": None, "5": FIVE, "1": ONE}
@@ -99,6 +101,8 @@ class Scale:
     sizes: tuple
     spark_updates: tuple
     """Contenders on Spark take many seconds for a slice: which they read."""
+    spark_tables: tuple
+    """Of Spark's own workload: rows, partitions, and files of each."""
     spark_memory: bool
     """Whether Spark, which has to be started anew for it, shows its memory."""
 
@@ -126,6 +130,7 @@ SCALES = {
         growth_cores=(1, 0),
         sizes=(10_000, 100_000, 1_000_000),
         spark_updates=((0.0, 0), (0.2, 5), (1.0, 5)),
+        spark_tables=((1_000_000, 0, 4), (2_000_000, 4, 4)),
         spark_memory=True,
     ),
     "quick": Scale(
@@ -145,6 +150,7 @@ SCALES = {
         growth_cores=(1,),
         sizes=(10_000, 100_000),
         spark_updates=((0.2, 5),),
+        spark_tables=((200_000, 0, 4),),
         spark_memory=False,
     ),
     "tiny": Scale(
@@ -164,6 +170,7 @@ SCALES = {
         growth_cores=(1,),
         sizes=(1_000,),
         spark_updates=((0.0, 0), (0.2, 2)),
+        spark_tables=((2_000, 0, 4),),
         spark_memory=True,
     ),
 }
@@ -229,6 +236,14 @@ def size(scale):
         yield Point("size", Table(rows, commits=5, fraction=0.1), "read", without=LIKE_MAP_IN_ARROW)
 
 
+def spark(scale):
+    """All columns, one, and aggregates of four, of tables whose logs update a tenth of the rows."""
+    for rows, partitions, groups in scale.spark_tables:
+        table = Table(rows, groups=groups, partitions=partitions, commits=5, fraction=0.1)
+        for kind, columns in (ALL, ALONE, AGGREGATE):
+            yield Point("spark", table, kind, columns, without=NOT_ON_SPARK)
+
+
 WORKLOADS = {
     "decode": decode,
     "slice": slices,
@@ -237,6 +252,7 @@ WORKLOADS = {
     "memory": memory,
     "growth": growth,
     "size": size,
+    "spark": spark,
 }
 
 

@@ -14,7 +14,8 @@ import mortice.spark
 from mortice.spark import zip_directories
 from mortice.spark.arrow_udf import ReadDescriptors
 from mortice.spark.options import read_query
-from mortice.spark.zip_directories import keep_unchanged, keep_unchanged_in_worker
+from mortice.spark.worker import WorkerOptions
+from mortice.spark.zip_directories import keep_unchanged
 
 NAME = "h11_event_time_deletes"
 IS_LAZY = sys.version_info >= (3, 13)
@@ -127,7 +128,7 @@ def test_nothing_is_replaced_where_python_is_lazy(readings):
 
 def test_nothing_is_replaced_outside_of_a_task(readings):
     before = zipimport.zipimporter.invalidate_caches
-    assert not keep_unchanged_in_worker()
+    WorkerOptions().prepare()
     assert zipimport.zipimporter.invalidate_caches is before
 
 
@@ -145,8 +146,8 @@ def in_a_task(readings, monkeypatch):
 @pytest.mark.parametrize("is_on", [True, False])
 def test_an_option_switches_it_off(in_a_task, table_of, is_on):
     options = {"path": str(table_of(NAME)), "mortice.zip.cache": str(is_on).lower()}
-    assert read_query(options).tasks.zip_cache == is_on
-    list(ReadDescriptors([], pa.schema([]), zip_cache=is_on)(iter([])))
+    assert read_query(options).tasks.worker.zip_cache == is_on
+    list(ReadDescriptors([], pa.schema([]), worker=WorkerOptions(zip_cache=is_on))(iter([])))
     assert in_a_task() == is_on
 
 

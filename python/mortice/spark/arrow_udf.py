@@ -15,13 +15,16 @@ import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
 from mortice.metrics import Counts, Meter, told
-from mortice.spark.zip_directories import keep_unchanged_in_worker
+from mortice.spark.worker import WorkerOptions
 from mortice.split import Split, deserialize_splits, record_batches
 
 DESCRIPTORS = "splits"
 """The one column of the rows that `mapInArrow` is fed: each holds the splits of one task, without their queries."""
 COUNTS = pa.schema([pa.field("rows", pa.int64())])
 """What `CountDescriptors` gives."""
+ROWS_ALONE = pa.schema([pa.field("_mortice_row", pa.bool_())])
+"""A column of nulls in place of no columns: Spark 3.5 loses the number of rows without columns, and later releases make
+a Python object of each."""
 MOST_BATCH_BYTES = 16 * 1024 * 1024
 """Spark's JVM allocates every batch whole, off its heap."""
 
@@ -77,7 +80,12 @@ def split_batches(split: Split, target: pa.Schema, tell: Tell | None = None) -> 
 
 
 def conformed(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
-    """`batch` with the children's names and the nullability of `target`. The types are the same; no data is copied."""
+    """`batch` with the children's names and the nullability of `target`. The types are the same; no data is copied.
+
+    A batch without columns gets the one of `ROWS_ALONE` if that is the target.
+    """
+    if batch.num_columns == 0 and target.equals(ROWS_ALONE):
+        return pa.RecordBatch.from_arrays([pa.nulls(batch.num_rows, pa.bool_())], schema=ROWS_ALONE)
     if batch.num_columns != len(target):
         raise AssertionError(f"a batch of {batch.num_columns} columns where {len(target)} were planned")
     columns = [_as_type(column, field) for column, field in zip(batch.columns, target, strict=True)]
@@ -126,16 +134,20 @@ class ReadDescriptors:
     """
 
     def __init__(
-        self, queries: Sequence[bytes], target: pa.Schema, tell: Tell | None = None, *, zip_cache: bool = True
+        self,
+        queries: Sequence[bytes],
+        target: pa.Schema,
+        tell: Tell | None = None,
+        *,
+        worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
     ) -> None:
         self.queries = queries
         self.target = target
         self.tell = tell
-        self.zip_cache = zip_cache
+        self.worker = worker
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        if self.zip_cache:
-            keep_unchanged_in_worker()
+        self.worker.prepare()
         for batch in batches:
             for value in batch.column(0).to_pylist():
                 yield from self._read(deserialize_splits(self.queries, self._task(value)))
@@ -153,9 +165,14 @@ class ReadNumbered(ReadDescriptors):
     """For `mapInArrow` over a range of numbers, on the Spark Connect of 3.5: the splits of all tasks travel along."""
 
     def __init__(
-        self, queries: Sequence[bytes], tasks: list[list[bytes]], target: pa.Schema, *, zip_cache: bool = True
+        self,
+        queries: Sequence[bytes],
+        tasks: list[list[bytes]],
+        target: pa.Schema,
+        *,
+        worker: WorkerOptions = WorkerOptions(),  # noqa: B008 (frozen)
     ) -> None:
-        super().__init__(queries, target, zip_cache=zip_cache)
+        super().__init__(queries, target, worker=worker)
         self.tasks = tasks
 
     def _task(self, value: Any) -> list[bytes]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mortice.spark.arrow_udf import (
     COUNTS,
     DESCRIPTORS,
+    ROWS_ALONE,
     CountDescriptors,
     CountNumbered,
     ReadDescriptors,
@@ -45,16 +46,20 @@ def data_frame(
     tasks = _tasks(spark, scan, options)
     if not tasks:
         return spark.createDataFrame([], schema)
+    if not scan.schema.names:
+        schema, target = spark_schema(ROWS_ALONE), ROWS_ALONE
     tell = None if metrics is None else metrics.of(spark)
     is_small = _is_small(spark, scan)
     queries, descriptors = serialize_tasks(tasks)
     if _has_numbers_alone(spark):
-        read = ReadNumbered(queries, descriptors, target, zip_cache=options.zip_cache)
+        read = ReadNumbered(queries, descriptors, target, worker=options.worker)
         # Spark takes it to be as small as the numbers; told so, it will not broadcast it.
-        return _numbered(spark, descriptors).mapInArrow(read, schema).hint("broadcast" if is_small else "merge")
-    rows = _described(spark, descriptors, on_connect=is_connect(spark))
-    frame = rows.mapInArrow(ReadDescriptors(queries, target, tell, zip_cache=options.zip_cache), schema)
-    return frame.hint("broadcast") if is_small else frame
+        frame = _numbered(spark, descriptors).mapInArrow(read, schema).hint("broadcast" if is_small else "merge")
+    else:
+        rows = _described(spark, descriptors, on_connect=is_connect(spark))
+        frame = rows.mapInArrow(ReadDescriptors(queries, target, tell, worker=options.worker), schema)
+        frame = frame.hint("broadcast") if is_small else frame
+    return frame if scan.schema.names else frame.drop(*ROWS_ALONE.names)
 
 
 def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None) -> int:
@@ -66,11 +71,11 @@ def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | No
         return 0
     schema = spark_schema(COUNTS)
     if _has_numbers_alone(spark):
-        count = CountNumbered(queries, descriptors, COUNTS, zip_cache=options.zip_cache)
+        count = CountNumbered(queries, descriptors, COUNTS, worker=options.worker)
         frame = _numbered(spark, descriptors).mapInArrow(count, schema)
     else:
         rows = _described(spark, descriptors, on_connect=is_connect(spark))
-        frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, zip_cache=options.zip_cache), schema)
+        frame = rows.mapInArrow(CountDescriptors(queries, COUNTS, worker=options.worker), schema)
     return sum(row[0] for row in frame.collect())
 
 

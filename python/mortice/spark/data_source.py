@@ -24,7 +24,6 @@ from mortice.spark.split_partition import partitions_of
 from mortice.spark.stream_options import StreamQuery, is_of_stream, read_stream
 from mortice.spark.stream_reader import SplitStreamReader
 from mortice.spark.tasks import TaskOptions, tasks_of
-from mortice.spark.zip_directories import keep_unchanged_in_worker
 from mortice.split import deserialize_splits
 from mortice.table import Table
 
@@ -61,15 +60,13 @@ class MorticeDataSource(DataSource):
         """
         query = self._stream.empty if is_of_stream(self.options) else self._query
         # Spark keeps the processes that plan for the next query.
-        if query.tasks.zip_cache:
-            keep_unchanged_in_worker()
+        query.tasks.worker.prepare()
         return spark_schema(query.prepare(query.table(), query.columns).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """The reader of one query; `schema` is the user's, or what `schema` said."""
         query, table = self._query, self._query.table()
-        if query.tasks.zip_cache:
-            keep_unchanged_in_worker()
+        query.tasks.worker.prepare()
         plan = query.prepare(table, _columns(query, table, schema))
         target = with_nullability(spark_arrow_schema(plan.schema), schema)
         return SplitReader(plan, target, query.tasks)
@@ -122,8 +119,7 @@ class SplitReader(DataSourceReader):
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Where there are none, Spark asks for an empty partition, and before 4.2 for None."""
-        if self._options.zip_cache:
-            keep_unchanged_in_worker()
+        self._options.worker.prepare()
         if partition is not None and partition.value is not None:
             _, rests = partition.value
             yield from task_batches(deserialize_splits(self._queries(), rests), self._target)

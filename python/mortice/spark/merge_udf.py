@@ -23,7 +23,7 @@ from mortice.options import checked_optional_name, checked_truth
 from mortice.row_merge import META_KEY, OPERATION, Names, RowMerge
 from mortice.spark.arrow_udf import portions
 from mortice.spark.schema import spark_schema
-from mortice.spark.zip_directories import keep_unchanged_in_worker
+from mortice.spark.worker import WorkerOptions
 from mortice.table import Table
 
 if TYPE_CHECKING:
@@ -116,11 +116,13 @@ def merge_udf(
 
 
 def _function(merging: _Merging, schema: StructType, *, zip_cache: bool) -> MergeFunction:
+    # Spark calls the function for each group of a task: the collection is left as it is.
+    worker = WorkerOptions(zip_cache=zip_cache, gc_freeze=False)
+
     # Spark counts the arguments, and takes annotations for its own: there are none.
     def merge(first, second=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         """(older, newer) of a cogroup, (key, rows) of a group, or the batches of a partition."""
-        if zip_cache:
-            keep_unchanged_in_worker()
+        worker.prepare()
         if second is None:
             return merging.of_partition(first)
         if isinstance(first, tuple):

@@ -27,6 +27,8 @@
     mortice.mmap                    true (default) or false
     mortice.zip.cache               true (default) or false: on Python 3.10 to 3.12, workers keep the directories of
                                     zip archives that have not changed (see `mortice.spark.zip_directories`)
+    mortice.gc.freeze               true (default) or false: the garbage collection after a task visits only objects
+                                    of the task (see `mortice.spark.worker_gc`)
     mortice.storage.NAME            the storage option NAME of an object store, such as mortice.storage.endpoint
     fs.s3a.X, fs.azure.X, fs.gs.X   settings of Hadoop's file systems, as in Spark's configuration
 
@@ -74,6 +76,7 @@ from mortice.spark.option_names import (
     EMIT_DELETES,
     END,
     FULL_SCAN,
+    GC_FREEZE,
     HOLES,
     INCREMENTAL_FORMAT,
     INCREMENTAL_VERSION,
@@ -110,6 +113,7 @@ from mortice.spark.option_names import (
 from mortice.spark.option_values import truth as _truth
 from mortice.spark.option_values import whole as _whole
 from mortice.spark.tasks import DEFAULT_SPLIT_BYTES, TaskOptions
+from mortice.spark.worker import WorkerOptions
 from mortice.table import Table
 
 MOST_BATCH_ROWS = 65536
@@ -229,7 +233,10 @@ def read_query(options: Mapping[str, Any], uri: str | None = None) -> Query:
         merger=_merger(rest.pop(MERGER, None)),
         tasks=TaskOptions(
             split_bytes=_whole(SPLIT_BYTES, rest.pop(SPLIT_BYTES, DEFAULT_SPLIT_BYTES)),
-            zip_cache=_truth(ZIP_CACHE, rest.pop(ZIP_CACHE, True)),
+            worker=WorkerOptions(
+                zip_cache=_truth(ZIP_CACHE, rest.pop(ZIP_CACHE, True)),
+                gc_freeze=_truth(GC_FREEZE, rest.pop(GC_FREEZE, True)),
+            ),
         ),
         schema_on_read=_truth(SCHEMA_ON_READ, rest.pop(SCHEMA_ON_READ, True)),
         table_arguments=_table_arguments(rest),

@@ -42,7 +42,6 @@ from mortice.spark.split_partition import complete_partition
 from mortice.spark.stream_offset import Offset
 from mortice.spark.stream_options import StreamQuery, before
 from mortice.spark.tasks import tasks_of
-from mortice.spark.zip_directories import keep_unchanged_in_worker
 from mortice.split import deserialize_splits
 from mortice.table import Table
 
@@ -72,7 +71,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._query = query
         self._columns = list(columns)
         self._target = target
-        self._zip_cache = query.query.tasks.zip_cache
+        self._worker = query.query.tasks.worker
         self._start: Offset | None = None
         self._ranges: Ranges | None = None
         self._told: Offset | None = None
@@ -139,8 +138,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task. Spark makes an empty partition of its own where there are none."""
-        if self._zip_cache:
-            keep_unchanged_in_worker()
+        self._worker.prepare()
         if partition.value is not None:
             queries, rests = partition.value
             yield from task_batches(deserialize_splits(queries, rests), self._target)
@@ -241,7 +239,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __getstate__(self) -> dict[str, object]:
         """It travels to every task, which needs no more than this."""
-        return {"_target": self._target, "_zip_cache": self._zip_cache}
+        return {"_target": self._target, "_worker": self._worker}
 
 
 def _check_reached(table: Table, offset: Offset) -> None:

@@ -12,12 +12,13 @@ open a split counts like 4 MiB (as `spark.sql.files.openCostInBytes`). A task ha
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
 import pyarrow as pa
 
+from mortice.spark.worker import WorkerOptions
 from mortice.split import Split, serialize_splits
 
 __all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "PlannedScan", "TaskOptions", "serialize_tasks", "tasks_of"]
@@ -56,8 +57,7 @@ class TaskOptions:
 
     split_bytes: int = DEFAULT_SPLIT_BYTES
     """`mortice.split.bytes`."""
-    zip_cache: bool = True
-    """`mortice.zip.cache`: whether workers keep the directories of unchanged zip archives."""
+    worker: WorkerOptions = field(default_factory=WorkerOptions)
 
 
 def tasks_of(

@@ -18,26 +18,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["keep_unchanged", "keep_unchanged_in_worker"]
+__all__ = ["keep_unchanged"]
 
 _Stamp = tuple[int, int, int, int]
 
 _TRUSTED_AGE_NS = 2_000_000_000
 """How long ago a file must have changed for its times to show the next change. Times of files are as coarse as a clock
 tick, on some file systems two seconds."""
-
-
-def keep_unchanged_in_worker() -> bool:
-    """Calls `keep_unchanged` if this process is a Python worker of Spark's; returns true if the method is replaced.
-
-    Such a worker runs tasks, or plans the query of a data source. In other processes, such as a driver that reads a
-    partition itself, nothing is changed.
-    """
-    from pyspark import SparkFiles, TaskContext
-
-    # The latter is set by `setup_spark_files`, and before Spark 4.0 by `pyspark.worker.main`.
-    is_worker = TaskContext.get() is not None or getattr(SparkFiles, "_is_running_on_worker", False)
-    return is_worker and keep_unchanged()
 
 
 def keep_unchanged() -> bool:

@@ -1,0 +1,194 @@
+"""The garbage collection after a task of mortice visits objects of the task alone, and loses no garbage of others."""
+
+import gc
+import weakref
+import zipimport
+
+import pyarrow as pa
+import pytest
+
+import mortice.spark
+from mortice.spark import worker_gc
+from mortice.spark.arrow_udf import ReadDescriptors
+from mortice.spark.options import read_query
+from mortice.spark.worker import WorkerOptions
+from mortice.spark.worker_gc import COMPLETE_EVERY, freeze_until_collected
+from support.cases import answer
+
+NAME = "h11_event_time_deletes"
+
+
+class Cycle:
+    """An object that only a collection can free."""
+
+    def __init__(self):
+        self.itself = self
+
+
+@pytest.fixture
+def frozen(monkeypatch):
+    """The number of objects that are frozen beyond those that Python froze; this process is as it was afterwards."""
+    monkeypatch.setattr(worker_gc, "_tasks", 0)
+    before = gc.get_freeze_count()
+    yield lambda: gc.get_freeze_count() - before
+    gc.collect()
+    assert worker_gc._unfreeze not in gc.callbacks
+
+
+@pytest.fixture
+def in_a_task(frozen, monkeypatch):
+    from pyspark import TaskContext
+
+    monkeypatch.setattr(TaskContext, "get", lambda: "a task")
+    # The other option replaces it.
+    monkeypatch.setattr(zipimport.zipimporter, "invalidate_caches", zipimport.zipimporter.invalidate_caches)
+    return frozen
+
+
+def test_objects_that_exist_are_exempt_from_one_collection(frozen):
+    older = weakref.ref(Cycle())
+    assert freeze_until_collected()
+    assert frozen() > 0
+    younger = weakref.ref(Cycle())
+    gc.collect()
+    assert older() is not None
+    assert younger() is None
+    assert frozen() <= 0
+    gc.collect()
+    assert older() is None
+
+
+def test_collections_of_younger_generations_change_nothing(frozen):
+    assert freeze_until_collected()
+    gc.collect(0)
+    gc.collect(1)
+    assert frozen() > 0
+
+
+def test_a_complete_collection_follows_some_tasks(frozen):
+    older = weakref.ref(Cycle())
+    for task in range(1, COMPLETE_EVERY + 1):
+        assert freeze_until_collected() == (task < COMPLETE_EVERY)
+        gc.collect()
+        assert (older() is None) == (task == COMPLETE_EVERY)
+
+
+def test_what_others_have_frozen_stays_frozen(frozen):
+    gc.freeze()
+    try:
+        count = gc.get_freeze_count()
+        assert not freeze_until_collected()
+        gc.collect()
+        assert gc.get_freeze_count() == count
+    finally:
+        gc.unfreeze()
+
+
+def test_nothing_is_frozen_while_collection_is_disabled(frozen):
+    gc.disable()
+    try:
+        assert not freeze_until_collected()
+    finally:
+        gc.enable()
+    assert frozen() <= 0
+
+
+def test_nothing_is_frozen_outside_of_a_task(frozen):
+    WorkerOptions().prepare()
+    assert frozen() <= 0
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_an_option_switches_it_off(in_a_task, table_of, is_on):
+    options = {"path": str(table_of(NAME)), "mortice.gc.freeze": str(is_on).lower()}
+    worker = read_query(options).tasks.worker
+    assert worker.gc_freeze == is_on
+    list(ReadDescriptors([], pa.schema([]), worker=worker)(iter([])))
+    assert (in_a_task() > 0) == is_on
+
+
+@pytest.mark.spark4
+@pytest.mark.parametrize("is_on", [True, False])
+def test_an_option_switches_it_off_for_the_data_source(in_a_task, table_of, is_on):
+    from mortice.spark.data_source import MorticeDataSource
+
+    source = MorticeDataSource({"path": str(table_of(NAME)), "mortice.gc.freeze": str(is_on).lower()})
+    schema = source.schema()
+    assert (in_a_task() > 0) == is_on
+    gc.collect()
+    reader = source.reader(schema)
+    assert (in_a_task() > 0) == is_on
+    gc.collect()
+    rows = [batch.num_rows for task in reader.partitions() for batch in reader.read(task)]
+    assert (in_a_task() > 0) == is_on
+    assert sum(rows) == answer(NAME).num_rows
+
+
+def test_merges_freeze_nothing(in_a_task):
+    """Spark calls them for each group of a task."""
+    schema = pa.schema([("k", pa.string()), ("v", pa.int64())])
+    merge = mortice.spark.merge_udf(schema, record_key="k", ordering="v", is_newer="n")
+    assert list(merge(iter([]))) == []
+    assert in_a_task() <= 0
+
+
+def leaving_garbage():
+    """A function for `mapInArrow` that leaves a cycle, and says whether that of the last such task was collected."""
+
+    def run(batches):
+        import gc
+        import sys
+        import weakref
+
+        import pyarrow as pa
+
+        class Left:
+            pass
+
+        before = getattr(sys, "left_behind", None)
+        for _ in batches:
+            is_collected = None if before is None else before() is None
+            yield pa.record_batch(
+                {"frozen": [gc.get_freeze_count()], "collected": pa.array([is_collected], pa.bool_())}
+            )
+        left = Left()
+        left.itself = left
+        sys.left_behind = weakref.ref(left)
+
+    return run
+
+
+def test_workers_collect_all_garbage_of_other_tasks(spark, table_of):
+    """Between tasks of mortice, in the same workers."""
+    found = []
+    for _ in range(3):
+        mortice.spark.read(spark, table_of(NAME)).count()
+        frame = spark.range(0, 4, 1, numPartitions=4).mapInArrow(leaving_garbage(), "frozen long, collected boolean")
+        found += frame.collect()
+    assert {row.collected for row in found} == {None, True}
+    # Python 3.12 freezes some objects itself.
+    assert all(row.frozen < 1_000 for row in found)
+
+
+def test_workers_freeze_objects(spark, table_of, tmp_path, monkeypatch):
+    """Until the task has ended."""
+    from mortice.spark import data_frame
+
+    monkeypatch.setattr(data_frame, "ReadDescriptors", noting(tmp_path / "frozen"))
+    mortice.spark.read(spark, table_of(NAME)).count()
+    monkeypatch.undo()
+    assert int((tmp_path / "frozen").read_text().split()[0]) > 10_000
+
+
+def noting(path):
+    """`ReadDescriptors` that writes down how many objects are frozen while it reads."""
+
+    class Noting(ReadDescriptors):
+        def _read(self, splits):
+            import gc
+
+            with path.open("a", encoding="ascii") as file:
+                file.write(f"{gc.get_freeze_count()}\n")
+            yield from super()._read(splits)
+
+    return Noting
