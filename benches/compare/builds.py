@@ -1,7 +1,7 @@
 """Benchmarks that are built: of the files as they are, or of a commit. Those of a commit are kept by it:
 
     .benchmarks/parts/COMMIT/files/     its files, the native module among them where Python looks for it
-    .benchmarks/parts/COMMIT/rust/      its Rust benchmarks, each by its name
+    .benchmarks/parts/COMMIT/rust/      its Rust benchmarks: one program, `parts`; of older commits a program for each
 
 A commit has a target folder that is not that of the files as they are. Cargo tells by the age of files whether to build
 anew, and by their place in the workspace which build is whose: in one folder, it would take one for the other.
@@ -13,27 +13,40 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".benchmarks" / "parts"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 LIBRARY = "lib_mortice.dylib" if sys.platform == "darwin" else "lib_mortice.so"
+PARTS = "parts"
+NO_PARTS = (PARTS, "decode_worker")
 MODULE = Path("python", "mortice", "_mortice.abi3.so")
 
 
 @dataclass(frozen=True)
 class Build:
-    """`source`: files with the native module among them. `programs`: Rust benchmarks by their names."""
+    """`source`: files with the native module among them. `programs`: of the Rust benchmarks, by their names."""
 
     source: Path
     programs: dict
+
+    @cached_property
+    def commands(self):
+        """How each Rust benchmark is run, by its name."""
+        commands = {name: [str(program)] for name, program in self.programs.items() if name not in NO_PARTS}
+        if PARTS in self.programs:
+            program = str(self.programs[PARTS])
+            listed = subprocess.run([program, "--list"], stdout=subprocess.PIPE, text=True, check=True).stdout
+            commands |= {name: [program, name] for name in listed.split()}
+        return commands
 
     @property
     def benches(self):
         """Names of all: of Python they are paths."""
         found = sorted((self.source / "benches" / "python").glob("bench_*.py"))
-        return [*sorted(self.programs), *(str(path.relative_to(self.source)) for path in found)]
+        return [*sorted(self.commands), *(str(path.relative_to(self.source)) for path in found)]
 
 
 def git(*asked):
@@ -92,6 +105,8 @@ def _built(source, target):
     environment = os.environ | {"CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "bench", "--quiet", "--no-run", "--package", "mortice-benches"]
     command += ["--message-format", "json-render-diagnostics"]
+    if (source / "benches" / "rust" / f"{PARTS}.rs").is_file():
+        command += ["--bench", PARTS]
     told = subprocess.run(command, cwd=source, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     artifacts = [message for message in map(json.loads, told.splitlines()) if message.get("executable")]
     programs = {

@@ -20,7 +20,7 @@ def measured(build, bench):
 
 
 def _of_rust(build, bench, record):
-    _run([str(build.programs[bench]), "--bench"], build.source, BENCH_RECORD=str(record))
+    _run([*build.commands[bench], "--bench"], build.source, BENCH_RECORD=str(record))
     lines = record.read_text().splitlines() if record.is_file() else []
     rows = [line.split("\t") for line in lines]
     return {(bench, case, name): (float(least), float(median)) for _, case, name, least, median in rows}

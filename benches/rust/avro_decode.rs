@@ -1,23 +1,17 @@
 //! Avro records to Arrow, beside `arrow-avro` and a copy of the same bytes, in turns in the same run: the records of
 //! `records.rs`. Each gets the same datums, places known; `arrow-avro` takes them unframed, one a call.
 //!
-//! `cargo bench -p mortice-benches --bench avro_decode -- [CASE] [--rows N] [--rounds N] [--main-thread]`. Before anything is timed, both
+//! `cargo bench -p mortice-benches --bench parts -- avro_decode [CASE] [--rows N] [--rounds N] [--main-thread]`. Before anything is timed, both
 //! are held to give the same columns.
-
-#![allow(clippy::expect_used, clippy::indexing_slicing, dead_code)]
-
-mod records;
-mod rounds;
-mod theirs;
 
 use std::hint::black_box;
 use std::sync::Arc;
 
+use crate::records::{Case, cases};
+use crate::rounds::{Asked, Contender, race};
+use crate::theirs::{self, BATCH};
 use arrow_array::{Array, RecordBatch};
 use mortice::avro::{Decoder, Program, Schema, Types, Want};
-use records::{Case, cases};
-use rounds::{Asked, Contender, race};
-use theirs::BATCH;
 
 fn ours(case: &Case, mut each: impl FnMut(RecordBatch)) {
     let schema = Schema::parse(&case.json).expect("a schema");
@@ -68,7 +62,7 @@ fn compare(case: &Case, asked: &Asked) {
     );
 }
 
-fn main() {
+pub(crate) fn run() {
     let asked = Asked::of_arguments(300_000, 15);
     asked.run(|| {
         cases(asked.rows).iter().filter(|case| asked.is_asked(case.name)).for_each(|case| compare(case, &asked))

@@ -1,17 +1,14 @@
 //! What each log record costs before any is decoded: its frame, the walk to its key and ordering value, the index of keys.
 //! Wide records of `records.rs`, a fifth as many keys, in event-time ordering; beside a `HashMap` of owned keys.
 //!
-//! `cargo bench -p mortice-benches --bench key_pass -- [--rows N] [--rounds N]`.
-
-#![allow(clippy::expect_used, clippy::indexing_slicing, dead_code)]
-
-mod records;
-mod rounds;
+//! `cargo bench -p mortice-benches --bench parts -- key_pass [--rows N] [--rounds N]`.
 
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
+use crate::records;
+use crate::rounds::{Asked, Contender, race};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{RecordBatch, UInt64Array};
@@ -19,7 +16,6 @@ use bytes::Bytes;
 use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use mortice::log::content::avro_data::{self, Frames};
 use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, Rules, WinningRecords};
-use rounds::{Asked, Contender, race};
 
 /// Records whose keys are decoded at a time, as readers do.
 const AT_ONCE: usize = 1024;
@@ -74,7 +70,7 @@ fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
     latest.len()
 }
 
-fn main() {
+pub(crate) fn run() {
     let asked = Asked::of_arguments(300_000, 15);
     asked.run(|| {
         let case = records::updates(asked.rows, asked.rows / 5, 0);

@@ -2,25 +2,20 @@
 //! each log updating the keys of the first (`updates`). Ours beside the naive implementation: decode every record of every log, keep
 //! the latest record of each key in a `HashMap` and gather the winners with `interleave`. Times are CPU times of the process a log record.
 //!
-//! `cargo bench -p mortice-benches --bench log_slice -- [inserts|updates] [--rows N] [--rounds N]`.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, dead_code)]
-
-mod records;
-mod rounds;
-mod slice_table;
+//! `cargo bench -p mortice-benches --bench parts -- log_slice [inserts|updates] [--rows N] [--rounds N]`.
 
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::path::Path;
 
+use crate::rounds::{Asked, Contender, race};
+use crate::slice_table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_select::interleave::interleave_record_batch;
 use mortice::log::{BlockKind, BlockType, LogFile};
 use mortice::{QueryOptions, ReadOptions, Table};
-use rounds::{Asked, Contender, race};
 
 const LOGS: usize = 5;
 const KEY: &str = "_hoodie_record_key";
@@ -74,7 +69,7 @@ fn logs(folder: &Path) -> Vec<LogFile> {
     files.iter().map(|file| LogFile::open(file.to_str().unwrap(), true).unwrap()).collect()
 }
 
-fn main() {
+pub(crate) fn run() {
     let asked = Asked::of_arguments(500_000, 9);
     asked.run(|| {
         for (case, distinct) in [("inserts", asked.rows), ("updates", asked.rows / LOGS)] {

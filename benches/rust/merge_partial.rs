@@ -2,25 +2,20 @@
 //! `mortice.merge` with `partial=True`, whose merge is that of partial log blocks. Beside it the naive implementation: a `HashMap`
 //! from key to the newest source of each column, then `interleave`. Times are of a row.
 //!
-//! `cargo bench -p mortice-benches --bench merge_partial -- [--rows N] [--rounds N]`.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, dead_code)]
-
-mod records;
-mod rounds;
-mod slice_table;
+//! `cargo bench -p mortice-benches --bench parts -- merge_partial [--rows N] [--rounds N]`.
 
 use std::collections::HashMap;
 use std::hint::black_box;
 
+use crate::records::{cases, updates};
+use crate::rounds::{Asked, Contender, race};
+use crate::slice_table;
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_select::interleave::interleave;
 use mortice::config::Properties;
 use mortice::{RowsMerge, RowsMergeOptions, Semantics};
-use records::{cases, updates};
-use rounds::{Asked, Contender, race};
 
 const KEY: &str = "_hoodie_record_key";
 const ORDERING: &str = "ts";
@@ -57,7 +52,7 @@ fn naive(older: &RecordBatch, newer: &[RecordBatch]) -> RecordBatch {
     RecordBatch::try_new(older.schema(), columns).unwrap()
 }
 
-fn main() {
+pub(crate) fn run() {
     let asked = Asked::of_arguments(200_000, 9);
     asked.run(|| {
         let [wide, ..] = cases(asked.rows);

@@ -1,19 +1,15 @@
 //! The merge of one slice by key: 500,000 log records of 100,000 keys, then 100,000 base rows, in event-time ordering.
 //! Ours against the plain way, a `HashMap` of owned keys. Times are of a log record.
 //!
-//! `cargo bench -p mortice-benches --bench merge_slice -- [--rows N] [--rounds N]`.
-
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, dead_code)]
-
-mod rounds;
+//! `cargo bench -p mortice-benches --bench parts -- merge_slice [--rows N] [--rounds N]`.
 
 use std::collections::HashMap;
 use std::hint::black_box;
 
+use crate::rounds::{Asked, Contender, race};
 use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
 use mortice::merge::{BaseRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, Rules, WinningRecords};
-use rounds::{Asked, Contender, race};
 
 /// Log records of each key.
 const OF_EACH: usize = 5;
@@ -75,7 +71,7 @@ fn plain(log: &Log, base: &(StringArray, Vec<i64>)) -> usize {
     base.0.iter().zip(&base.1).filter(|row| wins(*row)).count()
 }
 
-fn main() {
+pub(crate) fn run() {
     let asked = Asked::of_arguments(500_000, 15);
     asked.run(|| {
         let (log, base) = (log(asked.rows), base(asked.rows / OF_EACH));

@@ -2,25 +2,15 @@
 //! table opened anew each time; and how many requests that makes of storage. Storage is memory; where it says so, each request takes
 //! 1 ms, which is little for an object store. Times are of a file group, by the clock on the wall.
 //!
-//! `cargo bench -p mortice-benches --bench plan_table -- [--rows FILE_GROUPS] [--rounds N]`.
-
-#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, dead_code, unreachable_pub)]
-
-#[allow(dead_code)]
-#[path = "../../tests/rust/hfile/builder.rs"]
-mod builder;
-mod rounds;
-#[allow(dead_code)]
-#[path = "../../tests/rust/planning/synthetic.rs"]
-mod synthetic;
+//! `cargo bench -p mortice-benches --bench parts -- plan_table [--rows FILE_GROUPS] [--rounds N]`.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::rounds::{Asked, Contender, race};
+use crate::synthetic::Synthetic;
 use mortice::QueryOptions;
-use rounds::{Asked, Contender, race};
-use synthetic::Synthetic;
 
 /// Of each partition.
 const GROUPS: usize = 10;
@@ -42,7 +32,7 @@ fn splits(place: &Arc<Synthetic>) -> usize {
     place.table().snapshot(&QueryOptions::default()).unwrap().splits().len()
 }
 
-fn main() {
+pub(crate) fn run() {
     let asked = Asked::of_arguments(100_000, 5);
     let places = PLACES.map(|(name, with_metadata, latency)| (name, place(&asked, with_metadata, latency)));
     for (name, place) in &places {

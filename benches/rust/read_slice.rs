@@ -2,24 +2,19 @@
 //! takes to scan the base file alone. Times are CPU times of the process a base row; the last race, of one thread and two, is
 //! by the wall.
 //!
-//! `cargo bench -p mortice-benches --bench read_slice -- ['all columns'|'one column'|'no later'|threads] [--rows N] [--rounds N]`. First the
+//! `cargo bench -p mortice-benches --bench parts -- read_slice ['all columns'|'one column'|'no later'|threads] [--rows N] [--rounds N]`. First the
 //! rows of one and of several threads are held to be the same, batch by batch. Updates are later than all base rows, as they mostly
 //! are, so that base rows need not be asked when they are from; but for `no later`.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, dead_code)]
-
-mod records;
-mod rounds;
-mod slice_table;
 
 use std::fs::File;
 use std::path::Path;
 
+use crate::rounds::{Asked, Contender, race};
+use crate::slice_table;
 use arrow_array::RecordBatch;
 use mortice::{QueryOptions, ReadOptions, Table};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use rounds::{Asked, Contender, race};
 
 const LOGS: usize = 5;
 /// The column that is read alone; scanning it takes the key, too.
@@ -49,7 +44,7 @@ fn table(folder: &Path, threads: usize) -> Table {
     Table::open(folder.to_str().unwrap(), &Default::default(), options).unwrap()
 }
 
-fn main() {
+pub(crate) fn run() {
     let asked = Asked::of_arguments(1_000_000, 7);
     asked.run(|| {
         let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,6 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::Path;
 use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
@@ -27,7 +26,7 @@ impl Asked {
         let is_timed = std::env::args().any(|argument| argument == "--bench");
         let (rows, rounds) = if is_timed { (rows, rounds) } else { (2_000, 1) };
         let mut asked = Self { rows, rounds, case: None, main_thread: false, is_timed };
-        let mut arguments = std::env::args().skip(1);
+        let mut arguments = std::env::args().skip(1).filter(|argument| Some(argument) != named_bench().as_ref());
         while let Some(argument) = arguments.next() {
             let mut number = || arguments.next().and_then(|number| number.parse().ok()).expect("a number");
             match argument.as_str() {
@@ -52,6 +51,11 @@ impl Asked {
         }
         std::thread::scope(|scope| scope.spawn(what).join()).expect("a sound run");
     }
+}
+
+/// The benchmark that the command line names: its first argument, unless that is an option.
+pub(crate) fn named_bench() -> Option<String> {
+    std::env::args().nth(1).filter(|argument| !argument.starts_with("--"))
 }
 
 /// What is timed, and what it is called.
@@ -112,9 +116,7 @@ fn show(contenders: &[Contender<'_>], found: &[(f64, f64)]) {
 
 fn record(case: &str, contenders: &[Contender<'_>], found: &[(f64, f64)]) {
     let Some(path) = std::env::var_os("BENCH_RECORD") else { return };
-    let program = std::env::args().next().unwrap_or_default();
-    let name = Path::new(&program).file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-    let bench = name.rsplit_once('-').map_or(name, |(bench, _)| bench);
+    let bench = named_bench().unwrap_or_default();
     let mut file = OpenOptions::new().create(true).append(true).open(path).expect("a file to write to");
     for (contender, (least, median)) in contenders.iter().zip(found) {
         writeln!(file, "{bench}\t{case}\t{}\t{least}\t{median}", contender.name).expect("a line");
