@@ -160,6 +160,11 @@ def _expected(schema: StructType) -> list[str]:
 
 def _columns(query: Query, table: Table, schema: StructType) -> list[str]:
     """The columns that `schema` names; they must be the table's as the query sees it, which may be an earlier one."""
+    if not schema.names:
+        # Spark 4.0 would give no rows: it loses the number of rows without columns.
+        raise InvalidArgumentError(
+            "the schema given to schema() has no columns; give it one, or count rows by mortice.spark.count"
+        )
     columns = checked_projection(schema, query.prepare(table, None).schema)
     asked = query.columns
     # A column may come with those asked for, that says which rows are deletes.

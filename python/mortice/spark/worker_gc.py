@@ -1,8 +1,7 @@
 """Limits the garbage collection after a Spark task to objects of the task.
 
 `pyspark.daemon` calls `gc.collect()` after each task of a worker that it reuses. The collection visits all objects of
-the process, most of which are modules of PySpark, pyarrow and mortice: 15 ms, as much as reading one column of a small
-file slice.
+the process, most of which belong to modules of PySpark, pyarrow and mortice: 15 to 20 ms of CPU time.
 
 `freeze_until_collected` moves the objects that exist when a task begins to the permanent generation (`gc.freeze`),
 which a collection does not visit. After the next full collection, a callback moves them back (`gc.unfreeze`). Nothing
