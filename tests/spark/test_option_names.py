@@ -19,7 +19,7 @@ READ_OPTIONS = {name.lower() for place, name in OF_HUDI if place == "DataSourceR
 
 @pytest.fixture(autouse=True)
 def nothing_said_yet(monkeypatch):
-    monkeypatch.setattr(options, "_said", set())
+    monkeypatch.setattr(options, "_warned", set())
 
 
 @pytest.mark.parametrize("name", sorted({name.lower() for _, name in OF_HUDI}))

@@ -15,7 +15,7 @@ from table_writer import instant
 
 @pytest.fixture(autouse=True)
 def nothing_said_yet(monkeypatch):
-    monkeypatch.setattr(options, "_said", set())
+    monkeypatch.setattr(options, "_warned", set())
 
 
 def test_everything_that_is_known():
