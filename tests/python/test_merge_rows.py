@@ -307,7 +307,7 @@ def test_the_first_value_of_equal_ordering_values_stays(lsn, text):
 
 
 def test_settings_travel():
-    by = RowMerge.of(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
+    by = RowMerge.from_arguments(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
     assert pickle.loads(pickle.dumps(by)) == by
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_optional_name, checked_truth
+from mortice.options import checked_bool, checked_optional_name
 from mortice.row_merge import META_KEY, OPERATION, Names, RowMerge
 from mortice.spark.arrow_udf import portions
 from mortice.spark.schema import spark_schema
@@ -109,7 +109,7 @@ def merge_udf(
         if table is not None:
             raise InvalidArgumentError("rows and table must not both be tables; leave out the argument table")
         table, rows = rows, _without_meta(rows)
-    by = RowMerge.of(
+    by = RowMerge.from_arguments(
         table=table,
         record_key=record_key,
         ordering=ordering,
@@ -131,14 +131,14 @@ def merge_udf(
             " name the column of the newer rows that has this order (a commit time, a sequence number, an offset)"
         )
     columns = _schema_of(rows)
-    merging = _Merging.of(by, columns, checked_optional_name("is_newer", is_newer))
-    return _function(merging, _output(columns, by), zip_cache=checked_truth("zip_cache", zip_cache))
+    merging = _Merging.from_columns(by, columns, checked_optional_name("is_newer", is_newer))
+    return _function(merging, _output(columns, by), zip_cache=checked_bool("zip_cache", zip_cache))
 
 
 def _function(merging: _Merging, schema: StructType, *, zip_cache: bool) -> MergeFunction:
     # Spark counts the arguments and interprets annotations: there must be none.
     def merge(first, second=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        """(older, newer) of a cogroup, (key, rows) of a group, or the batches of a partition."""
+        """Takes (older, newer) of a cogroup, (key, rows) of a group, or the batches of a partition."""
         if zip_cache:
             keep_unchanged_in_worker()
         if second is None:
@@ -165,7 +165,7 @@ class _Merging:
     """The same with large string and binary types (`spark.sql.execution.arrow.useLargeVarTypes`)."""
 
     @classmethod
-    def of(cls, by: RowMerge, columns: StructType, is_newer: str | None) -> _Merging:
+    def from_columns(cls, by: RowMerge, columns: StructType, is_newer: str | None) -> _Merging:
         if is_newer is not None and is_newer in columns.names:
             raise InvalidArgumentError(
                 f"the column {is_newer!r} (is_newer) must not be one of the columns that are returned; "

@@ -41,7 +41,7 @@ class Metrics:
             sums = added(sums, accumulator.value)
         return sums
 
-    def of(self, spark: SparkSession) -> Any:
+    def reporter(self, spark: SparkSession) -> Any:
         """Returns a function that a task calls with the counts of a split; None on Spark Connect."""
         if not hasattr(spark, "_jsparkSession"):
             warnings.warn(

@@ -44,10 +44,12 @@ _QUERY = (
         "Reads the table as of this instant (time travel). Not for incremental queries.",
         argument="as_of",
     ),
-    Option(names.COLUMNS, 'a,b,c or ["a", "b"]', "all", "The columns to return, in this order.", argument="columns"),
+    Option(
+        names.COLUMNS, '`a,b,c` or `["a", "b"]`', "all", "The columns to return, in this order.", argument="columns"
+    ),
     Option(
         names.FILTERS,
-        '[["fare", ">", 3]], or a list of such lists',
+        '`[["fare", ">", 3]]`, or a list of such lists',
         "none",
         "Predicates that rows must satisfy, as JSON: all terms of a list, in any of several lists.",
         argument="filters",

@@ -234,3 +234,13 @@ def near(name: str) -> str | None:
     """Returns the accepted option whose name is most similar to `name`, None if none is similar enough."""
     found = difflib.get_close_matches(name, TAKEN | SYNONYMS.keys(), n=1, cutoff=_NEAR)
     return found[0] if found else None
+
+
+def rejected() -> dict[str, str]:
+    """Returns the rejected options, those of a family as `prefix*`, and what to do instead of each."""
+    return {**_REFUSED, **{f"{prefix}*": reason for prefix, reason in _REFUSED_PREFIXES.items()}}
+
+
+def harmless_value(name: str) -> str | None:
+    """Returns the value with which a rejected option has no effect; None if there is none."""
+    return _HARMLESS.get(name)
