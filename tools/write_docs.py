@@ -167,7 +167,7 @@ def errors_page() -> str:
         builtin = [base.__name__ for base in kind.__mro__[1:] if base.__module__ == "builtins"]
         also = f"also `{builtin[0]}`" if builtin and builtin[0] != "Exception" else ""
         facts = ", ".join(filter(None, [f"`mortice.{kind.__name__}`", also]))
-        texts = [paragraph for paragraph in paragraphs if not paragraph.startswith(">>>")]
+        texts = [paragraph for paragraph in paragraphs if not paragraph.startswith((">>>", "Args:"))]
         parts.append(
             "\n\n".join([f"## {kind.default_code}", _wrapped(f"{facts}. {texts[0]}"), *map(_wrapped, texts[1:])])
         )

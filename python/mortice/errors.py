@@ -29,12 +29,18 @@ __all__ = [
 
 
 class MorticeError(Exception):
-    """The base class of all errors of mortice.
-
-    Catch it to handle any error of mortice. Errors of its own class are not raised.
+    """The base class of all errors of mortice. Errors of this class itself are not raised.
 
     >>> str(UnsupportedError("block type 9 is not supported", path="trips.log", offset=7))
     '[MORTICE-UNSUPPORTED] block type 9 is not supported (file trips.log, offset 7)'
+
+    Args:
+        message: What is wrong and what to do, without code and location.
+        path: The file or table.
+        offset: The byte offset in the file.
+        block: The ordinal of the log block in the file, from 0.
+        instant: The instant.
+        code: The code, if it is not that of the class.
     """
 
     default_code: ClassVar[str] = "MORTICE-ERROR"
@@ -82,6 +88,14 @@ class TableNotFoundError(MorticeError, FileNotFoundError):
     """There is no Hudi table, or no file, at the path.
 
     Check the path: it must be the table's base path, the directory that contains `.hoodie`.
+
+    Args:
+        message: As for `MorticeError`.
+        path: As for `MorticeError`.
+        offset: As for `MorticeError`.
+        block: As for `MorticeError`.
+        instant: As for `MorticeError`.
+        code: As for `MorticeError`.
     """
 
     default_code = "MORTICE-NOT-FOUND"

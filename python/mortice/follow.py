@@ -23,6 +23,13 @@ class Follower(Iterator[tuple[str, Scan]]):
     """Yields `(instant, scan)` for each commit, oldest first, and waits for the next. Created by `Table.follow`.
 
     `close()` ends it at once, from any thread and even while it waits; so does Ctrl-C. It is also a context manager.
+
+    Args:
+        native: The native follower.
+        asked: The arguments of its method `next`.
+        merger: The registered merger, if any.
+        poll_seconds: Seconds between two listings of the timeline; None does not wait.
+        title: The query in one line, for `repr`.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ A function is called for many keys at once, never for each row. Its two batches 
 columns of the table. Row i of both is a record of the same key, the older one in the first batch. It returns as many
 rows with the same columns, and a mask that is false for keys that are deleted. The records of a key are merged from the
 oldest to the newest in the log, and the result is merged with the base row. Deletes are not passed to the function: a
-delete removes all earlier records, and later records begin anew.
+delete removes all earlier records, and later records start over.
 
 The function runs where the rows are read: in threads of this process, one at a time, and on Spark's executors, to which
 it is pickled (with cloudpickle if that is installed, as it is with Spark). `format("mortice")` is planned in a separate

@@ -21,7 +21,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Counts", "Meter", "added", "told"]
+__all__ = ["Counts", "Meter", "added", "format_counts"]
 
 Counts = dict[str, int]
 """Counts by name; a missing one is 0."""
@@ -81,7 +81,7 @@ def added(first: Counts, second: Counts) -> Counts:
     return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
 
 
-def told(counts: Counts) -> str:
+def format_counts(counts: Counts) -> str:
     """Returns counts as a line of text."""
     phases = ", ".join(f"{phase.replace('_', ' ')} {counts.get(f'{phase}_ms', 0)}" for phase in PHASES)
     return (

@@ -159,7 +159,14 @@ Query = Snapshot | ReadOptimized | Incremental | Changes
 
 
 def title(kind: str, uri: str, instant: str | None, terms: object) -> str:
-    """Returns a query in one line, for `repr`."""
+    """Returns a query in one line, for `repr`.
+
+    Args:
+        kind: The kind of the query.
+        uri: The table's base path.
+        instant: The instant of time travel, if any.
+        terms: The filters, if any.
+    """
     moment = f" as of {instant}" if instant else ""
     filtered = f", filters {terms}" if terms else ""
     return f"{kind} of {uri}{moment}{filtered}"

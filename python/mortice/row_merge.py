@@ -155,7 +155,18 @@ class RowMerge:
         emit_deletes: bool = False,
         **rules: Any,
     ) -> RowMerge:
-        """Checks the arguments of `merge`, where they are described."""
+        """Checks the arguments of `merge`.
+
+        Args:
+            table: As for `merge`.
+            record_key: As for `merge`.
+            commit_order: As for `merge`.
+            partial: As for `merge`.
+            avro_schema: As for `merge`.
+            semantics: As for `merge`.
+            emit_deletes: As for `merge`.
+            **rules: The other arguments of `merge`.
+        """
         rules = {name: value for name, value in rules.items() if value is not None}
         more: dict[str, Any] = {
             "commit_order": _names("commit_order", commit_order),

@@ -13,7 +13,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.mergers import Merging
-from mortice.metrics import Counts, Meter, added, told
+from mortice.metrics import Counts, Meter, added, format_counts
 from mortice.options import checked_count
 from mortice.split import SharedQuery, Split, record_batches
 
@@ -80,7 +80,7 @@ class Scan:
     def explain(self) -> str:
         """Returns a description of how the query is read and, after it was read, of what that cost."""
         counts = self.metrics()
-        cost = f"read so far: {counts['splits']} splits, {told(counts)}" if counts else ""
+        cost = f"read so far: {counts['splits']} splits, {format_counts(counts)}" if counts else ""
         return "\n".join(filter(None, [self._native.explain(), cost]))
 
     def metrics(self) -> Counts:

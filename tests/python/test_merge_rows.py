@@ -350,7 +350,7 @@ def test_wrong_arguments(told, words):
         (OLDER, changed(more=[1, 2, 3]), '"more"'),
         (OLDER, changed(v=[1, 2, 3]), '"v" is Int64'),
         (OLDER, changed(ts=pa.array([6, 6, 6], pa.int32())), '"ts" is Int32'),
-        (OLDER, [], "empty list"),
+        (OLDER, [], "must not be empty"),
         (OLDER, 7, "int"),
         (OLDER.append_column("v", OLDER["v"]), changed(), "two columns"),
     ],

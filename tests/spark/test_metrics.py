@@ -78,7 +78,7 @@ def test_one_line_for_a_split(table_of, caplog):
 def test_workers_log_as_the_environment_says(monkeypatch, environment, level, handlers):
     monkeypatch.setattr(arrow_udf, "logger", logging.Logger("apart"))  # noqa: LOG001
     for _ in range(2):
-        arrow_udf.log_as_told(environment)
+        arrow_udf.set_log_level(environment)
     assert (arrow_udf.logger.level, len(arrow_udf.logger.handlers)) == (level, handlers)
 
 

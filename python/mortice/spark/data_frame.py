@@ -39,7 +39,14 @@ _MOST_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 def data_frame(
     spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None, metrics: Metrics | None = None
 ) -> DataFrame:
-    """Returns the rows of a scan as a DataFrame. `mortice.spark.tasks` decides how many tasks read them."""
+    """Returns the rows of a scan as a DataFrame. `mortice.spark.tasks` decides how many tasks read them.
+
+    Args:
+        spark: The session.
+        scan: The planned query.
+        options: The options of the tasks.
+        metrics: Accumulates what the tasks read.
+    """
     options = options or TaskOptions()
     schema, target = spark_schema(scan.schema), spark_arrow_schema(scan.schema)
     tasks = _tasks(spark, scan, options)

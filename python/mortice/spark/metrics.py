@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from mortice.metrics import Counts, added, told
+from mortice.metrics import Counts, added, format_counts
 
 if TYPE_CHECKING:
     from pyspark.accumulators import Accumulator
@@ -58,4 +58,4 @@ class Metrics:
 
     def __str__(self) -> str:
         counts = self.counts()
-        return f"{counts.get('splits', 0)} splits read by Spark: {told(counts)}"
+        return f"{counts.get('splits', 0)} splits read by Spark: {format_counts(counts)}"

@@ -137,7 +137,7 @@ _STREAM = (
         "maxBytesPerTrigger",
         "an integer of 1 or more",
         "no limit",
-        "Size of the files that the commits of a batch wrote, at most. One commit is read whatever its size.",
+        "Size of the files that the commits of a batch wrote, at most. At least one commit is read.",
         _BYTES,
     ),
     Option(

@@ -105,7 +105,14 @@ class Incremental:
     def query(
         self, table: Table, columns: Sequence[str] | None, filters: Filters, *, emit_deletes: bool
     ) -> queries.Incremental | queries.Changes:
-        """Returns the query on `table` with these columns."""
+        """Returns the query on a table.
+
+        Args:
+            table: The table.
+            columns: The columns to return.
+            filters: Predicates that rows must satisfy.
+            emit_deletes: True also returns deleted keys.
+        """
         own = 8 if table.version >= 8 else 6  # noqa: PLR2004
         if self.table_version not in (None, own):
             raise UnsupportedError(
