@@ -49,7 +49,7 @@ def drawing(record: Path) -> str:
     """Returns the SVG."""
     times = medians(record)
     ratios = {
-        (query, name): times[*query, theirs] / times[*query, ours]
+        (query, name): times[(*query, theirs)] / times[(*query, ours)]
         for query in QUERIES
         for name, (theirs, ours, _) in RATIOS.items()
     }

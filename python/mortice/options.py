@@ -85,6 +85,15 @@ def checked_on_corrupt(on_corrupt: object) -> str:
     return _one_of("on_corrupt", on_corrupt, ("skip", "raise"), known="'skip' or 'raise'")
 
 
+def checked_holes(holes: object) -> str:
+    """Returns the policy for pending commits in a range, as Hudi's constant: `fail` or `block`, in any case."""
+    name = checked_name("holes", holes).upper()
+    # The core rejects the third policy of Hudi by name.
+    if name not in ("FAIL", "BLOCK", "USE_TRANSITION_TIME"):
+        raise InvalidArgumentError(f"holes must be 'fail' or 'block', got {holes!r}")
+    return name
+
+
 def _one_of(argument: str, value: object, choices: Sequence[str], *, known: str) -> str:
     if not isinstance(value, str) or value not in choices:
         raise InvalidArgumentError(f"{argument} must be {known}, got {value!r}")

@@ -25,7 +25,7 @@ from mortice.options import (
     DEFAULT_HOLES,
     checked_bool,
     checked_columns,
-    checked_name,
+    checked_holes,
     checked_optional_bool,
 )
 from mortice.scan import Scan
@@ -124,7 +124,7 @@ class Incremental:
             after,
             until,
             merger,
-            holes=checked_name("holes", self.holes),
+            holes=checked_holes(self.holes),
             skip_compact=checked_bool("skip_compact", self.skip_compact),
             skip_cluster=checked_bool("skip_cluster", self.skip_cluster),
             skip_log_compact=checked_bool("skip_log_compact", self.skip_log_compact),
@@ -150,7 +150,7 @@ class Changes:
         """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
         names, terms = checked_columns(self.columns), normal_form(self.filters)
         after, until = _range(table, self.begin, self.end)
-        native = table.changes(names, terms, after, until, merger, holes=checked_name("holes", self.holes))
+        native = table.changes(names, terms, after, until, merger, holes=checked_holes(self.holes))
         return QueryPlan(native, title(f"changes {_span(after, until)}", table.uri, None, terms), merger)
 
 

@@ -285,7 +285,7 @@ def _properties(
         mode = EVENT_TIME if fields else COMMIT_TIME
     if mode not in {COMMIT_TIME, EVENT_TIME}:
         raise InvalidArgumentError(
-            f"mode must be 'event_time_ordering', 'commit_time_ordering' or 'custom', got {mode!r}"
+            f"mode must be 'event_time_ordering', 'commit_time_ordering' or 'custom', got {mode.lower()!r}"
         )
     if mode == EVENT_TIME and not fields:
         raise InvalidArgumentError(
@@ -303,7 +303,7 @@ def _constant(value: str | None) -> str | None:
 def _filling(partial_update: str | None, unavailable: str | None) -> dict[str, str]:
     if partial_update not in {None, IGNORE_DEFAULTS, FILL_UNAVAILABLE}:
         raise InvalidArgumentError(
-            f"partial_update must be 'ignore_defaults' or 'fill_unavailable', got {partial_update!r}"
+            f"partial_update must be 'ignore_defaults' or 'fill_unavailable', got {str(partial_update).lower()!r}"
         )
     if (partial_update == FILL_UNAVAILABLE) != (unavailable is not None):
         raise InvalidArgumentError("unavailable must be given if partial_update is fill_unavailable, and only then")
