@@ -30,7 +30,7 @@ impl Encoder {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and field: null where the schema requires a value; a value that does not fit (a decimal of
-    /// too many digits, a time that is no whole number of the schema's unit, a text that is none of an enum's symbols). Also
+    /// too many digits, a time that is not a multiple of the schema's unit, a string that is not a symbol of an enum). Also
     /// what [`Self::new`] refuses, of a batch of another schema. After an error `out` and `ends` are as they were.
     pub fn encode(&self, batch: &RecordBatch, out: &mut Vec<u8>, ends: &mut Vec<usize>) -> Result<()> {
         let writer = bind::record(self.schema.as_record()?, batch.schema().fields(), batch.columns(), "")?;
