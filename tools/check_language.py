@@ -2,6 +2,7 @@
 
     python tools/check_language.py            # prints findings; exits with status 1 if there are any
     python tools/check_language.py --all      # prints the findings in unconverted files, too
+    python tools/check_language.py --shrink   # removes files without findings from tools/unconverted.tsv
 
 | rule | finding |
 |---|---|
@@ -132,6 +133,11 @@ def main(arguments: list[str]) -> int:
     for one in shown:
         print(f"{one.path}:{one.line}: {one.message}")
     converted = sorted(unconverted - {(one.rule, one.path) for one in found})
+    if "--shrink" in arguments:
+        kept = sorted(unconverted - set(converted))
+        lines = ["rule\tpath", *(f"{rule}\t{path}" for rule, path in kept), ""]
+        (TOOLS / "unconverted.tsv").write_text("\n".join(lines), encoding="utf-8")
+        converted = []
     for rule, path in converted:
         print(f"tools/unconverted.tsv: {path} has no finding of the rule {rule} any more; remove it from the list")
     return int(bool(shown or converted))

@@ -261,7 +261,8 @@ def _properties(
 ) -> tuple[dict[str, str], str | None]:
     """Returns the `hoodie.properties` of a table that merges by these rules, and the full name of the payload class."""
     fields = _names("ordering", ordering)
-    mode, partial_update = _constant(mode), _constant(partial_update)
+    mode = _constant("mode", mode, (EVENT_TIME, COMMIT_TIME, CUSTOM))
+    partial_update = _constant("partial_update", partial_update, (IGNORE_DEFAULTS, FILL_UNAVAILABLE))
     properties = {"hoodie.table.ordering.fields": ",".join(fields), "hoodie.table.precombine.field": ",".join(fields)}
     if (delete_field is None) != (delete_marker is None):
         raise InvalidArgumentError("delete_field and delete_marker must be given together")
@@ -283,10 +284,6 @@ def _properties(
         return properties | {"hoodie.table.version": version, "hoodie.compaction.payload.class": payload}, payload
     if mode is None:
         mode = EVENT_TIME if fields else COMMIT_TIME
-    if mode not in {COMMIT_TIME, EVENT_TIME}:
-        raise InvalidArgumentError(
-            f"mode must be 'event_time_ordering', 'commit_time_ordering' or 'custom', got {mode.lower()!r}"
-        )
     if mode == EVENT_TIME and not fields:
         raise InvalidArgumentError(
             "ordering is missing: event_time_ordering compares the values of one or more columns"
@@ -295,16 +292,17 @@ def _properties(
     return properties | _filling(partial_update, unavailable), None
 
 
-def _constant(value: str | None) -> str | None:
-    """Returns the spelling of Hudi's constant."""
-    return value.upper() if isinstance(value, str) else value
+def _constant(argument: str, value: str | None, constants: tuple[str, ...]) -> str | None:
+    """Returns Hudi's constant, which may be given in any case."""
+    if value is None:
+        return None
+    if not isinstance(value, str) or value.upper() not in constants:
+        *first, last = (repr(constant.lower()) for constant in constants)
+        raise InvalidArgumentError(f"{argument} must be {', '.join(first)} or {last}, got {value!r}")
+    return value.upper()
 
 
 def _filling(partial_update: str | None, unavailable: str | None) -> dict[str, str]:
-    if partial_update not in {None, IGNORE_DEFAULTS, FILL_UNAVAILABLE}:
-        raise InvalidArgumentError(
-            f"partial_update must be 'ignore_defaults' or 'fill_unavailable', got {str(partial_update).lower()!r}"
-        )
     if (partial_update == FILL_UNAVAILABLE) != (unavailable is not None):
         raise InvalidArgumentError("unavailable must be given if partial_update is fill_unavailable, and only then")
     if partial_update is None:

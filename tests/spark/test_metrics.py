@@ -103,4 +103,4 @@ def test_connect_is_told_that_there_are_none():
         """As a session of Spark Connect: no session of the JVM behind it."""
 
     with pytest.warns(RuntimeWarning, match="no accumulators"):
-        assert mortice.spark.Metrics().of(Connect()) is None
+        assert mortice.spark.Metrics().reporter(Connect()) is None

@@ -54,7 +54,7 @@ class Offset:
             )
         if stored["version"] != VERSION:
             raise UnsupportedError(
-                f"the offset {stored!r} in the checkpoint is not of version {VERSION}, which this release reads; "
+                f"the offset {stored!r} in the checkpoint has version {stored['version']}, not {VERSION}; "
                 "use the release that wrote it"
             )
         layout = stored.get("layout")
