@@ -4,7 +4,7 @@
     .benchmarks/parts/COMMIT/rust/      its Rust benchmarks, each by its name
 
 A commit has a target folder that is not that of the files as they are. Cargo tells by the age of files whether to build
-anew, and by their place in the workspace which build is whose: in one folder, it would take one for the other.
+again, and by their place in the workspace which build is whose: in one folder, it would take one for the other.
 """
 
 import json
@@ -92,8 +92,10 @@ def _built(source, target):
     environment = os.environ | {"CARGO_TARGET_DIR": str(target)}
     command = ["cargo", "bench", "--quiet", "--no-run", "--package", "mortice-benches"]
     command += ["--message-format", "json-render-diagnostics"]
-    told = subprocess.run(command, cwd=source, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-    artifacts = [message for message in map(json.loads, told.splitlines()) if message.get("executable")]
+    messages = subprocess.run(
+        command, cwd=source, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    artifacts = [message for message in map(json.loads, messages.splitlines()) if message.get("executable")]
     programs = {
         message["target"]["name"]: Path(message["executable"])
         for message in artifacts
