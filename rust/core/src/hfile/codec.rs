@@ -35,7 +35,9 @@ impl Codec {
             5 => "BZIP2",
             6 => "ZSTD",
             _ => {
-                return Err(Error::corrupt(format!("an HFile with compression codec {id}, which is not one of 0 to 6")));
+                return Err(Error::corrupt(format!(
+                    "an HFile with compression codec {id}, which is not one of 0 to 6"
+                )));
             }
         };
         Err(Error::unsupported(format!(
