@@ -22,7 +22,7 @@ PYTEST := $(ON_SPARK) $(BIN)/python -m pytest -q -p no:cacheprovider
 FUZZ_SECONDS ?= 600
 SOAK_EXAMPLES ?= 1000
 FUZZ_TARGETS := framing block header avro deletes hfile orc positions bloom names
-RUFF_PATHS := python tests benches
+RUFF_PATHS := python tests benches tools
 # What is compiled when it is to be quick; benchmarks measure what is handed out.
 PROFILE ?= release
 VERSUS := PYTHONPATH=benches:tests $(VENV_VERSUS)/bin/python -m versus
@@ -157,7 +157,7 @@ fuzz-smoke: check-tools ## the same for a few seconds each; where it cannot be d
 miri: check-tools ## run the tests of the code that is marked unsafe, and of what it relies on, in Miri (needs the nightly toolchain with Miri)
 	$(CARGO) +nightly miri test --package mortice --lib -- trusted:: avro::columns::sound_text avro::columns::slots merge::patch
 
-lint: lint-rust lint-python ## check formatting, style and types, without changing anything
+lint: lint-rust lint-python lint-language ## check formatting, style, types and language, without changing anything
 
 lint-rust: check-tools
 	$(CARGO) fmt --all --check
@@ -169,10 +169,23 @@ lint-python: develop
 	$(BIN)/mypy
 	MYPYPATH=python $(BIN)/python -m mypy.stubtest mortice._mortice
 
-format: setup ## format the Rust and the Python
+lint-language: setup ## check words, lines of Markdown and documented arguments
+	$(BIN)/python tools/check_language.py
+
+docs: develop ## generate docs/options.md and docs/errors.md, and write the output of the examples of the docs
+	$(BIN)/python tools/write_docs.py
+	$(BIN)/python tools/headline_plot.py
+	@$(ON_SPARK) $(BIN)/python -W ignore tools/examples.py README.md docs/reading.md docs/log-files.md docs/tuning.md docs/merging.md docs/spark.md docs/streaming.md
+
+docs-api: develop ## write the API reference into target/docs-api, with pdoc in an environment of its own
+	@test -x target/docs-venv/bin/pdoc || { $(PYTHON) -m venv target/docs-venv && target/docs-venv/bin/python $(PIP_INSTALL) --group docs-api; }
+	PYTHONPATH=python target/docs-venv/bin/python -W error -W "ignore:mortice was built:RuntimeWarning" -m pdoc --docformat google -o target/docs-api mortice mortice.spark
+
+format: setup ## format Rust, Python and Markdown
 	$(CARGO) fmt --all
 	$(BIN)/ruff format --quiet $(RUFF_PATHS)
 	$(BIN)/ruff check --quiet --fix $(RUFF_PATHS)
+	$(BIN)/python tools/wrap_markdown.py $$(git ls-files "*.md")
 
 bench bench-prepare bench-smoke bench-parts: PROFILE = dist
 

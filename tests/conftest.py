@@ -1,4 +1,4 @@
-"""What all tests share: the bundled tables, unpacked."""
+"""What all tests share: the bundled tables, extracted."""
 
 import os
 import shutil
@@ -14,13 +14,13 @@ os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimi
 
 @pytest.fixture(scope="session")
 def table_of(tmp_path_factory):
-    """The path of a bundled table, by the name of its case; unpacked once, not to be written to."""
-    unpacked = {}
+    """The path of a bundled table, by the name of its case; extracted once, not to be written to."""
+    extracted = {}
 
     def path(name):
-        if name not in unpacked:
-            unpacked[name] = unpack(name, tmp_path_factory.mktemp(name))
-        return unpacked[name]
+        if name not in extracted:
+            extracted[name] = unpack(name, tmp_path_factory.mktemp(name))
+        return extracted[name]
 
     return path
 

@@ -33,12 +33,12 @@ def main():
     failed = run("log files", "check_logs.py", arguments.corpus, logs, [])
     for engine in arguments.engines.split(","):
         for semantics in SEMANTICS:
-            tables = {name: told for name, told in cases.items() if name not in logs and semantics in told.semantics}
+            tables = {name: facts for name, facts in cases.items() if name not in logs and semantics in facts.semantics}
             options = ["--engine", engine, "--semantics", semantics]
             if arguments.quick and engine != "api":
                 options.append("--plain")
-            for types in sorted({told.types for told in tables.values()}, key=len, reverse=True):
-                asked = [name for name, told in tables.items() if told.types == types]
+            for types in sorted({facts.types for facts in tables.values()}, key=len, reverse=True):
+                asked = [name for name, facts in tables.items() if facts.types == types]
                 title = f"tables, {engine}, rules of {semantics}, {len(asked)} cases"
                 failed |= run(title, "check.py", arguments.corpus, asked, [*options, "--type", ",".join(types)])
     return int(failed)

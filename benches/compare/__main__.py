@@ -5,7 +5,7 @@ import sys
 
 from compare import builds
 from compare.parts import measured
-from compare.verdict import TOLERANCE, compared, slower, together, told
+from compare.verdict import TOLERANCE, compared, comparison, slower, together
 
 ROUNDS = 4
 """The first is of all benchmarks, the others of those with a part that seems slower."""
@@ -43,10 +43,10 @@ def main():
     before, after = in_turns(base, now, asked.only.split(",") if asked.only else now.benches)
     print(f"\nsince {commit[:10]} ({named}); ratios above 1 are slower")
     for part in compared(before, after):
-        print(f"  {told(before, after, part)}")
+        print(f"  {comparison(before, after, part)}")
     worse = list(slower(before, after))
     for part in worse:
-        print(f"slower: {told(before, after, part)}")
+        print(f"slower: {comparison(before, after, part)}")
     if not worse:
         print(f"no part got slower by more than {TOLERANCE - 1:.0%}")
     sys.exit(bool(worse))

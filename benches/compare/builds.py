@@ -4,7 +4,7 @@
     .benchmarks/parts/COMMIT/rust/      its Rust benchmarks: one program, `parts`; of older commits a program for each
 
 A commit has a target folder that is not that of the files as they are. Cargo tells by the age of files whether to build
-anew, and by their place in the workspace which build is whose: in one folder, it would take one for the other.
+again, and by their place in the workspace which build is whose: in one folder, it would take one for the other.
 """
 
 import json
@@ -107,8 +107,10 @@ def _built(source, target):
     command += ["--message-format", "json-render-diagnostics"]
     if (source / "benches" / "rust" / f"{PARTS}.rs").is_file():
         command += ["--bench", PARTS]
-    told = subprocess.run(command, cwd=source, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
-    artifacts = [message for message in map(json.loads, told.splitlines()) if message.get("executable")]
+    messages = subprocess.run(
+        command, cwd=source, env=environment, stdout=subprocess.PIPE, text=True, check=True
+    ).stdout
+    artifacts = [message for message in map(json.loads, messages.splitlines()) if message.get("executable")]
     programs = {
         message["target"]["name"]: Path(message["executable"])
         for message in artifacts

@@ -30,7 +30,7 @@ def drift(before, now, part):
     return statistics.median(now[other][1] / before[other][1] for other in beside) if beside else 1.0
 
 
-def told(before, now, part):
+def comparison(before, now, part):
     """How much slower a part is, in a line."""
     least, median = (new / old for new, old in zip(now[part], before[part], strict=True))
     ratios = f"least {least:5.2f}  median {median:5.2f}  yardsticks {drift(before, now, part):5.2f}"

@@ -222,7 +222,7 @@ def recorded(path, points):
     """A record that has asked these points, and its lines."""
     record = Record(path, {"date": "2024-01-01", "commit": "a"})
     for point in points:
-        record.add(replace(line("hudi-rs", 1.0), **point.told))
+        record.add(replace(line("hudi-rs", 1.0), **point.facts))
     return load(path)[1]
 
 

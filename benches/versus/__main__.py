@@ -33,7 +33,7 @@ def chosen(named, known, what):
 
 
 def record_path(given):
-    """Where a record goes: the name of the machine and the date, unless told. None is written over."""
+    """Where a record goes: by default the name of the machine and the date. Records are never overwritten."""
     if given:
         return Path(given)
     day = dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d")
@@ -68,10 +68,10 @@ def arguments():
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("run", help="take a record and write its report")
     runs.add_argument("--scale", choices=EFFORTS, default="whole", help="tiny: only to see that all of it works")
-    runs.add_argument("--workloads", help=f"of {','.join(WORKLOADS)}; all unless told")
-    runs.add_argument("--contenders", help="names, with commas between; all unless told")
+    runs.add_argument("--workloads", help=f"of {','.join(WORKLOADS)}; default: all")
+    runs.add_argument("--contenders", help="names, with commas between; default: all")
     runs.add_argument("--prepare", action="store_true", help="write the tables and nothing more")
-    runs.add_argument("--out", help="the record; benches/record/MACHINE/DATE.csv unless told")
+    runs.add_argument("--out", help="the record; default: benches/record/MACHINE/DATE.csv")
     runs.add_argument(
         "--resume", metavar="RECORD", help="go on with a record; only the last of its points is asked again"
     )

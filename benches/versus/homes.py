@@ -10,7 +10,7 @@ CACHE = Path(os.environ.get("VERSUS_CACHE", REPOSITORY / ".versus"))
 """Prepared tables."""
 
 ENVIRONMENTS = {"main": ".venv", "spark35": ".venv-spark35", "rivals": ".venv-versus"}
-"""main: mortice with Spark 4. spark35: Spark 3.5, for Hudi's bundles. rivals: whatever else comes from PyPI."""
+"""main: mortice with Spark 4. spark35: Spark 3.5, for Hudi's bundles. rivals: other packages of PyPI."""
 
 RELEASES = ("1.2.0", "0.15.0")
 """Of Hudi, whose Spark bundles write the tables: table versions 9 and 6."""

@@ -1,4 +1,4 @@
-"""Records: a CSV file a run, a line a round, so that whoever doubts a median can look at what it was made of.
+"""Records: a CSV file a run, a line a round, so that the rounds of each median can be looked up.
 
 Lines that begin with `#` tell where and when. A contender that has no time has one line, with its reason.
 """
@@ -58,15 +58,15 @@ class Record:
 
     @classmethod
     def resumed(cls, path, surroundings, points):
-        """A record that is gone on with, without these points, which are asked anew."""
-        told, lines = load(path)
-        anew = {_told(point) for point in points}
-        times = sum(name.startswith("gone on with") for name in told) + 1
+        """A record that is gone on with, without these points, which are asked repeated."""
+        facts, lines = load(path)
+        repeated = {_facts(point) for point in points}
+        times = sum(name.startswith("gone on with") for name in facts) + 1
         note = "; ".join(surroundings[name] for name in ("date", "commit") if name in surroundings)
         # Written beside it first: whenever this is interrupted, there is one record, whole.
-        record = cls(Path(path).with_suffix(".resumed"), told | {f"gone on with, {times}": note})
+        record = cls(Path(path).with_suffix(".resumed"), facts | {f"gone on with, {times}": note})
         for line in lines:
-            if line.point not in anew:
+            if line.point not in repeated:
                 record.add(line)
         record.path = record.path.replace(path)
         return record
@@ -82,16 +82,16 @@ def _typed(field, text):
     return text == "True" if field.type is bool else field.type(text)
 
 
-def _told(point):
+def _facts(point):
     """As a line tells its point."""
-    return tuple(point.told[name] for name in POINT)
+    return tuple(point.facts[name] for name in POINT)
 
 
 def still_to_ask(points, path):
     """The points that a record which is gone on with has not asked to their ends: its last one may not be whole."""
     lines = load(path)[1]
     asked = {line.point for line in lines} - {line.point for line in lines[-1:]}
-    return [point for point in points if _told(point) not in asked]
+    return [point for point in points if _facts(point) not in asked]
 
 
 def load(path):

@@ -30,7 +30,7 @@ that a JVM has kept included.
 
 
 def write(path, out=None):
-    """The page of a record; its plots lie in a folder beside it. Returns the page's path."""
+    """The page of a record; its plots are in a folder beside it. Returns the page's path."""
     path = Path(path)
     head, lines = load(path)
     page = Path(out or path.with_suffix(".html"))

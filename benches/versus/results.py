@@ -53,7 +53,7 @@ class Result:
 
 
 def results(lines):
-    """By point, state and contender, in the order of the record. Whoever failed in a later round has no time."""
+    """By point, state and contender, in the order of the record. A contender that failed once has no time."""
     found, failed = {}, set()
     for line in lines:
         key = (line.point, line.state, line.contender)

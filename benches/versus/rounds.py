@@ -173,7 +173,7 @@ class Rounds:
     def _line(self, contender, asked, state, **taken):
         process = self._processes.get((contender.name, asked.cores))
         return Line(
-            **asked.told,
+            **asked.facts,
             contender=contender.name,
             version=process.version if process else "unknown",
             is_limit=contender.is_limit,
@@ -199,7 +199,7 @@ class _Asked:
         self.point = point
         self.written = written
         self.query = point.query(written)
-        self.cores = point.told["cores"]
+        self.cores = point.facts["cores"]
 
     @property
     def is_cold(self):
@@ -211,10 +211,10 @@ class _Asked:
         return (self.point.table.name, self.point.kind, self.point.columns, self.point.metadata)
 
     @property
-    def told(self):
+    def facts(self):
         """What a line of the record says about it."""
-        told = self.point.told | {name: getattr(self.point.table, name) for name in ("rows", "fraction", "commits")}
-        return told | {"base_bytes": self.written.base_bytes, "log_bytes": self.written.log_bytes}
+        facts = self.point.facts | {name: getattr(self.point.table, name) for name in ("rows", "fraction", "commits")}
+        return facts | {"base_bytes": self.written.base_bytes, "log_bytes": self.written.log_bytes}
 
     def drop_from_page_cache(self):
         """Has the system forget the contents of the table's files, as far as no process maps them."""

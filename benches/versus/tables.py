@@ -1,4 +1,4 @@
-"""The tables that are read: told by their parameters, written by Hudi when they are first asked for, then kept.
+"""The tables that are read: identified by their parameters, written by Hudi when they are first asked for, then kept.
 
 A table is a bulk insert of all rows, then `commits` upserts, which together update `fraction` of the rows, each once.
 Its name tells all that it was made from, so that a kept table is never another one.
@@ -14,7 +14,7 @@ from pathlib import Path
 from versus.homes import CACHE, bundle, environment, local_files, python_of
 
 FOLDER = "tables"
-"""To be renamed when `writing` makes other rows: what was kept is then written anew."""
+"""To be renamed when `writing` makes other rows: what was kept is then written again."""
 LATE = {"commits": 0, "fraction": 0.0}
 """What a table has before its upserts."""
 

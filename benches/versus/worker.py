@@ -5,7 +5,7 @@
     {"do": "run", "query": {…}, "times": n}          {"wall": seconds of one, "rows": of one, or null}
     {"do": "answer", "query": {…}, "path": …}        {}
 
-Whatever goes wrong is a reply, too: {"cannot": why} where the contender says no, else {"error": what}.
+Errors are replies, too: {"cannot": why} where the contender says no, else {"error": what}.
 What libraries print goes to standard error, so that it is never taken for a reply.
 """
 
@@ -41,7 +41,7 @@ def obey(contender, asked, cores):
 
 
 def reply_to(contender, asked, cores):
-    """The same, errors told."""
+    """The same, with errors as replies."""
     try:
         return obey(contender, asked, cores)
     except Cannot as no:

@@ -51,10 +51,10 @@ class Point:
         return ", ".join([*parts, "all cores" if self.cores == 0 else f"{self.cores} core"])
 
     @property
-    def told(self):
+    def facts(self):
         """What a record's lines say of it that tells it from other points (see `record.POINT`)."""
-        told = {name: getattr(self, name) for name in ("workload", "kind", "columns", "metadata")}
-        return told | {"table": self.table.name, "cores": self.cores or len(os.sched_getaffinity(0))}
+        facts = {name: getattr(self, name) for name in ("workload", "kind", "columns", "metadata")}
+        return facts | {"table": self.table.name, "cores": self.cores or len(os.sched_getaffinity(0))}
 
     def query(self, written):
         """The query as contenders get it (see `contenders.contender`)."""
@@ -104,7 +104,7 @@ class Scale:
     spark_tables: tuple
     """Of Spark's own workload: rows, partitions, and files of each."""
     spark_memory: bool
-    """Whether Spark, which has to be started anew for it, shows its memory."""
+    """Whether Spark, which has to be restarted for it, shows its memory."""
 
 
 ALL, FEW, ALONE = ("read", "all"), ("read", "5"), ("read", "1")

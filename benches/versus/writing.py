@@ -204,7 +204,7 @@ def write(spark, table):
 
 
 def main():
-    tables = [Table(**told) for told in json.load(sys.stdin)]
+    tables = [Table(**facts) for facts in json.load(sys.stdin)]
     spark = session(*sys.argv[1:])
     for table in tables:
         write(spark, table)

@@ -1,4 +1,4 @@
-"""mortice reads Apache Hudi merge-on-read tables into Arrow, and so into Spark, pandas, polars and duckdb.
+"""mortice reads Apache Hudi tables into Arrow, and thereby into Spark, pandas, polars and DuckDB.
 
     import mortice
 
@@ -82,7 +82,7 @@ __all__ = [
 
 if _mortice.debug_build:
     warnings.warn(
-        "mortice was built without optimisation: many times slower, not to be measured (build it with make build)",
+        "mortice was built without optimisation and is many times slower; do not measure it (make build optimises)",
         RuntimeWarning,
         stacklevel=2,
     )

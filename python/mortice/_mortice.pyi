@@ -1,6 +1,6 @@
-"""The native core. Everything here releases the GIL while Rust works and raises `mortice.MorticeError` subclasses.
+"""The native core. All functions release the GIL while Rust works, and raise subclasses of `mortice.MorticeError`.
 
-Arrow data crosses the border through the Arrow PyCapsule interface alone.
+Arrow data is exchanged only through the Arrow PyCapsule interface.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,15 +31,15 @@ __all__ = [
 
 __version__: str
 debug_build: bool
-"""Whether the core was built without optimisation (never benchmark such a build)."""
+"""True if the core was built without optimisation. Never benchmark such a build."""
 has_hdfs: bool
-"""Whether the core was built with its client of HDFS."""
+"""True if the core was built with its HDFS client."""
 
 _Instant = tuple[str, str | None, str, str]
 """(requested time, completion time, action, state)"""
 
 _Filters = Sequence[Sequence[tuple[str, str, Any]]] | None
-"""Disjunctive normal form: any of the lists, all terms of a list."""
+"""Disjunctive normal form: all terms of a list, in any of the lists."""
 
 @final
 class ArrowSchema:
@@ -53,7 +53,7 @@ class ArrowBatch:
 
 @final
 class Table:
-    """One table, its timeline read once, at opening."""
+    """One table. Its timeline is read once, when it is opened."""
 
     def __new__(
         cls,
@@ -93,21 +93,21 @@ class Table:
     @property
     def semantics(self) -> str: ...
     def avro_schema(self) -> str:
-        """The same schema as Avro, in JSON: what fields default to stands there."""
+        """The same schema as Avro JSON, which contains the defaults of fields."""
     def schema(self) -> ArrowSchema: ...
     def has_column_ids(self, as_of: str | None = None) -> bool:
-        """Whether columns are told by ids, not by their names (schema on read)."""
+        """Returns true if columns are identified by ids, not by their names (schema on read)."""
     def timeline(self) -> list[_Instant]:
         """Active instants."""
     def archived(self) -> list[_Instant]:
-        """Archived instants. Reads the archive, the first time."""
+        """Archived instants. The first call reads the archive."""
     def metadata(self, requested_time: str, action: str, state: str, plan: bool) -> str | None:
-        """JSON of what an instant's file holds, or that of its plan."""
+        """Returns the content of an instant's file, or of its plan, as JSON."""
     def follow(self, start: str) -> Follower: ...
     def position_here(self, position: str, layout: int) -> str | None:
-        """A position that was told of this table's timeline when it had `layout`, 1 or 2; None lies before every commit."""
+        """Converts a position of a timeline of `layout` 1 or 2 to the current one; None is before every commit."""
     def file_slices(self, as_of: str | None = None, filters: _Filters = None) -> list[dict[str, Any]]:
-        """Dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
+        """Returns dicts of `partition`, `file_id`, `base_instant`, `base_file` (None or {path, len}), `log_files` ([{path, len}])."""
     def snapshot(
         self,
         columns: Sequence[str] | None,
@@ -146,19 +146,19 @@ class Table:
         holes: str,
     ) -> QueryPlan: ...
     def storage_requests(self) -> tuple[int, int, int]:
-        """Requests made to open the table and to plan queries: folders listed, files opened, byte ranges fetched."""
+        """Returns the requests of opening and planning: directories listed, files opened, byte ranges fetched."""
 
 @final
 class Follower:
-    """Commits one by one, as they complete."""
+    """Commits as they complete, one by one."""
 
     def position(self) -> str | None: ...
     def layout(self) -> int:
-        """Of the timeline that positions are on, 1 or 2: an upgrade changes both."""
+        """Returns the layout of the timeline that positions refer to, 1 or 2. An upgrade of the table changes both."""
     def peek(self) -> tuple[str, int, bool] | None:
-        """What comes next: position, bytes of its files, whether it is of a table service, which has no rows of its own."""
+        """Returns the next commit: position, bytes of its files, true for a table service, which wrote no rows of its own."""
     def pass_by(self) -> None:
-        """Goes behind what `peek` told of."""
+        """Skips the commit that `peek` returned."""
     def next(
         self,
         columns: Sequence[str] | None,
@@ -167,14 +167,14 @@ class Follower:
         changelog: bool,
         emit_deletes: bool,
     ) -> tuple[str, Scan] | None:
-        """The next commit and its rows; None where there is none yet. After an error the same comes again."""
+        """Returns the next commit and its rows; None if there is none yet. After an error, the same commit is returned."""
 
 @final
 class QueryPlan:
     """A query that is not planned yet."""
 
     def schema(self) -> ArrowSchema:
-        """The schema of the query's rows. Reads the timeline, and lists no files unless they alone hold a schema."""
+        """Returns the schema of the rows. Files are listed only if the timeline does not contain a schema."""
     def scan(self) -> Scan:
         """Plans the query."""
 
@@ -186,23 +186,23 @@ class Scan:
     def split_count(self) -> int: ...
     @property
     def size(self) -> int:
-        """Bytes of the files of all splits."""
+        """The size of the files of all splits, in bytes."""
 
     def base_share(self) -> float:
-        """The share of the bytes of base files that is read, estimated from the types of the columns."""
+        """Returns the share of the bytes of base files that is read, estimated from the types of the columns."""
 
     def without_columns(self) -> Scan:
-        """The same rows without their columns, for those who count them."""
+        """Returns a scan of the same rows without columns, for counting."""
     def schema(self) -> ArrowSchema: ...
     def splits(self, max_split_bytes: int | None = None) -> list[Split]:
-        """The splits of one query have the same object as `query`, in every call."""
+        """Returns the splits. All have the same `query` object, in every call."""
     def explain(self) -> str: ...
     def stream(self) -> Stream:
-        """All splits, on as many threads as the table's options allow."""
+        """Reads all splits, on as many threads as the table's options allow."""
 
 @final
 class SharedQuery:
-    """What the splits of a query have in common."""
+    """What the splits of a query share."""
 
     @staticmethod
     def from_bytes(data: bytes, merger: object | None = None) -> SharedQuery: ...
@@ -216,7 +216,7 @@ class Split:
     def from_bytes(data: bytes, merger: object | None = None) -> Split: ...
     @staticmethod
     def with_query(query: SharedQuery, data: bytes) -> Split:
-        """The split that `to_bytes_without_query` wrote; `query` must be its own."""
+        """Returns the split that `to_bytes_without_query` wrote; `query` must be its own."""
     def to_bytes(self) -> bytes: ...
     def to_bytes_without_query(self) -> bytes: ...
     @property
@@ -227,26 +227,26 @@ class Split:
     def file_id(self) -> str: ...
     @property
     def size(self) -> int:
-        """Bytes of base and log files; of a part, its share of them."""
+        """The size of base and log files in bytes; for a part, its share of it."""
     @property
     def log_size(self) -> int:
-        """Bytes of its log files, which `size` includes."""
+        """The size of its log files in bytes, which `size` includes."""
     @property
     def part(self) -> tuple[int, int] | None:
-        """Which part of a slice, and of how many."""
+        """The number of the part of a file slice, and the number of parts."""
     def schema(self) -> ArrowSchema: ...
     def stream(self, start_row: int = 0) -> Stream: ...
 
 @final
 class Stream:
-    """Record batches being read. Also a C stream for any Arrow consumer; a stream is read once."""
+    """A stream of record batches, also a C stream for any Arrow consumer. It is read once."""
 
     def schema(self) -> ArrowSchema: ...
     def __iter__(self) -> Stream: ...
     def __next__(self) -> ArrowBatch: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def report(self) -> dict[str, Any]:
-        """What has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
+        """Returns what has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
         `uncommitted` (blocks), `records_read`, `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`,
         `list_requests`, `open_requests`, `read_requests`."""
     def close(self) -> None: ...
@@ -269,16 +269,16 @@ class Block:
     footer: dict[str, str]
     record_count: int | None
     damage: str | None
-    """Why the block is corrupt; None for a sound one."""
+    """Why the block is corrupt; None for an intact one."""
     damage_offset: int | None
-    """Where in the file the damage shows."""
+    """The offset in the file at which the damage was detected."""
     refusal: str | None
-    """Why a table read would stop here, rather than risk missing rows: damage that Hudi does not pass over either, or a block
-    type or header key that no release knows."""
+    """Why a table read would raise an error at this block: damage that Hudi does not skip either, or an unknown block type or
+    header key. Skipping it could lose rows."""
 
 @final
 class Blocks:
-    """The blocks of a log file: sound ones come before an error."""
+    """The blocks of a log file. Intact blocks precede an error."""
 
     def __iter__(self) -> Blocks: ...
     def __next__(self) -> Block: ...
@@ -299,7 +299,7 @@ class LogFile:
 
 @final
 class RecordBatches:
-    """Records of a block as they are read."""
+    """The records of a block, decoded as they are read."""
 
     def schema(self) -> ArrowSchema: ...
     def __iter__(self) -> RecordBatches: ...
@@ -321,7 +321,7 @@ class LogBlock:
         max_block_bytes: int,
         header: Mapping[str, str],
     ) -> list[LogBlock]:
-        """`data`: anything with `__arrow_c_stream__` or `__arrow_c_array__`. At least one block, though it be empty."""
+        """Encodes `data`, anything with `__arrow_c_stream__` or `__arrow_c_array__`, as one block or more."""
     @staticmethod
     def deletes(
         data: object,
@@ -334,17 +334,17 @@ class LogBlock:
         schema: str | None,
         header: Mapping[str, str],
     ) -> LogBlock:
-        """`partition_path`, where given, is that of all keys; `partition_column` is then not looked for."""
+        """Encodes deletes. `partition_path`, if given, is that of all keys; `partition_column` is then not used."""
     @staticmethod
     def rollback(target_instant: str, instant: str) -> LogBlock: ...
     @property
     def type(self) -> str:
-        """Hudi's name of the type: AVRO_DATA_BLOCK, PARQUET_DATA_BLOCK, DELETE_BLOCK or COMMAND_BLOCK."""
+        """Hudi's name of the block type: AVRO_DATA_BLOCK, PARQUET_DATA_BLOCK, DELETE_BLOCK or COMMAND_BLOCK."""
     @property
     def record_count(self) -> int | None:
-        """Records or deleted keys; None of a command."""
+        """The number of records or deleted keys; None for a command block."""
     def __len__(self) -> int:
-        """Bytes in the file."""
+        """The size of the block in the file, in bytes."""
     def __bytes__(self) -> bytes: ...
 
 @final
@@ -362,7 +362,7 @@ class LogWriter:
         append: bool,
     ) -> LogWriter: ...
     def append(self, blocks: Sequence[LogBlock]) -> list[tuple[str, int, int]]:
-        """Path, offset and length of each block."""
+        """Writes blocks. Returns path, offset and length of each."""
     @property
     def paths(self) -> list[str]: ...
     def finish(self) -> None: ...
@@ -395,8 +395,8 @@ def merge_rows(
     emit_deletes: bool,
     merger: Any = None,
 ) -> tuple[ArrowSchema, list[ArrowBatch]]:
-    """Older rows in the place of a base file and newer ones in that of its logs, merged as a table with these properties is.
+    """Merges older rows as those of a base file with newer rows as those of its logs, in a table with these properties.
 
-    Both are Arrow data. What comes out has the columns of the older rows and their types. `schema` is an Avro schema that
-    tells columns' defaults.
+    Both are Arrow data. The result has the columns and types of the older rows. `schema` is an Avro schema that defines the
+    defaults of columns.
     """

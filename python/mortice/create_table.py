@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError, UnsupportedError
-from mortice.options import checked_count, checked_name, checked_storage_options, checked_text, checked_uri
+from mortice.options import checked_count, checked_name, checked_storage_options, checked_string, checked_uri
 from mortice.table import Table
 
 __all__ = ["create_table"]
@@ -104,7 +104,7 @@ def _names(argument: str, given: Names) -> list[str]:
     for name in names:
         if not isinstance(name, str) or not name:
             raise InvalidArgumentError(f"{argument} must be a column name or a list of them, got {given!r}")
-        checked_text(argument, name)
+        checked_string(argument, name)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InvalidArgumentError(f"{argument} names {', '.join(map(repr, twice))} more than once")
@@ -119,5 +119,5 @@ def _properties(given: Mapping[str, Any] | None) -> dict[str, str]:
         if not isinstance(name, str) or not isinstance(value, (str, bool, int)):
             raise InvalidArgumentError(f"properties must map names to strings, got {name!r}: {value!r}")
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        checked[checked_text("properties", name)] = checked_text(name, text)
+        checked[checked_string("properties", name)] = checked_string(name, text)
     return checked

@@ -1,4 +1,4 @@
-"""Credentials that a function of the user's supplies: `storage_options={"credentials": function}`.
+"""Credentials that a user-defined function supplies: `storage_options={"credentials": function}`.
 
     def credentials():
         keys = vault.sign_in()
@@ -9,7 +9,7 @@
 
     mortice.Table("s3://lake/trips", storage_options={"region": "eu-west-1", "credentials": credentials})
 
-It is called when a table is opened. What it returns are storage options, which come before those given beside it.
+The function is called when a table is opened. It returns storage options, which take precedence over others.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Supplier = Callable[[], Mapping[str, Any]]
 
 
 def supplied(supplier: object) -> dict[str, Any]:
-    """Calls a supplier of credentials and returns the storage options that it gives.
+    """Calls a supplier of credentials and returns its storage options.
 
-    Raises `InvalidArgumentError` if it cannot be called, or returns something else, or what has expired already.
+    Raises `InvalidArgumentError` if it is not callable, or if its result is not a mapping or has expired.
     """
     if not callable(supplier):
         raise InvalidArgumentError(
@@ -50,7 +50,7 @@ def supplied(supplier: object) -> dict[str, Any]:
         raise InvalidArgumentError(
             f"the function in the storage option {CREDENTIALS!r} returned credentials that have expired"
         )
-    # A key that the function has no value for, such as a token, is left out.
+    # Entries without a value, such as a missing token, are left out.
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -1,23 +1,8 @@
-"""The exceptions of mortice: what went wrong, where, and a stable code that outlives the type.
+"""The exceptions of mortice: what is wrong, where, and a stable code.
 
-The native module raises these by name. They are plain Python classes, so they pickle with everything they know, and
-they can be caught by the built-in class that fits too (`FileNotFoundError`, `ValueError`, `OSError`).
-
-    code                        class
-    MORTICE-NOT-FOUND           TableNotFoundError
-    MORTICE-ALREADY-EXISTS      TableExistsError
-    MORTICE-CORRUPT-LOG         CorruptLogError
-    MORTICE-UNSUPPORTED         UnsupportedError
-    MORTICE-INVALID-TABLE       InvalidTableError
-    MORTICE-FILE-CLEANED        FileCleanedError
-    MORTICE-INVALID-ARGUMENT    InvalidArgumentError
-    MORTICE-MEMORY-LIMIT        MemoryLimitError
-    MORTICE-IO                  StorageError
-    MORTICE-FORBIDDEN           StorageForbiddenError
-    MORTICE-THROTTLED           StorageThrottledError
-    MORTICE-UNREACHABLE         StorageUnreachableError
-    MORTICE-FILE-CHANGED        FileChangedError
-    MORTICE-INTERNAL            InternalError
+The native module raises these by name. They are plain Python classes, so they pickle with all their attributes, and
+they can also be caught by a built-in class (`FileNotFoundError`, `ValueError`, `OSError`). docs/errors.md is generated
+from this file: the first paragraph of a docstring is the meaning of the code, the second what to do.
 """
 
 from __future__ import annotations
@@ -45,10 +30,18 @@ __all__ = [
 
 
 class MorticeError(Exception):
-    """The parent of all errors of mortice.
+    """The base class of all errors of mortice. Errors of this class itself are not raised.
 
-    >>> str(UnsupportedError("no such thing yet", path="trips", offset=7))
-    '[MORTICE-UNSUPPORTED] no such thing yet (file trips, offset 7)'
+    >>> str(UnsupportedError("block type 9 is not supported", path="trips.log", offset=7))
+    '[MORTICE-UNSUPPORTED] block type 9 is not supported (file trips.log, offset 7)'
+
+    Args:
+        message: What is wrong and what to do, without code and location.
+        path: The file or table.
+        offset: The byte offset in the file.
+        block: The ordinal of the log block in the file, from 0.
+        instant: The instant.
+        code: The code, if it is not that of the class.
     """
 
     default_code: ClassVar[str] = "MORTICE-ERROR"
@@ -62,7 +55,7 @@ class MorticeError(Exception):
     instant: str | None
     """The instant concerned."""
     code: str
-    """A stable code. It stands in the text too, for places where the type is lost (Spark's executors)."""
+    """A stable code. It is also part of the string, since Spark's executors report errors as strings."""
 
     def __init__(
         self,
@@ -83,17 +76,28 @@ class MorticeError(Exception):
 
     @property
     def message(self) -> str:
-        """What was expected and what was found, without code and place."""
+        """The message without code and location."""
         return str(self.args[0]) if self.args else ""
 
     def __str__(self) -> str:
-        place = {"file": self.path, "offset": self.offset, "block": self.block, "instant": self.instant}
-        known = ", ".join(f"{name} {value}" for name, value in place.items() if value is not None)
+        location = {"file": self.path, "offset": self.offset, "block": self.block, "instant": self.instant}
+        known = ", ".join(f"{name} {value}" for name, value in location.items() if value is not None)
         return f"[{self.code}] {self.message}" + (f" ({known})" if known else "")
 
 
 class TableNotFoundError(MorticeError, FileNotFoundError):
-    """There is no Hudi table, or no file, at the path."""
+    """There is no Hudi table, or no file, at the path.
+
+    Check the path: it must be the table's base path, the directory that contains `.hoodie`.
+
+    Args:
+        message: As for `MorticeError`.
+        path: As for `MorticeError`.
+        offset: As for `MorticeError`.
+        block: As for `MorticeError`.
+        instant: As for `MorticeError`.
+        code: As for `MorticeError`.
+    """
 
     default_code = "MORTICE-NOT-FOUND"
 
@@ -131,76 +135,110 @@ class TableExistsError(MorticeError, FileExistsError):
 
 
 class CorruptLogError(MorticeError):
-    """Bytes of a log file cannot be what they claim to be."""
+    """A log file is damaged.
+
+    `mortice log --verify FILE` lists the damage. With `on_corrupt="skip"`, the default, corrupt blocks are skipped as
+    Hudi does; damage within an intact block is always an error. Restore the file, or roll back its commit with Hudi.
+    """
 
     default_code = "MORTICE-CORRUPT-LOG"
 
 
 class UnsupportedError(MorticeError):
-    """The table or the query needs something that this release does not have."""
+    """The table or the query needs a feature that this release does not have.
+
+    The message names the feature and, if there is one, the alternative.
+    """
 
     default_code = "MORTICE-UNSUPPORTED"
 
 
 class InvalidTableError(MorticeError):
-    """The table contradicts itself or the format."""
+    """The table is inconsistent or violates the format.
+
+    The message names the file. Compare the table with what Hudi reads, and repair it with Hudi's tools.
+    """
 
     default_code = "MORTICE-INVALID-TABLE"
 
 
 class FileCleanedError(MorticeError):
-    """Hudi's cleaner has removed a file that the query needs. Plan the query again, or ask for a later instant."""
+    """Hudi's cleaner has removed a file that the query needs.
+
+    Open the table and plan the query again, or query a later instant. Let the cleaner retain more commits
+    (`hoodie.clean.commits.retained`) if queries take longer than that.
+    """
 
     default_code = "MORTICE-FILE-CLEANED"
 
 
 class InvalidArgumentError(MorticeError, ValueError):
-    """What was asked for cannot be."""
+    """An argument or option is invalid.
+
+    The message names the argument, the values that it accepts, and the value that it got.
+    """
 
     default_code = "MORTICE-INVALID-ARGUMENT"
 
 
 class MemoryLimitError(MorticeError):
-    """The merge would need more memory than allowed."""
+    """The merge needs more memory than `memory_limit` allows.
+
+    Raise `memory_limit` (`hoodie.memory.merge.max.size`), or project fewer columns.
+    """
 
     default_code = "MORTICE-MEMORY-LIMIT"
 
 
 class StorageError(MorticeError, OSError):
-    """The storage failed."""
+    """A storage request failed.
+
+    The message has the reason that the operating system or the object store gave. Retry if it is temporary.
+    """
 
     default_code = "MORTICE-IO"
 
 
 class StorageForbiddenError(StorageError, PermissionError):
-    """The object store refused the credentials, or they do not permit the request."""
+    """The object store rejected the credentials, or they do not permit the request.
+
+    Check credentials, region and permissions (docs/storage.md). Credentials that expire can be supplied by a function.
+    """
 
     default_code = "MORTICE-FORBIDDEN"
 
 
 class StorageThrottledError(StorageError):
-    """The object store asked for fewer requests, and answered all retries so."""
+    """The object store throttles requests, and has rejected all retries.
+
+    Run fewer tasks at the same time (`threads`, fewer Spark executors), and try again later.
+    """
 
     default_code = "MORTICE-THROTTLED"
 
 
 class StorageUnreachableError(StorageError, ConnectionError):
-    """The object store could not be reached, or did not answer within the time limits."""
+    """The object store could not be reached, or did not answer within the time limits.
+
+    Check the endpoint, the network and proxies; `connect_timeout` and `timeout` set the limits (docs/storage.md).
+    """
 
     default_code = "MORTICE-UNREACHABLE"
 
 
 class FileChangedError(StorageError):
-    """A file has changed since the query was planned. Plan the query again."""
+    """A file has changed since the query was planned.
+
+    Open the table and plan the query again.
+    """
 
     default_code = "MORTICE-FILE-CHANGED"
 
 
 class InternalError(MorticeError):
-    """An invariant of mortice itself does not hold.
+    """An invariant of mortice does not hold: the cause is a defect of mortice, not of the data or the arguments.
 
-    The cause is a defect of mortice, not of the data or the arguments. The query stops, since going on could lose rows.
-    Please report it with the whole message.
+    The query stops, since continuing could lose rows. Report it with the complete message.
     """
 
     default_code = "MORTICE-INTERNAL"

@@ -9,37 +9,37 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of a slice."""
+    """One file of a file slice."""
 
     path: str
-    """Relative to the table's base path."""
+    """The path, relative to the table's base path."""
     size: int
-    """Bytes."""
+    """The size of the file, in bytes."""
 
 
 @dataclass(frozen=True)
 class FileSlice:
-    """The files that hold one file group's rows as of one instant."""
+    """The files that contain the rows of one file group as of one instant."""
 
     partition: str
     """The partition path; empty for a table without partitions."""
     file_id: str
-    """The file group."""
+    """The id of the file group."""
     base_instant: str
-    """The instant of the base file, or of the first log file where there is none."""
+    """The instant of the base file, or of the first log file if there is no base file."""
     base_file: DataFile | None
     log_files: tuple[DataFile, ...]
-    """In the order in which they are merged."""
+    """The log files, in the order in which they are merged."""
 
     @property
     def size(self) -> int:
-        """Bytes of all its files."""
+        """The size of all files, in bytes."""
         base = self.base_file.size if self.base_file else 0
         return base + sum(log.size for log in self.log_files)
 
     @classmethod
     def from_native(cls, slice_: Mapping[str, Any]) -> FileSlice:
-        """The slice that the native module describes."""
+        """Returns the slice that the native module describes as a dict."""
         base = slice_["base_file"]
         return cls(
             partition=slice_["partition"],

@@ -1,9 +1,9 @@
-"""Filters as users write them, turned into the one form that the native module takes.
+"""Converts filters to the form that the native module accepts.
 
-The form is pyarrow's disjunctive normal form: a list of conjunctions, each a list of terms `(column, operator,
+It is the disjunctive normal form of pyarrow: a list of conjunctions, each a list of terms `(column, operator,
 literal)`. A flat list of terms is one conjunction. Operators: `= == != < <= > >=`, `in`, `not in` (with a list), `is
-null` and `is not null` (no literal). A null cell matches `is null` alone. Literals are plain Python values; the native
-module casts them exactly to the column's type or refuses.
+null` and `is not null` (no literal). A null value satisfies only `is null`. Literals are plain Python values. The
+native module casts them exactly to the column's type, or raises an error.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_text
+from mortice.options import checked_string
 
 Term = tuple[str, str, Any]
 Filters = Sequence[Any] | None
-"""What users may pass: a list of terms, or a list of lists of terms."""
+"""A list of terms, or a list of lists of terms."""
 
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 LISTS = ("in", "not in")
@@ -29,13 +29,13 @@ NULL_TESTS = ("is null", "is not null")
 OPERATORS = (*COMPARISONS, *LISTS, *NULL_TESTS)
 
 _SHAPE = (
-    "filters are a list of (column, operator, literal) terms, all of which must hold, "
+    "filters must be a list of (column, operator, literal) terms, all of which must hold, "
     "or a list of such lists, any of which must"
 )
 
 
 def normal_form(filters: Filters) -> list[list[Term]] | None:
-    """The conjunctions that `filters` asks for; None where it asks for nothing.
+    """Returns the conjunctions of `filters`; None if there are none.
 
     >>> normal_form([("day", "==", "2024-01-01"), ("fare", ">", 3)])
     [[('day', '=', '2024-01-01'), ('fare', '>', 3)]]
@@ -63,9 +63,9 @@ def _looks_like_term(item: Any) -> bool:
 
 def _conjunction(item: Any) -> list[Term]:
     if isinstance(item, str) or not _is_list(item):
-        raise InvalidArgumentError(f"{_SHAPE}; got {item!r} where a term or a list of terms should stand")
+        raise InvalidArgumentError(f"{_SHAPE}; got {item!r} instead of a term or a list of terms")
     if _looks_like_term(item):
-        raise InvalidArgumentError(f"{_SHAPE}; the two are mixed: {item!r} stands beside lists of terms")
+        raise InvalidArgumentError(f"{_SHAPE}; got the term {item!r} next to lists of terms")
     if len(item) == 0:
         raise InvalidArgumentError(f"{_SHAPE}; one of the lists is empty")
     return [_term(term) for term in item]
@@ -73,14 +73,14 @@ def _conjunction(item: Any) -> list[Term]:
 
 def _term(term: Any) -> Term:
     if not _looks_like_term(term) or len(term) not in (2, 3) or not isinstance(term[1], str):
-        raise InvalidArgumentError(f"a filter term is (column, operator, literal); got {term!r}")
-    column, operator, literals = checked_text("the column of a filter", term[0]), _operator(term), term[2:]
+        raise InvalidArgumentError(f"a filter term must be (column, operator, literal), got {term!r}")
+    column, operator, literals = checked_string("the column of a filter", term[0]), _operator(term), term[2:]
     if operator in NULL_TESTS:
         if literals and literals[0] is not None:
-            raise InvalidArgumentError(f"{operator!r} takes no literal; got {term!r}")
+            raise InvalidArgumentError(f"{operator!r} takes no literal, got {term!r}")
         return column, operator, None
     if not literals:
-        raise InvalidArgumentError(f"the filter term {term!r} has no literal")
+        raise InvalidArgumentError(f"the filter term {term!r} needs a literal: (column, operator, literal)")
     if operator in LISTS:
         return column, operator, _literals(term)
     return column, operator, _literal(term[2], term)
@@ -92,27 +92,27 @@ def _operator(term: Any) -> str:
         return "="
     if operator not in OPERATORS:
         hint = "; write ('…', 'is null')" if operator == "is" else ""
-        raise InvalidArgumentError(f"no such operator: {term[1]!r} in {term!r}; known: {', '.join(OPERATORS)}{hint}")
+        raise InvalidArgumentError(f"unknown operator {term[1]!r} in {term!r}; supported: {', '.join(OPERATORS)}{hint}")
     return operator
 
 
 def _literals(term: Any) -> list[Any]:
     values = term[2]
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable) or isinstance(values, dict):
-        raise InvalidArgumentError(f"{term[1]!r} takes a list of literals; got {term!r}")
+        raise InvalidArgumentError(f"{term[1]!r} takes a list of literals, got {term!r}")
     return [_literal(value, term) for value in values]
 
 
 def _literal(value: Any, term: Any) -> Any:
-    """`value` as one of the plain types that cross into the native module."""
+    """Returns `value` as one of the plain types that the native module accepts."""
     plain = _plain(value, term)
     if isinstance(plain, str):
-        return checked_text(f"the literal in {term!r}", plain)
+        return checked_string(f"the literal in {term!r}", plain)
     if isinstance(plain, int) and not -LARGEST_INTEGER <= plain <= LARGEST_INTEGER:
         raise _refused(value, term, f"it has more than {MOST_DIGITS} digits")
     if isinstance(plain, decimal.Decimal):
         if not plain.is_finite():
-            raise _refused(value, term, "it is no number")
+            raise _refused(value, term, "it is not a finite number")
         if len(plain.as_tuple().digits) + max(0, int(plain.as_tuple().exponent)) > MOST_DIGITS:
             raise _refused(value, term, f"it has more than {MOST_DIGITS} digits")
     return plain
@@ -123,7 +123,7 @@ def _plain(value: Any, term: Any) -> Any:
         return value
     if isinstance(value, dt.datetime):
         return _moment(value, term)
-    # Subclasses: numpy's str_ and float64, enums of text.
+    # Subclasses: numpy's str_ and float64, enums of strings.
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -138,21 +138,21 @@ def _plain(value: Any, term: Any) -> Any:
 
 
 def _moment(value: dt.datetime, term: Any) -> dt.datetime:
-    """A plain datetime of pandas.Timestamp, which is one with nanoseconds, and may be no time at all."""
+    """Returns a plain datetime for a pandas.Timestamp, which has nanoseconds and may be NaT."""
     nanoseconds: Any = getattr(value, "nanosecond", 0)
     if nanoseconds != 0:  # NaT has NaN
-        raise _refused(value, term, "it cannot be told in microseconds")
+        raise _refused(value, term, "it is not a whole number of microseconds")
     time = dt.time(value.hour, value.minute, value.second, value.microsecond, value.tzinfo, fold=value.fold)
     return dt.datetime.combine(dt.date(value.year, value.month, value.day), time)
 
 
 def _unwrapped(value: Any, term: Any) -> Any:
-    """The Python value within a scalar of numpy or pyarrow."""
+    """Returns the Python value of a scalar of numpy or pyarrow."""
     for method in ("as_py", "item"):
         unwrap = getattr(value, method, None)
         if callable(unwrap):
             plain = unwrap()
-            # A datetime64 of nanoseconds unwraps to a bare count, whose unit would be lost.
+            # A datetime64 of nanoseconds unwraps to an integer, whose unit would be lost.
             if type(plain) is int and type(value).__name__ in ("datetime64", "timedelta64"):
                 raise _refused(value, term, "use a datetime, or datetime64[us]")
             if type(plain) is not type(value) and not _is_list(plain):

@@ -1,6 +1,6 @@
-"""Commits of a table as they complete: one by one, or put together to ranges.
+"""Commits of a table as they complete: one by one, or combined into ranges.
 
-What comes next, and what has to wait, is the native follower's to say, for both.
+The native follower decides which commit is next and which must wait, for both.
 """
 
 from __future__ import annotations
@@ -20,9 +20,16 @@ __all__ = ["Follower", "Ranges"]
 
 
 class Follower(Iterator[tuple[str, Scan]]):
-    """Yields `(instant, scan)` for each commit, oldest first, and waits for the next. Made by `Table.follow`.
+    """Yields `(instant, scan)` for each commit, oldest first, and waits for the next. Created by `Table.follow`.
 
-    `close()`, from any thread, ends it at once, be it waiting or not; so does Ctrl-C. It is a context manager, too.
+    `close()` ends it at once, from any thread and even while it waits; so does Ctrl-C. It is also a context manager.
+
+    Args:
+        native: The native follower.
+        asked: The arguments of its method `next`.
+        merger: The registered merger, if any.
+        poll_seconds: Seconds between two listings of the timeline; None does not wait.
+        title: The query in one line, for `repr`.
     """
 
     def __init__(
@@ -42,9 +49,9 @@ class Follower(Iterator[tuple[str, Scan]]):
 
     @property
     def position(self) -> str | None:
-        """After which instant to start in order to go on from here; None where nothing has been passed yet.
+        """The instant to start after in order to continue from here; None before the first commit.
 
-        It is the instant that came last, or a later one of a table service, which wrote no rows of its own.
+        It is the last instant that was yielded, or a later one of a table service, which wrote no rows of its own.
         """
         return self._native.position()
 
@@ -61,7 +68,7 @@ class Follower(Iterator[tuple[str, Scan]]):
         raise StopIteration
 
     def close(self) -> None:
-        """Ends the iteration, also one that is waiting in another thread. A scan that was yielded can still be read."""
+        """Ends the iteration, even one that waits in another thread. Scans that were yielded can still be read."""
         self._closed.set()
 
     def __enter__(self) -> Follower:  # noqa: PYI034
@@ -77,15 +84,14 @@ class Follower(Iterator[tuple[str, Scan]]):
 
 
 class Ranges:
-    """Ranges of commits, oldest first, each to be planned with `Table.incremental`. Made by `Table.ranges`.
+    """Ranges of commits, oldest first, each to be planned with `Table.incremental`. Created by `Table.ranges`.
 
         ranges = table.ranges("earliest")
         while (end := ranges.next(max_instants=10)) is not None:
             Table(uri).incremental(begin, end, skip_log_compact=True, fall_back_to_full_scan=False)
             begin = end
 
-    It says what `follow` would deliver, commit by commit, and in the same order: nothing is left out, nothing comes
-    twice, and nothing comes before its time.
+    The ranges contain the commits that `follow` would yield, in the same order: each exactly once.
     """
 
     def __init__(self, native: _mortice.Follower) -> None:
@@ -93,21 +99,22 @@ class Ranges:
 
     @property
     def position(self) -> str | None:
-        """Behind the last range, and behind table services after it; None where nothing has been passed yet."""
+        """The position after the last range and the table services that follow it; None before the first commit."""
         return self._native.position()
 
     @property
     def layout(self) -> int:
-        """The layout of the timeline, 1 or 2, that positions are on: requested times, or completion times."""
+        """The layout of the timeline that positions refer to: 1, requested times; 2, completion times."""
         return self._native.layout()
 
     def next(
         self, max_instants: int | None = None, max_bytes: int | None = None, until: str | None = None
     ) -> str | None:
-        """The end of the next range, itself inside; None where there is no commit to take.
+        """Returns the end of the next range, inclusive; None if there is no commit.
 
-        One commit at least, but none behind `until`; after it at most `max_instants` in all, and as long as the files
-        that they wrote or appended to have at most `max_bytes`. Table services are neither counted nor delivered.
+        A range has at least one commit, unless it is after `until`; then at most `max_instants` commits, and only while
+        the files that they wrote or appended to have at most `max_bytes`. Table services are neither counted nor
+        delivered.
         """
         end = None
         instants = size = 0

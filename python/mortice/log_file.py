@@ -1,4 +1,4 @@
-"""One log file, block by block: for looking into a table, and for tools that need no table."""
+"""Reads one log file, block by block: for inspecting tables, and for tools that need no table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mortice.options import checked_count, checked_storage_options, checked_uri
 
 __all__ = ["Block", "LogFile"]
 
-# Small enough that a batch is still in the processor's cache when it is looked at.
+# Small enough that a batch is still in the processor's cache when it is consumed.
 DEFAULT_RECORDS = 4_096
 
 
@@ -26,8 +26,8 @@ class LogFile:
         for block in log.blocks():
             print(block.offset, block.type, block.instant_time, block.record_count)
 
-    A corrupt stretch is a block too (`CORRUPT_BLOCK`, with the reason in `damage`); iteration raises only where no more
-    blocks can be found, after the sound ones.
+    A damaged range is a block as well (`CORRUPT_BLOCK`, with the reason in `damage`). Iteration raises an error only if
+    no further blocks can be found, after the intact ones.
     """
 
     def __init__(self, path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> None:
@@ -35,7 +35,7 @@ class LogFile:
 
     @property
     def path(self) -> str:
-        """Where the file lies."""
+        """The path of the file."""
         return self._native.path
 
     @property
@@ -44,37 +44,42 @@ class LogFile:
         return self._native.size
 
     def blocks(self, reverse: bool = False) -> Iterator[Block]:
-        """The blocks in the order of the file, or backwards."""
+        """Returns the blocks in file order; with `reverse`, the last one first."""
         return iter(self._native.blocks(reverse))
 
     def records(
         self, block: Block, keys: Iterable[str] | None = None, prefixes: Iterable[str] | None = None
     ) -> pa.RecordBatch:
-        """The records of a data block, by the block's own schema and in the file's own units.
+        """Returns the records of a data block, with the schema of the block and in the units of the file.
 
-        `keys` gives only the records of these record keys, `prefixes` those whose keys begin so (not both). HFile
-        blocks are sought in; of other blocks only keys are looked at before the records are decoded.
+        With `keys`, only records with these record keys; with `prefixes`, those whose keys begin with one of them (not
+        both). Keys are looked up in the index of HFile blocks. Of other blocks, only keys are decoded to find the
+        records.
         """
         if keys is not None and prefixes is not None:
-            raise InvalidArgumentError("keys and prefixes: one of them")
-        return pa.record_batch(self._native.records(block, _texts("keys", keys), _texts("prefixes", prefixes)))
+            raise InvalidArgumentError("keys and prefixes must not be given together; leave out one of them")
+        return pa.record_batch(self._native.records(block, _strings("keys", keys), _strings("prefixes", prefixes)))
 
     def record_batches(self, block: Block, batch_rows: int = DEFAULT_RECORDS) -> pa.RecordBatchReader:
-        """The records of a data block as `records` gives them, `batch_rows` at a time, decoded as they are drawn.
+        """Returns a reader of the records of a data block, `batch_rows` at a time, decoded as they are read.
 
-        For blocks of any size: what is in memory is one batch. Sound records come before an error. An HFile block is
-        unpacked whole.
+        For blocks of any size: one batch is in memory. Intact records precede an error. An HFile block is decompressed
+        as a whole.
         """
         batches = self._native.record_batches(block, checked_count("batch_rows", batch_rows))
         return pa.RecordBatchReader.from_batches(pa.schema(batches.schema()), map(pa.record_batch, batches))
 
     def deletes(self, block: Block) -> pa.RecordBatch:
-        """The deletes of a delete block: `record_key`, `partition_path`, `ordering_value` (text), `ordering_type`."""
+        """Returns the deletes of a delete block: `record_key`, `partition_path`, `ordering_value` (string),
+        `ordering_type`.
+        """
         return pa.record_batch(self._native.deletes(block))
 
     def positions(self, block: Block) -> pa.UInt64Array | None:
-        """The rows of the base file (from 0) that the records or deletes of a block update, in their order; None
-        where the block does not say (RECORD_POSITIONS)."""
+        """Returns the row positions in the base file, from 0, of the records or deletes of a block (RECORD_POSITIONS).
+
+        None if the block does not record positions.
+        """
         positions = self._native.positions(block)
         return None if positions is None else pa.record_batch(positions).column(0)
 
@@ -82,10 +87,10 @@ class LogFile:
         return f"LogFile({self.path!r}, {self.size} bytes)"
 
 
-def _texts(name: str, texts: Iterable[str] | None) -> list[str] | None:
-    if texts is None:
+def _strings(name: str, values: Iterable[str] | None) -> list[str] | None:
+    if values is None:
         return None
-    listed = [texts] if isinstance(texts, str) else list(texts)
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in listed):
-        raise InvalidArgumentError(f"{name} is a list of texts, not {texts!r}")
+    listed = [values] if isinstance(values, str) else list(values)
+    if isinstance(values, str) or not all(isinstance(value, str) for value in listed):
+        raise InvalidArgumentError(f"{name} must be a list of strings, got {values!r}")
     return listed

@@ -1,5 +1,7 @@
-"""Writing log files that Hudi reads: for tools, tests and repairs. What a commit needs besides (the timeline, markers,
-the metadata table) is the caller's business: Hudi sees a log file once a completed instant of its table names it.
+"""Writes log files that Hudi reads: for tools, tests and repairs.
+
+A commit needs more than log files: the timeline, markers, the metadata table. These are the task of the caller. Hudi
+reads a log file only if a completed instant of its table names it.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from mortice.options import (
     checked_optional_count,
     checked_optional_name,
     checked_storage_options,
-    checked_text,
-    checked_texts,
+    checked_string,
+    checked_string_mapping,
     checked_uri,
 )
 
@@ -31,7 +33,7 @@ _MAX_BLOCK_BYTES = 256 * 1024 * 1024
 
 
 class WrittenBlock(NamedTuple):
-    """Where a block stands."""
+    """The location of a block that was written."""
 
     path: str
     offset: int
@@ -45,17 +47,24 @@ class LogWriter:
             log.write_records(trips, table_name="trips")
             log.write_deletes(gone, partition_path="2024", ordering="ts")
 
-    `instant` goes into the file names: the base instant of the slice in tables up to version 7, the delta commit that
-    writes in later ones. It is also the instant of each block that is given none of its own.
+    A file is created, exclusively, with its first block. Records are encoded before anything is written, so records
+    that cannot be encoded leave the file unchanged. All data survives a crash of the machine once the writer is closed.
 
-    Files are created exclusively. `version` is the first to be tried; without it, the one after the latest in the
-    folder. Once a file has more than `max_file_bytes`, the next version follows. With `append`, the latest file of the
-    slice is written on where its end is sound and it is below that size: tables up to version 6 expect that, later ones
-    do not.
+    Args:
+        folder: The directory of the partition, a local path or a URI.
+        file_id: The id of the file group.
+        instant: The instant in the file names: up to table version 7 the base instant of the slice, later the delta
+            commit that writes. It is also the instant of blocks that have none of their own.
+        version: The first file version to try. Default: the one after the latest in the directory.
+        write_token: The write token in the file names. Default: one is generated.
+        max_file_bytes: When a file exceeds this size in bytes, the next version follows.
+        append: True appends to the latest file of the slice if its end is intact and it is below `max_file_bytes`.
+            Tables up to version 6 expect that, later ones do not.
+        storage_options: As for `mortice.Table`.
 
-    A file comes into being with its first block. Records are turned into blocks before anything is written, so that
-    records which cannot be leave the file as it was. Everything written survives a crash of the machine once the writer
-    is closed.
+    Raises:
+        InvalidArgumentError: An argument is invalid.
+        StorageError: The directory cannot be read or written.
     """
 
     def __init__(
@@ -94,24 +103,35 @@ class LogWriter:
         instant: str | None = None,
         header: Mapping[str, str] | None = None,
     ) -> list[LogBlock]:
-        """Data blocks of the rows of some Arrow data (a table, record batches, a data frame), to be given to `append`.
+        """Returns data blocks with the rows of Arrow data (a table, record batches, a DataFrame), to be passed to
+        `append`.
 
-        `schema` is the table's Avro schema, meta columns included. In its place `table_name` has one made of the
-        columns, as Hudi's Spark writer would. Columns are found by name; a field without one takes its default.
+        Columns are matched by name; a field without a column gets its default.
 
-        `format` is `avro`, whose blocks hold `max_block_bytes` of content at most, or `parquet`, of which there is one
-        block (`compression`: gzip, snappy, zstd, uncompressed). `header` adds entries by Hudi's names: RECORD_POSITIONS
-        with BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS, COMPACTED_BLOCK_TIMES, IS_PARTIAL, BLOCK_IDENTIFIER.
+        Args:
+            data: The rows: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
+            schema: The table's Avro schema as JSON or a mapping, meta columns included.
+            table_name: Instead of `schema`: derives it from the columns as Hudi's Spark writer would for this table
+                name.
+            format: `"avro"`, or `"parquet"`, which gives one block.
+            compression: Of Parquet blocks: `"gzip"`, `"snappy"`, `"zstd"` or `"uncompressed"`.
+            max_block_bytes: Content of an Avro block in bytes, at most.
+            instant: The instant of the blocks. Default: that of the writer.
+            header: Additional header entries by Hudi's names: RECORD_POSITIONS with
+                BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS, COMPACTED_BLOCK_TIMES, IS_PARTIAL, BLOCK_IDENTIFIER.
+
+        Raises:
+            InvalidArgumentError: An argument is invalid, or the data does not fit the schema.
         """
         return LogBlock.records(
             data,
             instant=self._instant_of(instant),
-            schema=_schema_text(schema),
+            schema=_schema_json(schema),
             table_name=checked_optional_name("table_name", table_name),
             record_format=checked_name("format", format),
             compression=checked_name("compression", compression),
             max_block_bytes=checked_count("max_block_bytes", max_block_bytes),
-            header=checked_texts("header", header),
+            header=checked_string_mapping("header", header),
         )
 
     def deletes(
@@ -126,60 +146,72 @@ class LogWriter:
         instant: str | None = None,
         header: Mapping[str, str] | None = None,
     ) -> LogBlock:
-        """A block that deletes the keys in column `record_key`, to be given to `append`.
+        """Returns a block that deletes keys, to be passed to `append`.
 
-        Their partition is `partition_path` where given ("" in a table without partitions), else what stands in
-        `partition_column`. `ordering` names the table's ordering columns in their order; their values are written as
-        Hudi writes values of their types (several of them: only Hudi 1.1 and later read that). Without ordering
-        columns, and where a single one has null, a delete goes by commit time: it deletes whatever came before.
+        Args:
+            data: The keys: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
+            record_key: The column of the record keys.
+            partition_path: The partition path of all keys; an empty string in a table without partitions.
+            partition_column: The column of the partition paths, if `partition_path` is not given.
+            ordering: The ordering columns, in the table's order. Values are written as Hudi writes values of their
+                types. Only Hudi 1.1 and later reads several of them. Without ordering columns, and if the only one is
+                null, a delete is ordered by commit time: it deletes all earlier records.
+            schema: The table's Avro schema as JSON or a mapping.
+            instant: The instant of the block. Default: that of the writer.
+            header: Additional header entries by Hudi's names.
+
+        Raises:
+            InvalidArgumentError: An argument is invalid, or a column is missing.
         """
         return LogBlock.deletes(
             data,
             instant=self._instant_of(instant),
             record_key=checked_name("record_key", record_key),
             partition_column=checked_name("partition_column", partition_column),
-            partition_path=_path_text(partition_path),
+            partition_path=_partition_path(partition_path),
             ordering=_ordering_columns(ordering),
-            schema=_schema_text(schema),
-            header=checked_texts("header", header),
+            schema=_schema_json(schema),
+            header=checked_string_mapping("header", header),
         )
 
     def rollback(self, target_instant: str, *, instant: str | None = None) -> LogBlock:
-        """A block that undoes the blocks of `target_instant` before it, to be given to `append`. Only tables up to
-        version 7 have it; later ones delete the files of an instant that is rolled back."""
+        """Returns a block that rolls back the preceding blocks of `target_instant`, to be passed to `append`.
+
+        Only tables up to version 7 use it. Later ones delete the files of an instant that is rolled back.
+        """
         return LogBlock.rollback(checked_name("target_instant", target_instant), self._instant_of(instant))
 
     def append(self, *blocks: LogBlock) -> list[WrittenBlock]:
-        """Writes blocks one after the other, in one write to one file: records first, deletes last, as Hudi does.
+        """Writes blocks in one write to one file. As in Hudi, records must come first and deletes last.
 
         log.append(*log.records(trips, table_name="trips"), log.deletes(gone))
         """
         return [WrittenBlock(*written) for written in self._native.append(blocks)]
 
     def write_records(self, data: Any, **arguments: Any) -> list[WrittenBlock]:
-        """Composes data blocks and appends them; the arguments are those of `records`."""
+        """Creates data blocks and appends them. The arguments are those of `records`."""
         return self.append(*self.records(data, **arguments))
 
     def write_deletes(self, data: Any, **arguments: Any) -> WrittenBlock:
-        """Composes a delete block and appends it; the arguments are those of `deletes`."""
+        """Creates a delete block and appends it. The arguments are those of `deletes`."""
         return self.append(self.deletes(data, **arguments))[0]
 
     def write_rollback(self, target_instant: str, *, instant: str | None = None) -> WrittenBlock:
-        """Composes a rollback and appends it; see `rollback`."""
+        """Creates a rollback block and appends it; see `rollback`."""
         return self.append(self.rollback(target_instant, instant=instant))[0]
 
     @property
     def path(self) -> str | None:
-        """The file written last; None before the first block."""
+        """The last file that was written; None before the first block."""
         return self.paths[-1] if self.paths else None
 
     @property
     def paths(self) -> list[str]:
-        """The files written, in their order: more than one where a file has reached its limit."""
+        """The files that were written, in their order. There are several if one exceeded its limit."""
         return self._native.paths
 
     def close(self) -> None:
-        """Returns once what was written survives a crash. Nothing can be written afterwards."""
+        """Returns when all data would survive a crash of the machine. Nothing can be written afterwards."""
         self._native.finish()
 
     def __enter__(self) -> LogWriter:  # noqa: PYI034
@@ -200,21 +232,23 @@ class LogWriter:
         return self._instant if instant is None else checked_name("instant", instant)
 
 
-def _schema_text(schema: object) -> str | None:
-    """The JSON of an Avro schema, given as text or as what JSON gives in Python."""
+def _schema_json(schema: object) -> str | None:
+    """Returns the JSON of an Avro schema, given as a string or a mapping."""
     if schema is None:
         return None
     if isinstance(schema, str):
-        return checked_text("schema", schema)
+        return checked_string("schema", schema)
     if not isinstance(schema, Mapping):
-        raise InvalidArgumentError(f"schema is an Avro schema, as JSON text or a mapping, not {type(schema).__name__}")
+        raise InvalidArgumentError(
+            f"schema must be an Avro schema as a JSON string or a mapping, got {type(schema).__name__}"
+        )
     try:
         return json.dumps(schema)
     except (TypeError, ValueError) as error:
-        raise InvalidArgumentError("schema is no JSON") from error
+        raise InvalidArgumentError("schema must be an Avro schema that can be written as JSON") from error
 
 
-def _path_text(path: object) -> str | None:
+def _partition_path(path: object) -> str | None:
     if path is None or path == "":
         return path if path is None else ""
     return checked_name("partition_path", path)
@@ -224,5 +258,5 @@ def _ordering_columns(ordering: object) -> list[str]:
     if isinstance(ordering, str):
         ordering = [ordering]
     if not isinstance(ordering, Sequence):
-        raise InvalidArgumentError(f"ordering is a column or a list of columns, not {ordering!r}")
+        raise InvalidArgumentError(f"ordering must be a column or a list of columns, got {ordering!r}")
     return [checked_name("a column in ordering", name) for name in ordering]

@@ -1,18 +1,18 @@
-"""What a reading cost: rows, bytes and milliseconds by phase, as plain counts that add up over splits.
+"""Metrics of reads: rows, bytes and milliseconds by phase, as counts that can be summed over splits.
 
     splits         splits read to their end
-    rows, batch_bytes     what came out, as Arrow
-    file_bytes     bytes of the files that the splits name, of a part its share
+    rows, batch_bytes     rows, and bytes of their Arrow batches
+    file_bytes     bytes of the files of the splits, for a part of a file slice its share
     files, base_rows, records_read, records_won, row_groups_pruned, corrupt    as in `Scan.report`
-    list_requests, open_requests, read_requests    storage requests of the reading: folders listed, files opened, byte
+    list_requests, open_requests, read_requests    storage requests of the read: directories listed, files opened, byte
                    ranges fetched (not of memory-mapped files); those of planning are in `Table.storage_requests`
-    open_ms        taking a split up, its files not yet opened
-    first_batch_ms until the first rows were there: the logs are read and their keys indexed by then
-    read_ms        the rows after that: base rows read, winners decoded, both merged
-    convert_ms     to the types that Spark expects
-    consumer_ms    waiting until the consumer asked for the next batch: in a Spark task, the JVM
+    open_ms        creating the reader of a split, before files are opened
+    first_batch_ms until the first batch: the logs are read and their keys indexed by then
+    read_ms        all later batches: base rows read, winning records decoded, both merged
+    convert_ms     conversion to the types that Spark expects
+    consumer_ms    waiting until the consumer requests the next batch; in a Spark task, the JVM
 
-Wall time of one thread: phases of splits that were read at the same time count each by itself.
+Milliseconds are wall time of one thread. Phases of splits that are read at the same time are added.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Counts", "Meter", "added", "told"]
+__all__ = ["Counts", "Meter", "added", "format_counts"]
 
 Counts = dict[str, int]
-"""Counts by name; what is not there is 0."""
+"""Counts by name; a missing one is 0."""
 
 PHASES = ("open", "first_batch", "read", "convert", "consumer")
 _REPORTED = (
@@ -41,7 +41,7 @@ _NS_IN_MS = 1_000_000
 
 
 class Meter:
-    """Times one reading, phase after phase, and counts what comes out."""
+    """Measures one read: the time of each phase, and the rows and bytes."""
 
     def __init__(self) -> None:
         self._ns = dict.fromkeys(PHASES, 0)
@@ -51,20 +51,20 @@ class Meter:
         self._batches = 0
 
     def lap(self, phase: str) -> None:
-        """What went by since the last lap was this phase."""
+        """Adds the time since the last lap to a phase."""
         now = time.perf_counter_ns()
         self._ns[phase] += now - self._since
         self._since = now
 
     def batch(self, rows: int, size: int) -> None:
-        """A batch was read since the last lap."""
+        """Records that a batch has been read since the last lap."""
         self.lap("read" if self._batches else "first_batch")
         self._batches += 1
         self.rows += rows
         self.batch_bytes += size
 
     def counts(self, report: Mapping[str, Any], *, splits: int, file_bytes: int) -> Counts:
-        """All that was counted; `report` is the native one."""
+        """Returns all counts; `report` is that of the native stream."""
         return {
             "splits": splits,
             "rows": self.rows,
@@ -77,12 +77,12 @@ class Meter:
 
 
 def added(first: Counts, second: Counts) -> Counts:
-    """The sums of two readings."""
+    """Returns the sums of two reads."""
     return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
 
 
-def told(counts: Counts) -> str:
-    """Counts as a line of text."""
+def format_counts(counts: Counts) -> str:
+    """Returns counts as a line of text."""
     phases = ", ".join(f"{phase.replace('_', ' ')} {counts.get(f'{phase}_ms', 0)}" for phase in PHASES)
     return (
         f"{counts.get('rows', 0)} rows, {counts.get('batch_bytes', 0)} bytes of Arrow "

@@ -1,4 +1,4 @@
-"""Arguments checked at the border, so that a wrong one is refused by name before anything is read."""
+"""Checks arguments of the public API before anything is read, so that an error names the argument."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from mortice.errors import InvalidArgumentError
 DEFAULT_BATCH_ROWS = 65536
 DEFAULT_SEMANTICS = "1.x"
 DEFAULT_ON_CORRUPT = "skip"
-DEFAULT_HOLES = "FAIL"
+DEFAULT_HOLES = "fail"
 DEFAULT_POLL_SECONDS = 5.0
 
 LARGEST_COUNT = 2**63
 LONGEST_WAIT_SECONDS = 366 * 86_400
 
 
-def checked_text(argument: str, text: str) -> str:
-    """Text that can be written as UTF-8, as Rust holds it: without halves of surrogate pairs."""
+def checked_string(argument: str, text: str) -> str:
+    """Returns a string that can be encoded as UTF-8, as Rust requires: one without lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidArgumentError(f"{argument} is not valid Unicode: {text!r}") from error
+        raise InvalidArgumentError(f"{argument} must be valid Unicode, got {text!r}") from error
     return str.__str__(text)
 
 
 def checked_uri(uri: object) -> str:
-    """A path or URI as text."""
+    """Returns a path or URI as a string."""
     if not isinstance(uri, (str, os.PathLike)):
-        raise InvalidArgumentError(f"the table's path is text or a Path, not {type(uri).__name__} {uri!r}")
+        raise InvalidArgumentError(f"the path must be a string or a Path, got {type(uri).__name__} {uri!r}")
     text = os.fspath(uri)
     if not isinstance(text, str):
-        raise InvalidArgumentError(f"the table's path is text, not bytes: {text!r}")
+        raise InvalidArgumentError(f"the path must be a string, got bytes: {text!r}")
     if not text:
-        raise InvalidArgumentError("the table's path is empty")
-    return checked_text("the table's path", text)
+        raise InvalidArgumentError("the path must be a non-empty string, got ''")
+    return checked_string("the path", text)
 
 
 def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
@@ -48,72 +48,85 @@ def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]
     if options is None:
         return {}
     if not isinstance(options, Mapping):
-        raise InvalidArgumentError(f"storage_options is a mapping of names to values, not {type(options).__name__}")
+        raise InvalidArgumentError(
+            f"storage_options must be a mapping of names to values, got {type(options).__name__}"
+        )
     given = dict(options)
     if CREDENTIALS in given:
         given |= supplied(given.pop(CREDENTIALS))
-    return {_name(name): _text(name, value) for name, value in given.items()}
+    return {_name(name): _option_value(name, value) for name, value in given.items()}
 
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise InvalidArgumentError(f"the name of a storage option is text, not {name!r}")
-    return checked_text("the name of a storage option", name)
+        raise InvalidArgumentError(f"the name of a storage option must be a string, got {name!r}")
+    return checked_string("the name of a storage option", name)
 
 
-def _text(name: str, value: object) -> str:
+def _option_value(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, int)):
         text = str(value)
         if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InvalidArgumentError(f"the storage option {name!r} is not valid Unicode")
+            raise InvalidArgumentError(f"the storage option {name!r} must be valid Unicode")
         return text
     kind = type(value).__name__
     raise InvalidArgumentError(f"the storage option {name!r} must be a string, a number or a bool, got {kind}")
 
 
 def checked_semantics(semantics: object) -> str:
-    """Whose merging to follow: `1.x` (the newest Hudi) or `0.x` (Hudi 0.15)."""
-    return _one_of("semantics", semantics, ("1.x", "0.x"), known="'1.x' and '0.x'")
+    """Returns the release whose merge rules apply: `1.x` (the newest Hudi) or `0.x` (Hudi 0.15)."""
+    return _one_of("semantics", semantics, ("1.x", "0.x"), known="'1.x' or '0.x'")
 
 
 def checked_on_corrupt(on_corrupt: object) -> str:
-    """What happens at a corrupt log block: `skip` it, as Hudi does, or `raise`."""
-    return _one_of("on_corrupt", on_corrupt, ("skip", "raise"), known="'skip' and 'raise'")
+    """Returns what happens at a corrupt log block: `skip` it, as Hudi does, or `raise`."""
+    return _one_of("on_corrupt", on_corrupt, ("skip", "raise"), known="'skip' or 'raise'")
+
+
+def checked_holes(holes: object) -> str:
+    """Returns the policy for pending commits in a range, as Hudi's constant: `fail` or `block`, in any case."""
+    name = checked_name("holes", holes).upper()
+    # The core rejects the third policy of Hudi by name.
+    if name not in ("FAIL", "BLOCK", "USE_TRANSITION_TIME"):
+        raise InvalidArgumentError(f"holes must be 'fail' or 'block', got {holes!r}")
+    return name
 
 
 def _one_of(argument: str, value: object, choices: Sequence[str], *, known: str) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise InvalidArgumentError(f"{argument} is one of {known}, not {value!r}")
+        raise InvalidArgumentError(f"{argument} must be {known}, got {value!r}")
     return value
 
 
 def checked_count(argument: str, value: object, *, least: int = 1) -> int:
-    """A whole number, `least` or more."""
+    """Returns an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value < LARGEST_COUNT:
-        raise InvalidArgumentError(f"{argument} is a whole number of {least} or more, not {value!r}")
+        raise InvalidArgumentError(f"{argument} must be an integer of {least} or more, got {value!r}")
     return value
 
 
 def checked_seconds(argument: str, value: object) -> float | None:
-    """A number of seconds above 0, a year at most; None for not waiting at all."""
+    """Returns a number of seconds above 0 and up to a year; None for not waiting at all."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LONGEST_WAIT_SECONDS:
-        raise InvalidArgumentError(f"{argument} is a number of seconds above 0, a year at most, or None, not {value!r}")
+        raise InvalidArgumentError(
+            f"{argument} must be a number of seconds above 0 and up to a year, or None, got {value!r}"
+        )
     return float(value)
 
 
-def checked_truth(argument: str, value: object) -> bool:
-    """True or False, nothing that merely counts as one."""
+def checked_bool(argument: str, value: object) -> bool:
+    """Returns True or False. Other values are rejected, even if they are true or false in a condition."""
     if not isinstance(value, bool):
-        raise InvalidArgumentError(f"{argument} is True or False, not {value!r}")
+        raise InvalidArgumentError(f"{argument} must be True or False, got {value!r}")
     return value
 
 
-def checked_optional_truth(argument: str, value: object) -> bool | None:
-    return None if value is None else checked_truth(argument, value)
+def checked_optional_bool(argument: str, value: object) -> bool | None:
+    return None if value is None else checked_bool(argument, value)
 
 
 def checked_optional_count(argument: str, value: object) -> int | None:
@@ -121,44 +134,46 @@ def checked_optional_count(argument: str, value: object) -> int | None:
 
 
 def checked_columns(columns: Sequence[str] | None) -> list[str] | None:
-    """The names asked for, in that order. Whether the table has them is the native module's to say."""
+    """Returns the requested column names in their order. The native module checks whether the table has them."""
     if columns is None:
         return None
     if isinstance(columns, (str, bytes)) or not isinstance(columns, Sequence):
-        raise InvalidArgumentError(f"columns is a list of names, such as ['fare', 'rider'], not {columns!r}")
+        raise InvalidArgumentError(f"columns must be a list of names, such as ['fare', 'rider'], got {columns!r}")
     names = list(columns)
     for name in names:
         if not isinstance(name, str):
-            raise InvalidArgumentError(f"columns is a list of names; {name!r} is no name")
-        checked_text("a name in columns", name)
+            raise InvalidArgumentError(f"columns must be a list of names, got {name!r} in it")
+        checked_string("a name in columns", name)
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InvalidArgumentError(f"columns names {', '.join(map(repr, twice))} more than once")
+        raise InvalidArgumentError(
+            f"columns must name each column once, got {', '.join(map(repr, twice))} more than once"
+        )
     return names
 
 
 def checked_name(argument: str, value: object) -> str:
-    """Text, valid and not empty."""
+    """Returns a valid, non-empty string."""
     if not isinstance(value, str) or not value:
-        raise InvalidArgumentError(f"{argument} is a text that is not empty, not {value!r}")
-    return checked_text(argument, value)
+        raise InvalidArgumentError(f"{argument} must be a non-empty string, got {value!r}")
+    return checked_string(argument, value)
 
 
 def checked_optional_name(argument: str, value: object) -> str | None:
     return None if value is None else checked_name(argument, value)
 
 
-def checked_texts(argument: str, values: Mapping[str, str] | None) -> dict[str, str]:
-    """A mapping of texts to texts; nothing for None."""
+def checked_string_mapping(argument: str, values: Mapping[str, str] | None) -> dict[str, str]:
+    """Returns a mapping of strings to strings; an empty one for None."""
     if values is None:
         return {}
     if not isinstance(values, Mapping):
-        raise InvalidArgumentError(f"{argument} is a mapping of names to texts, not {type(values).__name__}")
+        raise InvalidArgumentError(f"{argument} must be a mapping of strings to strings, got {type(values).__name__}")
     for name, value in values.items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise InvalidArgumentError(
-                f"{argument} is a mapping of names to texts; {name!r}: {value!r} is none of them"
+                f"{argument} must be a mapping of strings to strings, got {name!r}: {value!r} in it"
             )
-        checked_text(argument, name)
-        checked_text(argument, value)
+        checked_string(argument, name)
+        checked_string(argument, value)
     return dict(values)

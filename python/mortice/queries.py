@@ -1,11 +1,11 @@
-"""Queries as values, and their schema before they are planned.
+"""Queries as values, whose schema is known before they are planned.
 
     table = mortice.Table("/lake/trips")
     plan = table.prepare(mortice.queries.Snapshot(columns=["rider", "fare"]))
     plan.schema        # from the timeline: no file is listed
     plan.scan()        # lists files, as table.snapshot(columns=["rider", "fare"]) does
 
-The arguments of each class are those of the method of `Table` that has its name.
+The fields of each class are the arguments of the method of `Table` with the same name.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from mortice.instants import TIMELINE_ZONE, InstantLike, instant_text
 from mortice.mergers import Merging
 from mortice.options import (
     DEFAULT_HOLES,
+    checked_bool,
     checked_columns,
-    checked_name,
-    checked_optional_truth,
-    checked_truth,
+    checked_holes,
+    checked_optional_bool,
 )
 from mortice.scan import Scan
 
@@ -34,9 +34,9 @@ __all__ = ["Changes", "Incremental", "Query", "QueryPlan", "ReadOptimized", "Sna
 
 
 class QueryPlan:
-    """A query of a table that is not planned yet. Made by `Table.prepare`.
+    """A query of a table that is not planned yet. Created by `Table.prepare`.
 
-    The schema and the scans are of the table as it was when it was opened.
+    Schema and scans are those of the table at the time when it was opened.
     """
 
     def __init__(self, native: _mortice.QueryPlan, title: str, merger: Merging | None = None) -> None:
@@ -46,11 +46,11 @@ class QueryPlan:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The schema of the rows, columns in the order asked for.
+        """The schema of the rows, with the columns in the requested order.
 
         It is read from the timeline. Files are listed only if neither a commit nor `hoodie.properties` stores a schema.
 
-        Raises what planning raises, except for what the listing of files shows.
+        Raises the errors of planning, except those that are found when files are listed.
         """
         return pa.schema(self._native.schema())
 
@@ -73,8 +73,8 @@ class Snapshot:
     emit_deletes: bool = False
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
-        """Checks the arguments; reads nothing."""
-        merge, deletes = checked_truth("merge", self.merge), checked_truth("emit_deletes", self.emit_deletes)
+        """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
+        merge, deletes = checked_bool("merge", self.merge), checked_bool("emit_deletes", self.emit_deletes)
         names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
         native = table.snapshot(names, terms, instant, merge, deletes, merger)
         return QueryPlan(native, title("snapshot", table.uri, instant, terms), merger)
@@ -89,7 +89,7 @@ class ReadOptimized:
     as_of: InstantLike = None
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:  # noqa: ARG002
-        """Checks the arguments; reads nothing."""
+        """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
         names, terms, instant = checked_columns(self.columns), normal_form(self.filters), _instant(table, self.as_of)
         native = table.read_optimized(names, terms, instant)
         return QueryPlan(native, title("read optimized", table.uri, instant, terms))
@@ -113,10 +113,10 @@ class Incremental:
     schema_at_end: bool = False
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
-        """Checks the arguments; reads nothing."""
+        """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
         names, terms = checked_columns(self.columns), normal_form(self.filters)
         after, until = _range(table, self.begin, self.end)
-        changelog = checked_truth("changelog", self.changelog)
+        changelog = checked_bool("changelog", self.changelog)
         merger = None if changelog else merger
         native = table.incremental(
             names,
@@ -124,14 +124,14 @@ class Incremental:
             after,
             until,
             merger,
-            holes=checked_name("holes", self.holes),
-            skip_compact=checked_truth("skip_compact", self.skip_compact),
-            skip_cluster=checked_truth("skip_cluster", self.skip_cluster),
-            skip_log_compact=checked_truth("skip_log_compact", self.skip_log_compact),
-            fall_back_to_full_scan=checked_optional_truth("fall_back_to_full_scan", self.fall_back_to_full_scan),
-            schema_at_end=checked_truth("schema_at_end", self.schema_at_end),
+            holes=checked_holes(self.holes),
+            skip_compact=checked_bool("skip_compact", self.skip_compact),
+            skip_cluster=checked_bool("skip_cluster", self.skip_cluster),
+            skip_log_compact=checked_bool("skip_log_compact", self.skip_log_compact),
+            fall_back_to_full_scan=checked_optional_bool("fall_back_to_full_scan", self.fall_back_to_full_scan),
+            schema_at_end=checked_bool("schema_at_end", self.schema_at_end),
             changelog=changelog,
-            emit_deletes=checked_truth("emit_deletes", self.emit_deletes),
+            emit_deletes=checked_bool("emit_deletes", self.emit_deletes),
         )
         return QueryPlan(native, title(f"incremental {_span(after, until)}", table.uri, None, terms), merger)
 
@@ -147,19 +147,26 @@ class Changes:
     holes: str = DEFAULT_HOLES
 
     def prepare(self, table: _mortice.Table, merger: Merging | None) -> QueryPlan:
-        """Checks the arguments; reads nothing."""
+        """Returns the plan of this query of a native table. Checks the arguments and reads nothing."""
         names, terms = checked_columns(self.columns), normal_form(self.filters)
         after, until = _range(table, self.begin, self.end)
-        native = table.changes(names, terms, after, until, merger, holes=checked_name("holes", self.holes))
+        native = table.changes(names, terms, after, until, merger, holes=checked_holes(self.holes))
         return QueryPlan(native, title(f"changes {_span(after, until)}", table.uri, None, terms), merger)
 
 
 Query = Snapshot | ReadOptimized | Incremental | Changes
-"""Any query that `Table.prepare` takes."""
+"""Any query that `Table.prepare` accepts."""
 
 
 def title(kind: str, uri: str, instant: str | None, terms: object) -> str:
-    """A query in one line, for `repr`."""
+    """Returns a query in one line, for `repr`.
+
+    Args:
+        kind: The kind of the query.
+        uri: The table's base path.
+        instant: The instant of time travel, if any.
+        terms: The filters, if any.
+    """
     moment = f" as of {instant}" if instant else ""
     filtered = f", filters {terms}" if terms else ""
     return f"{kind} of {uri}{moment}{filtered}"

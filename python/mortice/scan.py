@@ -1,6 +1,6 @@
-"""A planned query, and the splits it is made of.
+"""A planned query and its splits.
 
-A `Scan` is fixed when it is made: it names files, so it gives the same rows until Hudi's cleaner removes them.
+A `Scan` is fixed when it is created: it names files, so it returns the same rows until Hudi's cleaner removes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice.errors import InvalidArgumentError
 from mortice.mergers import Merging
-from mortice.metrics import Counts, Meter, added, told
+from mortice.metrics import Counts, Meter, added, format_counts
 from mortice.options import checked_count
 from mortice.split import SharedQuery, Split, record_batches
 
@@ -28,9 +28,9 @@ __all__ = ["Scan"]
 
 
 class Scan:
-    """A planned query. Reading it twice reads it anew, with the same answer.
+    """A planned query. Each read of it returns the same rows.
 
-    polars, duckdb, pandas and any other Arrow consumer read it as it is (`__arrow_c_stream__`).
+    polars, duckdb, pandas and other Arrow consumers read it directly (`__arrow_c_stream__`).
     """
 
     def __init__(self, native: _mortice.Scan, title: str, merger: Merging | None = None) -> None:
@@ -44,17 +44,17 @@ class Scan:
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the rows, columns in the order asked for."""
+        """The schema of the rows, with the columns in the requested order."""
         return pa.schema(self._native.schema())
 
     def splits(self, max_split_bytes: int | None = None) -> list[Split]:
-        """One split for each file slice; or several, where its files have more than `max_split_bytes` bytes.
+        """Returns one split for each file slice, or several for a slice whose files exceed `max_split_bytes`.
 
-        The splits of a slice give its rows once between them: base rows by row groups, and inserts from the logs by
-        their keys. Each reads the keys of the whole slice.
+        The splits of a slice return each of its rows once: base rows are divided by row groups, inserts from the logs
+        by their keys. Each split reads the keys of the whole slice.
 
-        Each split pickles by itself. What the splits of a query have in common (some kilobytes) is pickled once for all
-        splits in one pickle.
+        A split pickles by itself. What the splits of a query share (some kilobytes) is contained once in a pickle of
+        several.
         """
         if max_split_bytes is not None:
             max_split_bytes = checked_count("max_split_bytes", max_split_bytes)
@@ -62,11 +62,11 @@ class Scan:
 
     @property
     def size(self) -> int:
-        """Bytes of the files of all splits."""
+        """The size of the files of all splits, in bytes."""
         return self._native.size
 
     def base_share(self) -> float:
-        """The share of the bytes of base files that is read, estimated from the types of the columns: from 0 to 1."""
+        """Returns the share of the bytes of base files that is read, from 0 to 1, estimated from column types."""
         return self._native.base_share()
 
     def _shared(self, query: _mortice.SharedQuery) -> SharedQuery:
@@ -74,20 +74,21 @@ class Scan:
         return known if known is not None else self._queries.setdefault(query, SharedQuery(query, self._merger))
 
     def without_columns(self) -> Scan:
-        """The same rows without their columns, for counting them."""
+        """Returns a scan of the same rows without columns, for counting."""
         return Scan(self._native.without_columns(), self._title, self._merger)
 
     def explain(self) -> str:
-        """How the query will be read, as text; and what the readings of it have cost, once there were some."""
+        """Returns a description of how the query is read and, after it was read, of what that cost."""
         counts = self.metrics()
-        cost = f"read so far: {counts['splits']} splits, {told(counts)}" if counts else ""
+        cost = f"read so far: {counts['splits']} splits, {format_counts(counts)}" if counts else ""
         return "\n".join(filter(None, [self._native.explain(), cost]))
 
     def metrics(self) -> Counts:
-        """What all readings of this scan have cost, in this process and in the tasks of `to_spark` (see
-        `mortice.metrics`): empty before the first that came to its end.
+        """Returns what all reads of this scan have cost, in this process and in the tasks of `to_spark`
+        (`mortice.metrics`).
 
-        Not counted is what other libraries draw from the C stream; Spark Connect tells nothing.
+        Empty before a first read has reached its end. What other libraries read from the C stream is not counted, nor
+        are tasks of Spark Connect.
         """
         sums = dict(self._read)
         for metrics in self._by_spark:
@@ -95,20 +96,20 @@ class Scan:
         return sums
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The rows, batch by batch. Errors keep their type."""
+        """Returns a reader of the rows, batch by batch. Errors keep their type."""
         stream = self._stream()
         return pa.RecordBatchReader.from_batches(pa.schema(stream.schema()), self._metered(stream))
 
     def to_arrow(self) -> pa.Table:
-        """The rows, in memory."""
+        """Returns the rows as an Arrow table."""
         return self.to_reader().read_all()
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The rows as a pandas frame."""
+        """Returns the rows as a pandas DataFrame."""
         return self.to_arrow().to_pandas()
 
     def to_polars(self) -> polars.DataFrame:
-        """The rows as a polars frame."""
+        """Returns the rows as a polars DataFrame."""
         try:
             import polars
         except ImportError as error:
@@ -116,7 +117,7 @@ class Scan:
         return polars.DataFrame(self.to_arrow())
 
     def to_spark(self, spark: SparkSession) -> DataFrame:
-        """The rows as a Spark frame. A large file slice is several tasks, many small ones are one."""
+        """Returns the rows as a Spark DataFrame. A large file slice is several tasks, many small ones are one."""
         from mortice.spark.data_frame import data_frame, is_connect
         from mortice.spark.metrics import Metrics
 
@@ -126,26 +127,24 @@ class Scan:
         return data_frame(spark, self, metrics=metrics)
 
     def count(self) -> int:
-        """How many rows there are. Reads only what is needed to tell."""
+        """Returns the number of rows. Reads only what is needed to count them."""
         return sum(batch.num_rows for batch in self._remembered(self._native.without_columns().stream()))
 
     def report(self) -> dict[str, Any]:
-        """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows, row groups left unread,
-        storage requests (`list_requests`, `open_requests`, `read_requests`).
+        """Returns a report of the last read of this scan: files, blocks by kind, corrupt blocks, rows, skipped row
+        groups, and storage requests (`list_requests`, `open_requests`, `read_requests`).
 
-        Complete once the scan was read to its end.
+        It is complete when the scan has been read to its end. Raises `InvalidArgumentError` before the first read.
         """
         if self._last is None:
-            raise InvalidArgumentError(
-                "nothing has been read yet; report() tells of the last to_arrow(), to_reader(), count(), …"
-            )
+            raise InvalidArgumentError("report() needs a read: call to_arrow(), to_reader() or count() first")
         return self._last.report()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self._stream().__arrow_c_stream__(requested_schema)
 
     def _metered(self, stream: _mortice.Stream) -> Iterator[pa.RecordBatch]:
-        """Its batches; counted once they were all drawn."""
+        """Yields the batches of a stream, and adds to the metrics when it has been read to its end."""
         meter = Meter()
         for batch in record_batches(stream):
             meter.batch(batch.num_rows, batch.nbytes)

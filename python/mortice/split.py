@@ -1,8 +1,8 @@
-"""The parts of a planned query. Each is one file slice, or a part of one, and complete in itself.
+"""The parts of a planned query. A split is one file slice or a part of one, and is complete in itself.
 
-A split pickles, and can be read anywhere: in another process, in a Spark executor. It takes some kilobytes, most of
-which it shares with the other splits of its query: the table's schema, its merge rules, the completed instants. In one
-pickle of many splits that is contained once, and each split takes some hundred bytes more; see also `serialize_splits`.
+A split pickles and can be read in any process, such as a Spark executor. It takes some kilobytes, most of which it
+shares with the other splits of its query: the table's schema, its merge rules, the completed instants. A pickle of many
+splits contains these once and some hundred bytes for each split; see also `serialize_splits`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SharedQuery", "Split", "deserialize_splits", "reader", "record_batches", "serialize_splits"]
 
 _WITH_MERGER = b"merger:"
-"""What the bytes of a split or a query begin with that has a registered merger; others are JSON."""
+"""The prefix of serialised splits and queries with a registered merger; others are JSON."""
 _NUMBER_BYTES = 4
 
 
@@ -35,7 +35,7 @@ def _without_merger(data: bytes) -> tuple[bytes, Merging | None]:
 
 
 def _pickled(value: object) -> bytes:
-    """Pickled by value, where there is a library for it: a function of a notebook cannot be imported elsewhere."""
+    """Pickles by value if cloudpickle is available: a function of a notebook cannot be imported elsewhere."""
     for module in ("cloudpickle", "pyspark.cloudpickle"):
         try:
             library: Any = import_module(module)
@@ -46,7 +46,7 @@ def _pickled(value: object) -> bytes:
 
 
 def record_batches(stream: _mortice.Stream) -> Iterator[pa.RecordBatch]:
-    """What is left of a stream; closed when the consumer goes away."""
+    """Yields the remaining batches of a stream, and closes the stream when the consumer stops."""
     try:
         for batch in stream:
             yield pa.record_batch(batch)
@@ -55,8 +55,8 @@ def record_batches(stream: _mortice.Stream) -> Iterator[pa.RecordBatch]:
 
 
 def reader(stream: _mortice.Stream) -> pa.RecordBatchReader:
-    """A stream as pyarrow reads it."""
-    # Not through the C stream: a reader over Python batches lets errors through with their type.
+    """Returns a pyarrow reader of a stream."""
+    # A reader over Python batches, not over the C stream, raises errors with their own type.
     return pa.RecordBatchReader.from_batches(pa.schema(stream.schema()), record_batches(stream))
 
 
@@ -74,20 +74,20 @@ class SharedQuery:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SharedQuery:
-        """The query that `to_bytes` wrote. One with a registered merger is code: trust who wrote it."""
+        """Returns the query that `to_bytes` wrote. A registered merger in it is code: the source must be trusted."""
         native, merger = _without_merger(data)
         return cls(_mortice.SharedQuery.from_bytes(native, merger), merger)
 
     def to_bytes(self) -> bytes:
-        """The serialised query, a registered merger included. Only the same release of mortice reads it."""
+        """Serialises the query with its registered merger. Only the same release of mortice can read it."""
         return self.with_merger(self._native.to_bytes())
 
     def with_merger(self, data: bytes) -> bytes:
-        """`data` with the registered merger, if there is one."""
+        """Returns `data` together with the registered merger, if there is one."""
         return data if self._merger is None else _WITH_MERGER + _pickled((data, self._merger))
 
     def split(self, data: bytes) -> Split:
-        """The split of this query that `Split.to_bytes_without_query` wrote."""
+        """Returns the split of this query that `Split.to_bytes_without_query` wrote."""
         return Split(_mortice.Split.with_query(self._native, data), self)
 
     def __reduce__(self) -> tuple[Callable[[bytes], SharedQuery], tuple[bytes]]:
@@ -95,7 +95,7 @@ class SharedQuery:
 
 
 class Split:
-    """One file slice of a query, or a part of one. Pickles; see `to_reader`."""
+    """One file slice of a query, or a part of one. It pickles."""
 
     __slots__ = ("_native", "_query")
 
@@ -105,20 +105,20 @@ class Split:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """The split that `to_bytes` wrote. One with a registered merger is code: trust who wrote it."""
+        """Returns the split that `to_bytes` wrote. A registered merger in it is code: the source must be trusted."""
         complete, merger = _without_merger(data)
         native = _mortice.Split.from_bytes(complete, merger)
         return cls(native, SharedQuery(native.query, merger))
 
     def to_bytes(self) -> bytes:
-        """The split, complete by itself, a registered merger included. Only the same release of mortice reads it.
+        """Serialises the complete split with its registered merger. Only the same release of mortice can read it.
 
-        Of many splits, send a list of them as one pickle, which contains their query once.
+        To send many splits, pickle a list of them: the pickle contains their query once.
         """
         return self._query.with_merger(self._native.to_bytes())
 
     def to_bytes_without_query(self) -> bytes:
-        """The split without what it shares with the others of its query, for `SharedQuery.split`."""
+        """Serialises the split without what it shares with others of its query, for `SharedQuery.split`."""
         return self._native.to_bytes_without_query()
 
     def __reduce__(self) -> tuple[Callable[[SharedQuery, bytes], Split], tuple[SharedQuery, bytes]]:
@@ -126,12 +126,12 @@ class Split:
 
     @property
     def query(self) -> SharedQuery:
-        """What it shares with the other splits of its query."""
+        """What the split shares with the other splits of its query."""
         return self._query
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of its rows."""
+        """The schema of the rows."""
         return pa.schema(self._native.schema())
 
     @property
@@ -141,27 +141,27 @@ class Split:
 
     @property
     def file_id(self) -> str:
-        """The file group."""
+        """The id of the file group."""
         return self._native.file_id
 
     @property
     def size(self) -> int:
-        """Bytes of its base and log files, of a part its share: a measure of the work."""
+        """The size of its base and log files in bytes, for a part its share of them: a measure of the work."""
         return self._native.size
 
     @property
     def log_size(self) -> int:
-        """Bytes of its log files, which `size` includes."""
+        """The size of its log files in bytes, which `size` includes."""
         return self._native.log_size
 
     def stream(self, start_row: int = 0) -> _mortice.Stream:
-        """The rows as a native stream, with a report of the reading."""
+        """Returns the rows as a native stream, which can report on the read."""
         if isinstance(start_row, bool) or not isinstance(start_row, int) or start_row < 0:
-            raise InvalidArgumentError(f"start_row is a whole number of 0 or more, not {start_row!r}")
+            raise InvalidArgumentError(f"start_row must be an integer of 0 or more, got {start_row!r}")
         return self._native.stream(start_row)
 
     def to_reader(self, start_row: int = 0) -> pa.RecordBatchReader:
-        """The rows, the first `start_row` of them left out."""
+        """Returns a reader of the rows, without the first `start_row` rows."""
         return reader(self.stream(start_row))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -174,14 +174,15 @@ class Split:
 
 
 def _split_of(query: SharedQuery, data: bytes) -> Split:
-    """For pickles."""
+    """Restores a split from a pickle."""
     return query.split(data)
 
 
 def serialize_splits(splits: Iterable[Split]) -> tuple[list[bytes], list[bytes]]:
-    """The queries of splits, each once, and the splits without them, each behind the number of its query.
+    """Returns the queries of the splits, each once, and each split without its query, prefixed with the number of its
+    query.
 
-    Splits may be sent apart, as long as all queries are sent along; see `deserialize_splits`.
+    Splits may be sent separately, provided that all queries are sent along; see `deserialize_splits`.
     """
     numbers: dict[SharedQuery, int] = {}
     rests = []
@@ -192,12 +193,14 @@ def serialize_splits(splits: Iterable[Split]) -> tuple[list[bytes], list[bytes]]
 
 
 def deserialize_splits(queries: Sequence[bytes], rests: Iterable[bytes]) -> Iterator[Split]:
-    """The splits that `serialize_splits` took apart. A query is deserialised when its first split is."""
+    """Yields the splits of `serialize_splits`. A query is deserialised with its first split."""
     known: dict[int, SharedQuery] = {}
     for rest in rests:
         number = int.from_bytes(rest[:_NUMBER_BYTES], "big")
         if number >= len(queries):
-            raise InvalidArgumentError(f"a split of query {number}, but only {len(queries)} queries were sent along")
+            raise InvalidArgumentError(
+                f"a split refers to query {number}, but only {len(queries)} queries were given; pass all of them"
+            )
         query = known.get(number)
         if query is None:
             query = known[number] = SharedQuery.from_bytes(queries[number])

@@ -1,4 +1,4 @@
-"""The one door: a Hudi table and the queries it answers."""
+"""The entry point: a Hudi table and its queries."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from mortice.options import (
     DEFAULT_ON_CORRUPT,
     DEFAULT_POLL_SECONDS,
     DEFAULT_SEMANTICS,
+    checked_bool,
     checked_columns,
     checked_count,
     checked_on_corrupt,
@@ -31,7 +32,6 @@ from mortice.options import (
     checked_seconds,
     checked_semantics,
     checked_storage_options,
-    checked_truth,
     checked_uri,
 )
 from mortice.scan import Scan
@@ -41,36 +41,46 @@ __all__ = ["Table"]
 
 
 class Table:
-    """A Hudi table, as it stands when it is opened; open it again to see later commits.
+    """A Hudi table in the state that it has when it is opened. Open it again to see later commits.
 
         table = mortice.Table("/lake/trips")
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
 
-    Arguments, all but `uri` by name: `storage_options`, options of the storage (`mmap`: `"false"` reads local files
-    without mapping them; those of object stores, Hadoop settings among them, are in docs/storage.md; `credentials` may
-    be a function that returns some, see `mortice.credentials`);
-    `semantics`, whose merging to follow: `"1.x"`, that of the newest Hudi, or `"0.x"`, that of Hudi 0.15, on tables
-    that it can read; `memory_limit`, the bytes of memory that a read may take for the keys and contents of logs and for
-    batches that wait to be taken (None: 1 GiB; mapped files are the system's own and do not count), shared by the file
-    slices that are read at once, what is more being set aside in `spill_dir` (None: the system's folder for temporary
-    files), compressed or not (`spill_compressed`); `on_corrupt`, `"skip"` corrupt log blocks, as Hudi does, or
-    `"raise"`; `threads`, at most so many (None: all cores); `batch_rows`, rows in a batch,
-    at most; `optimized_log_scan`, True to merge log blocks instant by instant, as Hudi 1.2 does, False block by
-    block, as Hudi 1.0 and 1.1 do unless told otherwise (the two differ where blocks of several instants alternate,
-    and on log-compacted blocks); `prune`, False to read also what partition paths and the statistics of base files
-    say no row of a filter is in (the rows are the same, unless a writer's statistics are wrong); `record_positions`,
-    False to merge log records with base rows by record key even where the logs record the positions of these rows
-    (`hoodie.merge.use.record.positions`; the rows differ only where a base file has a key several times, as
-    `bulk_insert` leaves them: by position, the default as in Hudi, an update changes all rows of the key, by key the
-    first of them); `use_metadata`, False to list files from storage even where the table has a metadata table that
-    lists them (the files are the same either way; `explain()` of a scan says which it was); `use_column_stats`, False
-    to open also the file slices in which, by the metadata table's column statistics, no row of a filter is (the rows
-    are the same either way; `explain()` says how many were left out); `use_record_index`, True to look up the keys
-    that a filter names (`[("_hoodie_record_key", "in", keys)]`) in the table's record index and read only the file
-    groups that hold them. The index cannot tell whether a key is in a second partition as well: it is for tables whose
-    keys are unique.
+    Args:
+        uri: The table's base path, a local path or a URI (`s3://`, `gs://`, `abfss://`, `az://`, `https://`).
+        storage_options: Options of the storage by name (docs/storage.md). `mmap="false"` reads local files without
+            mapping them into memory. `credentials` may be a function that returns options (`mortice.credentials`).
+        semantics: The merge rules: `"1.x"`, those of the newest Hudi, or `"0.x"`, those of Hudi 0.15 on tables that it
+            can read.
+        memory_limit: Bytes of memory for the keys and contents of logs and for batches that wait to be consumed.
+            Default: 1 GiB. File slices that are read at the same time share it. Larger merges spill to `spill_dir`.
+            Mapped files do not count.
+        spill_dir: The directory for spilled data. Default: the system's directory for temporary files.
+        on_corrupt: `"skip"` skips corrupt log blocks, as Hudi does; `"raise"` raises an error.
+        threads: Threads of a read, at most. Default: one for each core.
+        batch_rows: Rows in a batch, at most.
+        optimized_log_scan: True merges log blocks instant by instant, as Hudi 1.2 does; False block by block, as Hudi
+            1.0 and 1.1 do by default. The results differ if blocks of several instants alternate, and for log
+            compaction.
+        spill_compressed: True compresses spilled data.
+        prune: False also reads files and row groups that partition paths and statistics of base files exclude. The rows
+            are the same, unless a writer's statistics are wrong.
+        record_positions: False merges by record key even if the logs record row positions in the base file
+            (`hoodie.merge.use.record.positions`). The rows differ only if a base file contains a key several times, as
+            after `bulk_insert`: by position, the default as in Hudi, an update changes all rows of the key, by key the
+            first of them.
+        use_metadata: False lists files from storage even if the table has a metadata table. The files are the same;
+            `Scan.explain` reports which was used.
+        use_column_stats: False also opens file slices that the column statistics of the metadata table exclude. The
+            rows are the same; `Scan.explain` reports how many slices were skipped.
+        use_record_index: True looks up the keys of a filter (`[("_hoodie_record_key", "in", keys)]`) in the table's
+            record index and reads only their file groups. Use it only if keys are unique across partitions: the index
+            holds one location for each key.
 
-    Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError`.
+    Raises:
+        TableNotFoundError: There is no table at `uri`.
+        InvalidTableError: The table's properties or timeline are inconsistent.
+        UnsupportedError: The table needs a feature that mortice does not have.
     """
 
     def __init__(
@@ -99,35 +109,35 @@ class Table:
             semantics=checked_semantics(semantics),
             on_corrupt=checked_on_corrupt(on_corrupt),
             batch_rows=checked_count("batch_rows", batch_rows),
-            optimized_log_scan=checked_truth("optimized_log_scan", optimized_log_scan),
+            optimized_log_scan=checked_bool("optimized_log_scan", optimized_log_scan),
             threads=checked_optional_count("threads", threads),
-            prune=checked_truth("prune", prune),
-            use_metadata=checked_truth("use_metadata", use_metadata),
-            use_column_stats=checked_truth("use_column_stats", use_column_stats),
-            use_record_index=checked_truth("use_record_index", use_record_index),
-            record_positions=checked_truth("record_positions", record_positions),
+            prune=checked_bool("prune", prune),
+            use_metadata=checked_bool("use_metadata", use_metadata),
+            use_column_stats=checked_bool("use_column_stats", use_column_stats),
+            use_record_index=checked_bool("use_record_index", use_record_index),
+            record_positions=checked_bool("record_positions", record_positions),
             memory_limit=checked_optional_count("memory_limit", memory_limit),
             spill_dir=None if spill_dir is None else os.fspath(spill_dir),
-            spill_compressed=checked_truth("spill_compressed", spill_compressed),
+            spill_compressed=checked_bool("spill_compressed", spill_compressed),
         )
 
     @property
     def uri(self) -> str:
-        """Where the table lies."""
+        """The table's base path."""
         return self._native.uri
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The table's columns: Hudi's meta columns first."""
+        """The table's columns; Hudi's meta columns come first."""
         return pa.schema(self._native.schema())
 
     def has_column_ids(self, as_of: InstantLike = None) -> bool:
-        """Whether columns are told by ids, by which renamed ones keep their values (Hudi's schema on read)."""
+        """Returns true if columns are identified by ids, so that renamed columns keep their values (schema on read)."""
         return self._native.has_column_ids(self._instant(as_of))
 
     @cached_property
     def properties(self) -> Mapping[str, str]:
-        """`hoodie.properties`."""
+        """The contents of `hoodie.properties`."""
         return MappingProxyType(self._native.properties)
 
     @property
@@ -137,22 +147,24 @@ class Table:
 
     @property
     def merge_mode(self) -> str:
-        """How records of one key are merged: `EVENT_TIME_ORDERING`, `COMMIT_TIME_ORDERING` or `CUSTOM`."""
+        """How records of one key are merged, as Hudi's constant: `EVENT_TIME_ORDERING`, `COMMIT_TIME_ORDERING` or
+        `CUSTOM`.
+        """
         return self._native.merge_mode
 
     @property
     def custom_merge(self) -> str | None:
-        """The payload class, or the id of the record merger's strategy, where records are merged by one.
+        """The payload class or the strategy id of the record merger that merges records; None if there is none.
 
-        It is what `mortice.register_merger` takes as a name. None where the table merges by commit or event time.
+        It is the name to pass to `mortice.register_merger`.
         """
         return self._native.custom_merge
 
     def with_merger(self, merge: Merge) -> Table:
-        """Returns this table, its records merged by `merge`, whatever is registered for `custom_merge`.
+        """Returns a copy of this table whose records are merged by `merge` instead of the registered function.
 
         Nothing is registered: other tables are merged as before. `merge` has no effect on a table that merges by commit
-        or event time. Raises `InvalidArgumentError` if it cannot be called.
+        or event time. Raises `InvalidArgumentError` if it is not callable.
         """
         table = copy.copy(self)
         table._merge = checked_merge(merge)  # noqa: SLF001
@@ -165,22 +177,22 @@ class Table:
 
     @property
     def record_key_fields(self) -> list[str]:
-        """The columns that make the record key."""
+        """The columns of the record key."""
         return self._native.record_key_fields
 
     @property
     def partition_fields(self) -> list[str]:
-        """The columns that make the partition path."""
+        """The columns of the partition path."""
         return self._native.partition_fields
 
     @property
     def ordering_fields(self) -> list[str]:
-        """The columns that tell which of two records is the later."""
+        """The columns of the ordering value, which decides which of two records is the later one."""
         return self._native.ordering_fields
 
     @cached_property
     def timeline(self) -> Timeline:
-        """What happened to the table: its instants, active and archived, and what each tells of itself."""
+        """The table's timeline: its active and archived instants and their metadata."""
         native = self._native
 
         def read(instant: Instant, plan: bool) -> str | None:
@@ -190,21 +202,21 @@ class Table:
         return Timeline(active, lambda: (Instant(*instant) for instant in native.archived()), read)
 
     def file_slices(self, as_of: InstantLike = None, filters: Filters = None) -> list[FileSlice]:
-        """The file slices that a snapshot reads; with `filters`, those in partitions that can match."""
+        """Returns the file slices that a snapshot reads; with `filters`, only those in partitions that can match."""
         slices = self._native.file_slices(self._instant(as_of), normal_form(filters))
         return [FileSlice.from_native(slice_) for slice_ in slices]
 
     @property
     def storage_requests(self) -> dict[str, int]:
-        """The storage requests made so far to open the table and to plan its queries, by kind.
+        """The number of storage requests made so far to open the table and to plan its queries, by kind.
 
-        `list` counts folders listed, `open` files opened, missing ones included, and `read` byte ranges fetched. Reads
-        of memory-mapped files are not counted. Requests made while reading a scan are in `Scan.report`.
+        `list` counts listed directories, `open` opened files (missing ones included) and `read` fetched byte ranges.
+        Reads of memory-mapped files are not counted. `Scan.report` counts the requests of reading a scan.
         """
         return dict(zip(("list", "open", "read"), self._native.storage_requests(), strict=True))
 
     def prepare(self, query: queries.Query) -> queries.QueryPlan:
-        """Returns a query whose schema is known before it is planned (see `mortice.queries`).
+        """Returns the plan of a query, whose schema is known before files are listed (see `mortice.queries`).
 
         Raises `InvalidArgumentError`.
         """
@@ -218,27 +230,33 @@ class Table:
         merge: bool = True,
         emit_deletes: bool = False,
     ) -> Scan:
-        """The latest rows, base files merged with their log files; with `as_of`, the rows as they were then.
+        """Returns the latest rows: base files merged with their log files.
 
-        `columns` come back in the order asked for. `filters` (see `mortice.filters`) are exact. A column that a filter
-        or the merge needs need not be among the columns.
+        Args:
+            columns: The columns to return, in this order. Default: all. Columns that only filters or the merge need are
+                not returned.
+            filters: Predicates that rows must satisfy (see `mortice.filters`). They are exact.
+            as_of: Returns the rows as of this instant (time travel): a string, a datetime or a date.
+            merge: False returns the records of a key unmerged, as Hudi's `skip_merge` does. By the rules of 1.x these
+                are all base rows and all log records except deletes; by those of 0.x the base rows, and the log records
+                merged with each other.
+            emit_deletes: True also returns the keys that the logs have deleted, as rows with `D` in `_hoodie_operation`
+                (a column that is appended if the table lacks it, and is null in other rows). A deleting record is
+                returned with all its columns. For a key in a delete block, the record key, partition path, instant and
+                ordering values are known; other columns are null. Deletes that were compacted are no longer known.
 
-        `merge=False` leaves records of one key unmerged, as Hudi's `skip_merge` does: by the rules of 1.x every
-        base row and every log row, deletes aside; by those of 0.x base rows beside the log rows, these merged among
-        themselves.
-
-        `emit_deletes=True` also gives the keys that the logs have deleted, as rows with `D` in `_hoodie_operation` (a
-        column that is added at the end where the table has none, and is null in rows that are there). A row that said
-        itself that it is a delete comes whole. Of a key from a delete block there are the record key, the partition
-        path, the instant and the ordering values; its other columns are null. Deletes that compaction has done away
-        with are no longer known.
+        Raises:
+            InvalidArgumentError: An argument is invalid, or a column does not exist.
+            UnsupportedError: The table needs a feature that mortice does not have.
         """
         return self.prepare(queries.Snapshot(columns, filters, as_of, merge, emit_deletes)).scan()
 
     def read_optimized(
         self, columns: Sequence[str] | None = None, filters: Filters = None, as_of: InstantLike = None
     ) -> Scan:
-        """The rows of the base files alone: faster, and blind to whatever has not been compacted yet."""
+        """Returns the rows of the base files without merging log files: fast, but without changes that are not yet
+        compacted.
+        """
         return self.prepare(queries.ReadOptimized(columns, filters, as_of)).scan()
 
     def incremental(  # noqa: PLR0917
@@ -257,34 +275,41 @@ class Table:
         fall_back_to_full_scan: bool | None = None,
         schema_at_end: bool = False,
     ) -> Scan:
-        """The rows that commits after `begin`, up to and with `end` (None: the latest), wrote, as they stood at `end`.
+        """Returns the rows that the commits after `begin`, up to and including `end`, wrote, as they were at `end`.
 
             table.incremental("20240101120000000").to_arrow()
             table.incremental("earliest", "2024-01-02 10:00:00", columns=["rider", "fare"])
 
-        From table version 8 on bounds are completion times, before that requested times (`Timeline` has both); they
-        need not be on the timeline, and `begin` may be `"earliest"`. A row that was written several times comes once,
-        one that was deleted not at all. Log blocks and base rows of other commits are left out first, and what is left
-        is merged, as Hudi 1.x does: a late row that lost against an older one is there. Compaction and clustering add
-        nothing, since rows keep their commit time. `columns` and `filters` are as for `snapshot`.
+        From table version 8 on bounds are completion times, before that requested times (`Timeline` has both). They
+        need not be on the timeline. A row that was written several times is returned once, a deleted one not at all. As
+        in Hudi 1.x, log blocks and base rows of other commits are left out before the merge: a late row that lost
+        against an older one is returned. Compaction and clustering add nothing, since rows keep their commit time.
 
-        `holes`: what to do below table version 8 where a commit in the range is still under way and later ones have
-        completed: `"FAIL"`, or `"BLOCK"`, which ends the range before it. `skip_compact` and `skip_cluster` leave out
-        what compactions and clustering wrote; rows whose older files have been cleaned are then missing.
-        `skip_log_compact` is for those who take one range after the other: rows of a log compaction have its commit
-        time, not their own, and would come again; where the range holds one it is left out, with all other services.
-        `fall_back_to_full_scan`: where a commit of the range has been archived or one of its files cleaned, look for
-        the range's rows in all files of the table as it is now: a row that was written again after `end` is then not
-        there. None: do so from table version 8 on, as Hudi 1.x does; before that, or with False, reading a cleaned file
-        is `FileCleanedError`. With `changelog`, None is False. `schema_at_end` gives the columns that the table had at
-        `end`, and not those that it has now.
+        Args:
+            begin: The instant after which the range begins, or `"earliest"`.
+            end: The last instant of the range, inclusive. Default: the latest.
+            columns: As for `snapshot`.
+            filters: As for `snapshot`.
+            changelog: True merges nothing: every log record of the range is a row, in log order, and so is every row of
+                a base file that its commit wrote (except compaction and clustering). `_hoodie_operation`, which is
+                appended if the table lacks it, is `D` in deletes.
+            emit_deletes: True merges, and also returns the keys that the range deleted. Their rows are described at
+                `snapshot`.
+            holes: Below table version 8: what to do if a commit in the range is pending and later ones have completed.
+                `"fail"` raises an error, `"block"` ends the range before it.
+            skip_compact: True leaves out what compactions wrote. Rows whose older files were cleaned are then missing.
+            skip_cluster: True leaves out what clustering wrote, with the same restriction.
+            skip_log_compact: True leaves out log compactions; for consumers that query consecutive ranges. Rows of a
+                log compaction have its commit time and would be returned again.
+            fall_back_to_full_scan: If a commit of the range was archived or one of its files cleaned, True looks for
+                the rows of the range in all current files; a row that was written again after `end` is then missing.
+                False raises `FileCleanedError` when a cleaned file is read. Default: True from table version 8 on, as
+                in Hudi 1.x, else False; with `changelog` False.
+            schema_at_end: True returns the columns that the table had at `end` instead of its current ones.
 
-        `changelog=True` merges nothing: every log record of the range is a row, in the order of the log, and so is
-        every row of a base file that its commit wrote (not a compaction or clustering). `_hoodie_operation`, a column
-        that is added where the table has none, is `D` in deletes. `emit_deletes=True` merges, and gives the keys that
-        the range deleted in the same way. For the rows of deletes see `snapshot`.
-
-        Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
+        Raises:
+            InvalidArgumentError: An argument is invalid, or a column does not exist.
+            UnsupportedError: The table has no meta columns, or needs a feature that mortice does not have.
         """
         query = queries.Incremental(
             begin,
@@ -311,25 +336,34 @@ class Table:
         *,
         holes: str = DEFAULT_HOLES,
     ) -> Scan:
-        """What commits after `begin`, up to and with `end` (None: the latest), changed; of tables that keep changes.
+        """Returns the changes that the commits after `begin`, up to and including `end`, made to a table with change
+        data capture.
 
             table.changes("20240101120000000").to_arrow()
             table.changes("earliest", filters=[("op", "=", "d")]).to_pandas()
 
-        A row for each change: `op` (`i`, `u` or `d`), `ts_ms` (the requested time of the commit), and the row
-        `before` and `after`, as compact JSON in the table's field order. Bounds and `holes` are those of `incremental`;
-        `columns` and `filters` are of these four. Where the table keeps keys alone, or a commit only wrote a log,
-        images come from the file slices before and after the commit, as Hudi finds them. A row that two commits of the
-        range changed comes twice. Compaction and clustering change nothing; of file groups that an overwrite or a
-        deleted partition replaced, every row is deleted.
+        There is a row for each change, with the columns `op` (`i`, `u` or `d`), `ts_ms` (the requested time of the
+        commit), `before` and `after` (the row as compact JSON, in the table's field order). If the table records keys
+        only, or a commit only wrote a log, the images are read from the file slices before and after the commit, as in
+        Hudi. A row that two commits of the range changed is returned twice. Compaction and clustering change nothing.
+        All rows of file groups that were replaced by an overwrite or by the deletion of a partition are deleted.
 
-        In JSON, as in Hudi's, dates are days and timestamps microseconds since 1970, bytes are base64, and what is null
-        is left out; decimals are numbers, where Hudi only says whether they are zero. An image that comes from the
-        table's own change log has no meta columns, has null as `null`, and bytes and decimals as Avro writes them; one
-        that the log has a place for, and not the image, is the text `null`.
+        In JSON, as in Hudi's, dates are days and timestamps microseconds since 1970, bytes are base64, and nulls are
+        left out; decimals are numbers, while Hudi's JSON only says whether they are zero. An image from the table's
+        change log has no meta columns, nulls as `null`, and bytes and decimals as in Avro; a missing image that the log
+        has a field for is the string `null`.
 
-        Raises `InvalidArgumentError`, `UnsupportedError` for a table without `hoodie.table.cdc.enabled` and for commits
-        that rewrote rows before that was set, `FileCleanedError`, here or on reading, where files have gone.
+        Args:
+            begin: As for `incremental`.
+            end: As for `incremental`.
+            columns: The columns to return, from `op`, `ts_ms`, `before` and `after`.
+            filters: Predicates on these columns.
+            holes: As for `incremental`.
+
+        Raises:
+            InvalidArgumentError: An argument is invalid.
+            UnsupportedError: The table lacks `hoodie.table.cdc.enabled`, or a commit rewrote rows before it was set.
+            FileCleanedError: A file was removed by the cleaner; raised here or when the rows are read.
         """
         return self.prepare(queries.Changes(begin, end, columns, filters, holes)).scan()
 
@@ -342,31 +376,40 @@ class Table:
         changelog: bool = False,
         emit_deletes: bool = False,
     ) -> Follower:
-        """Yields `(instant, scan)` for every commit after `start`, as it completes.
+        """Yields `(instant, scan)` for every commit after `start` as it completes.
 
             for instant, rows in table.follow("latest", poll_seconds=5):
                 sink.write(rows.to_arrow())
-                checkpoint.save(instant)  # the start to go on from, without loss or repetition
+                checkpoint.save(instant)  # the start to continue from, without loss or repetition
 
-        Each scan is what `incremental` gives for that one commit. `start` is an instant, itself outside, `"earliest"`,
-        the first commit that there ever was, archived ones included, or `"latest"`: only what is completed from now on.
-        From table version 8 on instants are completion times, and commits come in the order in which they were
-        completed; before, they are requested times, and none comes while an earlier one is under way (`"latest"` then
-        begins before the first that is). Commits that were completed at the same millisecond come as one. Compaction
-        and clustering write no rows of their own, and do not come.
+        Each scan is what `incremental` returns for that commit. From table version 8 on instants are completion times,
+        and commits are yielded in order of completion. Below, they are requested times, and no commit is yielded while
+        an earlier one is pending (`"latest"` then begins before the first pending one). Commits that completed in the
+        same millisecond are yielded as one. Compaction and clustering write no rows of their own and are not yielded. A
+        scan must be read before the cleaner removes its files. After an error in planning, the same commit is yielded
+        again.
 
-        Every `poll_seconds` the timeline is listed, and nothing else is read unless something has happened; None does
-        not wait, and ends with the newest commit. `columns`, `filters`, `changelog` and `emit_deletes` are as for
-        `incremental`. What is yielded is fixed, and is to be read before the cleaner removes its files, which is
-        `FileCleanedError` on reading. After an error in planning the same commit comes again. See
-        `mortice.follow.Follower` for `close()` and `position`.
+        Args:
+            start: An instant, exclusive; `"earliest"`, before the first commit ever, archived ones included; or
+                `"latest"`.
+            poll_seconds: Seconds between two listings of the timeline. None does not wait and ends with the newest
+                commit.
+            columns: As for `incremental`.
+            filters: As for `incremental`.
+            changelog: As for `incremental`.
+            emit_deletes: As for `incremental`.
 
-        Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
+        Returns:
+            An iterator with `close()` and `position` (see `mortice.follow.Follower`).
+
+        Raises:
+            InvalidArgumentError: An argument is invalid.
+            UnsupportedError: The table has no meta columns.
         """
         after = self._instant(start, "start")
         if after is None:
-            raise InvalidArgumentError('start is an instant, "earliest" or "latest", not None')
-        changelog, deletes = checked_truth("changelog", changelog), checked_truth("emit_deletes", emit_deletes)
+            raise InvalidArgumentError('start must be an instant, "earliest" or "latest", got None')
+        changelog, deletes = checked_bool("changelog", changelog), checked_bool("emit_deletes", emit_deletes)
         names, terms = checked_columns(columns), normal_form(filters)
         merger = None if changelog else self._merging()
         return Follower(
@@ -378,25 +421,25 @@ class Table:
         )
 
     def ranges(self, start: InstantLike) -> Ranges:
-        """The ranges of commits after `start` as they complete, for those who plan them somewhere else, or later.
+        """Returns the ranges of commits after `start` as they complete, to be planned elsewhere or later.
 
-        `start` is as for `follow`, and so is what comes when. See `mortice.follow.Ranges`.
+        `start`, order and waiting are as for `follow`. See `mortice.follow.Ranges`.
 
         Raises `InvalidArgumentError`, `UnsupportedError` for a table without meta columns.
         """
         after = self._instant(start, "start")
         if after is None:
-            raise InvalidArgumentError('start is an instant, "earliest" or "latest", not None')
+            raise InvalidArgumentError('start must be an instant, "earliest" or "latest", got None')
         return Ranges(self._native.follow(after))
 
     def position_here(self, position: str, layout: int) -> str | None:
-        """Where a position is now that was told by `Ranges` when the timeline's layout was `layout`, 1 or 2.
+        """Converts a position of `Ranges` from a timeline of `layout` 1 or 2 to this table's timeline.
 
-        It is the same unless the table was upgraded meanwhile, which turns a requested time into a completion time: no
-        commit behind the position comes before that, but where the two orders differ some may come again. None is
-        before all commits.
+        The result is the same position, unless the table was upgraded meanwhile: then a requested time is converted to
+        a completion time. No commit after the position is before the result, but if the two orders differ, some commits
+        may be delivered again. None is before all commits.
 
-        Raises `UnsupportedError` where the table was downgraded.
+        Raises `UnsupportedError` if the table was downgraded.
         """
         return self._native.position_here(position, layout)
 

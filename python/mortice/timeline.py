@@ -1,4 +1,4 @@
-"""What happened to a table, in the order of the requested times: what is active, and what has been archived."""
+"""A table's timeline: active and archived instants, ordered by requested time."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ class Instant:
     """One action on the timeline."""
 
     requested_time: str
-    """When it was asked for; the name of the instant."""
+    """The time when the action was requested; the name of the instant."""
     completion_time: str | None
-    """When it completed; None while it has not (and where the timeline does not tell: below table version 8 it is told
-    of archived instants alone, as of Hudi 0.14)."""
+    """The time when the action completed. None if it is pending, and below table version 8, except for archived
+    instants since Hudi 0.14."""
     action: str
-    """Hudi's word: `deltacommit`, `commit`, `compaction`, `replacecommit`, `clean`, `rollback`, …"""
+    """Hudi's name of the action: `deltacommit`, `commit`, `compaction`, `replacecommit`, `clean`, `rollback`, …"""
     state: str
     """`REQUESTED`, `INFLIGHT` or `COMPLETED`."""
 
     @property
     def is_completed(self) -> bool:
-        """Whether the action has completed."""
+        """True if the action has completed."""
         return self.state.upper() == "COMPLETED"
 
 
 class Timeline(Sequence[Instant]):
-    """The instants of a table, active and archived, as they stood when the table was opened.
+    """The instants of a table, active and archived, at the time when the table was opened.
 
-    The archive is read when it is first needed: by `archived`, by whatever goes through all instants or counts them,
-    and by `metadata` and `plan` of an archived instant; not by `active`, `pending` and `latest`.
+    The archive is read on first use: by `archived`, by iteration and `len`, and by `metadata` and `plan` of an archived
+    instant, but not by `active`, `pending` and `latest`.
 
     >>> commit = Instant("001", "002", "commit", "COMPLETED")
     >>> timeline = Timeline([commit, Instant("003", None, "deltacommit", "INFLIGHT")])
@@ -54,23 +54,23 @@ class Timeline(Sequence[Instant]):
 
     @property
     def active(self) -> Timeline:
-        """Only the instants that have not been archived."""
+        """The instants that have not been archived."""
         return Timeline(self._active, read=self._read)
 
     @cached_property
     def archived(self) -> Timeline:
-        """Only the instants that have been archived."""
+        """The instants that have been archived."""
         return Timeline(self._read_archive() if self._read_archive else (), read=self._read)
 
     @property
     def completed(self) -> Timeline:
-        """Only the completed instants."""
+        """The completed instants."""
         active = (instant for instant in self._active if instant.is_completed)
         return Timeline(active, lambda: (one for one in self.archived if one.is_completed), self._read)
 
     @property
     def pending(self) -> Timeline:
-        """Only the instants that are not completed. Such are never archived."""
+        """The instants that have not completed. They are never archived."""
         return Timeline((instant for instant in self._active if not instant.is_completed), read=self._read)
 
     @property
@@ -80,22 +80,22 @@ class Timeline(Sequence[Instant]):
         return max(active or self.archived.completed, key=lambda instant: instant.requested_time, default=None)
 
     def metadata(self, instant: Instant) -> dict[str, Any] | None:
-        """What a completed instant tells of itself, by Hudi's names: what it wrote, deleted, replaced.
+        """Returns the metadata of a completed instant by Hudi's names: what it wrote, deleted or replaced.
 
             table.timeline.metadata(table.timeline.latest)["operationType"]
 
-        Of a pending instant, what its writer noted down when it began. None where nothing is stored.
+        For a pending instant, returns what its writer recorded at the beginning. None if nothing is stored.
         """
-        return self._told(instant, plan=False)
+        return self._document(instant, plan=False)
 
     def plan(self, instant: Instant) -> dict[str, Any] | None:
-        """What an instant set out to do, as clean, compaction, clustering, rollback and restore tell beforehand.
+        """Returns the plan of an instant: cleaning, compaction, clustering, rollback and restore record one.
 
-        None where nothing is stored.
+        None if nothing is stored.
         """
-        return self._told(instant, plan=True)
+        return self._document(instant, plan=True)
 
-    def _told(self, instant: Instant, *, plan: bool) -> dict[str, Any] | None:
+    def _document(self, instant: Instant, *, plan: bool) -> dict[str, Any] | None:
         text = self._read(instant, plan) if self._read else None
         return None if text is None else json.loads(text)
 

@@ -1,8 +1,8 @@
-"""Found by Spark 4: `spark.read.format("mortice")` works wherever mortice is installed, without a call to register it.
+"""Registers `spark.read.format("mortice")` with Spark 4 wherever mortice is installed.
 
-Spark imports every installed module whose name begins with `pyspark_` when any Python data source is first looked up,
-so this one loads nothing until a mortice table is read. Spark 3.5 has no Python data sources; there the module is
-empty.
+Spark imports every installed module whose name begins with `pyspark_` when it first looks up a Python data source. This
+module therefore imports nothing until a mortice table is read. Spark 3.5 has no Python data sources; there the module
+is empty.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ else:
         """`format("mortice")`; see `mortice.spark.data_source.MorticeDataSource` for its options."""
 
         session_settings: ClassVar[Mapping[str, str]] = {}
-        """Settings of object stores in the session that registered the source."""
+        """Settings of object stores, from the session that registered the source."""
 
         @classmethod
         def name(cls) -> str:
-            """The word for `format()`."""
+            """Returns the name for `format()`."""
             return "mortice"
 
         def schema(self) -> StructType:
-            """The table's schema, or the columns asked for."""
+            """Returns the table's schema, or that of the requested columns."""
             return self._source().schema()
 
         def reader(self, schema: StructType) -> DataSourceReader:
-            """The reader of one query."""
+            """Returns the reader of one query."""
             return self._source().reader(schema)
 
         def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-            """The reader of a stream."""
+            """Returns the reader of a stream."""
             return self._source().streamReader(schema)
 
         def _source(self) -> MorticeDataSource:

@@ -307,7 +307,7 @@ def test_the_first_value_of_equal_ordering_values_stays(lsn, text):
 
 
 def test_settings_travel():
-    by = RowMerge.of(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
+    by = RowMerge.from_arguments(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
     assert pickle.loads(pickle.dumps(by)) == by
 
 
@@ -350,7 +350,7 @@ def test_wrong_arguments(told, words):
         (OLDER, changed(more=[1, 2, 3]), '"more"'),
         (OLDER, changed(v=[1, 2, 3]), '"v" is Int64'),
         (OLDER, changed(ts=pa.array([6, 6, 6], pa.int32())), '"ts" is Int32'),
-        (OLDER, [], "empty list"),
+        (OLDER, [], "must not be empty"),
         (OLDER, 7, "int"),
         (OLDER.append_column("v", OLDER["v"]), changed(), "two columns"),
     ],

@@ -115,11 +115,11 @@ def test_columns_may_come_in_any_order_and_in_types_that_can_be_cast(path, regis
 @pytest.mark.parametrize(
     ("merge", "said"),
     [
-        (lambda _older, newer: newer, r"RecordBatch, not \(rows, mask\)"),
+        (lambda _older, newer: newer, r"return \(rows, mask\), got RecordBatch"),
         (lambda _older, newer: (newer.slice(1), [True] * (newer.num_rows - 1)), "pairs of rows"),
         (lambda _older, newer: (newer, [True]), "length"),
         (lambda _older, newer: (newer, [None] * newer.num_rows), "nulls"),
-        (lambda _older, newer: (newer.select(["id"]), [True] * newer.num_rows), "other columns"),
+        (lambda _older, newer: (newer.select(["id"]), [True] * newer.num_rows), "return the table's columns"),
         (lambda _older, _newer: 1 // 0, "ZeroDivisionError"),
     ],
     ids=["no mask", "too few rows", "too short a mask", "nulls in the mask", "too few columns", "an exception"],

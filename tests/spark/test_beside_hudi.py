@@ -17,9 +17,8 @@ pyspark = pytest.importorskip("pyspark")
 if not pyspark.__version__.startswith("3.5."):
     pytest.skip("Hudi is run with pyspark 3.5", allow_module_level=True)
 
-import fetch_hudi  # noqa: E402
-
 import mortice  # noqa: E402
+from support.hudi import fetch_hudi  # noqa: E402
 
 if not os.environ.get("BESIDE_HUDI"):
     pytest.skip("takes many minutes: make test-beside-hudi", allow_module_level=True)

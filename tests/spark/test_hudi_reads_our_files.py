@@ -22,15 +22,15 @@ pyspark = pytest.importorskip("pyspark")
 if not pyspark.__version__.startswith("3.5."):
     pytest.skip("Hudi is run with pyspark 3.5", allow_module_level=True)
 
-import fetch_hudi  # noqa: E402
 import mortice  # noqa: E402
+from support.hudi import fetch_hudi  # noqa: E402
 
 if not os.environ.get("BESIDE_HUDI"):
     pytest.skip("compiles a Rust example: make test-beside-hudi", allow_module_level=True)
 if fetch_hudi.jar() is None:
     pytest.skip("no jar of Hudi: make hudi-jar fetches it with Maven", allow_module_level=True)
 
-from hudi_on_spark import HudiOnSpark  # noqa: E402
+from support.hudi.hudi_on_spark import HudiOnSpark  # noqa: E402
 
 TESTS = Path(__file__).parent.parent
 FIRST, SECOND = "20240101000000000", "20240102000000000"

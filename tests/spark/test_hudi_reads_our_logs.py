@@ -15,9 +15,8 @@ pyspark = pytest.importorskip("pyspark")
 if not pyspark.__version__.startswith("3.5."):
     pytest.skip("Hudi's reader is run with the jars of pyspark 3.5", allow_module_level=True)
 
-import fetch_hudi  # noqa: E402
-
 import mortice  # noqa: E402
+from support.hudi import fetch_hudi  # noqa: E402
 
 if fetch_hudi.jar() is None:
     pytest.skip("no jar of Hudi: make hudi-jar fetches it with Maven", allow_module_level=True)

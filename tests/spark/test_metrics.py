@@ -78,7 +78,7 @@ def test_one_line_for_a_split(table_of, caplog):
 def test_workers_log_as_the_environment_says(monkeypatch, environment, level, handlers):
     monkeypatch.setattr(arrow_udf, "logger", logging.Logger("apart"))  # noqa: LOG001
     for _ in range(2):
-        arrow_udf.log_as_told(environment)
+        arrow_udf.set_log_level(environment)
     assert (arrow_udf.logger.level, len(arrow_udf.logger.handlers)) == (level, handlers)
 
 
@@ -103,4 +103,4 @@ def test_connect_is_told_that_there_are_none():
         """As a session of Spark Connect: no session of the JVM behind it."""
 
     with pytest.warns(RuntimeWarning, match="no accumulators"):
-        assert mortice.spark.Metrics().of(Connect()) is None
+        assert mortice.spark.Metrics().reporter(Connect()) is None

@@ -1,14 +1,11 @@
-"""The notebook and the worked example of the documentation, run as they stand there."""
-
-import re
-from pathlib import Path
+"""The notebook, the README and the pages with Spark: examples print what the pages show."""
 
 import pytest
 
+from examples import ROOT, outputs, unpack_tables
 from support.notebook import cells_of, run
 
-DOCS = Path(__file__).parents[2] / "docs"
-PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCS = ROOT / "docs"
 
 pytestmark = [
     pytest.mark.spark4,
@@ -35,8 +32,10 @@ def test_notebook():
 
 
 @pytest.mark.usefixtures("spark")
-def test_worked_example_of_merging(tmp_path):
-    blocks = PYTHON_BLOCK.findall((DOCS / "merging.md").read_text(encoding="utf-8"))
-    outcome = run(blocks, tmp_path)
-    assert len(outcome) == len(blocks) > 3
-    assert "lapsed" in outcome[-1][0]
+@pytest.mark.parametrize("page", ["README.md", "docs/spark.md", "docs/streaming.md", "docs/merging.md"])
+def test_examples_print_what_the_page_shows(page, tmp_path):
+    unpack_tables(tmp_path)
+    found = outputs(ROOT / page, tmp_path)
+    assert found
+    for shown, printed in found:
+        assert printed == shown

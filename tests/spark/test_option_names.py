@@ -19,7 +19,7 @@ OF_HUDI = [
 
 @pytest.fixture(autouse=True)
 def no_option_warned_of_yet(monkeypatch):
-    monkeypatch.setattr(options, "_said", set())
+    monkeypatch.setattr(options, "_warned", set())
 
 
 @pytest.mark.parametrize("name", sorted({name.lower() for _, name in OF_HUDI}))

@@ -16,7 +16,7 @@ from support.tables.table_writer import instant
 
 @pytest.fixture(autouse=True)
 def nothing_said_yet(monkeypatch):
-    monkeypatch.setattr(options, "_said", set())
+    monkeypatch.setattr(options, "_warned", set())
 
 
 def scanned(options):

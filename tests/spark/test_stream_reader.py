@@ -464,8 +464,8 @@ GOOD = {"version": 1, "layout": 2, "after": "20260101000000001", "instant": "202
 @pytest.mark.parametrize(
     ("offset", "kind", "says"),
     [
-        ({"commit": "20240101"}, mortice.InvalidArgumentError, "has not written"),
-        (GOOD | {"version": "1"}, mortice.InvalidArgumentError, "has not written"),
+        ({"commit": "20240101"}, mortice.InvalidArgumentError, "was not written"),
+        (GOOD | {"version": "1"}, mortice.InvalidArgumentError, "was not written"),
         (GOOD | {"version": 2}, mortice.UnsupportedError, "version 2"),
         (GOOD | {"layout": 3}, mortice.InvalidArgumentError, "layout"),
         (GOOD | {"instant": "yesterday"}, mortice.InvalidArgumentError, "instant"),

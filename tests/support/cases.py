@@ -80,11 +80,11 @@ def queries():
     the table, of the one that wrote it."""
     found = []
     for name in TABLES:
-        told = case(name)
+        facts = case(name)
         answers = {}
-        for query in told["queries"]:
-            readers = query.get("readers") or [query.get("reader", told["hudi_version"])]
-            if NEWEST in readers or (told["hudi_version"] in readers and query["id"] not in answers):
+        for query in facts["queries"]:
+            readers = query.get("readers") or [query.get("reader", facts["hudi_version"])]
+            if NEWEST in readers or (facts["hudi_version"] in readers and query["id"] not in answers):
                 answers[query["id"]] = query
         for query in answers.values():
             asked = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
@@ -116,7 +116,7 @@ def unpack(name, folder):
 
 
 def with_properties(table, changed):
-    """Writes properties of a table anew; those whose value is None are left out."""
+    """Writes properties of a table again; those whose value is None are left out."""
     path = table / ".hoodie" / "hoodie.properties"
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if line.startswith("#") or line.partition("=")[0] not in changed]
@@ -158,7 +158,7 @@ def assert_same_answer(expected, actual, *, ordered=True):
 
 
 def shape(kind):
-    """An Arrow type, whatever its children are called."""
+    """An Arrow type, with any names of children."""
     if pa.types.is_map(kind):
         return "map", shape(kind.key_type), shape(kind.item_type)
     if pa.types.is_list(kind):
@@ -183,7 +183,7 @@ def rows(table):
 
 
 def image(text):
-    """The values of an image, told apart as JSON tells them: 1 is not 1.0, and -0.0 is not 0.0. Other text stays."""
+    """The values of an image, distinguished as in JSON: 1 is not 1.0, and -0.0 is not 0.0. Other text stays."""
     try:
         return text and json.dumps(json.loads(text), sort_keys=True)
     except ValueError:
@@ -209,7 +209,7 @@ def canonical(kind, value):
 def multiset(rows):
     """NaN is equal to itself here, and -0.0 is not 0.0; a moment is the same in every zone called UTC."""
 
-    def told(value):
+    def facts(value):
         return str(value) if isinstance(value, dt.datetime) else repr(value)
 
-    return Counter(tuple(sorted((name, told(value)) for name, value in row.items())) for row in rows)
+    return Counter(tuple(sorted((name, facts(value)) for name, value in row.items())) for row in rows)

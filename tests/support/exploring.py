@@ -88,5 +88,5 @@ def is_explored(node_id):
 def how_to_repeat(node_ids):
     """The commands that run failed tests again, with the same examples."""
     given = {SEED: run_seed()} | ({EXAMPLES: os.environ[EXAMPLES]} if EXAMPLES in os.environ else {})
-    told = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())
-    return [f"{told} .venv/bin/python -m pytest {shlex.quote(node)}" for node in node_ids]
+    facts = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())
+    return [f"{facts} .venv/bin/python -m pytest {shlex.quote(node)}" for node in node_ids]

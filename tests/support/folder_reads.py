@@ -1,4 +1,4 @@
-"""Counts how often folders are listed, by whatever process: inotify reports each `opendir` of a watched folder."""
+"""Counts how often folders are listed, by any process: inotify reports each `opendir` of a watched folder."""
 
 import ctypes
 import os

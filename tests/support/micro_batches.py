@@ -93,8 +93,8 @@ class MicroBatches:
     @property
     def ranges(self):
         """(after, up to) of the batches that were done, as their offsets tell."""
-        told = [(end.get("after"), end["instant"]) for end in self.ends[: len(self.batches)]]
-        return [(after, until) for after, until in told if after is not None]
+        facts = [(end.get("after"), end["instant"]) for end in self.ends[: len(self.batches)]]
+        return [(after, until) for after, until in facts if after is not None]
 
     @property
     def rows(self):

@@ -1,4 +1,4 @@
-"""What contenders share that give Arrow batches: a query is told by the batches of its rows."""
+"""What contenders that return Arrow batches share: a query is identified by the batches of its rows."""
 
 from abc import abstractmethod
 

@@ -48,7 +48,7 @@ class Contender(ABC):
         """Of the software, as text."""
 
     def prepare(self, query):  # noqa: B027
-        """What is not timed: whatever a rival needs to be given that others find by themselves."""
+        """What is not timed: arguments that a rival needs and others find by themselves."""
 
     @abstractmethod
     def run(self, query):

@@ -1,4 +1,4 @@
-"""hudi-rs: `hudi` of PyPI. A table is read on one core, so its slices are dealt to a thread a core."""
+"""hudi-rs: `hudi` of PyPI. A table is read on one core, so its slices are assigned to one thread for each core."""
 
 from concurrent.futures import ThreadPoolExecutor
 

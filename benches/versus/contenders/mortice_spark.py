@@ -5,7 +5,7 @@ from versus.contenders.spark_reader import SparkReader
 
 
 class MorticeOnSpark(SparkReader):
-    """Either door."""
+    """Either entry point."""
 
     kinds = READS
 

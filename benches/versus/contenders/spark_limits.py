@@ -11,7 +11,7 @@ READINGS = 4
 
 
 class ReadyBatches(MorticeMapInArrow):
-    """The batches of mortice's tasks lie in the memory of the Python workers."""
+    """The batches of mortice's tasks are in the memory of the Python workers."""
 
     name = "batches ready in the worker"
     kinds = ("read", "aggregate")

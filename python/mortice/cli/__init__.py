@@ -1,4 +1,4 @@
-"""`mortice` at a terminal: look at a table, its timeline, its file slices, its log files. See `mortice --help`."""
+"""The command `mortice`: reads tables and inspects timelines, file slices and log files. See `mortice --help`."""
 
 from mortice.cli.main import main
 

@@ -1,4 +1,4 @@
-"""`mortice log`: the blocks of log files, and what they hold."""
+"""`mortice log`: lists the blocks of log files and prints their records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADING = ["offset", "bytes", "type", "instant", "records", "note"]
 
 
 def run_log(arguments: argparse.Namespace) -> int:
-    """Prints the blocks; with `--verify` their faults instead, and then 1 where there are any."""
+    """Prints the blocks, or with `--verify` their faults. Returns 1 if there are faults."""
     if arguments.verify:
         return verify(arguments.files, arguments.json)
     for number, path in enumerate(arguments.files):
@@ -30,7 +30,7 @@ def run_log(arguments: argparse.Namespace) -> int:
 
 
 def _show_file(log: LogFile, arguments: argparse.Namespace) -> None:
-    """Prints what was found also where the search ends in an error."""
+    """Prints the blocks that were found even if the search ends in an error."""
     found: list[Block] = []
     try:
         for block in log.blocks(reverse=arguments.reverse):
@@ -54,7 +54,7 @@ def _row(block: Block) -> list[Any]:
 
 
 def _records(block: Block) -> Any:
-    """How many; `?` where the content is too damaged to tell."""
+    """Returns the number of records; `?` if the content is too damaged to count them."""
     try:
         return "" if block.record_count is None else block.record_count
     except MorticeError:
@@ -87,7 +87,7 @@ def _document(log: LogFile, block: Block, arguments: argparse.Namespace) -> dict
 
 
 def _first(log: LogFile, block: Block, most: int) -> list[dict[str, Any]] | None:
-    """The first records; None where they cannot be decoded."""
+    """Returns the first records; None if they cannot be decoded."""
     try:
         held = content(log, block)
     except MorticeError:

@@ -1,7 +1,7 @@
-"""The command `mortice`: its arguments, and what its exit status says.
+"""The command `mortice`: its arguments and its exit status.
 
-0  done                         2  the command or an argument is wrong
-1  the table or file is bad     130, 141  interrupted; the reader of the output went away
+0  success                          2  the command or an argument is invalid
+1  the table or file is invalid     130, 141  interrupted; the output was closed
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Python flushes once more at exit; let it go nowhere.
+        # Python flushes again at exit, which must not fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except KeyboardInterrupt:
@@ -57,7 +57,7 @@ def _failed(error: MorticeError, status: int) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mortice",
-        description="Reads Apache Hudi merge-on-read tables.",
+        description="Reads Apache Hudi tables and inspects their timelines, file slices and log files.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -67,22 +67,24 @@ def _parser() -> argparse.ArgumentParser:
     _add_read(commands)
     _add_log(commands)
     for name, run, what in (
-        ("timeline", run_timeline, "what happened to a table"),
-        ("slices", run_slices, "the file slices that a snapshot reads"),
+        ("timeline", run_timeline, "list the instants of a table"),
+        ("slices", run_slices, "list the file slices that a snapshot reads"),
     ):
-        command = commands.add_parser(name, help=what, description=what.capitalize() + ".", allow_abbrev=False)
+        command = commands.add_parser(
+            name, help=what, description=what.replace("list", "Lists", 1) + ".", allow_abbrev=False
+        )
         command.set_defaults(run=run)
         command.add_argument("path", metavar="PATH", help="the table's base path")
         if name == "slices":
             _add_as_of(command)
         _add_storage_option(command)
-        command.add_argument("--json", action="store_true", help="one JSON document")
+        command.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
 
 def _add_as_of(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--as-of", metavar="INSTANT", help="the table as it was then: 20240101120000000, '2024-01-01 12:00:00'"
+        "--as-of", metavar="INSTANT", help="read the table as of this instant: 20240101120000000, '2024-01-01 12:00:00'"
     )
 
 
@@ -94,65 +96,69 @@ def _add_storage_option(command: argparse.ArgumentParser) -> None:
         action="append",
         type=_pair,
         default=[],
-        help="an option of the table's storage, such as endpoint=http://localhost:9000; may be given several times. "
-        "Secrets are better given in the environment: AWS_SECRET_ACCESS_KEY",
+        help="a storage option, such as endpoint=http://localhost:9000; may be repeated. "
+        "Pass secrets in the environment instead: AWS_SECRET_ACCESS_KEY",
     )
 
 
 def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
-        # The text may be a secret.
+        # The value may be a secret.
         raise argparse.ArgumentTypeError("a storage option must be NAME=VALUE")
     return name, value
 
 
 def _add_read(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser(
-        "read", help="the rows of a table", description="The rows of a table.", allow_abbrev=False
+        "read", help="print the rows of a table", description="Prints the rows of a table.", allow_abbrev=False
     )
     command.set_defaults(run=run_read)
     command.add_argument("path", metavar="PATH", help="the table's base path")
-    command.add_argument("--columns", metavar="A,B", help="only these columns, in this order")
+    command.add_argument("--columns", metavar="A,B", help="the columns to print, in this order (default: all)")
     command.add_argument(
         "--filter",
         metavar="TERM",
         action="append",
         default=[],
-        help="only rows for which it holds: 'fare > 3', \"day in ('2024-01-01', '2024-01-02')\", 'rider is null'; "
-        "all must hold",
+        help="a predicate on rows: 'fare > 3', \"day in ('2024-01-01', '2024-01-02')\", 'rider is null'; may "
+        "be repeated, all must hold",
     )
     _add_as_of(command)
     _add_storage_option(command)
-    command.add_argument("--read-optimized", action="store_true", help="the base files alone")
+    command.add_argument("--read-optimized", action="store_true", help="read base files only, without log files")
     command.add_argument(
         "--limit",
         metavar="N",
         type=_count,
-        help="at most so many rows (unless given: 20 at a terminal, all into a pipe or file)",
+        help="rows to print, at most (default: 20 at a terminal, else all)",
     )
-    command.add_argument("--json", action="store_true", help="one JSON document a row")
+    command.add_argument("--json", action="store_true", help="print one JSON document per row")
 
 
 def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser(
-        "log", help="the blocks of log files", description="The blocks of log files.", allow_abbrev=False
+        "log", help="list the blocks of log files", description="Lists the blocks of log files.", allow_abbrev=False
     )
     command.set_defaults(run=run_log)
     command.add_argument("files", metavar="FILE", nargs="+", help="a log file")
     command.add_argument(
-        "--records", metavar="N", type=_count, default=0, help="show the first N records or deletes of each block"
+        "--records",
+        metavar="N",
+        type=_count,
+        default=0,
+        help="print the first N records or deletes of each block (default: 0)",
     )
-    command.add_argument("--reverse", action="store_true", help="the last block first")
+    command.add_argument("--reverse", action="store_true", help="list the last block first")
     command.add_argument(
         "--verify",
         action="store_true",
-        help="decode every block and print a line for each fault; the exit status is 1 where there is one",
+        help="decode every block and print one line for each fault; exit with status 1 if there are any",
     )
-    command.add_argument("--json", action="store_true", help="one JSON document a block")
+    command.add_argument("--json", action="store_true", help="print one JSON document per block")
 
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise argparse.ArgumentTypeError(f"must be an integer of 0 or more, got {text!r}")
     return int(text)

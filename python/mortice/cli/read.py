@@ -1,4 +1,4 @@
-"""`mortice read`: the rows of a table."""
+"""`mortice read`: prints the rows of a table."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def run_read(arguments: argparse.Namespace) -> int:
             print_json(dict(zip(scan.schema.names, row, strict=True)))
         return 0
     if arguments.limit is not None or not sys.stdout.isatty():
-        # Rows and cells are cut at a terminal alone: a file or a pipe gets all of them.
+        # Rows and cells are truncated at a terminal only: a file or a pipe gets all of them.
         widest = WIDEST_CELL if sys.stdout.isatty() else sys.maxsize
         print_table(scan.schema.names, itertools.islice(_rows(scan), arguments.limit), widest)
         return 0
     rows = list(itertools.islice(_rows(scan), ROWS_AT_A_TERMINAL + 1))
     print_table(scan.schema.names, rows[:ROWS_AT_A_TERMINAL])
     if len(rows) > ROWS_AT_A_TERMINAL:
-        print(f"first {ROWS_AT_A_TERMINAL} rows; --limit N shows more", file=sys.stderr)
+        print(f"first {ROWS_AT_A_TERMINAL} rows; --limit N prints more", file=sys.stderr)
     return 0
 
 

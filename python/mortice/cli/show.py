@@ -1,4 +1,4 @@
-"""Showing rows: as an aligned table for people, as JSON for machines."""
+"""Prints rows: as an aligned table, or as JSON."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 WIDEST_CELL = 40
-"""Characters of a cell before it is cut."""
+"""Characters after which a cell is truncated."""
 
 ROWS_FOR_WIDTHS = 1_000
 
 
 def print_table(names: Sequence[str], rows: Iterable[Sequence[Any]], widest: int = WIDEST_CELL) -> None:
-    """Prints rows under a heading; numbers to the right. Cells are cut at `widest` characters.
+    """Prints rows with a heading; numbers are aligned to the right. Cells are truncated at `widest` characters.
 
-    The first rows decide how wide the columns are, so that any number of rows can be printed.
+    The first rows determine the widths of the columns, so that any number of rows can be printed.
     """
     all_lines = ([cell_text(cell, widest) for cell in row] for row in rows)
     lines = list(itertools.islice(all_lines, ROWS_FOR_WIDTHS))
@@ -40,7 +40,7 @@ def _is_number(text: str) -> bool:
 
 
 def cell_text(value: Any, widest: int = WIDEST_CELL) -> str:
-    """One cell on one line; nothing in it can move the cursor.
+    """Returns the text of a cell, on one line and without control characters.
 
     >>> cell_text("a\\tb"), cell_text(None), cell_text(b"\\x00\\xff"), cell_text({"a": [1, None]})
     ('a\\\\tb', 'null', '0x00ff', '{"a": [1, null]}')
@@ -60,7 +60,7 @@ def _cut(text: str, widest: int) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON can hold it: bytes in base64, decimals and times as text, what is not finite by name."""
+    """Converts a value to JSON types: bytes to base64, decimals, times and NaN to strings."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
@@ -79,5 +79,5 @@ def plain(value: Any) -> Any:
 
 
 def print_json(document: Any) -> None:
-    """One document on one line."""
+    """Prints one document on one line."""
     print(json.dumps(plain(document), ensure_ascii=False, allow_nan=False))

@@ -1,4 +1,4 @@
-"""`mortice timeline` and `mortice slices`: what a table consists of."""
+"""`mortice timeline` and `mortice slices`: list a table's instants and file slices."""
 
 from __future__ import annotations
 

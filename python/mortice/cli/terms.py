@@ -1,10 +1,10 @@
-"""Filter terms as typed at a terminal: `fare > 3`, `day in ('a', 'b')`, `rider is null`.
+"""Parses filter terms of the command line: `fare > 3`, `day in ('a', 'b')`, `rider is null`.
 
     term     = column operator [literal]
-    literal  = 'text' | "text" | number | true | false | bare text
-    list     = ( literal , literal … )
+    literal  = 'string' | "string" | number | true | false | bare string
+    list     = ( literal , literal ... )
 
-What a bare or numeric literal means follows from the column: for a text column it is text, as typed.
+The type of the column decides the type of a bare or numeric literal: for a string column it is a string.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LITERAL = re.compile(r"\s*('(?:[^']|'')*'|\"[^\"]*\"|[^,'\"]+?)\s*(?:,|$)")
 
 
 def parse_term(text: str, schema: pa.Schema) -> Term:
-    """The term that `text` says.
+    """Parses a filter term.
 
     >>> fields = pa.schema([("fare", pa.float64()), ("day", pa.string())])
     >>> parse_term("fare>=3", fields), parse_term("day in ('a, b', 7)", fields), parse_term("day is null", fields)
@@ -35,7 +35,7 @@ def parse_term(text: str, schema: pa.Schema) -> Term:
     match = _TERM.fullmatch(text)
     if match is None:
         raise InvalidArgumentError(
-            f'not a filter: {text!r}; write it as "fare > 3", "day in (\'a\', \'b\')" or "rider is null"'
+            f'a filter must be like "fare > 3", "day in (\'a\', \'b\')" or "rider is null", got {text!r}'
         )
     column = match["column"].strip('"')
     operator = " ".join(match["operator"].lower().split())
@@ -43,23 +43,25 @@ def parse_term(text: str, schema: pa.Schema) -> Term:
     rest = match["rest"].strip()
     if operator in NULL_TESTS:
         if rest:
-            raise InvalidArgumentError(f"{operator!r} takes no literal: {text!r}")
+            raise InvalidArgumentError(f"{operator!r} takes no literal, got {text!r}")
         return column, operator, None
     if operator in ("in", "not in"):
         return column, operator, [_value(literal, kind) for literal in _literals(rest, text)]
     if not rest:
-        raise InvalidArgumentError(f"the filter {text!r} has no literal")
+        raise InvalidArgumentError(f"the filter {text!r} needs a literal, as in 'fare > 3'")
     return column, operator, _value(rest, kind)
 
 
 def _literals(rest: str, text: str) -> list[str]:
     if not (rest.startswith("(") and rest.endswith(")")):
-        raise InvalidArgumentError(f"'in' takes a list in brackets, as in \"day in ('a', 'b')\": {text!r}")
+        raise InvalidArgumentError(f"'in' takes a list in brackets, as in \"day in ('a', 'b')\", got {text!r}")
     inner, position, found = rest[1:-1].strip(), 0, []
     while position < len(inner):
         match = _LITERAL.match(inner, position)
         if match is None:
-            raise InvalidArgumentError(f"cannot make out the list in the filter {text!r}")
+            raise InvalidArgumentError(
+                f"the list in the filter {text!r} cannot be parsed; separate its literals by commas"
+            )
         found.append(match[1])
         position = match.end()
     return found

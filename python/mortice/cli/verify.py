@@ -1,8 +1,7 @@
-"""`mortice log --verify`: whether log files are sound, one line for each fault, with its offset, what was expected, and
-what was found.
+"""`mortice log --verify`: prints one line for each fault of a log file, with offset, expectation and finding.
 
-A fault is what damage left behind (corrupt blocks, contents that cannot be decoded, stray bytes after the last block),
-and also what a table read refuses because it might hold rows: blocks of unknown types or with unknown header keys.
+A fault is damage (corrupt blocks, contents that cannot be decoded, bytes after the last block), or something that a
+table read rejects because it might contain rows: blocks of unknown types or with unknown header keys.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _WIDEST_FAULT = 400
 
 
 def verify(paths: list[str], as_json: bool) -> int:
-    """Prints the faults of each file; 1 where there are any."""
+    """Prints the faults of each file. Returns 1 if there are any."""
     faulty = False
     for path in paths:
         log = LogFile(path)
@@ -50,12 +49,12 @@ def _faults(log: LogFile, blocks: list[int]) -> Iterator[dict[str, Any]]:
         yield {"block": error.block, "type": None, "offset": error.offset, "reason": error.message}
         return
     if end < log.size:
-        stray = f"the end of the file was expected, found {log.size - end} stray bytes; Hudi passes over them"
+        stray = f"the end of the file was expected, found {log.size - end} more bytes, which Hudi skips"
         yield {"block": None, "type": None, "offset": end, "reason": stray}
 
 
 def fault_of(log: LogFile, block: Block) -> dict[str, Any] | None:
-    """What is wrong with one block, its content decoded to see; None where nothing is."""
+    """Returns what is wrong with a block, whose content is decoded; None if nothing is."""
     offset: int | None = block.offset
     reason = block.damage or block.refusal
     if block.damage is not None:
@@ -69,7 +68,7 @@ def fault_of(log: LogFile, block: Block) -> dict[str, Any] | None:
 
 
 def content(log: LogFile, block: Block) -> pa.RecordBatch | None:
-    """What a block holds; None for a command block, or a corrupt one."""
+    """Returns the content of a block; None for a command block or a corrupt one."""
     if block.type == "DELETE_BLOCK":
         return log.deletes(block)
     return log.records(block) if block.type.endswith("_DATA_BLOCK") else None

@@ -7,9 +7,9 @@
     # Spark 4 and later
     frame = spark.read.format("mortice").load("/lake/trips")
 
-Both give the same rows. `read` costs the JVM less, since Spark prunes no columns of a Python data source; name the
-columns. `count` counts rows without sending them to the JVM. `merge_udf` gives a function that merges rows of Spark's
-as Hudi merges them. pyspark is imported only when one of these is called.
+Both return the same rows; `read` needs less CPU time in the JVM. Spark does not prune columns of a Python data source:
+name the columns that the query needs. `count` counts rows without sending them to the JVM. `merge_udf` returns a
+function that merges rows of DataFrames by Hudi's rules. pyspark is imported only when one of these is called.
 """
 
 from mortice.spark.merge_udf import merge_udf

@@ -1,7 +1,7 @@
-"""What runs on the executors: splits become Arrow batches, exactly of Spark's types.
+"""The functions that run on executors: they convert splits to Arrow batches with exactly Spark's types.
 
-Both doors into Spark use it. One generator, one split at a time, nothing held back: the write to the JVM blocks, which
-is all the back-pressure there need be. No thread outlives a split, since Spark forks its workers.
+Both entry points use them. One generator reads one split at a time and holds nothing back: writing to the JVM blocks,
+which is sufficient back-pressure. No thread outlives a split, since Spark forks its workers.
 """
 
 from __future__ import annotations
@@ -14,53 +14,53 @@ from typing import Any
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.metrics import Counts, Meter, told
+from mortice.metrics import Counts, Meter, format_counts
 from mortice.spark.worker import WorkerOptions
 from mortice.split import Split, deserialize_splits, record_batches
 
 DESCRIPTORS = "splits"
-"""The one column of the rows that `mapInArrow` is fed: each holds the splits of one task, without their queries."""
+"""The only column of the input of `mapInArrow`: each row contains the splits of one task, without their queries."""
 COUNTS = pa.schema([pa.field("rows", pa.int64())])
-"""What `CountDescriptors` gives."""
+"""The schema of the batches of `CountDescriptors`."""
 ROWS_ALONE = pa.schema([pa.field("_mortice_row", pa.bool_())])
-"""A column of nulls in place of no columns: Spark 3.5 loses the number of rows without columns, and later releases make
-a Python object of each."""
+"""A column of nulls for a query without columns: Spark 3.5 loses the number of rows without columns, and later releases
+create a Python object for each."""
 MOST_BATCH_BYTES = 16 * 1024 * 1024
-"""Spark's JVM allocates every batch whole, off its heap."""
+"""Spark's JVM allocates every batch in one piece, outside its heap."""
 
 LOG_LEVEL = "MORTICE_LOG"
-"""A variable of the environment: the level from which on workers log, `INFO` for a line a split. Workers are set up by
-nobody else: as they start, Python lets warnings through alone."""
+"""The environment variable with the log level of workers; `INFO` logs one line for each split. By default, Python logs
+warnings only."""
 
 logger = logging.getLogger("mortice.spark")
 
 
-def log_as_told(environment: Mapping[str, str] = os.environ) -> None:
-    """Sets the level that the environment names."""
+def set_log_level(environment: Mapping[str, str] = os.environ) -> None:
+    """Sets the level that the environment variable names."""
     level = environment.get(LOG_LEVEL, "").strip().upper()
     if level not in ("DEBUG", "INFO", "WARNING", "ERROR"):
         return
     logger.setLevel(level)
-    # Where Spark collects what workers log, it has put a handler of its own.
+    # If Spark collects the logs of workers, it has added its own handler.
     if "PYSPARK_SPARK_SESSION_UUID" not in environment and not logger.handlers:
         logger.addHandler(logging.StreamHandler())
 
 
-log_as_told()
+set_log_level()
 
 
 Tell = Callable[[Counts], None]
-"""What is told the counts of a split that was read to its end (see `mortice.metrics`)."""
+"""Receives the counts of a split that was read to its end (see `mortice.metrics`)."""
 
 
 def task_batches(splits: Iterable[Split], target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of the splits of a task, one split after the other, in batches of the schema `target`."""
+    """Yields the rows of the splits of a task, one split after the other, in batches of the schema `target`."""
     for split in splits:
         yield from split_batches(split, target, tell)
 
 
 def split_batches(split: Split, target: pa.Schema, tell: Tell | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of one split in batches of the schema `target`."""
+    """Yields the rows of one split in batches of the schema `target`."""
     meter = Meter()
     stream = split.stream()
     meter.lap("open")
@@ -74,13 +74,13 @@ def split_batches(split: Split, target: pa.Schema, tell: Tell | None = None) -> 
     report = stream.report()
     _tell_of_damage(split, report)
     counts = meter.counts(report, splits=1, file_bytes=split.size)
-    logger.info("read %r: %s", split, told(counts))
+    logger.info("read %r: %s", split, format_counts(counts))
     if tell is not None:
         tell(counts)
 
 
 def conformed(batch: pa.RecordBatch, target: pa.Schema) -> pa.RecordBatch:
-    """`batch` with the children's names and the nullability of `target`. The types are the same; no data is copied.
+    """Returns the batch with the child names and nullability of `target`. The types are the same; no data is copied.
 
     A batch without columns gets the one of `ROWS_ALONE` if that is the target.
     """
@@ -108,7 +108,7 @@ def _as_type(column: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch, in parts where it is too large for the JVM to take at once."""
+    """Yields the batch, in parts if it is too large for the JVM to allocate at once."""
     if batch.nbytes <= MOST_BATCH_BYTES or batch.num_rows <= 1:
         yield batch
         return
@@ -118,7 +118,7 @@ def portions(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
-    """One warning for a split, however many blocks were corrupt."""
+    """Logs one warning for a split with corrupt blocks."""
     corrupt = report.get("corrupt") or []
     if corrupt:
         places = "; ".join(f"{block['file']} at offset {block['offset']}: {block['reason']}" for block in corrupt)
@@ -128,9 +128,16 @@ def _tell_of_damage(split: Split, report: dict[str, Any]) -> None:
 
 
 class ReadDescriptors:
-    """For `mapInArrow` over rows of splits.
+    """A function for `mapInArrow` over rows that contain splits.
 
-    The queries of the splits are in it: Spark sends it to an executor once, and the rows to each task.
+    The queries of the splits are in the function, which Spark sends to an executor once; the rows are sent to each
+    task.
+
+    Args:
+        queries: The serialised queries.
+        target: The schema of the batches.
+        tell: Called with the counts of each split that was read to its end.
+        worker: What the worker prepares before a task.
     """
 
     def __init__(
@@ -153,7 +160,7 @@ class ReadDescriptors:
                 yield from self._read(deserialize_splits(self.queries, self._task(value)))
 
     def _task(self, value: Any) -> list[bytes]:
-        """The splits of a task, whose row has this value."""
+        """Returns the splits of a task, whose row has this value."""
         task: list[bytes] = value
         return task
 
@@ -162,7 +169,14 @@ class ReadDescriptors:
 
 
 class ReadNumbered(ReadDescriptors):
-    """For `mapInArrow` over a range of numbers, on the Spark Connect of 3.5: the splits of all tasks travel along."""
+    """A function for `mapInArrow` over a range of numbers, on Spark Connect 3.5: it contains the splits of all tasks.
+
+    Args:
+        queries: The serialised queries.
+        tasks: The splits of each task, without their queries.
+        target: The schema of the batches.
+        worker: What the worker prepares before a task.
+    """
 
     def __init__(
         self,
@@ -180,20 +194,20 @@ class ReadNumbered(ReadDescriptors):
 
 
 class CountDescriptors(ReadDescriptors):
-    """As `ReadDescriptors`, for one row a task: how many rows its splits have."""
+    """As `ReadDescriptors`, but returns one row for each task: the number of rows of its splits."""
 
     def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
         return counted(splits)
 
 
 class CountNumbered(ReadNumbered):
-    """As `ReadNumbered`, for one row a task: how many rows its splits have."""
+    """As `ReadNumbered`, but returns one row for each task: the number of rows of its splits."""
 
     def _read(self, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
         return counted(splits)
 
 
 def counted(splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
-    """Yields one batch of one row, the number of rows of the splits."""
+    """Yields one batch of one row: the number of rows of the splits."""
     rows = sum(batch.num_rows for split in splits for batch in record_batches(split.stream()))
     yield pa.RecordBatch.from_arrays([pa.array([rows], pa.int64())], schema=COUNTS)

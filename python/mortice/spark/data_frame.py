@@ -1,8 +1,8 @@
-"""A planned query as a Spark DataFrame: `mapInArrow` over rows that hold the splits of a task each.
+"""Converts a planned query to a Spark DataFrame: `mapInArrow` over rows that contain the splits of one task each.
 
-Spark estimates the size of a `mapInArrow` from the rows it is fed. Rows made from an RDD, or on Spark Connect by a
-Python data source, have no known size, so no join will broadcast the whole table by mistake; where the files are in
-truth small, the hint to broadcast is put here.
+Spark estimates the size of a `mapInArrow` from its input. The size of rows from an RDD, or on Spark Connect from a
+Python data source, is unknown, so no join broadcasts the whole table by mistake. If the files are small, a broadcast
+hint is added here.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["count_rows", "data_frame", "is_connect"]
 
 _BYTES_IN_MEMORY = 8
-"""How much larger rows may be in memory than in compressed files; for the broadcast hint only."""
+"""The assumed ratio of rows in memory to compressed files; for the broadcast hint only."""
 _UNITS = {"": 0, "b": 0, "k": 1, "kb": 1, "m": 2, "mb": 2, "g": 3, "gb": 3, "t": 4, "tb": 4, "p": 5, "pb": 5}
 _MOST_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 
@@ -40,7 +40,14 @@ _MOST_BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 def data_frame(
     spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None, metrics: Metrics | None = None
 ) -> DataFrame:
-    """The rows of a scan as a DataFrame; how many tasks read them is said in `mortice.spark.tasks`."""
+    """Returns the rows of a scan as a DataFrame. `mortice.spark.tasks` decides how many tasks read them.
+
+    Args:
+        spark: The session.
+        scan: The planned query.
+        options: The options of the tasks.
+        metrics: Accumulates what the tasks read.
+    """
     options = options or TaskOptions()
     schema, target = spark_schema(scan.schema), spark_arrow_schema(scan.schema)
     tasks = _tasks(spark, scan, options)
@@ -48,12 +55,12 @@ def data_frame(
         return spark.createDataFrame([], schema)
     if not scan.schema.names:
         schema, target = spark_schema(ROWS_ALONE), ROWS_ALONE
-    tell = None if metrics is None else metrics.of(spark)
+    tell = None if metrics is None else metrics.reporter(spark)
     is_small = _is_small(spark, scan)
     queries, descriptors = serialize_tasks(tasks)
     if _has_numbers_alone(spark):
         read = ReadNumbered(queries, descriptors, target, worker=options.worker)
-        # Spark takes it to be as small as the numbers; told so, it will not broadcast it.
+        # Spark assumes the size of the numbers; the hint prevents a broadcast.
         frame = _numbered(spark, descriptors).mapInArrow(read, schema).hint("broadcast" if is_small else "merge")
     else:
         rows = _described(spark, descriptors, on_connect=is_connect(spark))
@@ -63,7 +70,7 @@ def data_frame(
 
 
 def count_rows(spark: SparkSession, scan: PlannedScan, options: TaskOptions | None = None) -> int:
-    """Returns how many rows a scan has. Tasks count them: no row and no column reaches the JVM."""
+    """Returns the number of rows of a scan. Tasks count them: no rows are sent to the JVM."""
     options = options or TaskOptions()
     scan = scan.without_columns()
     queries, descriptors = serialize_tasks(_tasks(spark, scan, options))
@@ -85,17 +92,17 @@ def _tasks(spark: SparkSession, scan: PlannedScan, options: TaskOptions) -> list
 
 
 def _has_numbers_alone(spark: SparkSession) -> bool:
-    """Whether there are neither RDDs nor Python data sources: the Spark Connect of 3.5."""
+    """Returns true if there are neither RDDs nor Python data sources: Spark Connect 3.5."""
     return is_connect(spark) and not hasattr(spark, "dataSource")
 
 
 def _numbered(spark: SparkSession, tasks: list[list[bytes]]) -> DataFrame:
-    """One number and one partition for each task."""
+    """Returns a DataFrame with one number and one partition for each task."""
     return spark.range(0, len(tasks), 1, numPartitions=len(tasks))
 
 
 def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: bool) -> DataFrame:
-    """One row and one partition for each task, of a size that Spark does not know."""
+    """Returns a DataFrame with one row and one partition for each task, whose size is unknown to Spark."""
     if on_connect:
         from mortice.spark.described_tasks import described_tasks
 
@@ -110,18 +117,18 @@ def _described(spark: SparkSession, tasks: list[list[bytes]], *, on_connect: boo
 
 
 def is_connect(spark: SparkSession) -> bool:
-    """Whether there is neither RDD nor accumulator."""
+    """Returns true for Spark Connect, which has neither RDDs nor accumulators."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 def _is_small(spark: SparkSession, scan: PlannedScan) -> bool:
-    """Whether the rows surely fit what this session broadcasts in a join."""
+    """Returns true if the rows are certainly below the session's broadcast threshold."""
     most = _bytes(str(spark.conf.get(_MOST_BROADCAST)))
     return scan.size * _BYTES_IN_MEMORY <= most
 
 
 def _bytes(text: str) -> int:
-    """Bytes as Spark's configurations write them: `10485760b`, `10MB`, `-1`."""
+    """Parses bytes as in Spark's configuration: `10485760b`, `10MB`, `-1`."""
     found = re.fullmatch(r"(-?\d+)\s*([a-z]*)", text.strip().lower())
     if found is None or found[2] not in _UNITS:
         return -1

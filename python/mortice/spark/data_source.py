@@ -43,9 +43,9 @@ class MorticeDataSource(DataSource):
         spark.read.format("mortice").schema("rider string, fare double").load("/lake/trips")
         spark.readStream.format("mortice").option("start", "latest").load("/lake/trips")
 
-    The options stand in `mortice.spark.options`, those of streams in `mortice.spark.stream_options`, and what a stream
-    gives in `mortice.spark.stream_reader`. A schema given by the user is a projection: its columns must be the table's
-    by name and type. A large file slice is several partitions, many small ones are one.
+    docs/options.md lists the options, and `mortice.spark.stream_reader` describes streams. A schema given by the user
+    is a projection: its columns must be the table's by name and type. A large file slice is several partitions, many
+    small ones are one.
     """
 
     @classmethod

@@ -1,7 +1,7 @@
-"""Rows that hold the splits of a task each, for `mapInArrow` on Spark Connect, which has no RDD.
+"""Rows that contain the splits of one task each, for `mapInArrow` on Spark Connect, which has no RDDs.
 
-They come from a Python data source: every row is a partition, its splits travel with it alone, and Spark takes its size
-to be unknown. Over `spark.range` or a local relation Spark would take the whole table to be as small as those, and
+They are rows of a Python data source. Every row is a partition, its splits are sent only with it, and its size is
+unknown to Spark. With `spark.range` or a local relation, Spark would assume that the table is as small as these, and
 broadcast it in a join.
 """
 
@@ -28,38 +28,38 @@ _registered: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 
 
 def described_tasks(spark: SparkSession, tasks: Sequence[Sequence[bytes]]) -> DataFrame:
-    """One row and one partition for each task: the splits of the task."""
+    """Returns a DataFrame with one row and one partition for each task: the splits of the task."""
     if spark not in _registered:
         spark.dataSource.register(DescribedTasks)
         _registered.add(spark)
-    return spark.read.format(DescribedTasks.name()).option(_TASKS, _packed(tasks)).load()
+    return spark.read.format(DescribedTasks.name()).option(_TASKS, _encoded(tasks)).load()
 
 
-def _packed(tasks: Sequence[Sequence[bytes]]) -> str:
+def _encoded(tasks: Sequence[Sequence[bytes]]) -> str:
     texts = [[descriptor.decode("latin-1") for descriptor in task] for task in tasks]
     return base64.b64encode(zlib.compress(json.dumps(texts).encode("ascii"))).decode("ascii")
 
 
-def _unpacked(text: str) -> list[list[bytes]]:
+def _decoded(text: str) -> list[list[bytes]]:
     texts = json.loads(zlib.decompress(base64.b64decode(text)))
     return [[descriptor.encode("latin-1") for descriptor in task] for task in texts]
 
 
 class DescribedTasks(DataSource):
-    """The tasks of the one query that its option holds."""
+    """The data source of the tasks of one query, which its option contains."""
 
     @classmethod
     def name(cls) -> str:
-        """Not for users: `format("mortice")` is the source."""
+        """Returns the name of the source, which is not for users: they use `format("mortice")`."""
         return "mortice_described_tasks"
 
     def schema(self) -> str:
-        """As `mortice.spark.arrow_udf.ReadDescriptors` takes it."""
+        """Returns the schema that `mortice.spark.arrow_udf.ReadDescriptors` expects."""
         return f"{DESCRIPTORS} array<binary>"
 
     def reader(self, schema: object) -> DataSourceReader:  # noqa: ARG002
-        """Hands the tasks out."""
-        return _Reader(_unpacked(self.options[_TASKS]))
+        """Returns the reader of the tasks."""
+        return _Reader(_decoded(self.options[_TASKS]))
 
 
 class _Reader(DataSourceReader):
@@ -73,5 +73,5 @@ class _Reader(DataSourceReader):
         yield (partition.value,)
 
     def __getstate__(self) -> dict[str, object]:
-        """It travels to every task; the tasks do not travel with it."""
+        """Pickles the reader for a task, without the list of tasks."""
         return {"_tasks": []}

@@ -1,9 +1,9 @@
 """The Hadoop settings of a Spark session that the storage of a table needs: `fs.s3a.*`, `fs.azure.*`, `fs.gs.*`, and
 those of a client of HDFS.
 
-They are collected on the driver, so that a table on an object store is read without any option: with a JVM from the
-configuration that Spark's own sources get (core-site.xml, `spark.hadoop.*`, `hadoopConfiguration`, the session); on
-Spark Connect from what the session shows. What they mean is decided in Rust (`storage/hadoop_options.rs`).
+They are collected on the driver, so that tables on an object store need no options. In classic Spark they are those of
+the configuration that Spark's own sources get (core-site.xml, `spark.hadoop.*`, `hadoopConfiguration`, the session), on
+Spark Connect those of the session's configuration. `storage/hadoop_options.rs` interprets them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PREFIXES = {
     **dict.fromkeys(("gs", "gcs"), ("fs.gs.", "google.cloud.auth.")),
     **dict.fromkeys(("hdfs", "viewfs"), _HDFS),
 }
-"""What the names of the settings of a URI's scheme begin with."""
+"""The prefixes of settings by the scheme of a URI."""
 _SPARK_HADOOP = "spark.hadoop."
 _KEYSTORE = "hadoop.security.credential.provider.path"
 _S3A_KEYSTORE = "security.credential.provider.path"
@@ -39,7 +39,7 @@ _S3A_KEYS = ("access.key", "secret.key", "session.token")
 
 
 def hadoop_settings(spark: SparkSession, uri: str) -> dict[str, str]:
-    """Returns the session's settings that count for the table at `uri`; none for a local path."""
+    """Returns the session's settings that apply to the table at `uri`; none for a local path."""
     scheme, separator, rest = uri.partition("://")
     prefixes = _PREFIXES.get(scheme.lower(), ()) if separator else ()
     return _collected(spark, prefixes, rest.partition("/")[0]) if prefixes else {}
@@ -51,7 +51,7 @@ def all_hadoop_settings(spark: SparkSession) -> dict[str, str]:
 
 
 def settings_of_store(settings: Mapping[str, str], uri: str | None) -> dict[str, str]:
-    """Returns those of `settings` that count for the store of `uri`."""
+    """Returns those of `settings` that apply to the store of `uri`."""
     scheme, separator, _ = (uri or "").partition("://")
     prefixes = _PREFIXES.get(scheme.lower(), ()) if separator else ()
     return {name: value for name, value in settings.items() if prefixes and name.startswith((*prefixes, _KEYSTORE))}
@@ -67,7 +67,7 @@ def _collected(spark: SparkSession, prefixes: Iterable[str], bucket: str | None)
 
 
 def _of_configuration(spark: Any, configuration: Any, prefixes: Iterable[str], bucket: str | None) -> dict[str, str]:
-    """Those that differ from Hadoop's defaults: these say nothing of what the user wants."""
+    """Returns the settings that differ from Hadoop's defaults, which are no choice of the user."""
     defaults = spark.sparkContext._jvm.org.apache.hadoop.conf.Configuration(False)  # noqa: SLF001
     for resource in ("core-default.xml", "hdfs-default.xml"):
         defaults.addResource(resource)
@@ -85,7 +85,7 @@ def _of_configuration(spark: Any, configuration: Any, prefixes: Iterable[str], b
 
 
 def _keys_of_keystore(configuration: Any, found: dict[str, str], bucket: str) -> dict[str, str]:
-    """The keys of S3 that are in a keystore, which Hadoop alone can open; its path is then no longer needed."""
+    """Returns the S3 keys of a keystore, which only Hadoop can open. Its path is then no longer needed."""
     paths = [name for name in (f"{_S3A}bucket.{bucket}.{_S3A_KEYSTORE}", f"{_S3A}{_S3A_KEYSTORE}") if name in found]
     paths += [_KEYSTORE] if _KEYSTORE in found else []
     if not paths:
@@ -102,7 +102,7 @@ def _keys_of_keystore(configuration: Any, found: dict[str, str], bucket: str) ->
 
 
 def _shown(spark: SparkSession, prefixes: Iterable[str]) -> dict[str, str]:
-    """Settings of the session's configuration: `fs.s3a.x` comes before `spark.hadoop.fs.s3a.x`."""
+    """Returns settings of the session's configuration: `fs.s3a.x` takes precedence over `spark.hadoop.fs.s3a.x`."""
     if not hasattr(spark.conf, "getAll"):
         return {}
     wanted = (*prefixes, _KEYSTORE)

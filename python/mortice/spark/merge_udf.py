@@ -1,12 +1,12 @@
-"""Rows merged as Hudi merges them, in a function for Spark: what a pipeline needs to apply change batches of its own.
+"""A function for Spark that merges rows by Hudi's rules: for pipelines that apply batches of changes to DataFrames.
 
-| Spark | how it is used |
+| Spark | usage |
 |---|---|
 | 4.0 and later | `older.groupBy(k).cogroup(newer.groupBy(k)).applyInArrow(fn, fn.schema)` |
 | 4.0 and later | `rows.groupBy(k).applyInArrow(fn, fn.schema)` |
 | 3.5 and later | `rows.repartition(n, key).mapInArrow(fn, fn.schema)` |
 
-Where there is one frame of rows, older and newer, a column of it says which are the newer (`is_newer`).
+If older and newer rows are in one DataFrame, a boolean column marks the newer ones (`is_newer`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import pyarrow as pa
 
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_optional_name, checked_truth
+from mortice.options import checked_bool, checked_optional_name
 from mortice.row_merge import META_KEY, OPERATION, Names, RowMerge
 from mortice.spark.arrow_udf import portions
 from mortice.spark.schema import spark_schema
@@ -36,7 +36,7 @@ _META = ["_hoodie_commit_time", "_hoodie_commit_seqno", META_KEY, "_hoodie_parti
 
 
 class MergeFunction(Protocol):
-    """What `merge_udf` returns: a function that also tells the schema of its rows."""
+    """What `merge_udf` returns: a function with the schema of the rows that it returns."""
 
     schema: StructType
 
@@ -64,32 +64,52 @@ def merge_udf(
     emit_deletes: bool = False,
     zip_cache: bool = True,
 ) -> MergeFunction:
-    """A function that merges older and newer rows on the executors.
+    """Returns a function that merges older and newer rows on the executors.
 
         fn = mortice.spark.merge_udf(trips, record_key="trip_id", ordering="updated_at")
         bucket = F.pmod(F.hash("trip_id"), F.lit(64))
         merged = trips.groupBy(bucket).cogroup(changes.groupBy(bucket)).applyInArrow(fn, fn.schema)
 
-    `rows` tells the columns that come out: those of the older rows, as a DataFrame, a StructType or an Arrow schema. A
-    `mortice.Table` tells them, too, without Hudi's meta columns, and how rows are merged; beside other `rows`, the
-    argument `table` says the latter alone. All other arguments are those of `mortice.merge`.
+    All rows of a key must be in one group or one partition. Group by the key or, many times faster, by a bucket of the
+    key: Python is called once for each group. All rows of a group are in memory at the same time.
 
-    All rows of a key have to be in one group or one partition: group by the key or, many times faster, by a bucket of
-    it, since Python is called once for each group. The rows of a group are in memory together. With one frame of rows,
-    `is_newer` names its column of truth values that are true for the newer rows; it does not come out.
+    Spark's shuffles do not preserve the order of rows. `commit_order` is therefore required if the result depends on
+    the order of the newer rows: in commit-time ordering, and if rows are filled from other rows. Otherwise it decides
+    between newer rows that have the same key and the same ordering value; without it, either may win.
 
-    Spark's shuffles keep no order of rows. So `commit_order` is asked for wherever the order of the newer rows counts
-    beside their ordering values: in commit-time ordering, and where rows are filled from others. Elsewhere it decides
-    between newer rows of one key and one ordering value, of which without it either may win.
+    Args:
+        rows: The columns that are returned, those of the older rows: a DataFrame, a StructType, an Arrow schema, or a
+            `mortice.Table`, whose columns without Hudi's meta columns and whose merge rules are used.
+        is_newer: The boolean column that is true for the newer rows, if older and newer rows are in one DataFrame. The
+            column is not returned.
+        table: The table whose merge rules are used, if `rows` is not a table itself.
+        record_key: As for `mortice.merge`.
+        ordering: As for `mortice.merge`.
+        mode: As for `mortice.merge`.
+        payload: As for `mortice.merge`.
+        partial_update: As for `mortice.merge`.
+        unavailable: As for `mortice.merge`.
+        delete_field: As for `mortice.merge`.
+        delete_marker: As for `mortice.merge`.
+        commit_order: As for `mortice.merge`.
+        partial: As for `mortice.merge`.
+        avro_schema: As for `mortice.merge`.
+        semantics: As for `mortice.merge`.
+        emit_deletes: As for `mortice.merge`.
+        zip_cache: False disables caching of zip directories in Python workers (see `mortice.spark.zip_directories`).
 
-    `zip_cache=False` has Python workers read the directories of their zip archives before each task, as Python 3.10 to
-    3.12 do by default (see `mortice.spark.zip_directories`).
+    Returns:
+        A function for `applyInArrow` and `mapInArrow`. Its attribute `schema` is the schema of the returned rows.
+
+    Raises:
+        InvalidArgumentError: An argument is invalid, or a column is missing.
+        UnsupportedError: The rules or types are not supported.
     """
     if isinstance(rows, Table):
         if table is not None:
-            raise InvalidArgumentError("two tables; give one of them as rows, or as table")
+            raise InvalidArgumentError("rows and table must not both be tables; leave out the argument table")
         table, rows = rows, _without_meta(rows)
-    by = RowMerge.of(
+    by = RowMerge.from_arguments(
         table=table,
         record_key=record_key,
         ordering=ordering,
@@ -107,21 +127,21 @@ def merge_udf(
     )
     if by.needs_commit_order and not by.commit_order:
         raise InvalidArgumentError(
-            "commit_order is missing: these rows are merged in the order of their commits, and Spark's shuffles keep no"
-            " order; name the column of the newer rows that tells it (a commit time, a sequence number, an offset)"
+            "commit_order is missing: these rows are merged in commit order, which Spark's shuffles do not preserve;"
+            " name the column of the newer rows that has this order (a commit time, a sequence number, an offset)"
         )
     columns = _schema_of(rows)
-    merging = _Merging.of(by, columns, checked_optional_name("is_newer", is_newer))
-    return _function(merging, _output(columns, by), zip_cache=checked_truth("zip_cache", zip_cache))
+    merging = _Merging.from_columns(by, columns, checked_optional_name("is_newer", is_newer))
+    return _function(merging, _output(columns, by), zip_cache=checked_bool("zip_cache", zip_cache))
 
 
 def _function(merging: _Merging, schema: StructType, *, zip_cache: bool) -> MergeFunction:
-    # Spark calls the function for each group of a task: the collection is left as it is.
+    # Spark calls the function for each group of a task: garbage collection is left as it is.
     worker = WorkerOptions(zip_cache=zip_cache, gc_freeze=False)
 
-    # Spark counts the arguments, and takes annotations for its own: there are none.
+    # Spark counts the arguments and interprets annotations: there must be none.
     def merge(first, second=None):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
-        """(older, newer) of a cogroup, (key, rows) of a group, or the batches of a partition."""
+        """Takes (older, newer) of a cogroup, (key, rows) of a group, or the batches of a partition."""
         worker.prepare()
         if second is None:
             return merging.of_partition(first)
@@ -135,22 +155,23 @@ def _function(merging: _Merging, schema: StructType, *, zip_cache: bool) -> Merg
 
 @dataclass(frozen=True)
 class _Merging:
-    """What travels to the executors."""
+    """What is sent to the executors."""
 
     by: RowMerge
     names: list[str]
     """The columns of older rows."""
     is_newer: str | None
     target: pa.Schema
-    """What Spark expects of the rows that come out."""
+    """The schema that Spark expects of the merged rows."""
     large_target: pa.Schema
-    """The same where it is told to use the types of large texts (`spark.sql.execution.arrow.useLargeVarTypes`)."""
+    """The same with large string and binary types (`spark.sql.execution.arrow.useLargeVarTypes`)."""
 
     @classmethod
-    def of(cls, by: RowMerge, columns: StructType, is_newer: str | None) -> _Merging:
+    def from_columns(cls, by: RowMerge, columns: StructType, is_newer: str | None) -> _Merging:
         if is_newer is not None and is_newer in columns.names:
             raise InvalidArgumentError(
-                f"{is_newer!r} tells which rows are newer, and is among the columns that come out; leave it out of them"
+                f"the column {is_newer!r} (is_newer) must not be one of the columns that are returned; "
+                "drop it from rows"
             )
         output = _output(columns, by)
         merging = cls(by, list(columns.names), is_newer, _arrow(output, False), _arrow(output, True))
@@ -158,7 +179,7 @@ class _Merging:
         return merging
 
     def check(self, columns: pa.Schema) -> None:
-        """What can be told of the arguments without rows."""
+        """Checks the arguments by merging empty tables."""
         known = set(columns.names)
         names = [*self.by.commit_order, *([self.by.delete_field] if self.by.delete_field else [])]
         added = [pa.field(name, pa.string()) for name in dict.fromkeys(names) if name not in known]
@@ -169,26 +190,30 @@ class _Merging:
         merged = self.by(older.select(self.names), newer)
         kinds = older.schema.types
         is_large = any(pa.types.is_large_string(kind) or pa.types.is_large_binary(kind) for kind in kinds)
-        # Before 4.3, Spark hands over large types and takes none back.
+        # Before 4.3, Spark passes large types to the function and accepts none from it.
         is_large = is_large and _spark_version() >= (4, 3)
         return merged.cast(self.large_target if is_large else self.target)
 
     def of_rows(self, rows: pa.Table) -> pa.Table:
-        """Merges rows of which a column says which are the newer."""
-        # Half of what it takes to import mortice: every worker and every process that plans would wait for it.
+        """Merges the rows of one DataFrame in which the column `is_newer` marks the newer rows."""
+        # Imported here: it takes half the time of importing mortice, in every worker and every planning process.
         import pyarrow.compute as pc
 
         if self.is_newer is None:
             raise InvalidArgumentError(
-                "is_newer is missing: name the column that is true for the newer rows, or group older and newer rows"
-                " apart (cogroup)"
+                "is_newer is missing: name the boolean column that is true for the newer rows, or pass older and newer"
+                " rows as two DataFrames (cogroup)"
             )
         if self.is_newer not in rows.schema.names:
             names = ", ".join(rows.schema.names)
-            raise InvalidArgumentError(f"no column {self.is_newer!r} to tell which rows are newer; there are {names}")
+            raise InvalidArgumentError(
+                f"is_newer names the column {self.is_newer!r}, which is missing; the rows have {names}"
+            )
         newer = rows[self.is_newer]
         if newer.null_count or not pa.types.is_boolean(newer.type):
-            raise InvalidArgumentError(f"the column {self.is_newer!r} is to be true or false for all rows")
+            raise InvalidArgumentError(
+                f"the column {self.is_newer!r} (is_newer) must be a boolean without nulls, got {newer.type}"
+            )
         rows = rows.drop_columns([self.is_newer])
         return self(rows.filter(pc.invert(newer)), rows.filter(newer))
 
@@ -221,7 +246,8 @@ def _schema_of(rows: Any) -> StructType:
     schema = rows if isinstance(rows, StructType) else getattr(rows, "schema", None)
     if not isinstance(schema, StructType):
         raise InvalidArgumentError(
-            f"rows is a DataFrame, a StructType, an Arrow schema or a mortice.Table, not {type(rows).__name__}"
+            "rows must be a DataFrame, a StructType, an Arrow schema or a mortice.Table, "
+            f"got an object of type {type(rows).__name__}"
         )
     return StructType([_nullable(column) for column in schema])
 
@@ -240,7 +266,7 @@ def _output(columns: StructType, by: RowMerge) -> StructType:
 
 
 def _arrow(schema: StructType, large: bool) -> pa.Schema:
-    """The Arrow schema that Spark expects for a schema of its own, by Spark itself; times of it are UTC."""
+    """Returns the Arrow schema that Spark itself derives from a Spark schema; timestamps are UTC."""
     from pyspark.sql.pandas.types import to_arrow_schema
 
     wished: dict[str, Any] = {"timezone": "UTC", "prefers_large_types": large}

@@ -1,9 +1,9 @@
-"""Which options there are, and what is decided about each: taken, refused by name, or without effect on the rows.
+"""The names of options and the decision about each: accepted, rejected by name, or without effect on the rows.
 
 The names are those of Hudi 1.2: `DataSourceReadOptions`, `HoodieReaderConfig`, `HoodieCommonConfig`,
 `HoodieMemoryConfig`, `HoodieMetadataConfig`, `FileSystemViewStorageConfig`, and the properties that its payloads and
-its table look at. What an option does to the rows was measured on Hudi 1.2.0 where its documentation leaves it open;
-`tests/spark/test_option_names.py` holds every name decided.
+its table read. The effect of an option on the rows was measured on Hudi 1.2.0 if its documentation does not describe
+it. `tests/spark/test_option_names.py` requires a decision about every name.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import difflib
 from enum import Enum
 
+COLUMNS = "columns"
+FILTERS = "filters"
 QUERY_TYPE = "hoodie.datasource.query.type"
 AS_OF = "as.of.instant"
 BEGIN = "hoodie.datasource.read.begin.instanttime"
@@ -32,13 +34,13 @@ DATA_SKIPPING = "hoodie.enable.data.skipping"
 METADATA = "hoodie.metadata.enable"
 RECORD_POSITIONS = "hoodie.merge.use.record.positions"
 CHANGELOG = "mortice.changelog"
-EMIT_DELETES = "mortice.emit_deletes"
+EMIT_DELETES = "mortice.emit.deletes"
 SEMANTICS = "mortice.semantics"
 MERGER = "mortice.merger"
 SPLIT_BYTES = "mortice.split.bytes"
 BATCH_ROWS = "mortice.batch.rows"
 THREADS = "mortice.threads"
-ON_CORRUPT = "mortice.on_corrupt"
+ON_CORRUPT = "mortice.on.corrupt"
 COLUMN_STATS = "mortice.column.stats"
 RECORD_INDEX = "mortice.record.index"
 MMAP = "mortice.mmap"
@@ -50,19 +52,31 @@ START_INCLUSIVE = "start_inclusive"
 START_OFFSET = "hoodie.datasource.streaming.startoffset"
 STREAM_VERSION = "hoodie.datasource.read.streaming.table.version"
 STREAMING = (START, START_INCLUSIVE, START_OFFSET, STREAM_VERSION, "maxinstantspertrigger", "maxbytespertrigger")
-"""Options of streams alone (see `mortice.spark.stream_options`), in lower case, as Spark hands them over."""
+"""Options of streams only (see `mortice.spark.stream_options`), in lower case, as Spark passes them."""
+
+SYNONYMS = {
+    "mortice.columns": COLUMNS,
+    "mortice.filters": FILTERS,
+    "mortice.emit_deletes": EMIT_DELETES,
+    "mortice.on_corrupt": ON_CORRUPT,
+    "mortice.start": START,
+    "mortice.start.inclusive": START_INCLUSIVE,
+    "mortice.max.instants": "maxinstantspertrigger",
+    "mortice.max.bytes": "maxbytespertrigger",
+}
+"""Other names of options, in lower case, and the name that each stands for."""
 
 STORAGE_PREFIX = "mortice.storage."
 """`mortice.storage.NAME` is the storage option NAME, such as `mortice.storage.endpoint`."""
 HADOOP_PREFIXES = ("fs.", "dfs.", "hadoop.security.", "google.cloud.auth.")
-"""Settings of Hadoop's file systems; those of the table's store are taken."""
+"""Prefixes of settings of Hadoop's file systems. Those of the table's store are accepted."""
 
 SPARK_PREFIX = "spark."
-"""Hudi takes `spark.hoodie.` for `hoodie.`, as configurations of a session are called."""
+"""Hudi accepts `spark.hoodie.x` for `hoodie.x`, the form that a session's configuration has."""
 
 TAKEN = frozenset(
     {
-        *("path", "paths", "columns", "filters"),
+        *("path", "paths", COLUMNS, FILTERS),
         *(QUERY_TYPE, AS_OF, BEGIN, END, MERGE_TYPE, INCREMENTAL_FORMAT, INCREMENTAL_VERSION, HOLES),
         *(SKIP_COMPACT, SKIP_CLUSTER, FULL_SCAN, SCHEMA_AT_END, SCHEMA_ON_READ),
         *(LOG_SCAN, MEMORY_LIMIT, SPILL_FOLDER, SPILL_COMPRESSED, DATA_SKIPPING, METADATA, RECORD_POSITIONS),
@@ -71,13 +85,13 @@ TAKEN = frozenset(
         *STREAMING,
     }
 )
-"""Options that are read."""
+"""Options that are read, in lower case and without synonyms."""
 
-_MERGING = "how records merge is the table's own, in hoodie.properties"
-_MERGER = f"register the merger (mortice.register_merger) or name it ({MERGER})"
-_DELETING = "which rows are deletes is the table's own, in hoodie.properties"
-_ONE_TABLE = "load() one table by its base path, and use filters on its partition columns"
-_FUNCTION = "it asks for another relation than the table's rows; see mortice.Table.timeline and file_slices"
+_MERGING = "the table's hoodie.properties define how records are merged; leave it out"
+_MERGER = f"register a merge function (mortice.register_merger) or name it in the option {MERGER}"
+_DELETING = "the table's hoodie.properties define which rows are deletes; leave it out"
+_ONE_TABLE = "load one table by its base path, and use filters on its partition columns"
+_FUNCTION = "it requests a relation other than the table's rows; use mortice.Table.timeline or file_slices"
 
 _REFUSED = {
     "glob.paths": _ONE_TABLE,
@@ -85,18 +99,18 @@ _REFUSED = {
     "hoodie.datasource.read.incr.filters": "use the option filters",
     "hoodie.datasource.read.incr.path.glob": "use the option filters, on the partition columns",
     "hoodie.datasource.read.extract.partition.values.from.path": (
-        "partition columns get the values of the partition path wherever Hudi takes them from there by default, "
-        "and cannot be taken from it elsewhere; leave it out"
+        "partition columns have the values of the partition path in the tables in which Hudi does so by default; "
+        "leave it out"
     ),
     "hoodie.datasource.read.partition.value.extractor.enabled": (
         "partition values are taken from paths as the table's key generator wrote them; leave it out"
     ),
     # Measured: on a merge-on-read table this gives the rows of a read-optimized query.
     "hoodie.datasource.read.file.index.optimize.listing.using.path.filter": (
-        f"Hudi then leaves the logs out; where that is meant, say {QUERY_TYPE}=read_optimized"
+        f"with it, Hudi ignores log files; if that is intended, use {QUERY_TYPE}=read_optimized"
     ),
-    # Measured: Hudi 1.2 leaves it aside, earlier releases take it for the query type.
-    "hoodie.datasource.view.type": f"releases of Hudi differ in what they make of it; say {QUERY_TYPE}",
+    # Measured: Hudi 1.2 ignores it, earlier releases use it as the query type.
+    "hoodie.datasource.view.type": f"its meaning differs between releases of Hudi; use {QUERY_TYPE}",
     "hoodie.datasource.read.table.valued.function.timeline.relation": _FUNCTION,
     "hoodie.datasource.read.table.valued.function.timeline.relation.archived": _FUNCTION,
     "hoodie.datasource.read.table.valued.function.filesystem.relation.subpath": _FUNCTION,
@@ -107,17 +121,17 @@ _REFUSED = {
     "hoodie.record.merge.mode": _MERGING,
 }
 _REFUSED_PREFIXES = {
-    "hoodie.datasource.read.incr.": "it is not known to this release",
-    "hoodie.datasource.streaming.": "it is not known to this release",
-    "hoodie.datasource.read.streaming.": "it is not known to this release",
-    "hoodie.read.timeline.holes.": "it is not known to this release",
-    # Measured: with these, rows of logs become deletes; of base files they do not.
+    "hoodie.datasource.read.incr.": "this release does not know it; leave it out",
+    "hoodie.datasource.streaming.": "this release does not know it; leave it out",
+    "hoodie.datasource.read.streaming.": "this release does not know it; leave it out",
+    "hoodie.read.timeline.holes.": "this release does not know it; leave it out",
+    # Measured: with these, rows of logs become deletes, but rows of base files do not.
     "hoodie.payload.": _DELETING,
 }
-"""Options of Hudi that change which rows come back, and what to do instead."""
+"""Options of Hudi that change which rows are returned, and what to do instead."""
 
 REFUSED = frozenset(_REFUSED) | {"hoodie.payload.delete.field", "hoodie.payload.delete.marker"}
-"""Those refused that are known by their whole name."""
+"""Rejected options whose full name is known."""
 
 _HARMLESS = {
     "hoodie.datasource.read.incr.filters": "",
@@ -131,7 +145,7 @@ _HARMLESS = {
     "hoodie.datasource.read.file.index.optimize.listing.using.path.filter": "false",
     "hoodie.datasource.view.type": "realtime",
 }
-"""The values with which a refused option is as if it were left out."""
+"""The value of a rejected option that has the same effect as leaving it out."""
 
 _WITHOUT_EFFECT = {
     "hoodie.file.group.reader.enabled",
@@ -148,10 +162,10 @@ _WITHOUT_EFFECT = {
     "hoodie.memory.writestatus.failure.fraction",
     "hoodie.common.spillable.diskmap.type",
     "hoodie.fs.atomic_creation.support",
-    "hoodie.read.blob.inline.mode",  # of Lance files, and those are not read at all
+    "hoodie.read.blob.inline.mode",  # for Lance files, which are not supported
     "hoodie.spark.polaris.catalog.class",
     "hoodie.base.path",
-    # Of writers, which Hudi keeps in the same classes.
+    # Options of writers, which Hudi defines in the same classes.
     "hoodie.write.set.null.for.missing.columns",
     "hoodie.index.name",
     "hoodie.expression.index.type",
@@ -160,11 +174,11 @@ _WITHOUT_EFFECT = {
 _WITHOUT_EFFECT_PREFIXES = (
     "hoodie.datasource.read.file.index.",  # how partitions and files are listed
     "hoodie.file.index.cache.",
-    "hoodie.filesystem.",  # how file slices are held in memory, and by which server
+    "hoodie.filesystem.",  # how file slices are cached, and by which server
     "hoodie.hfile.block.cache.",
-    "hoodie.metadata.",  # how the metadata table is written, cached and merged; whether it is read is taken
-    # Options of writers are often given to readers, too. Measured: of these Hudi takes none when it reads, not even
-    # merge modes, payloads and ordering fields.
+    "hoodie.metadata.",  # how the metadata table is written, cached and merged; `hoodie.metadata.enable` is accepted
+    # Options of writers are often passed to readers, too. Measured: Hudi reads none of these in queries, not even merge
+    # modes, payload classes and ordering fields.
     "hoodie.datasource.write.",
     "hoodie.write.record.merge.",
     "hoodie.record.merge.",
@@ -173,14 +187,14 @@ _WITHOUT_EFFECT_PREFIXES = (
     "hoodie.datasource.meta.sync.",
     "hoodie.meta.sync.",
 )
-"""Options of Hudi that change how it reads, or what it writes, never what comes back."""
+"""Options of Hudi that change how it reads, or what it writes, never the rows that are returned."""
 
 _NEAR = 0.85
-"""How alike two names are that may be one with a slip in it: one letter of eight, or a word's ending."""
+"""The similarity from which on a name counts as misspelled: one letter in eight, or the ending of a word, differs."""
 
 
 class Decision(Enum):
-    """What becomes of an option."""
+    """How an option is handled."""
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -189,7 +203,7 @@ class Decision(Enum):
 
 
 def decision(name: str) -> Decision:
-    """What becomes of the option of this name, in lower case."""
+    """Returns how the option of this name, in lower case, is handled."""
     if name in TAKEN or is_of_storage(name):
         return Decision.TAKEN
     if why_refused(name):
@@ -200,12 +214,12 @@ def decision(name: str) -> Decision:
 
 
 def is_of_storage(name: str) -> bool:
-    """Whether an option is one of the storage. Those of Hadoop keep their names, the others have a prefix."""
+    """Returns true for storage options: `mortice.storage.NAME`, and Hadoop's settings under their own names."""
     return name.startswith((STORAGE_PREFIX, *HADOOP_PREFIXES))
 
 
 def why_refused(name: str) -> str | None:
-    """Why an option is refused, and what to do; None for one that is not."""
+    """Returns why an option is rejected and what to do instead; None for other options."""
     if name in TAKEN:
         return None
     by_prefix = (why for prefix, why in _REFUSED_PREFIXES.items() if name.startswith(prefix))
@@ -213,11 +227,21 @@ def why_refused(name: str) -> str | None:
 
 
 def harmless(name: str, value: object) -> bool:
-    """Whether a refused option has the value with which it does nothing."""
+    """Returns true if a rejected option has the value that has no effect."""
     return _HARMLESS.get(name) == str(value).strip().lower()
 
 
 def near(name: str) -> str | None:
-    """The option that is taken and whose name this one nearly is."""
-    found = difflib.get_close_matches(name, TAKEN, n=1, cutoff=_NEAR)
+    """Returns the accepted option whose name is most similar to `name`, None if none is similar enough."""
+    found = difflib.get_close_matches(name, TAKEN | SYNONYMS.keys(), n=1, cutoff=_NEAR)
     return found[0] if found else None
+
+
+def rejected() -> dict[str, str]:
+    """Returns the rejected options, those of a family as `prefix*`, and what to do instead of each."""
+    return {**_REFUSED, **{f"{prefix}*": reason for prefix, reason in _REFUSED_PREFIXES.items()}}
+
+
+def harmless_value(name: str) -> str | None:
+    """Returns the value with which a rejected option has no effect; None if there is none."""
+    return _HARMLESS.get(name)

@@ -1,4 +1,4 @@
-"""Values of options: Spark hands all of them over as text."""
+"""Parses values of options, which Spark passes as strings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from mortice.errors import InvalidArgumentError
 from mortice.options import checked_count
 
 
-def whole(name: str, value: Any) -> int:
-    """A number of 1 or more."""
+def parse_count(name: str, value: Any) -> int:
+    """Returns the value as an integer of 1 or more. Raises `InvalidArgumentError`."""
     try:
         number = int(value.strip()) if isinstance(value, str) else value
     except ValueError:
@@ -17,9 +17,9 @@ def whole(name: str, value: Any) -> int:
     return checked_count(f"the option {name}", number)
 
 
-def truth(name: str, value: Any) -> bool:
-    """`true` or `false`."""
+def parse_bool(name: str, value: Any) -> bool:
+    """Returns the value of `true` or `false`, in any case. Raises `InvalidArgumentError`."""
     text = str(value).strip().lower()
     if text not in ("true", "false"):
-        raise InvalidArgumentError(f"the option {name} is true or false, not {value!r}")
+        raise InvalidArgumentError(f"the option {name} must be true or false, got {value!r}")
     return text == "true"

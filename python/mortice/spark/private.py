@@ -1,5 +1,5 @@
-"""What Spark's public interface has not: two things that its JVM does at once. Where a release has other members,
-there is nothing, and the public way is gone.
+"""Shortcuts through private PySpark APIs. Each returns `None` if the installed Spark lacks it; callers use the public
+one.
 """
 
 # ruff: noqa: SLF001
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
 __all__ = ["configured", "hadoop_configuration", "rows_of"]
 
 _BETWEEN = "\x1e"
-"""Separates records in ASCII: no setting has it."""
+"""The record separator of ASCII, which no setting contains."""
 
 
 def rows_of(spark: Any, rows: Any, schema: StructType) -> DataFrame | None:
-    """An RDD of tuples as a DataFrame, unpickled by the JVM itself.
+    """Returns an RDD of tuples as a DataFrame whose rows the JVM unpickles.
 
-    `createDataFrame` has Python workers go over the rows first, through pipes of their own: a quarter of the CPU time
-    of a small query.
+    `createDataFrame` passes the rows through Python workers first: a quarter of the CPU time of a small query.
     """
     from pyspark.sql import DataFrame
 
@@ -30,28 +29,28 @@ def rows_of(spark: Any, rows: Any, schema: StructType) -> DataFrame | None:
         serde = spark.sparkContext._jvm.SerDeUtil
         unpickled = serde.toJavaArray(serde.pythonToJava(rows._jrdd, True))
         return DataFrame(spark._jsparkSession.applySchemaToPythonRDD(unpickled.rdd(), schema.json()), spark)
-    except Exception:  # noqa: BLE001 — py4j has many, and whatever is wrong, there is another way
+    except Exception:  # noqa: BLE001 — py4j raises many types; callers use the public API
         return None
 
 
 def configured(spark: Any) -> dict[str, str] | None:
-    """All settings of a session in one call of the JVM: else there is one for each, a fraction of a millisecond each.
+    """Returns all settings of a session in one call of the JVM.
 
-    `None` if this Spark lacks the members, as Spark Connect does.
+    The public API needs a call for each setting, a fraction of a millisecond each. `None` on Spark Connect.
     """
     try:
-        told = str(spark._jsparkSession.conf().getAll().mkString(_BETWEEN))
+        settings = str(spark._jsparkSession.conf().getAll().mkString(_BETWEEN))
     except Exception:  # noqa: BLE001
         return None
-    # As Scala writes a map.
-    pairs = (pair.partition(" -> ") for pair in told.split(_BETWEEN))
+    # The string form of a Scala map.
+    pairs = (pair.partition(" -> ") for pair in settings.split(_BETWEEN))
     return {name: value for name, _, value in pairs}
 
 
 def hadoop_configuration(spark: Any) -> Any | None:
-    """Returns the Hadoop configuration that Spark's own sources would get in this session: a copy, free to be changed.
+    """Returns a copy of the Hadoop configuration that Spark's own sources get in this session.
 
-    It has core-site.xml, `spark.hadoop.*`, what was set on `hadoopConfiguration`, and the session's configuration.
+    It contains core-site.xml, `spark.hadoop.*`, settings of `hadoopConfiguration`, and the session's configuration.
     """
     try:
         return spark._jsparkSession.sessionState().newHadoopConf()

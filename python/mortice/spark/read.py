@@ -1,4 +1,4 @@
-"""The quick door into Spark: the driver plans a query, and `mapInArrow` over its splits reads it, some to a task."""
+"""Reads tables into DataFrames by `mapInArrow`: the driver plans a query, and each task reads some of its splits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mortice.instants import InstantLike
 from mortice.options import checked_uri
 from mortice.spark.data_frame import count_rows, data_frame
 from mortice.spark.hadoop_conf import hadoop_settings
-from mortice.spark.option_names import AS_OF, BEGIN, END, QUERY_TYPE, SEMANTICS
+from mortice.spark.option_names import AS_OF, BEGIN, COLUMNS, END, FILTERS, QUERY_TYPE, SEMANTICS
 from mortice.spark.options import Query, by_one_name, read_query
 from mortice.spark.session_options import session_options
 
@@ -24,7 +24,7 @@ __all__ = ["count", "read"]
 
 
 class _Default(str):
-    """An argument that was left out, so that an option may take its place."""
+    """The default of an argument. An option replaces it, but not an argument that the caller has passed."""
 
     __slots__ = ()
 
@@ -43,26 +43,46 @@ def read(  # noqa: PLR0917
     *,
     metrics: Metrics | None = None,
 ) -> DataFrame:
-    """The rows of a Hudi table as a DataFrame.
+    """Returns the rows of a Hudi table as a DataFrame. Works on Spark 3.5 and later.
 
-    `columns` and `filters` are as for `mortice.Table.snapshot`; naming the columns is the surest way to a quick query.
-    `query_type` is `"snapshot"`, `"read_optimized"` or `"incremental"`, which needs `begin` and may have `end` (see
-    `mortice.Table.incremental`). `options` are those of `spark.read.format("mortice")` (see `mortice.spark.options`),
-    Hudi's names included; the arguments win over them.
+        mortice.spark.read(spark, "/lake/trips", columns=["rider", "fare"], filters=[("fare", ">", 3)])
 
-    Options of Hudi in the session's configuration count as well, where neither arguments nor `options` say otherwise:
-    Hudi's own source takes them. So do the session's settings of Hadoop's file systems (`fs.s3a.*`, `fs.azure.*`,
-    `fs.gs.*`), for tables on an object store. `metrics` gathers what the tasks read (see `mortice.spark.Metrics`).
+    The query is planned by this call: the DataFrame returns the same rows until Hudi's cleaner removes their files.
+    Call `read` again for a later state of the table.
 
-    The table is looked at once, here: the frame keeps to that state of it, and `read` again gives a later one.
+    Arguments take precedence over `options`, and these over options of Hudi in the session's configuration
+    (`SET hoodie.datasource.query.type=...`), which Hudi's own source reads as well. The session's settings of Hadoop's
+    file systems (`fs.s3a.*`, `fs.azure.*`, `fs.gs.*`) apply to tables on an object store.
+
+    Args:
+        spark: The session, classic or Spark Connect.
+        uri: The table's base path, a local path or a URI.
+        columns: The columns to return, in this order. Default: all. Spark does not prune columns of a Python source,
+            so name the columns that the query needs.
+        filters: Predicates that rows must satisfy (see `mortice.filters`). Default: none.
+        query_type: `"snapshot"` (default), `"read_optimized"` or `"incremental"`.
+        as_of: The instant to read the table as of. Not for incremental queries.
+        begin: The instant after which an incremental query begins, or `"earliest"`.
+        end: The last instant of an incremental query, inclusive. Default: the latest.
+        semantics: `"1.x"` (default) merges as Hudi 1.2 does, `"0.x"` as Hudi 0.15 does.
+        options: Options by name, as for `spark.read.format("mortice")` (listed in docs/options.md).
+        metrics: Accumulates what the tasks read. Default: nothing is accumulated.
+
+    Returns:
+        A DataFrame with one partition for each task.
+
+    Raises:
+        InvalidArgumentError: An argument or an option is invalid.
+        TableNotFoundError: There is no table at `uri`.
+        UnsupportedError: The table or an option needs a feature that mortice does not have.
     """
     query = _query(
         spark,
         uri,
         options,
         {
-            "columns": columns,
-            "filters": filters,
+            COLUMNS: columns,
+            FILTERS: filters,
             QUERY_TYPE: query_type,
             AS_OF: as_of,
             BEGIN: begin,
@@ -85,18 +105,33 @@ def count(  # noqa: PLR0917
     semantics: str = _Default("1.x"),
     options: Mapping[str, Any] | None = None,
 ) -> int:
-    """The number of rows that `read` would give with these arguments.
+    """Returns the number of rows that `read` would return with the same arguments.
 
         mortice.spark.count(spark, "/lake/trips", filters=[("day", "=", "2026-01-01")])
 
-    Tasks count the rows and send only their numbers, while `read(…).count()` sends all rows to the JVM with the columns
-    that were asked for.
+    Tasks count the rows and send only the counts to the JVM. `read(...).count()` sends all rows with all their columns.
+
+    Args:
+        spark: The session, classic or Spark Connect.
+        uri: The table's base path, a local path or a URI.
+        filters: Predicates that rows must satisfy (see `mortice.filters`). Default: none.
+        query_type: `"snapshot"` (default), `"read_optimized"` or `"incremental"`.
+        as_of: The instant to read the table as of. Not for incremental queries.
+        begin: The instant after which an incremental query begins, or `"earliest"`.
+        end: The last instant of an incremental query, inclusive. Default: the latest.
+        semantics: `"1.x"` (default) merges as Hudi 1.2 does, `"0.x"` as Hudi 0.15 does.
+        options: Options by name, as for `read`.
+
+    Raises:
+        InvalidArgumentError: An argument or an option is invalid.
+        TableNotFoundError: There is no table at `uri`.
+        UnsupportedError: The table or an option needs a feature that mortice does not have.
     """
     query = _query(
         spark,
         uri,
         options,
-        {"filters": filters, QUERY_TYPE: query_type, AS_OF: as_of, BEGIN: begin, END: end, SEMANTICS: semantics},
+        {FILTERS: filters, QUERY_TYPE: query_type, AS_OF: as_of, BEGIN: begin, END: end, SEMANTICS: semantics},
     )
     return count_rows(spark, query.prepare(query.table(), query.columns).scan(), query.tasks)
 
@@ -104,7 +139,7 @@ def count(  # noqa: PLR0917
 def _query(
     spark: SparkSession, uri: str | os.PathLike[str], options: Mapping[str, Any] | None, arguments: Mapping[str, Any]
 ) -> Query:
-    """The query of arguments, which win over options, which win over those of the session."""
+    """Returns the query. Arguments take precedence over options, and these over the session's configuration."""
     given = {name: value for name, value in arguments.items() if value is not None and not isinstance(value, _Default)}
     path = checked_uri(uri)
     settings = hadoop_settings(spark, path) | session_options(spark) | by_one_name(options) | given

@@ -1,6 +1,6 @@
-"""Making `format("mortice")` known to a session.
+"""Registers `format("mortice")` with a session.
 
-Not needed where mortice is installed: Spark 4 finds `pyspark_mortice` itself.
+This is rarely needed: if mortice is installed, Spark 4 finds the format through the module `pyspark_mortice`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Makes `spark.read.format("mortice")` known to this session. On Spark 3.5, which has no such sources, it warns.
+    """Registers `spark.read.format("mortice")` with this session.
 
-    Spark plans a Python data source in a process that has no session. So the session's settings of object stores
-    (`fs.s3a.*`, `fs.azure.*`, `fs.gs.*`) go with the source, as they are now; register again after they have changed.
+    Spark plans a Python data source in a process that has no session. The current settings of object stores in the
+    session (`fs.s3a.*`, `fs.azure.*`, `fs.gs.*`) are therefore stored in the source. Register it again after they have
+    changed. On Spark 3.5, which has no Python data sources, a `RuntimeWarning` is issued and nothing is registered.
     """
     if not hasattr(spark, "dataSource"):
         warnings.warn(
@@ -37,6 +38,6 @@ def register(spark: SparkSession) -> None:
     try:
         spark.dataSource.register(SessionSource if SessionSource.session_settings else DefaultSource)
     except AnalysisException as error:
-        # Spark 4.0 refuses a name that it has found by itself: then the source is known.
+        # Spark 4.0 rejects the name of a source that it has discovered itself: the source is available then.
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
             raise

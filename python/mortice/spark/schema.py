@@ -1,19 +1,19 @@
-"""Arrow schemas and Spark schemas, exactly.
+"""Converts Arrow schemas to Spark schemas, exactly.
 
     Arrow                        Spark                 Arrow                   Spark
     bool                         boolean               date32                  date
-    int8 int16 int32 int64       tinyint … bigint      timestamp[us, UTC]      timestamp
+    int8 int16 int32 int64       tinyint ... bigint    timestamp[us, UTC]      timestamp
     float32 float64              float, double         timestamp[us]           timestamp_ntz
     utf8                         string                decimal128(p, s)        decimal(p,s)
     binary                       binary                list, struct, map       array, struct, map
 
 Types of Hudi 1.2 that Spark lacks are named in the metadata of their fields, under `hudi_type`, as Hudi's own reader
-names them: VECTOR is an array of float, double or tinyint, BLOB a struct. VARIANT is Spark's variant where there is one
-(Spark 4), else a struct of its two binaries.
+does: VECTOR is an array of float, double or tinyint, BLOB a struct. VARIANT is Spark's variant (Spark 4), or a struct
+of its two binaries.
 
 Spark casts nothing and matches columns by position, so batches must have precisely the types that Spark derives from
-its own schema: `spark_arrow_schema` is that, and `tests/spark` holds it equal to Spark's `to_arrow_schema`. Every
-column is nullable: Spark gains nothing from NOT NULL here, and 4.2 refuses batches that differ from it.
+its schema. That is `spark_arrow_schema`; `tests/spark` compares it with Spark's `to_arrow_schema`. Every column is
+nullable: NOT NULL has no advantage in Spark here, and 4.2 rejects batches that differ from it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ VARIANT = "VARIANT"
 
 
 def hudi_type(field: pa.Field) -> str | None:
-    """The type of Hudi's that a field has: `VECTOR(4)`, `VECTOR(4, INT8)`, `BLOB`, `VARIANT`. None for any other."""
+    """Returns the Hudi type of a field: `VECTOR(4)`, `VECTOR(4, INT8)`, `BLOB`, `VARIANT`. None for any other."""
     name = (field.metadata or {}).get(HUDI_TYPE.encode())
     return None if name is None else name.decode()
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """The Spark schema of an Arrow schema; every column nullable."""
+    """Returns the Spark schema of an Arrow schema; every column is nullable."""
     from pyspark.sql.types import StructType
 
     return StructType([_spark_field(field, field.name) for field in schema])
@@ -51,7 +51,7 @@ def _spark_field(field: pa.Field, column: str) -> StructField:
     from pyspark.sql.types import StructField
 
     kind, name = _spark_field_type(field, column), hudi_type(field)
-    # A variant is a type of Spark's own, where it has one.
+    # Spark 4 has a type for variants.
     metadata = {HUDI_TYPE: name} if name and (name != VARIANT or not _has_variants()) else None
     return StructField(field.name, kind, True, metadata)
 
@@ -65,14 +65,14 @@ def _spark_field_type(field: pa.Field, column: str) -> DataType:
 
 
 def _has_variants() -> bool:
-    """Whether this Spark has variants: Spark 3.5 has not."""
+    """Returns true if this Spark has variants, as Spark 4 does."""
     from pyspark.sql import types as st
 
     return hasattr(st, "VariantType")
 
 
 def spark_type(kind: pa.DataType, column: str) -> DataType:
-    """The Spark type of an Arrow type; `column` is for the message."""
+    """Returns the Spark type of an Arrow type; `column` is for the error message."""
     from pyspark.sql import types as st
 
     if at.is_list(kind):
@@ -105,14 +105,14 @@ def spark_type(kind: pa.DataType, column: str) -> DataType:
 
 
 def spark_arrow_schema(schema: pa.Schema) -> pa.Schema:
-    """The Arrow schema that Spark expects for `schema`: the names of children and the nullability are Spark's."""
+    """Returns the Arrow schema that Spark expects for `schema`, with Spark's names of children and nullability."""
     return pa.schema([pa.field(field.name, _spark_arrow_type(field), True) for field in schema])
 
 
 def _spark_arrow_type(field: pa.Field) -> pa.DataType:
     kind = field.type
     if hudi_type(field) == VARIANT and _has_variants():
-        # Spark knows its variants by this metadata (`ArrowUtils.isVariantField`).
+        # Spark identifies variants by this metadata (`ArrowUtils.isVariantField`).
         metadata = pa.field("metadata", pa.binary(), nullable=False, metadata={"variant": "true"})
         return pa.struct([pa.field("value", pa.binary(), nullable=False), metadata])
     if at.is_list(kind):
@@ -126,9 +126,9 @@ def _spark_arrow_type(field: pa.Field) -> pa.DataType:
 
 
 def checked_projection(asked: StructType, table: pa.Schema) -> list[str]:
-    """The columns that a schema given by the user names; each must be the table's by name and type.
+    """Returns the columns of a schema given by the user. Each must be the table's by name and type.
 
-    NOT NULL on a column is allowed (it is checked as the rows are read), not within a column.
+    NOT NULL is allowed on a column, where it is checked when rows are read, but not within a column.
     """
     known = {field.name: field for field in spark_schema(table)}
     for field in asked:
@@ -143,5 +143,5 @@ def checked_projection(asked: StructType, table: pa.Schema) -> list[str]:
 
 
 def with_nullability(target: pa.Schema, asked: StructType) -> pa.Schema:
-    """`target` with the nullability of the top-level columns of `asked`: Spark 4.2 compares it."""
+    """Returns `target` with the nullability of the top-level columns of `asked`, which Spark 4.2 compares."""
     return pa.schema([field.with_nullable(one.nullable) for field, one in zip(target, asked, strict=True)])

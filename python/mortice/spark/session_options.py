@@ -1,8 +1,8 @@
-"""Options of Hudi that stand in the configuration of a Spark session: `SET hoodie.datasource.query.type=…`.
+"""Reads Hudi's options from the configuration of a Spark session: `SET hoodie.datasource.query.type=...`.
 
-Hudi's own source takes them (measured on 1.2.0: the query and merge type, merge modes, delete markers), as
-`hoodie.x` or as `spark.hoodie.x`; options of the read win. A Python data source is planned in a process of its own that
-has no session, so `format("mortice")` cannot see them.
+Hudi's own source reads them (measured on 1.2.0: the query and merge type, merge modes, delete markers), as `hoodie.x`
+or as `spark.hoodie.x`; options of the query take precedence. A Python data source is planned in a separate process
+without a session, so `format("mortice")` cannot read them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _OF_HUDI = "hoodie."
 
 
 def session_options(spark: SparkSession) -> dict[str, Any]:
-    """Those that are taken or refused, by lower-case name. Others, of writers for the most part, are not spoken of."""
+    """Returns the options that are accepted or rejected, by lower-case name. Others, mostly of writers, are ignored."""
     found = {
         name: value
         for name, value in _configured(spark).items()
@@ -35,13 +35,13 @@ def session_options(spark: SparkSession) -> dict[str, Any]:
 
 
 def _configured(spark: SparkSession) -> dict[str, str]:
-    # `conf.getAll` of classic Spark 4 calls the JVM for each name.
+    # `conf.getAll` of classic Spark 4 calls the JVM once for each name.
     found = configured(spark)
     if found is not None:
         return found
     if hasattr(spark.conf, "getAll"):
         return {str(name): str(value) for name, value in dict(spark.conf.getAll).items()}
-    # Each by its name.
+    # Spark 3.5 has no `conf.getAll`.
     names = [f"{prefix}{name}" for name in (TAKEN | REFUSED) - {AS_OF} for prefix in ("", SPARK_PREFIX)]
     asked = {name: spark.conf.get(name, None) for name in names if _OF_HUDI in name}
     return {name: str(value) for name, value in asked.items() if value is not None}

@@ -1,19 +1,10 @@
-"""The options of a stream, `spark.readStream.format("mortice")`: those of its own, and what others mean there.
+"""Parses the options of a stream, `spark.readStream.format("mortice")`. They are listed in docs/options.md.
 
-    start                   earliest (default), latest, or an instant, itself outside: where a new query begins. A query
-                            that goes on from a checkpoint begins where that left off, whatever stands here
-    start_inclusive         true or false (default): the instant of `start` is inside (Flink's `read.start-commit`)
-    hoodie.datasource.streaming.startOffset  Hudi's name of `start`
-    maxInstantsPerTrigger   commits in a batch, at most
-    maxBytesPerTrigger      bytes of the files that the commits of a batch wrote or appended to, at most; one commit is
-                            taken whatever its size
-    hoodie.datasource.read.streaming.table.version  6 or 8, if it is how the table counts (up to 7, or from 8 on)
-
-A batch is an incremental query, so the options of incremental queries hold, but for those that say where one begins and
-ends. `hoodie.datasource.query.type` may be left out, or be `incremental`, which `cdc` and `mortice.changelog` need.
-Holes below table version 8 always block. Rows keep their commit time in compaction and clustering, so that they do not
-come again; where a writer has clustered without (`hoodie.clustering.preserve.commit.metadata=false`), set
-`...skip_cluster`.
+A batch is an incremental query, so the options of incremental queries apply, except those that set its range.
+`hoodie.datasource.query.type` may be left out, or be `incremental`, which `cdc` and `mortice.changelog` require. Below
+table version 8, a stream always waits for pending commits. Compaction and clustering preserve the commit time of rows,
+so these rows are not returned again. If a writer has clustered without preserving it
+(`hoodie.clustering.preserve.commit.metadata=false`), set `hoodie.datasource.read.incr.skip_cluster`.
 """
 
 from __future__ import annotations
@@ -41,11 +32,11 @@ from mortice.spark.option_names import (
     STREAM_VERSION,
     STREAMING,
 )
-from mortice.spark.option_values import truth, whole
+from mortice.spark.option_values import parse_bool, parse_count
 from mortice.spark.options import Incremental, Query, by_one_name, read_query
 
 AFTER_ALL = "99991231235959999"
-"""No commit comes later: the range after it is empty, and yet has its columns."""
+"""After every possible commit: the range after it is empty, but has the columns."""
 
 _MILLISECONDS = 17
 """Digits of an instant."""
@@ -55,62 +46,64 @@ _OF_RANGES = (BEGIN, END, AS_OF)
 
 @dataclass(frozen=True)
 class StreamQuery:
-    """What a user of `readStream` asked for."""
+    """A streaming query as described by options."""
 
     query: Query
-    """What is the same in every batch."""
+    """The options that are the same for every batch."""
     incremental: Incremental
-    """What is asked in each, of a range of its own."""
+    """The incremental query of each batch, without its range."""
     start: str = "earliest"
     start_inclusive: bool = False
     max_instants: int | None = None
     max_bytes: int | None = None
 
     def between(self, begin: str, end: str | None) -> Query:
-        """The query of one batch."""
+        """Returns the query of one batch."""
         return replace(self.query, incremental=replace(self.incremental, begin=begin, end=end))
 
     @property
     def empty(self) -> Query:
-        """The query of no commit."""
+        """The query that returns no commit; it has the columns of the stream."""
         return self.between(AFTER_ALL, None)
 
 
 def is_of_stream(options: Mapping[str, Any]) -> bool:
-    """Whether options can only be those of a stream: Spark asks for the schema before it says what it is for."""
+    """Returns true if only a stream has such options: Spark requests the schema before it says what it is for."""
     names = by_one_name(options)
     kind = str(names.get(QUERY_TYPE, "")).strip().lower()
     return any(name in names for name in STREAMING) or (kind == "incremental" and BEGIN not in names)
 
 
 def read_stream(options: Mapping[str, Any]) -> StreamQuery:
-    """The stream that options ask for."""
+    """Parses a streaming query. Raises `InvalidArgumentError`, `UnsupportedError`."""
     rest = by_one_name(options)
-    start, inclusive = _start(rest), truth(START_INCLUSIVE, rest.pop(START_INCLUSIVE, False))
+    start, inclusive = _start(rest), parse_bool(START_INCLUSIVE, rest.pop(START_INCLUSIVE, False))
     if inclusive and start.lower() in ("earliest", "latest"):
-        raise InvalidArgumentError(f"start_inclusive is for a start that is an instant, not {start!r}")
+        raise InvalidArgumentError(f"start_inclusive requires a start that is an instant, got {start!r}")
     limits = [_limit(rest, name) for name in ("maxInstantsPerTrigger", "maxBytesPerTrigger")]
     _check_ranges(rest)
     kind = str(rest.get(QUERY_TYPE, "snapshot")).strip().lower()
     if kind not in ("snapshot", "incremental"):
-        raise InvalidArgumentError(f"{QUERY_TYPE} of a stream is incremental, or left out, not {rest[QUERY_TYPE]!r}")
+        raise InvalidArgumentError(
+            f"{QUERY_TYPE} of a stream must be incremental or left out, got {rest[QUERY_TYPE]!r}"
+        )
     if kind == "snapshot":
-        # Spark asks for the schema without saying what for, and these change it.
+        # Spark requests the schema without saying for which query, and these options change it.
         for name in (INCREMENTAL_FORMAT, CHANGELOG):
             if str(rest.get(name, "latest_state")).strip().lower() not in ("latest_state", "false"):
-                raise InvalidArgumentError(f"{name}={rest[name]} of a stream needs {QUERY_TYPE}=incremental")
+                raise InvalidArgumentError(f"{name}={rest[name]} of a stream requires {QUERY_TYPE}=incremental")
     if STREAM_VERSION in rest:
         rest[INCREMENTAL_VERSION] = rest.pop(STREAM_VERSION)
     query = read_query(rest | {QUERY_TYPE: "incremental", BEGIN: "earliest", HOLES: "FAIL"})
     if query.incremental is None:
         raise AssertionError("a stream is made of incremental queries")
-    # A batch that is run again has to give the same rows: what is sought in the table as it is now would not be.
+    # A batch that is run again must return the same rows. A full scan of the current files would not.
     arguments = {"fall_back_to_full_scan": False, **query.incremental.arguments, "skip_log_compact": True}
     return StreamQuery(query, replace(query.incremental, arguments=arguments), start, inclusive, *limits)
 
 
 def before(instant: str) -> str:
-    """A position right before an instant, in any form that Hudi takes: after it lies that instant, and what follows.
+    """Returns the position right before an instant in any form that Hudi accepts.
 
     >>> before("20240101120000000"), before("20240101120000"), before("2024-01-01 12:00:00")
     ('20240101119999999', '20240101119999999', '20240101119999999')
@@ -118,7 +111,7 @@ def before(instant: str) -> str:
     'earliest'
     """
     digits = re.sub(r"\D", "", instant).ljust(_MILLISECONDS, "0")
-    # What is no time of day is none the worse as a bound: instants are compared as text.
+    # The result need not be a valid time: instants are compared as strings.
     return str(int(digits) - 1).zfill(len(digits)) if int(digits) else "earliest"
 
 
@@ -128,23 +121,27 @@ def _start(rest: dict[str, Any]) -> str:
         raise InvalidArgumentError(f"{START} and {START_OFFSET} differ: {given}; give one of them")
     start = next(iter(given.values()), "earliest")
     if not start:
-        raise InvalidArgumentError("start is empty; give earliest, latest, or an instant")
+        raise InvalidArgumentError("start must be earliest, latest or an instant, got an empty string")
     return start
 
 
 def _limit(rest: dict[str, Any], name: str) -> int | None:
     value = rest.pop(name.lower(), None)
-    return None if value is None else whole(name, value)
+    return None if value is None else parse_count(name, value)
 
 
 def _check_ranges(rest: Mapping[str, Any]) -> None:
-    """Refuses what says where a query begins and ends, or is of other queries."""
+    """Rejects options of batch queries: ranges, and those without meaning for streams."""
     for name in _OF_RANGES:
         if name in rest:
-            raise InvalidArgumentError(f"the option {name} is for batch queries; where a stream begins is {START}")
+            raise InvalidArgumentError(
+                f"the option {name} is for batch queries; use {START} to say where a stream begins"
+            )
     if str(rest.get(HOLES, "BLOCK")).strip().upper() != "BLOCK":
-        raise UnsupportedError(f"{HOLES}={rest[HOLES]} on a stream, which always waits for what is under way: BLOCK")
+        raise UnsupportedError(
+            f"{HOLES}={rest[HOLES]} is not supported for streams, which wait for pending commits; leave it out"
+        )
     if str(rest.get(MERGE_TYPE, "payload_combine")).strip().lower().endswith("skip_merge"):
-        raise InvalidArgumentError(f"{MERGE_TYPE}=skip_merge on a stream; mortice.changelog=true merges nothing there")
+        raise InvalidArgumentError(f"{MERGE_TYPE}=skip_merge is not for streams; use mortice.changelog=true")
     if str(rest.get(SCHEMA_AT_END, "false")).strip().lower() != "false":
-        raise InvalidArgumentError(f"{SCHEMA_AT_END} on a stream, whose columns are the same in every batch")
+        raise InvalidArgumentError(f"{SCHEMA_AT_END} is not for streams, whose columns are fixed; leave it out")

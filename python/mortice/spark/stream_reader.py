@@ -1,27 +1,26 @@
-"""`spark.readStream.format("mortice")`: a table's commits as they complete, a range of them in each micro-batch.
+"""`spark.readStream.format("mortice")`: the commits of a table as they complete, a range of them in each micro-batch.
 
     stream = spark.readStream.format("mortice").option("maxInstantsPerTrigger", 10).load("/lake/trips")
     stream.writeStream.option("checkpointLocation", "/checkpoints/trips").toTable("trips_copy")
 
 A batch is `Table.incremental(after, instant)` (with cdc, `Table.changes`), planned once, on the driver; tasks read its
-splits. A row that several commits of one batch wrote comes once, as the last left it; so it depends on the limits how
-often it comes, and with `mortice.changelog` it does not. Its offset in the checkpoint is that range (see
-`mortice.spark.stream_offset`): a batch that is run again plans it again, and gives the same rows. What comes next, and
-what has to wait, is what `Table.follow` says:
+splits. A row that several commits of one batch wrote is returned once, as the last commit left it, so the limits decide
+how often it is returned; with `mortice.changelog` they do not. The range is stored as offset in the checkpoint
+(`mortice.spark.stream_offset`): a batch that is run again plans the same range and returns the same rows. The order of
+commits is that of `Table.follow`:
 
-* From table version 8 on offsets are completion times. A commit that completes late comes late, and is not missed.
-* Before, they are requested times, and nothing comes while an earlier commit is under way.
-* Table services wrote no rows of their own: they are passed by, and start no batch.
-* Commits that were archived meanwhile are caught up with. Where the cleaner has removed files that a batch needs, it
-  fails with `MORTICE-FILE-CLEANED`: begin anew, with a new checkpoint and a later `start`, or let
-  `hoodie.datasource.read.incr.fallback.fulltablescan.enable` find what the range's rows have become.
-* Columns are fixed when the query starts. One that is added to the table later is left out until the query is started
-  again. Where one of them vanishes, or gets another type, the query fails before it takes the batch, which is the first
-  one when it is started again.
+* From table version 8 on, offsets are completion times. A commit that completes late is delivered late, and not missed.
+* Below, they are requested times, and no commit is delivered while an earlier one is pending.
+* Table services write no rows of their own: they are skipped and start no batch.
+* Commits that were archived meanwhile are delivered as well. If the cleaner has removed files that a batch needs, the
+  batch fails with `MORTICE-FILE-CLEANED`: start with a new checkpoint and a later `start`, or set
+  `hoodie.datasource.read.incr.fallback.fulltablescan.enable`, which attempts for the rows in the current files.
+* Columns are fixed when the query starts. A column that is added later is left out until the query is started again. If
+  a column is dropped or changes its type, the query fails before the batch, which is the first one after a restart.
 
-Limits. Spark 4.2 and later ask for a batch from where to go on and with what limit, so that `Trigger.AvailableNow`
-takes batches within the limits until all is read that was there at its start. Spark 4.0 and 4.1 do not: the source
-bounds each batch by what it handed out last, and `AvailableNow` ends after one batch. Without limits it is the same.
+Limits. Spark 4.2 and later pass the start and the limit of a batch, so `Trigger.AvailableNow` runs batches within the
+limits until everything is read that existed at its start. Spark 4.0 and 4.1 do not: the source limits each batch by its
+last offset, and `AvailableNow` ends after one batch. Without limits there is no difference.
 """
 
 from __future__ import annotations
@@ -50,22 +49,22 @@ if TYPE_CHECKING:
 else:
     try:
         from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
-    except ImportError:  # Spark 4.0 and 4.1 limit nothing.
+    except ImportError:  # Spark 4.0 and 4.1 have no limits.
 
         class SupportsTriggerAvailableNow:
-            """Stands for a class that this Spark has not."""
+            """A placeholder for a class that this Spark lacks."""
 
 
 PATIENCE_SECONDS = 30.0
-"""How long the file of a completed commit may take to be written: on local disks some writers make it before they fill
-it."""
+"""How long the file of a completed commit may be incomplete: on local disks, some writers create it before they write
+its content."""
 _POLL_SECONDS = 0.1
-_LOOKS = 5
-"""How often a table is opened anew that changes while it is planned."""
+_ATTEMPTS = 5
+"""How often a table that changes while it is planned is opened again."""
 
 
 class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Says where a stream may go next, plans its batches, and reads their splits."""
+    """Returns the offsets of a stream, plans its batches, and reads their splits."""
 
     def __init__(self, query: StreamQuery, columns: Sequence[str], target: pa.Schema) -> None:
         self._query = query
@@ -74,33 +73,33 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._worker = query.query.tasks.worker
         self._start: Offset | None = None
         self._ranges: Ranges | None = None
-        self._told: Offset | None = None
-        """What was handed out last, or is known to have been; `_ranges` goes on behind it."""
+        self._last: Offset | None = None
+        """The last offset that was returned, by this process or before a restart; `_ranges` continues after it."""
         self._until: str | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Where a query without a checkpoint starts."""
+        """Returns where a query without a checkpoint starts."""
         return self._initial().to_json()
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None) -> dict[str, Any]:  # noqa: N802
-        """The end of the next batch; `start` itself where there is nothing yet. Spark 4.0 and 4.1 give no arguments."""
-        begin = (self._told or self._initial()) if start is None else Offset.from_json(start)
+        """Returns the end of the next batch, or `start` if there is no commit. Spark 4.0 and 4.1 pass no arguments."""
+        begin = (self._last or self._initial()) if start is None else Offset.from_json(start)
         instants, size = self._limits(limit)
         ranges = self._ranges_after(begin)
-        # What was taken from a range that fails is not handed out: the next call begins anew.
+        # If `next` fails, the commits that it has consumed are not returned: the next call begins again.
         self._ranges = None
         end = ranges.next(instants, size, self._until)
         self._ranges = ranges
         if end is None:
-            self._told = begin
+            self._last = begin
             return begin.to_json()
         layout = ranges.layout
         after = begin.instant if layout == begin.layout else self._here(self._query.query.table(), begin)
-        self._told = begin.behind(end, layout, after)
-        return self._told.to_json()
+        self._last = begin.behind(end, layout, after)
+        return self._last.to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """The limits of the options. Spark has no word for instants, and hands back what stands for them."""
+        """Returns the limits of the options. Spark has no limit of instants; files stand for them."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles
 
         if self._query.max_bytes is not None:
@@ -110,60 +109,60 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """The query ends with what is there now."""
-        # Nothing is behind the empty text: an empty table has nothing to give.
+        """Ends the query with the commits that exist now."""
+        # An empty string is before every instant: an empty table has no commits.
         self._until = self._query.query.table().ranges("latest").position or ""
 
     def reportLatestOffset(self) -> dict[str, Any] | None:  # noqa: N802
-        """Where the table is by now, for the query's progress reports."""
+        """Returns the current end of the table, for the query's progress reports."""
         ranges = self._query.query.table().ranges("latest")
         return Offset(ranges.position, ranges.layout).to_json()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """The tasks of the batch after `start`, up to and with `end`."""
+        """Returns the tasks of the batch after `start`, up to and including `end`."""
         begin, until = Offset.from_json(start), Offset.from_json(end)
         self._know(until)
         if begin.is_start:
-            # `latest` may be somewhere else by now; where the batch began was written down with its end.
+            # `latest` may be a later instant by now; the end of the batch contains its beginning.
             if until.is_start:
                 return []
             begin = Offset(until.after, until.layout)
         if begin == until:
             return []
-        began, looks = time.monotonic(), 0
-        while (planned := self._attempt(begin, until, looks, time.monotonic() - began)) is None:
-            looks += 1
+        began, attempts = time.monotonic(), 0
+        while (planned := self._attempt(begin, until, attempts, time.monotonic() - began)) is None:
+            attempts += 1
             time.sleep(_POLL_SECONDS)
         return planned
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of one task. Spark makes an empty partition of its own where there are none."""
+        """Yields the rows of one task. Spark creates an empty partition if there is none."""
         self._worker.prepare()
         if partition.value is not None:
             queries, rests = partition.value
             yield from task_batches(deserialize_splits(queries, rests), self._target)
 
     def stop(self) -> None:
-        """Lets go of the table."""
+        """Releases the table."""
         self._ranges = None
 
     def _initial(self) -> Offset:
         if self._start is None:
             start = self._query.start
             if self._query.start_inclusive:
-                self._query.query.table().ranges(start)  # Refuses what is no instant.
+                self._query.query.table().ranges(start)  # Raises an error if it is not an instant.
                 start = before(start)
             ranges = self._query.query.table().ranges(start)
             self._start = Offset(ranges.position, ranges.layout)
         return self._start
 
     def _know(self, offset: Offset) -> None:
-        """Spark 4.0 and 4.1 do not say from where to go on; a query that restarts plans its last offset first."""
-        if self._told != offset:
-            self._told, self._ranges = offset, None
+        """Sets the last offset: Spark 4.0 and 4.1 do not pass it, but a restarted query plans its last batch first."""
+        if self._last != offset:
+            self._last, self._ranges = offset, None
 
     def _ranges_after(self, begin: Offset) -> Ranges:
-        if self._ranges is None or self._told != begin:
+        if self._ranges is None or self._last != begin:
             table = self._query.query.table()
             if not begin.is_start:
                 _check_reached(table, begin)
@@ -171,7 +170,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._ranges
 
     def _limits(self, limit: ReadLimit | None) -> tuple[int | None, int | None]:
-        """Commits and bytes of a batch, at most."""
+        """Returns the limits of commits and bytes of a batch."""
         own = self._query.max_instants, self._query.max_bytes
         kind, asked = type(limit).__name__, vars(limit) if limit is not None else {}
         if limit is None:
@@ -182,18 +181,20 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return own[0], asked["max_bytes"]
         if kind == "ReadMaxFiles":
             return asked["max_files"], own[1]
-        raise UnsupportedError(f"a stream is limited by instants and bytes, not by {kind}")
+        raise UnsupportedError(
+            f"{kind} is not supported; a stream is limited by maxInstantsPerTrigger and maxBytesPerTrigger"
+        )
 
-    def _attempt(self, begin: Offset, until: Offset, looks: int, waited: float) -> list[InputPartition] | None:
-        """The tasks of a batch; None where the table is to be looked at once more."""
+    def _attempt(self, begin: Offset, until: Offset, attempts: int, waited: float) -> list[InputPartition] | None:
+        """Returns the tasks of a batch; None if the table must be opened again."""
         try:
             return self._planned(begin, until)
         except FileCleanedError:
-            # The timeline may have moved on while it was read.
-            if looks >= _LOOKS:
+            # Commits may have been archived while the timeline was read.
+            if attempts >= _ATTEMPTS:
                 raise
         except (InvalidTableError, CorruptLogError):
-            # The newest commit, which tells the schema, may be half written.
+            # The file of the newest commit, which contains the schema, may be incomplete.
             if waited > PATIENCE_SECONDS:
                 raise
         return None
@@ -206,8 +207,8 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             return []
         if after is not None and end < after:
             raise InvalidArgumentError(
-                f"the checkpoint asks for the commits after {after}, up to {end}, which is earlier; "
-                "its offsets are not of one query"
+                f"the checkpoint has a range from {after} to {end}, which is earlier: "
+                "its offsets are not of one query; start with a new checkpoint"
             )
         tasks = tasks_of(self._scan(table, after, end), self._query.query.tasks.split_bytes)
         return [complete_partition(task) for task in tasks]
@@ -222,13 +223,13 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if not gone:
                 raise
             raise UnsupportedError(
-                f"the table no longer has {gone}, columns of this stream, which were fixed when it started; "
-                "start it again with the columns that there are, and this batch is its first"
+                f"the table no longer has the columns {gone} of this stream, which were fixed when it started; "
+                "start it again with the current columns, and this batch is its first"
             ) from error
         for now, field in zip(spark_arrow_schema(schema), self._target, strict=True):
             if now.type != field.type:
                 raise UnsupportedError(
-                    f"the column {field.name!r} is {_said(now)} in the table by now, but {_said(field)} in this "
+                    f"the column {field.name!r} is {_type_name(now)} in the table now, but {_type_name(field)} in this "
                     "stream, whose columns were fixed when it started; start it again, and this batch is its first"
                 )
         return plan.scan()
@@ -238,21 +239,21 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None if offset.instant is None else table.position_here(offset.instant, offset.layout)
 
     def __getstate__(self) -> dict[str, object]:
-        """It travels to every task, which needs no more than this."""
+        """Pickles what a task needs."""
         return {"_target": self._target, "_worker": self._worker}
 
 
 def _check_reached(table: Table, offset: Offset) -> None:
-    """Whether the table is as far as a stream was that it gave rows to."""
+    """Raises an error if the timeline of the table ends before an offset that the stream has delivered."""
     position = offset.instant or ""
     times = [time_ for one in table.timeline.active for time_ in (one.completion_time, one.requested_time) if time_]
     if max(times, default=position) < position:
         raise InvalidArgumentError(
             f"the checkpoint is at {position}, and the table's timeline ends at {max(times)}: it is another table, or "
-            "one that was put back to an earlier state; start a new query, with a new checkpoint",
+            "was put back to an earlier state; start with a new checkpoint",
             path=table.uri,
         )
 
 
-def _said(field: pa.Field) -> str:
+def _type_name(field: pa.Field) -> str:
     return str(spark_type(field.type, field.name).simpleString())

@@ -168,7 +168,7 @@ impl Error {
         self
     }
 
-    /// Puts the error at an offset, whatever an inner module knew: its bytes were not the file's own (unpacked ones).
+    /// Replaces the offset of the error: an inner module knew only offsets in decompressed bytes.
     #[must_use]
     pub fn moved_to(mut self, offset: u64) -> Self {
         self.0.place.offset = Some(offset);
@@ -186,7 +186,7 @@ impl Error {
     /// Turns an offset within something that has no place in the file (what a packed block unpacks to) into words; another
     /// can then be added.
     #[must_use]
-    pub fn offset_told_of(mut self, whole: &str) -> Self {
+    pub fn with_offset_in(mut self, whole: &str) -> Self {
         if let Some(offset) = self.0.place.offset.take() {
             self.0.message = format!("{} (at byte {offset} of {whole})", self.0.message);
         }
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_room_adds_what_it_knows() {
+    fn each_module_adds_what_it_knows() {
         let error = Error::corrupt("a string of 9 bytes where 3 are left").at_offset(7);
         let error = error.offset_from(100).in_block(2).in_file("a.log").in_file("b.log").at_instant("001");
         assert_eq!(
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_offset_outside_of_the_file_becomes_words() {
-        let error = Error::corrupt("a cell of kind 7").at_offset(12).offset_told_of("the payload").at_offset(300);
+        let error = Error::corrupt("a cell of kind 7").at_offset(12).with_offset_in("the payload").at_offset(300);
         assert_eq!(
             error.to_string(),
             "[MORTICE-CORRUPT-LOG] a cell of kind 7 (at byte 12 of the payload) (offset 300)"

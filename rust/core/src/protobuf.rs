@@ -1,4 +1,4 @@
-//! The little of protobuf that HFiles and ORC files need: the fields of one message, in the order they stand in.
+//! Parses the part of protobuf that HFiles and ORC files need: the fields of one message, in their order.
 //!
 //! ```text
 //! field: number << 3 | wire type, as a varint · value
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_every_wire_type_are_walked() {
+    fn fields_of_every_wire_type_are_parsed() {
         let message = [0x08, 0xac, 0x02, 0x12, 2, b'h', b'i', 0x1d, 0, 0, 0, 0, 0x21, 0, 0, 0, 0, 0, 0, 0, 0, 0x28, 1];
         let found = all(&message).unwrap();
         let expected = [

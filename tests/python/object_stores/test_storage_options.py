@@ -23,7 +23,7 @@ SECRET = "hunter2"
         ("az://c/t", {"account_name": "a", "account_key": SECRET}, "account_key must be base64"),
         (f"s3://k:{SECRET}@b/t", {}, "give them as storage options"),
         ("s3://b/t", {"secret_access_key": SECRET.encode()}, "must be a string, a number or a bool, got bytes"),
-        ("s3://b/t", {"secret_access_key": SECRET + "\ud800"}, "not valid Unicode"),
+        ("s3://b/t", {"secret_access_key": SECRET + "\ud800"}, "must be valid Unicode"),
         ("s3a://b/t", {"fs.s3a.session.token": SECRET}, "fs.s3a.access.key"),
         ("s3://b/t", {"credentials": {"access_key_id": SECRET}}, "must be callable, got an object of type dict"),
         ("s3://b/t", {"credentials": lambda: SECRET}, "must return a mapping"),

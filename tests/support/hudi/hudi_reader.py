@@ -1,7 +1,7 @@
 """Hudi's own reader of log files, in a Java of its own, driven through py4j.
 
-What a block holds is told in plain Python: records as the JSON that Avro's `toString` gives (bytes as text of as many
-characters, fixed as a list of signed bytes), deletes with the Java class of each ordering value.
+The content of a block is returned as plain Python values: records as the JSON that Avro's `toString` gives (bytes as
+text of as many characters, fixed as a list of signed bytes), deletes with the Java class of each ordering value.
 """
 
 import json
@@ -120,7 +120,7 @@ class HudiReader:
             reader.close()
 
     def avro_schema(self, ddl, table):
-        """The Avro schema that Hudi's Spark writer gives columns, which are told in Spark's DDL."""
+        """The Avro schema that Hudi's Spark writer gives columns, which are given as Spark's DDL."""
         columns = self.java.org.apache.spark.sql.types.StructType.fromDDL(ddl)
         conversions = self.java.org.apache.hudi.HoodieSchemaConversionUtils
         schema = conversions.convertStructTypeToHoodieSchema(columns, f"{table}_record", f"hoodie.{table}")
@@ -136,16 +136,16 @@ class HudiReader:
     def _block(self, block):
         kind = block.getBlockType().name()
         header = {entry.getKey().name(): entry.getValue() for entry in block.getLogBlockHeader().entrySet()}
-        told = {"type": kind, "header": header, "footer": dict(block.getLogBlockFooter())}
+        facts = {"type": kind, "header": header, "footer": dict(block.getLogBlockFooter())}
         if kind == "COMMAND_BLOCK":
-            return {**told, "command": block.getType().name()}
+            return {**facts, "command": block.getType().name()}
         positions = block.getRecordPositions().toArray() if "RECORD_POSITIONS" in header else None
-        told["positions"] = positions and list(positions)
+        facts["positions"] = positions and list(positions)
         if kind == "DELETE_BLOCK":
-            return {**told, "deletes": [self._delete(one) for one in block.getRecordsToDelete()]}
+            return {**facts, "deletes": [self._delete(one) for one in block.getRecordsToDelete()]}
         if kind == "CORRUPT_BLOCK":
-            return told
-        return {**told, "partial": block.containsPartialUpdates(), "records": self._records(block)}
+            return facts
+        return {**facts, "partial": block.containsPartialUpdates(), "records": self._records(block)}
 
     def _records(self, block):
         records = block.getRecordIterator(self._model.HoodieRecord.HoodieRecordType.AVRO)
@@ -159,22 +159,22 @@ class HudiReader:
 
     def _delete(self, delete):
         value = delete.getOrderingValue()
-        told = (delete.getRecordKey(), delete.getPartitionPath())
+        facts = (delete.getRecordKey(), delete.getPartitionPath())
         if value is None:
-            return (*told, None, None)
+            return (*facts, None, None)
         kind = self._class_of_ordering.invokeWithArguments(self._list(delete)).getName()
         if kind == "java.nio.HeapByteBuffer":
-            return (*told, kind, bytes(value.array()[value.arrayOffset() + value.position() :]))
+            return (*facts, kind, bytes(value.array()[value.arrayOffset() + value.position() :]))
         if kind.endswith(".ArrayComparable"):
             items = value.getValues()
             kinds = [
                 self._class_of_item.invokeWithArguments(self._list(items, at)).getName() for at in range(len(items))
             ]
-            return (*told, kind, [(one, _text(item)) for one, item in zip(kinds, items, strict=True)])
-        return (*told, kind, _text(value))
+            return (*facts, kind, [(one, _text(item)) for one, item in zip(kinds, items, strict=True)])
+        return (*facts, kind, _text(value))
 
     def _handle(self, owner, method, *arguments):
-        """Gives the class of what a method returns. In Python a Long would be told apart no more from an Integer."""
+        """Gives the class of what a method returns. In Python a Long would look like an Integer."""
         java = self.java
         lookup = java.java.lang.invoke.MethodHandles.publicLookup()
         method_type = java.java.lang.invoke.MethodType.methodType

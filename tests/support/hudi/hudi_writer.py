@@ -2,7 +2,7 @@
 
     python -m support.hudi.hudi_writer <jar> <table> <commits> [option=value …]
 
-Commit n writes every key anew with the value n, and one key more, as `live_table` does; the number is printed when it
+Commit n writes every key again with the value n, and one key more, as `live_table` does; the number is printed when it
 is done. Compaction, cleaning and archiving come along with the commits, as often as Hudi can be made to.
 """
 

@@ -1,7 +1,7 @@
 """Tables whose schema changes from commit to commit, and their rows worked out in plain Python.
 
-A column has an id. Under schema on read (`by="id"`) a rename keeps it, and a column that is dropped and added anew has
-another; under schema on write (`by="name"`) a column is its name. Whatever a file holds is read as the last schema has
+A column has an id. Under schema on read (`by="id"`) a rename keeps it, and a column that is dropped and added again has
+another; under schema on write (`by="name"`) a column is its name. The rows of a file are read as the last schema has
 it.
 """
 

@@ -1,7 +1,7 @@
 """A little writer of tables that live: it commits, compacts, cleans and archives, as Hudi does, step by step.
 
-Commit n writes every key anew with the value n, and one key more: so rows that are all of one commit are told from rows
-that are not, without knowing the order of anything. Each partition is one file group.
+Commit n writes every key again with the value n, and one key more: so rows that are all of one commit are distinguished
+from rows that are not, without knowing the order of anything. Each partition is one file group.
 
     python -m support.tables.live_table <folder> <version> <steps>        a writer at work, until it is killed
 
@@ -136,13 +136,13 @@ class LiveTable:
             partition: [{"fileId": f"f-{partition}", "path": f"{partition}/{name}", "prevCommit": "null"}]
             for partition, name in paths.items()
         }
-        told = {
+        facts = {
             "partitionToWriteStats": stats,
             "compacted": operation == "COMPACT",
             "extraMetadata": {"schema": json.dumps(avro_schema(FIELDS))},
             "operationType": operation,
         }
-        return json.dumps(told).encode() if self.version < 8 else avro(COMMIT_METADATA, told)
+        return json.dumps(facts).encode() if self.version < 8 else avro(COMMIT_METADATA, facts)
 
     def rows(self, partition, commit, instant, *, keys=None):
         """What a commit writes to a partition."""
@@ -251,11 +251,11 @@ class LiveTable:
             partition: [name for name in (slices[-1][1], *(slices[-1][2] if with_logs else ())) if name]
             for partition, slices in self.slices.items()
         }
-        told = {
+        facts = {
             partition: {"partitionPath": partition, "savepointDataFile": names} for partition, names in kept.items()
         }
         self.put(self.timeline / f"{requested}.savepoint.inflight", b"")
-        self.completed(requested, "savepoint", avro(SAVEPOINT, {"comments": "", "partitionMetadata": told}))
+        self.completed(requested, "savepoint", avro(SAVEPOINT, {"comments": "", "partitionMetadata": facts}))
         return requested, {name for names in kept.values() for name in names}
 
     def archive(self, keep=4, spare=()):

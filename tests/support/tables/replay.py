@@ -19,14 +19,14 @@ class Replay:
         self.source, self.folder = Path(source), Path(folder)
         self.table = mortice.Table(source)
         self.version = self.table.version
-        told = self.table.timeline
-        self.metadata = {one: told.metadata(one) for one in told.active if one.is_completed}
+        facts = self.table.timeline
+        self.metadata = {one: facts.metadata(one) for one in facts.active if one.is_completed}
         self.timeline = ".hoodie" if self.version < 8 else ".hoodie/timeline"
         self._begin()
         self.steps = self._in_order(overtaken or {})
 
     def _begin(self):
-        data = {path for told in self.metadata.values() for path in _files(told or {})}
+        data = {path for facts in self.metadata.values() for path in _files(facts or {})}
         (self.folder / self.timeline).mkdir(parents=True)
         for file in self.source.rglob("*"):
             path = file.relative_to(self.source)
@@ -88,10 +88,10 @@ class Replay:
         aside.rename(path)
 
 
-def _files(told):
+def _files(facts):
     """The data files that a commit tells of, and the bytes that each then had."""
     files = {}
-    for stats in (told.get("partitionToWriteStats") or {}).values():
+    for stats in (facts.get("partitionToWriteStats") or {}).values():
         for stat in stats:
             if stat.get("path"):
                 files[stat["path"]] = stat.get("fileSizeInBytes") or 0

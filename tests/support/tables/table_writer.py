@@ -116,7 +116,7 @@ class Times:
     hours_ahead: int = 0
 
     def text(self, number):
-        """What stands in the path. Null counts as 0, and less than a millisecond is cut off."""
+        """The value in the path. Null counts as 0, and less than a millisecond is cut off."""
         milliseconds = int((number or 0) * MICROSECONDS[self.kind] / 1000)
         time = datetime(1970, 1, 1) + timedelta(hours=self.hours_ahead, milliseconds=milliseconds)
         return time.strftime(self.pattern)

@@ -1,7 +1,7 @@
 """A merge-on-read table with a column of every type that Hudi stores for Spark, and the rows that merging gives.
 
-A base file by pyarrow, one log by `mortice.LogWriter`: some rows stand in the base alone, some are updated by the log,
-some inserted by it, one is deleted. Each column has the values that go wrong most easily.
+A base file by pyarrow, one log by `mortice.LogWriter`: some rows are in the base file only, some are updated by the
+log, some inserted by it, one is deleted. Each column has the values that go wrong most easily.
 """
 
 import datetime as dt

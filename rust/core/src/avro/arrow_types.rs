@@ -101,7 +101,7 @@ pub(super) fn number_of_union(branches: &[Type]) -> Option<DataType> {
     matches!((one, other), (Type::Float, Type::Double) | (Type::Double, Type::Float)).then_some(DataType::Float64)
 }
 
-/// Bits of an Avro int or long, whatever its logical type.
+/// Bits of an Avro int or long, of any logical type.
 pub(super) fn whole(ty: &Type) -> Option<u32> {
     match ty {
         Type::Int | Type::Date | Type::TimeMillis => Some(32),

@@ -4,7 +4,7 @@
 //! "Obj" 01 | metadata: map<bytes> (avro.schema, avro.codec) | sync marker, 16 bytes
 //! block*:  count (long) | size (long) | size bytes, compressed | sync marker
 //! ```
-//! Records of a block have no framing of their own: one walk finds where each ends, a second decodes the wanted fields.
+//! Records of a block have no framing of their own: one scan finds where each ends, a second decodes the wanted fields.
 //! Layout: the Avro specification, "Object Container Files". Codecs `null` and `deflate`.
 
 use std::borrow::Cow;
@@ -273,7 +273,7 @@ mod tests {
             let header = whole.len() - read_blocks(&whole);
             for len in 0..whole.len() {
                 let rows = read(&whole[..len]).map(|batch| batch.num_rows());
-                // Between two blocks a cut cannot be told from an end.
+                // Between two blocks, a truncated file looks like a complete one.
                 let between = rows.as_ref().is_ok_and(|rows| *rows < 2) && len >= header;
                 assert!(rows.is_err() || between, "{len} of {}", whole.len());
                 for byte in [0, 1, 0x7f, 0xff] {

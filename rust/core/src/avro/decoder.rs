@@ -11,7 +11,7 @@ use super::program::Program;
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
-/// Where the Avro bytes of one record lie in a content.
+/// The position of the Avro bytes of one record in a content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Datum {
     /// The first byte's offset in the content.
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_utf8_is_told_by_column_and_row() {
+    fn text_that_is_not_utf8_is_an_error_with_column_and_row() {
         let program = program(r#"{"name":"a","type":"string"},{"name":"b","type":"string"}"#, &["a", "b"]);
         // Two halves of one character in two rows would be sound as a whole.
         let content = [2, b'x', 2, 0xc3, 2, b'x', 2, 0xa4];

@@ -90,7 +90,7 @@ fn field(field: &Field, defined: &mut HashSet<String>) -> Value {
     Value::Object(members)
 }
 
-/// A definition, or a reference where the name is taken. The namespace is always told, so that none is inherited.
+/// A definition, or a reference where the name is taken. The namespace is always written, so that none is inherited.
 fn named(
     name: &str,
     kind: &str,

@@ -143,7 +143,7 @@ impl<'a> Lane<'a> {
         }
         let bits = stops.trailing_zeros() + 1;
         self.at += bits / 8;
-        Ok(squeeze(word & (u64::MAX >> (64 - bits)) & SEVENS))
+        Ok(extract_sevens(word & (u64::MAX >> (64 - bits)) & SEVENS))
     }
 
     #[inline(always)]
@@ -320,18 +320,18 @@ impl<'a> Lane<'a> {
 
 /// The Avro long at the head of eight bytes, how many of them it takes, and whether it ends within them at all.
 #[inline(always)]
-pub(super) fn glance_at_long(ahead: [u8; 8]) -> (i64, u32, bool) {
+pub(super) fn peek_long(ahead: [u8; 8]) -> (i64, u32, bool) {
     let word = u64::from_le_bytes(ahead);
     let stops = !word & !SEVENS;
-    let zigzag = squeeze(word & (stops ^ stops.wrapping_sub(1)) & SEVENS);
+    let zigzag = extract_sevens(word & (stops ^ stops.wrapping_sub(1)) & SEVENS);
     (signed(zigzag), stops.trailing_zeros() / 8 + 1, stops != 0)
 }
 
-/// The same for whatever long there is, of ten bytes at most.
+/// The same for any long, of ten bytes at most.
 #[inline(always)]
-pub(super) fn glance_at_any_long(ahead: &[u8; 10]) -> (i64, u32, bool) {
-    match ahead.first_chunk().map(|head| glance_at_long(*head)) {
-        Some(told @ (.., true)) => told,
+pub(super) fn peek_any_long(ahead: &[u8; 10]) -> (i64, u32, bool) {
+    match ahead.first_chunk().map(|head| peek_long(*head)) {
+        Some(is_read @ (.., true)) => is_read,
         // Identifiers and hashes are as long as that, and then most values of a column are.
         _ => match nine_or_ten(ahead) {
             Some((zigzag, bytes)) => (signed(zigzag), bytes, true),
@@ -348,7 +348,7 @@ fn nine_or_ten(ahead: &[u8; 10]) -> Option<(u64, u32)> {
     let ends = ninth < 0x80;
     let last = if ends { 0 } else { u64::from(tenth) };
     let is_one = head & !SEVENS == !SEVENS && last <= 1;
-    let value = squeeze(head & SEVENS) | u64::from(ninth & 0x7f) << 56 | last << 63;
+    let value = extract_sevens(head & SEVENS) | u64::from(ninth & 0x7f) << 56 | last << 63;
     is_one.then_some((value, if ends { 9 } else { 10 }))
 }
 
@@ -360,7 +360,7 @@ const fn signed(zigzag: u64) -> i64 {
 
 /// Takes the high bit out of each byte: eight groups of seven bits become 56 bits in a row.
 #[inline(always)]
-fn squeeze(sevens: u64) -> u64 {
+fn extract_sevens(sevens: u64) -> u64 {
     let pairs = (sevens & 0x007f_007f_007f_007f) | ((sevens & 0x7f00_7f00_7f00_7f00) >> 1);
     let fours = (pairs & 0x0000_3fff_0000_3fff) | ((pairs & 0x3fff_0000_3fff_0000) >> 2);
     (fours & 0x0fff_ffff) | ((fours & 0x0fff_ffff_0000_0000) >> 4)
@@ -393,12 +393,12 @@ mod tests {
                 let mut lane = Lane::new(&bytes);
                 assert_eq!((lane.long().unwrap(), lane.at()), (value, width));
                 assert!(Lane::new(&bytes[..width - 1]).long().is_err());
-                assert_eq!(glance_at_any_long(bytes.first_chunk().unwrap_or(&[0xff; 10])), (value, width as u32, true));
+                assert_eq!(peek_any_long(bytes.first_chunk().unwrap_or(&[0xff; 10])), (value, width as u32, true));
             }
         }
         assert!(Lane::new(&[0xff; 20]).long().is_err());
         let too_long = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
-        assert!(!glance_at_any_long(&too_long).2);
+        assert!(!peek_any_long(&too_long).2);
         assert!(Lane::new(&too_long).long().is_err());
         assert!(Lane::new(&zigzag(1 << 31)).int().is_err());
     }

@@ -123,25 +123,25 @@ impl<'a> Lanes<'a> {
         Ok(there)
     }
 
-    /// As [`Lanes::fill`], of values that can be told from the bytes ahead. Nothing is called from the loop, so that all of
-    /// it stays in registers. None, and no lane moved, where one value cannot be told.
+    /// As [`Lanes::fill`], of values that can be decoded from the bytes ahead. Nothing is called from the loop, so that all of
+    /// it stays in registers. None, and no lane moved, if one value cannot.
     #[inline(always)]
-    pub(super) fn glance<const TAGGED: bool, S: Glance>(
+    pub(super) fn peek<const TAGGED: bool, S: Peek>(
         &mut self,
         tags: (Option<u8>, u8),
         slots: &mut [S::Slot],
         source: &S,
     ) -> Option<u64> {
-        let told = match self.active == full(self.count) {
-            true => self.glance_at::<TAGGED, true, S>(tags, slots, source),
-            false => self.glance_at::<TAGGED, false, S>(tags, slots, source),
+        let is_read = match self.active == full(self.count) {
+            true => self.peek_at::<TAGGED, true, S>(tags, slots, source),
+            false => self.peek_at::<TAGGED, false, S>(tags, slots, source),
         }?;
         self.at.go_on();
-        Some(told)
+        Some(is_read)
     }
 
     #[inline(always)]
-    fn glance_at<const TAGGED: bool, const ALL: bool, S: Glance>(
+    fn peek_at<const TAGGED: bool, const ALL: bool, S: Peek>(
         &mut self,
         (null, value): (Option<u8>, u8),
         slots: &mut [S::Slot],
@@ -161,9 +161,9 @@ impl<'a> Lanes<'a> {
                 *slot = S::Slot::default();
                 *next = *at;
             } else if !TAGGED || tag == value {
-                let (read, bytes, told) =
-                    source.glance(if TAGGED { ahead.last_chunk()? } else { ahead.first_chunk()? });
-                if !told {
+                let (read, bytes, is_read) =
+                    source.peek(if TAGGED { ahead.last_chunk()? } else { ahead.first_chunk()? });
+                if !is_read {
                     return None;
                 }
                 *slot = read;
@@ -182,7 +182,7 @@ impl<'a> Lanes<'a> {
     /// Copies short values, each a length and as many bytes, to the head of `out`, one after the other, and notes where
     /// each ends, counted from `base`. They are copied as blocks, and what is too much is written over by the next; so
     /// `out` has to have [`ROOM`] for them. None, and no lane moved, where a value is longer than a block or its bytes
-    /// cannot be told.
+    /// cannot be decoded so.
     ///
     /// Lengths are not held against the ends of datums: that is seen at the end of a group, and all is within the content.
     #[inline(always)]
@@ -375,17 +375,17 @@ impl Lanes<'_> {
     /// Steps over a value in each active lane, of which `step` says from the bytes ahead how many it takes, if it can.
     /// None, and no lane moved, where it cannot.
     #[inline(always)]
-    pub(super) fn skip_by_glance(&mut self, step: impl Fn(&[u8; SKIPPED_AHEAD]) -> Option<u32>) -> Option<()> {
+    pub(super) fn skip_by_peek(&mut self, step: impl Fn(&[u8; SKIPPED_AHEAD]) -> Option<u32>) -> Option<()> {
         match self.active == full(self.count) {
-            true => self.skip_by_glance_at::<true>(step),
-            false => self.skip_by_glance_at::<false>(step),
+            true => self.skip_by_peek_at::<true>(step),
+            false => self.skip_by_peek_at::<false>(step),
         }?;
         self.at.go_on();
         Some(())
     }
 
     #[inline(always)]
-    fn skip_by_glance_at<const ALL: bool>(&mut self, step: impl Fn(&[u8; SKIPPED_AHEAD]) -> Option<u32>) -> Option<()> {
+    fn skip_by_peek_at<const ALL: bool>(&mut self, step: impl Fn(&[u8; SKIPPED_AHEAD]) -> Option<u32>) -> Option<()> {
         let (content, active) = (self.content, self.active);
         let (places, next) = self.at.both(self.count);
         for (index, ((at, next), end)) in places.iter().zip(next).zip(&self.end).enumerate() {
@@ -536,13 +536,13 @@ pub(super) trait Source {
     fn pass(&mut self) -> Self::Slot;
 }
 
-/// Values that can mostly be told from sixteen bytes.
-pub(super) trait Glance {
+/// Values that can mostly be decoded from sixteen bytes.
+pub(super) trait Peek {
     /// What is kept of each value.
     type Slot: Default;
 
     /// The value at the head of the bytes, how many of them it takes, and whether that is so: where not, it has to be read.
-    fn glance(&self, ahead: &[u8; 16]) -> (Self::Slot, u32, bool);
+    fn peek(&self, ahead: &[u8; 16]) -> (Self::Slot, u32, bool);
 }
 
 /// A bit for each of `count` lanes.

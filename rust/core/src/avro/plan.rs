@@ -86,7 +86,7 @@ pub(super) enum Number {
         branches: usize,
         float: usize,
     },
-    /// Where the bytes of a string or bytes lie in the content: `offset << 32 | length`.
+    /// The position of a string or bytes in the content: `offset << 32 | length`.
     Place,
 }
 

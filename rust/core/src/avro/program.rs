@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
 
 use super::arrow_types::{Types, field};
 use super::plan::{Kind, Number, Plan, Step};
-use super::resolve::{Walk, missing, refused, resolve, tags_of};
+use super::resolve::{StepBuilder, missing, refused, resolve, tags_of};
 use super::schema::Schema;
 use super::types::{Record, Type};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 pub enum Want {
     /// The field's value.
     Value(String),
-    /// Where the field's bytes lie in the content, as `offset << 32 | length` (`UInt64`, null where the field is), for a
+    /// The position of the field's bytes in the content, as `offset << 32 | length` (`UInt64`, null where the field is), for a
     /// field that was written as string or bytes: record keys are indexed so without being copied.
     Place(String),
 }
@@ -56,22 +56,22 @@ impl Program {
             plans.push(plan(written, read, want, types)?);
             wanted.entry(want.name()).or_default().push(index);
         }
-        let mut walk = Walk::default();
+        let mut steps = StepBuilder::default();
         for field in &written.fields {
             match wanted.remove(field.name.as_str()).as_deref() {
                 Some([others @ .., last]) => {
-                    others.iter().for_each(|column| walk.peek(*column));
-                    walk.read(*last);
+                    others.iter().for_each(|column| steps.peek(*column));
+                    steps.read(*last);
                 }
-                _ => walk.skip(&field.ty),
+                _ => steps.skip(&field.ty),
             }
         }
         let mut absent: Vec<usize> = wanted.into_values().flatten().collect();
         absent.sort_unstable();
-        absent.into_iter().for_each(|column| walk.absent(column));
+        absent.into_iter().for_each(|column| steps.absent(column));
         let fields = columns.iter().zip(&plans).map(|(want, plan)| column(read, want, plan, types));
         let schema = Arc::new(ArrowSchema::new(fields.collect::<Result<Vec<_>>>()?));
-        Ok(Self { schema, columns: plans, steps: walk.until_last_wanted() })
+        Ok(Self { schema, columns: plans, steps: steps.until_last_wanted() })
     }
 
     /// A program that gives every field of the reader's schema.

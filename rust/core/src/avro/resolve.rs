@@ -104,16 +104,16 @@ fn union(branches: &[Type], types: Types, path: &str) -> Result<Kind> {
 fn fields(writer: &Record, reader: &Record, types: Types, path: &str) -> Result<Fields> {
     let wanted: HashMap<&str, usize> = reader.fields.iter().map(|field| field.name.as_str()).zip(0..).collect();
     let mut columns: Vec<Option<Plan>> = vec![None; reader.fields.len()];
-    let mut walk = Walk::default();
+    let mut steps = StepBuilder::default();
     for field in &writer.fields {
         let index = wanted.get(field.name.as_str()).copied();
         let pair = index.and_then(|index| Some((index, reader.fields.get(index)?, columns.get_mut(index)?)));
         match pair {
             Some((index, target, slot)) => {
                 *slot = Some(resolve(&field.ty, &target.ty, types, &under(path, &field.name))?);
-                walk.read(index);
+                steps.read(index);
             }
-            None => walk.skip(&field.ty),
+            None => steps.skip(&field.ty),
         }
     }
     let mut all = Vec::with_capacity(columns.len());
@@ -121,12 +121,12 @@ fn fields(writer: &Record, reader: &Record, types: Types, path: &str) -> Result<
         all.push(match plan {
             Some(plan) => plan,
             None => {
-                walk.absent.push(Step::Read(index));
+                steps.absent.push(Step::Read(index));
                 missing(field, types, &under(path, &field.name))?
             }
         });
     }
-    Ok(Fields { columns: all, steps: walk.until_end() })
+    Ok(Fields { columns: all, steps: steps.until_end() })
 }
 
 /// The plan for a field that the writer does not have.
@@ -149,13 +149,13 @@ pub(super) fn missing(field: &Field, types: Types, path: &str) -> Result<Plan> {
 
 /// Steps through a record as written, with neighbours that nobody wants gathered.
 #[derive(Default)]
-pub(super) struct Walk<'a> {
+pub(super) struct StepBuilder<'a> {
     steps: Vec<Step>,
     unwanted: Vec<&'a Type>,
     absent: Vec<Step>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> StepBuilder<'a> {
     pub(super) fn skip(&mut self, ty: &'a Type) {
         self.unwanted.push(ty);
     }

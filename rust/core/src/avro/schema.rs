@@ -49,7 +49,7 @@ impl Schema {
         &self.root
     }
 
-    /// The JSON text: as it was parsed, or written anew where the schema was derived from another.
+    /// The JSON text: as it was parsed, or written again if the schema was derived from another.
     #[must_use]
     pub fn json(&self) -> &str {
         &self.text

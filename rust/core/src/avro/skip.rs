@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lane::{Lane, glance_at_any_long};
+use super::lane::{Lane, peek_any_long};
 use super::lanes::Lanes;
 use super::plan::Skip;
 use super::types::{Decimal, Type};
@@ -66,7 +66,7 @@ fn union(branches: &[Type]) -> Skip {
 /// Steps over values in every active lane, one step in all lanes before the next.
 pub(super) fn skip_lanes(steps: &[Skip], lanes: &mut Lanes<'_>) -> Result<()> {
     for step in steps {
-        if by_glance(step, lanes).is_none() {
+        if by_peek(step, lanes).is_none() {
             match step {
                 Skip::Varints(1) => active(lanes, |lane| lane.skip_varint())?,
                 Skip::Bytes => active(lanes, bytes)?,
@@ -79,30 +79,30 @@ pub(super) fn skip_lanes(steps: &[Skip], lanes: &mut Lanes<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same for one step that can be told from the bytes ahead. None, and no lane moved, where it cannot.
-fn by_glance(step: &Skip, lanes: &mut Lanes<'_>) -> Option<()> {
+/// The same for one step that can be decoded from the bytes ahead. None, and no lane moved, if it cannot.
+fn by_peek(step: &Skip, lanes: &mut Lanes<'_>) -> Option<()> {
     match step {
         Skip::Fixed(size) => {
             let size = u32::try_from(*size).ok()?;
-            lanes.skip_by_glance(|_| Some(size))
+            lanes.skip_by_peek(|_| Some(size))
         }
-        Skip::Varints(1) => lanes.skip_by_glance(|[ahead @ .., _]| {
-            let (_, bytes, told) = glance_at_any_long(ahead);
-            told.then_some(bytes)
+        Skip::Varints(1) => lanes.skip_by_peek(|[ahead @ .., _]| {
+            let (_, bytes, is_read) = peek_any_long(ahead);
+            is_read.then_some(bytes)
         }),
-        Skip::Bytes => lanes.skip_by_glance(|[length, next, ..]| glance_at_bytes(*length, *next)),
-        Skip::NullableVarint { null } => lanes.skip_by_glance(|[tag, ahead @ ..]| {
+        Skip::Bytes => lanes.skip_by_peek(|[length, next, ..]| peek_bytes(*length, *next)),
+        Skip::NullableVarint { null } => lanes.skip_by_peek(|[tag, ahead @ ..]| {
             // Null or not is no branch to be guessed: the number's bytes count, or count nothing.
-            let (_, bytes, told) = glance_at_any_long(ahead);
-            (told & (tag & 0xfd == 0)).then_some(1 + if tag == null { 0 } else { bytes })
+            let (_, bytes, is_read) = peek_any_long(ahead);
+            (is_read & (tag & 0xfd == 0)).then_some(1 + if tag == null { 0 } else { bytes })
         }),
-        Skip::NullableBytes { null } => lanes.skip_by_glance(|[tag, length, next, ..]| match *tag {
-            tag if tag == null ^ 2 => Some(1 + glance_at_bytes(*length, *next)?),
+        Skip::NullableBytes { null } => lanes.skip_by_peek(|[tag, length, next, ..]| match *tag {
+            tag if tag == null ^ 2 => Some(1 + peek_bytes(*length, *next)?),
             tag => (tag == *null).then_some(1),
         }),
         Skip::NullableFixed { null, size } => {
             let size = u32::try_from(*size).ok()?;
-            lanes.skip_by_glance(|[tag, ..]| {
+            lanes.skip_by_peek(|[tag, ..]| {
                 (tag & 0xfd == 0).then_some(1_u32.saturating_add(if tag == null { 0 } else { size }))
             })
         }
@@ -112,7 +112,7 @@ fn by_glance(step: &Skip, lanes: &mut Lanes<'_>) -> Option<()> {
 
 /// How many bytes a length of one or two bytes takes, with those that it counts.
 #[inline(always)]
-fn glance_at_bytes(length: u8, next: u8) -> Option<u32> {
+fn peek_bytes(length: u8, next: u8) -> Option<u32> {
     if length & 0x81 == 0 {
         return Some(1 + u32::from(length >> 1));
     }

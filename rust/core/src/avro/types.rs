@@ -2,7 +2,7 @@
 //!
 //! Logical types are types of their own here (`Date`, `TimestampMicros`, …), since readers care for what a value means more
 //! than for how it is stored. Named types are shared by reference, and a schema is never recursive (the parser sees to it),
-//! so that a tree can be walked without a net. Rules: the Avro specification, "Schema Declaration" and "Logical Types".
+//! so that a tree can be traversed without checks. Rules: the Avro specification, "Schema Declaration" and "Logical Types".
 
 use std::sync::Arc;
 

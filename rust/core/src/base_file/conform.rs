@@ -4,7 +4,7 @@
 //! |---|---|
 //! | any list layout (`array`, `bag/array_element`, `list/element`) | list of `element` |
 //! | struct | struct with the wanted children, by name; those missing are null |
-//! | map, whatever its children's names | map of `key` and `value` |
+//! | map with any names of children | map of `key` and `value` |
 //! | fixed bytes | binary; list of numbers where the table has a VECTOR |
 //! | int | long, float, double |
 //! | long | float, double |

@@ -21,7 +21,7 @@ use crate::filter::BoundFilter;
 use crate::hfile::{Cell, Cells, HFile};
 use crate::storage::Source;
 
-/// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), whatever the table's key fields are.
+/// The field that a writer leaves blank (`HoodieAvroHFileReaderImplBase.KEY_FIELD_NAME`), independent of the table's key fields.
 const KEY_FIELD: &str = "key";
 
 /// An HFile, its trailer, root index and file info read.
@@ -84,7 +84,7 @@ impl BaseFile for HFileBase {
         Err(Error::unsupported("rows of an HFile by their numbers").in_file(&self.path))
     }
 
-    /// Of an HFile, what is left out are blocks without a wanted key. How many those are is not told: it would take reading all of the
+    /// In an HFile, blocks without a requested key are skipped. Their number is not reported: it would take reading all of the
     /// index.
     fn prune(&mut self, wanted: &SchemaRef, filter: &BoundFilter) -> Result<u64> {
         let keys = wanted.index_of(KEY_FIELD).ok().and_then(|column| filter.exact_texts(column));
@@ -150,11 +150,11 @@ impl Rows {
         self.finish().map(Some)
     }
 
-    /// Decodes of the block at hand as many cells as the batch has room for.
+    /// Decodes as many cells of the current block as fit into the batch.
     fn decode_some(&mut self) -> Result<()> {
         let Some((cells, done)) = &mut self.block else { return Ok(()) };
-        let room = self.batch_rows.saturating_sub(self.decoder.len());
-        let end = cells.cells.len().min(done.saturating_add(room));
+        let free = self.batch_rows.saturating_sub(self.decoder.len());
+        let end = cells.cells.len().min(done.saturating_add(free));
         decode(&mut self.decoder, cells, *done..end)?;
         if let Some(keys) = &mut self.keys {
             for cell in some_of(cells, *done..end)? {
@@ -199,7 +199,7 @@ impl Iterator for Rows {
     }
 }
 
-/// Decodes the values of some cells of a block. Where in the unpacked block it went wrong says nothing of the file.
+/// Decodes the values of some cells of a block. Offsets in the decompressed block are not offsets in the file.
 fn decode(decoder: &mut Decoder, cells: &Cells, range: std::ops::Range<usize>) -> Result<()> {
     let datums: Vec<Datum> = some_of(cells, range)?
         .iter()

@@ -1,5 +1,5 @@
 //! Lists of maps as Hudi's Avro writers lay them out, which the parquet crate refuses ("Map cannot be repeated"), brought to a form
-//! that it reads. Only the schema is another: a required group adds nothing to the levels that stand in the pages.
+//! that it reads. Only the schema is another: a required group adds nothing to the levels in the pages.
 //!
 //! ```text
 //! optional group f (LIST) {                    optional group f (LIST) {

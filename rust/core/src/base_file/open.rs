@@ -24,7 +24,7 @@ pub fn open(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
     }
 }
 
-/// Opens bytes that are known to be parquet, whatever their name.
+/// Opens bytes that are known to be Parquet, without looking at a name.
 pub fn open_parquet(source: Arc<dyn Source>) -> Result<Box<dyn BaseFile>> {
     Ok(Box::new(ParquetFile::open(source)?))
 }

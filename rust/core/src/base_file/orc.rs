@@ -42,9 +42,9 @@ impl OrcBase {
             let nulls = UInt64Array::from(rows.clone());
             return Some(Bounds { least: unknown(), greatest: unknown(), nulls });
         }
-        let told = self.file.statistics(wanted.name())?;
-        let nulls = told.iter().zip(&rows).map(|(told, rows)| rows.checked_sub(told.values?)).collect();
-        let of = |bound: fn(&Known) -> Bound| bounds_of(&told, wanted, bound).unwrap_or_else(unknown);
+        let known = self.file.statistics(wanted.name())?;
+        let nulls = known.iter().zip(&rows).map(|(known, rows)| rows.checked_sub(known.values?)).collect();
+        let of = |bound: fn(&Known) -> Bound| bounds_of(&known, wanted, bound).unwrap_or_else(unknown);
         Some(Bounds { least: of(least), greatest: of(greatest), nulls })
     }
 }
@@ -72,8 +72,8 @@ fn greatest(range: &Known) -> Bound {
 }
 
 /// One bound in each stripe, of the wanted type; none where the types do not tell each other's order.
-fn bounds_of(told: &[ColumnStatistics], wanted: &Field, bound: fn(&Known) -> Bound) -> Option<ArrayRef> {
-    let bounds = || told.iter().map(|told| told.range.as_ref().map(bound));
+fn bounds_of(known: &[ColumnStatistics], wanted: &Field, bound: fn(&Known) -> Bound) -> Option<ArrayRef> {
+    let bounds = || known.iter().map(|known| known.range.as_ref().map(bound));
     let ints = || bounds().map(|bound| if let Some(Bound::Int(value)) = bound { Some(value) } else { None });
     let array: ArrayRef = match wanted.data_type() {
         DataType::Int32 | DataType::Int64 => Arc::new(ints().collect::<Int64Array>()),
@@ -128,7 +128,7 @@ impl BaseFile for OrcBase {
         let may_pass = filter.may_pass(&rows, |column| self.bounds(wanted.fields().get(column)?))?;
         let stripes = row_ranges::of_stretches(&rows);
         let kept = self.kept_rows();
-        let is_left = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::meet(kept, stripe));
+        let is_left = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let pruned = stripes.iter().zip(&may_pass).filter(|(stripe, may)| !**may && is_left(stripe)).count();
         let passing: Vec<Range<u64>> =
             stripes.into_iter().zip(may_pass).filter(|(_, may)| *may).map(|(stripe, _)| stripe).collect();
@@ -148,7 +148,7 @@ impl BaseFile for OrcBase {
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
         let kept = self.kept_rows();
         let stripes = row_ranges::of_stretches(&self.file.stripe_rows());
-        let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::meet(kept, stripe));
+        let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let stripes = stripes.iter().enumerate().filter(|(_, stripe)| with_rows(stripe)).map(|(at, _)| at).collect();
         let rows = self.file.rows(&|name| wanted.fields().find(name).is_some(), stripes, batch_rows);
         let (wanted, path) = (Arc::clone(wanted), self.path);

@@ -186,7 +186,7 @@ impl BaseFile for ParquetFile {
 
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
         let groups = row_ranges::of_stretches(&self.row_groups());
-        let with_rows = |group: &Range<u64>| rows.iter().any(|rows| row_ranges::meet(rows, group));
+        let with_rows = |group: &Range<u64>| rows.iter().any(|rows| row_ranges::overlaps(rows, group));
         self.row_groups = Some((0..).zip(&groups).filter(|(_, group)| with_rows(group)).map(|(at, _)| at).collect());
         self.rows = Some(rows);
         Ok(())

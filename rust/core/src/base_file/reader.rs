@@ -27,7 +27,7 @@ pub trait BaseFile: Send {
         vec![self.row_count()]
     }
 
-    /// Bytes, unpacked, of each of the wanted columns in the whole file, where columns can be read one without the others.
+    /// Decompressed bytes of each requested column in the whole file, if columns can be read independently.
     fn column_bytes(&self, _: &SchemaRef) -> Option<Vec<u64>> {
         None
     }
@@ -37,7 +37,7 @@ pub trait BaseFile: Send {
         None
     }
 
-    /// The file once more, told the same, for another reader of some of its columns; where [`BaseFile::column_bytes`] tells of them.
+    /// A copy of the file with the same selection, for another reader of some of its columns, if [`BaseFile::column_bytes`] knows them.
     fn again(&self) -> Option<Box<dyn BaseFile>> {
         None
     }

@@ -21,7 +21,7 @@ pub(super) fn of_stretches(rows: &[u64]) -> Vec<Range<u64>> {
 }
 
 /// Whether two ranges have a row in common.
-pub(super) fn meet(one: &Range<u64>, other: &Range<u64>) -> bool {
+pub(super) fn overlaps(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start.max(other.start) < one.end.min(other.end)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn common(one: &[Range<u64>], other: &[Range<u64>]) -> Vec<Range<u64>
     let mut found: Vec<Range<u64>> = Vec::new();
     let (mut ones, mut others) = (one.iter().peekable(), other.iter().peekable());
     while let (Some(one), Some(other)) = (ones.peek(), others.peek()) {
-        if meet(one, other) {
+        if overlaps(one, other) {
             let both = one.start.max(other.start)..one.end.min(other.end);
             match found.last_mut().filter(|last| last.end == both.start) {
                 Some(last) => last.end = both.end,

@@ -3,7 +3,7 @@
 //! | statistics | taken |
 //! |---|---|
 //! | `min_value`, `max_value` | where the file says that they are in the order of the column's type |
-//! | `min`, `max`, deprecated | of integers: of anything else their order was signed bytes, whatever the type |
+//! | `min`, `max`, deprecated | of integers: of other types they were ordered by signed bytes |
 //! | of INT96 times | never |
 //! | no `null_count` | not known, unless the column is required |
 //!

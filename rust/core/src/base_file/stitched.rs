@@ -1,5 +1,5 @@
 //! A base file that a metadata-only bootstrap left: the five meta columns of a skeleton, all others in the file that the table was
-//! made of, row by row (`HoodieBootstrapFileReader`). What partition columns hold may be told by the source's path alone.
+//! made of, row by row (`HoodieBootstrapFileReader`). The values of partition columns may be in the source's path only.
 //!
 //! | column | taken from |
 //! |---|---|
@@ -74,8 +74,8 @@ impl Stitched {
         if meta_columns::ALL.contains(&column) {
             return From::Skeleton;
         }
-        let told = self.path_values.iter().find(|(name, _)| name == column);
-        match told.filter(|_| !self.source.has_column(column)) {
+        let value = self.path_values.iter().find(|(name, _)| name == column);
+        match value.filter(|_| !self.source.has_column(column)) {
             Some((_, value)) => From::Path(value.clone()),
             None => From::Source,
         }
@@ -200,7 +200,7 @@ impl InStep {
         let column = |field: &arrow_schema::FieldRef, from: &From| match from {
             From::Path(value) => repeated(value.as_deref(), field.data_type(), count).map_err(|error| {
                 let value = value.as_deref().unwrap_or("null");
-                let message = format!("the path's value {value:?} is none of column {:?}", field.name());
+                let message = format!("the path's value {value:?} is not a value of column {:?}", field.name());
                 Error::invalid_table(message).caused_by(error)
             }),
             From::Skeleton | From::Source => parts

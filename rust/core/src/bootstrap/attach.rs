@@ -1,4 +1,5 @@
-//! Slices whose base file is a skeleton, told which file holds their rows (`AbstractTableFileSystemView.addBootstrapBaseFileIfPresent`).
+//! Adds the source file to slices whose base file is a skeleton
+//! (`AbstractTableFileSystemView.addBootstrapBaseFileIfPresent`).
 
 use std::collections::HashMap;
 

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn local_paths_are_told_in_many_ways() {
+    fn local_paths_have_many_forms() {
         for uri in ["/a/b", "file:/a/b", "file:///a/b/", "/a/b/"] {
             assert_eq!(plain(uri), "/a/b");
         }

@@ -7,7 +7,7 @@
 //! | file | job |
 //! |---|---|
 //! | `index` | the index: HFiles in `.hoodie/.aux/.bootstrap` |
-//! | `attach` | slices told where their rows lie |
+//! | `attach` | adds source files to slices |
 
 mod attach;
 mod index;

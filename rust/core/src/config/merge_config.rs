@@ -66,7 +66,7 @@ pub struct DeleteMarker {
 pub struct MergeConfig {
     /// The mode.
     pub mode: MergeMode,
-    /// The ordering fields in force: none in [`MergeMode::CommitTime`], whatever the table stores.
+    /// The ordering fields in force: none in [`MergeMode::CommitTime`], even if the table stores some.
     pub ordering_fields: Vec<String>,
     /// How records are filled up, if at all.
     pub partial_update: Option<PartialUpdateMode>,
@@ -126,10 +126,10 @@ impl MergeConfig {
         match &self.mode {
             MergeMode::Custom(CustomMerge::Payload(class)) if !payload::is_known(class, semantics) => {
                 let why = payload::refusal(class);
-                Err(Error::unsupported(format!("merging by the payload class {class}{why}{way_out}")))
+                Err(Error::unsupported(format!("the payload class {class} is not supported{why}{way_out}")))
             }
             MergeMode::Custom(CustomMerge::Merger(id)) => {
-                Err(Error::unsupported(format!("merging by the custom record merger of strategy {id}{way_out}")))
+                Err(Error::unsupported(format!("the custom record merger of strategy {id} is not supported{way_out}")))
             }
             MergeMode::CommitTime | MergeMode::EventTime | MergeMode::Custom(CustomMerge::Payload(_)) => Ok(()),
         }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_told() {
+    fn contradictions_are_errors() {
         for (version, entries, kind) in [
             ("8", vec![("mode", "EVENT_TIME_ORDERING"), ("strategy", COMMIT_TIME)], Kind::InvalidTable),
             ("8", vec![("payload", LATEST), ("strategy", EVENT_TIME)], Kind::InvalidTable),

@@ -7,7 +7,7 @@ use super::Semantics;
 /// Packages of Hudi's classes.
 const PACKAGES: [&str; 2] = ["org.apache.hudi.", "org.apache.spark.sql.hudi."];
 
-/// The bare name of a payload class that is Hudi's own; none for a class of anybody else, whatever it is called.
+/// The bare name of a payload class of Hudi; `None` for a user-defined class of any name.
 #[must_use]
 pub fn hudis_own(class: &str) -> Option<&str> {
     let is_hudis = PACKAGES.iter().any(|package| class.starts_with(package));
@@ -43,7 +43,7 @@ pub(super) fn is_known(class: &str, semantics: Semantics) -> bool {
 }
 
 /// What a user can do about a class or strategy that is not merged, for messages.
-pub const ALTERNATIVES: &str = "; register what it does (mortice.register_merger), or read the base files alone (read_optimized), or the records unmerged (merge=False)";
+pub const ALTERNATIVES: &str = "; register a merge function (mortice.register_merger), or read base files only (read_optimized), or unmerged records (merge=False)";
 
 /// What the message that refuses a class adds to its name: why it is not merged, and the remedy that only this class has. Empty for
 /// user-defined classes.

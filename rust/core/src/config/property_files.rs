@@ -1,6 +1,6 @@
 //! Which of a table's property files holds good (`ConfigUtils.fetchConfigs`, `HoodieTableConfig.validateChecksum`).
 //!
-//! A writer that changes `hoodie.properties` copies it to `hoodie.properties.backup`, deletes it, writes it anew and deletes
+//! A writer that changes `hoodie.properties` copies it to `hoodie.properties.backup`, deletes it, writes it again and deletes
 //! the backup. A reader takes the first of the two that is whole, and looks again after a pause where neither is.
 //! `hoodie.table.checksum` is the CRC-32 of `<database>.<table>`: it tells a torn file, nothing else.
 
@@ -64,7 +64,7 @@ fn attempt(place: &dyn Place) -> Result<Outcome> {
 fn verified(properties: Properties) -> Result<Properties> {
     let Some(name) = properties.get(NAME) else {
         return Err(Error::invalid_table(format!(
-            "{NAME} is missing: the file is torn or not Hudi's; restore it, or create it anew with Hudi's CLI"
+            "{NAME} is missing: the file is torn or not Hudi's; restore it, or create it again with Hudi's CLI"
         )));
     };
     let Some(stored) = properties.first_of(&[CHECKSUM]) else { return Ok(properties) };
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backup_stands_in() {
+    fn the_backup_is_read_instead() {
         let folder = Folder::new("backup");
         folder.put(BACKUP, WHOLE);
         assert_eq!(folder.read().unwrap().get(NAME), Some("basic"));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_file_is_told() {
+    fn a_torn_file_is_an_error() {
         let folder = Folder::new("torn");
         let error = folder.put(MAIN, &WHOLE.replace("basic", "other")).read().unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidTable);

@@ -62,7 +62,7 @@ pub enum LogScan {
     /// Blocks of an instant together, and log-compacted blocks in place of their originals: the one way of Hudi 1.2.
     #[default]
     ByInstant,
-    /// Block by block, as Hudi 1.0 and 1.1 do unless told otherwise.
+    /// Block by block, as Hudi 1.0 and 1.1 do by default.
     ByBlock,
 }
 
@@ -109,7 +109,7 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// The options, if they can be met.
+    /// The options, if they are valid.
     pub fn checked(self) -> Result<Self> {
         if self.batch_rows == 0 || self.threads == Some(0) {
             return Err(Error::invalid_argument("batch_rows and threads are 1 or more"));

@@ -16,10 +16,10 @@ pub enum TableType {
     MergeOnRead,
 }
 
-/// The zone of the wall clock that instant times are told by (`hoodie.table.timeline.timezone`).
+/// The time zone of instant times (`hoodie.table.timeline.timezone`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TimelineZone {
-    /// The zone of whoever wrote; it is not stored.
+    /// The zone of the writer, which is not stored.
     Local,
     /// UTC.
     Utc,
@@ -63,7 +63,7 @@ pub struct TableConfig {
     pub hive_style_partitioning: bool,
     /// Whether partition values are URL-encoded in the path.
     pub url_encode_partitions: bool,
-    /// Whether `2024-01-02` lies in `2024/01/02`.
+    /// Whether the partition path of `2024-01-02` is `2024/01/02`.
     pub slash_separated_dates: bool,
     /// `hoodie.table.keygenerator.type`, or else the class.
     pub key_generator: Option<String>,

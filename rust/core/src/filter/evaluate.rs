@@ -119,7 +119,7 @@ impl BoundTerm {
             let known: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
             let nested = if name.contains('.') { "; nested fields cannot be filtered on" } else { "" };
             let message =
-                format!("a filter on column {name:?}, which the table has not{nested}; it has: {}", known.join(", "));
+                format!("no column {name:?} in the table, named in a filter{nested}; it has: {}", known.join(", "));
             return Err(Error::invalid_argument(message));
         };
         let literals: ArrayRef = match term.operator() {

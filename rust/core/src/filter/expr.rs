@@ -164,7 +164,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Rows that meet all terms of any of the lists. No list at all is every row; so is a list without terms.
+    /// Rows that satisfy all terms of any of the lists. No list at all is every row; so is a list without terms.
     #[must_use]
     pub fn any_of(any: Vec<Vec<Term>>) -> Self {
         if any.iter().any(Vec::is_empty) { Self::default() } else { Self { any } }

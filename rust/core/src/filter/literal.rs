@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// The literals as an array of `kind`. [`crate::Kind::InvalidArgument`] where one is not exactly a value of it.
 pub(super) fn array_of(literals: &[Literal], kind: &DataType, column: &str) -> Result<ArrayRef> {
     let misfit = |literal: &Literal| {
-        Error::invalid_argument(format!("{literal} is not a value of column {column:?}, which is of type {kind}"))
+        Error::invalid_argument(format!("a filter on column {column:?} needs a literal of type {kind}, got {literal}"))
     };
     /// All literals by one conversion.
     fn all<'a, T>(

@@ -1,10 +1,10 @@
-//! A block: its header, and its payload unpacked. All integers are big-endian.
+//! A block: its header, and its payload decompressed. All integers are big-endian.
 //!
 //! | bytes | field |
 //! |---|---|
 //! | 8 | magic, the kind of the block |
 //! | 4 | bytes on disk after the header, checksums included |
-//! | 4 | bytes of the payload, unpacked |
+//! | 4 | bytes of the payload, decompressed |
 //! | 8 | offset of the block of that kind before; Hudi's own writer gives the block's own |
 //! | 1, 4 | kind of checksum, bytes that one covers |
 //! | 4 | bytes on disk of header and payload, checksums not included |
@@ -57,7 +57,7 @@ impl BlockKind {
 /// A block in memory.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
-    /// The payload, unpacked.
+    /// The payload, decompressed.
     pub(super) payload: Bytes,
     at: u64,
     codec: Codec,
@@ -70,8 +70,8 @@ impl Block {
     /// # Errors
     /// `CorruptLog` where the block is of another kind, or its lengths do not fit the bytes or each other, with the offset in the file.
     pub(super) fn parse(bytes: &Bytes, at: u64, kind: BlockKind, codec: Codec, whole: bool) -> Result<Self> {
-        let (packed, len) = frame(bytes, kind, whole).map_err(|error| error.offset_from(at))?;
-        let payload = codec.unpack(&packed, len).map_err(|error| error.at_offset(at))?;
+        let (compressed, len) = frame(bytes, kind, whole).map_err(|error| error.offset_from(at))?;
+        let payload = codec.decompress(&compressed, len).map_err(|error| error.at_offset(at))?;
         Ok(Self { payload, at, codec })
     }
 
@@ -79,17 +79,17 @@ impl Block {
     pub(super) fn place(&self, error: Error) -> Error {
         match self.codec {
             Codec::Plain => error.offset_from(self.at.saturating_add(HEADER as u64)),
-            Codec::Gz => error.offset_told_of("what the block unpacks to").at_offset(self.at),
+            Codec::Gz => error.with_offset_in("what the block decompresses to").at_offset(self.at),
         }
     }
 }
 
-/// The payload as it lies on disk, and how many bytes it unpacks to.
+/// The payload as it lies on disk, and how many bytes it decompresses to.
 fn frame(bytes: &Bytes, kind: BlockKind, whole: bool) -> Result<(Bytes, usize)> {
     let mut cursor = Cursor::new(bytes);
     check_magic(cursor.array()?, kind)?;
     let on_disk = size(&mut cursor, "on disk")?;
-    let unpacked = size(&mut cursor, "unpacked")?;
+    let decompressed = size(&mut cursor, "decompressed")?;
     // The offset of the block before, the kind of checksum and the bytes that each covers.
     cursor.skip(8 + 1 + 4)?;
     let without_checksums = size(&mut cursor, "on disk without checksums")?;
@@ -103,7 +103,7 @@ fn frame(bytes: &Bytes, kind: BlockKind, whole: bool) -> Result<(Bytes, usize)> 
             format!("{without_checksums} bytes without checksums in {} of {on_disk} after its header", kind.name());
         return Err(Error::corrupt(message).at_offset(29));
     }
-    Ok((bytes.slice(HEADER..without_checksums), unpacked))
+    Ok((bytes.slice(HEADER..without_checksums), decompressed))
 }
 
 fn check_magic(magic: [u8; 8], kind: BlockKind) -> Result<()> {

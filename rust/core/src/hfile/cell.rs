@@ -1,4 +1,4 @@
-//! Cells: the keys and values of a data block, once it is unpacked.
+//! Cells: the keys and values of a decompressed data block.
 //!
 //! ```text
 //! key length: int · value length: int
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 /// The kind of a cell that holds a value (`KeyValue.Type.Put`).
 const PUT: u8 = 4;
 
-/// Where a cell lies in its block's payload.
+/// The position of a cell in the payload of its block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// Bytes of the key: HBase's row.
@@ -31,7 +31,7 @@ pub struct Cell {
 /// A data block: its payload, and all cells or those that were looked for, in the order of their keys.
 #[derive(Debug, Clone)]
 pub struct Cells {
-    /// The payload, unpacked. Where the block is not packed this is a slice of the file.
+    /// The decompressed payload. If the block is not compressed, it is a slice of the file.
     pub payload: Bytes,
     /// Places of the cells in the payload.
     pub cells: Vec<Cell>,
@@ -72,12 +72,12 @@ pub(super) enum Verdict {
     Stop,
 }
 
-/// Walks through the cells, asks `judge` about each key, and gives the cells that it takes. `from` is what the index says of the first key.
+/// Scans the cells, passes each key to `judge`, and returns the cells that it takes. `from` is the first key by the index.
 ///
 /// # Errors
 /// `CorruptLog` where a length passes the end, or keys are not in order, with the offset in the payload; `Unsupported`, by name, for cells
 /// with columns and for deletes.
-pub(super) fn walk(
+pub(super) fn scan_cells(
     payload: &[u8],
     has_sequence: bool,
     from: &[u8],
@@ -189,7 +189,7 @@ mod tests {
     }
 
     fn all(payload: &[u8]) -> Result<Vec<Cell>> {
-        walk(payload, true, b"", |_| Verdict::Take)
+        scan_cells(payload, true, b"", |_| Verdict::Take)
     }
 
     #[test]
@@ -211,7 +211,7 @@ mod tests {
     fn without_sequence_numbers_cells_follow_each_other() {
         let with = [cell(b"a", b"", PUT, b"1"), cell(b"b", b"", PUT, b"2")];
         let without: Vec<u8> = with.iter().flat_map(|cell| &cell[..cell.len() - 1]).copied().collect();
-        assert_eq!(walk(&without, false, b"", |_| Verdict::Take).unwrap().len(), 2);
+        assert_eq!(scan_cells(&without, false, b"", |_| Verdict::Take).unwrap().len(), 2);
         assert!(all(&without).is_err());
     }
 
@@ -223,7 +223,7 @@ mod tests {
             b"d" => Verdict::Stop,
             _ => Verdict::Skip,
         };
-        let cells = Cells { cells: walk(&payload, true, b"", judge).unwrap(), payload: payload.into() };
+        let cells = Cells { cells: scan_cells(&payload, true, b"", judge).unwrap(), payload: payload.into() };
         assert_eq!(cells.iter().map(|(key, _)| key).collect::<Vec<_>>(), [b"b"]);
     }
 
@@ -266,6 +266,6 @@ mod tests {
         let mut with_sequence = cell(b"c", b"", PUT, b"v");
         *with_sequence.last_mut().unwrap() = 1;
         damaged(with_sequence);
-        assert!(walk(&first, true, b"c", |_| Verdict::Take).is_err(), "a key below what the index says");
+        assert!(scan_cells(&first, true, b"c", |_| Verdict::Take).is_err(), "a key below what the index says");
     }
 }

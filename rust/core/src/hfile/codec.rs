@@ -1,4 +1,4 @@
-//! What a block's payload is packed with. Hudi writes gzip, or nothing at all (`hoodie.hfile.compression.algorithm`).
+//! What a block's payload is compressed with. Hudi writes gzip, or nothing at all (`hoodie.hfile.compression.algorithm`).
 //!
 //! Ids are those of HBase's `Compression.Algorithm`, in the trailer once for all blocks.
 
@@ -9,11 +9,11 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::error::{Error, Result};
 
-/// Bytes that one block may unpack to. Hudi asks for blocks of 1 MiB; a block is longer only where one record is.
-const MAX_UNPACKED: usize = 1 << 30;
+/// Bytes that one block may decompress to. Hudi asks for blocks of 1 MiB; a block is longer only where one record is.
+const MAX_DECOMPRESSED: usize = 1 << 30;
 /// Deflate's best: 258 bytes in two bits. What claims to be better is a false length, and is not allocated for.
 const MAX_RATIO: usize = 1032;
-/// Room to begin with, as a multiple of the packed bytes; the rest is taken as it turns out to be needed.
+/// Room to begin with, as a multiple of the compressed bytes; the rest is taken as it turns out to be needed.
 const USUAL_RATIO: usize = 16;
 
 /// The codecs of the file's blocks.
@@ -24,8 +24,8 @@ pub(super) enum Codec {
 }
 
 impl Codec {
-    /// The codec with that id; `Unsupported`, by name, for the others.
-    pub(super) fn of(id: u64) -> Result<Self> {
+    /// Returns the codec of an id; `Unsupported`, with its name, for codecs that are not read.
+    pub(super) fn from_id(id: u64) -> Result<Self> {
         let name = match id {
             1 => return Ok(Self::Gz),
             2 => return Ok(Self::Plain),
@@ -34,14 +34,18 @@ impl Codec {
             4 => "LZ4",
             5 => "BZIP2",
             6 => "ZSTD",
-            _ => return Err(Error::corrupt(format!("an HFile with compression codec {id}, which is none of 0 to 6"))),
+            _ => {
+                return Err(Error::corrupt(format!(
+                    "an HFile with compression codec {id}, which is not one of 0 to 6"
+                )));
+            }
         };
         Err(Error::unsupported(format!(
-            "an HFile packed with {name}: GZ and NONE are read, the two that Hudi's own reader knows"
+            "unsupported HFile compression {name} (supported: GZ, NONE, as in Hudi's own reader)"
         )))
     }
 
-    /// How many bytes one of the file can become at most.
+    /// The most bytes that one byte of the file can decompress to.
     pub(super) const fn most_ratio(self) -> u64 {
         match self {
             Self::Plain => 1,
@@ -49,45 +53,46 @@ impl Codec {
         }
     }
 
-    /// The payload, which the block's header says has `len` bytes when it is unpacked.
-    pub(super) fn unpack(self, packed: &Bytes, len: usize) -> Result<Bytes> {
+    /// The payload, which the block's header says has `len` bytes when it is decompressed.
+    pub(super) fn decompress(self, compressed: &Bytes, len: usize) -> Result<Bytes> {
         match self {
-            Self::Plain if packed.len() == len => Ok(packed.clone()),
+            Self::Plain if compressed.len() == len => Ok(compressed.clone()),
             Self::Plain => {
-                let message = format!("an HFile block of {} bytes, not packed, whose header says {len}", packed.len());
+                let message =
+                    format!("an HFile block of {} bytes, not compressed, whose header says {len}", compressed.len());
                 Err(Error::corrupt(message))
             }
-            Self::Gz => gunzip(packed, len),
+            Self::Gz => gunzip(compressed, len),
         }
     }
 }
 
-fn gunzip(packed: &[u8], len: usize) -> Result<Bytes> {
-    if len > MAX_UNPACKED {
+fn gunzip(compressed: &[u8], len: usize) -> Result<Bytes> {
+    if len > MAX_DECOMPRESSED {
         return Err(Error::unsupported(format!(
-            "an HFile block that unpacks to {len} bytes; at most {MAX_UNPACKED} are read"
+            "an HFile block that decompresses to {len} bytes; at most {MAX_DECOMPRESSED} are read"
         )));
     }
-    if len > packed.len().saturating_mul(MAX_RATIO) {
+    if len > compressed.len().saturating_mul(MAX_RATIO) {
         let message =
-            format!("an HFile block of {} bytes cannot unpack to the {len} that its header says", packed.len());
+            format!("an HFile block of {} bytes cannot decompress to the {len} that its header says", compressed.len());
         return Err(Error::corrupt(message));
     }
-    let room = packed.len().saturating_mul(USUAL_RATIO).min(len);
-    let mut unpacked = Vec::with_capacity(room);
+    let room = compressed.len().saturating_mul(USUAL_RATIO).min(len);
+    let mut decompressed = Vec::with_capacity(room);
     // One byte more than announced shows a stream that goes on; without it the decoder would not look at its checksum.
     let wanted = (len as u64).saturating_add(1);
-    MultiGzDecoder::new(packed).take(wanted).read_to_end(&mut unpacked).map_err(|error| {
-        let so_far = unpacked.len();
-        Error::corrupt(format!("an HFile block of {len} unpacked bytes, damaged after {so_far}")).caused_by(error)
+    MultiGzDecoder::new(compressed).take(wanted).read_to_end(&mut decompressed).map_err(|error| {
+        let so_far = decompressed.len();
+        Error::corrupt(format!("an HFile block of {len} decompressed bytes, damaged after {so_far}")).caused_by(error)
     })?;
-    if unpacked.len() != len {
-        let more = if unpacked.len() > len { "more" } else { "fewer" };
+    if decompressed.len() != len {
+        let more = if decompressed.len() > len { "more" } else { "fewer" };
         return Err(Error::corrupt(format!(
-            "an HFile block unpacks to {more} bytes than the {len} that its header says"
+            "an HFile block decompresses to {more} bytes than the {len} that its header says"
         )));
     }
-    Ok(unpacked.into())
+    Ok(decompressed.into())
 }
 
 #[cfg(test)]
@@ -100,44 +105,44 @@ mod tests {
     use super::*;
     use crate::error::Kind;
 
-    fn packed(bytes: &[u8]) -> Bytes {
+    fn compressed(bytes: &[u8]) -> Bytes {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(bytes).unwrap();
         encoder.finish().unwrap().into()
     }
 
     #[test]
-    fn what_was_packed_comes_back_and_an_empty_stream_too() {
+    fn what_was_compressed_comes_back_and_an_empty_stream_too() {
         let bytes = vec![7; 1_000_000];
-        assert_eq!(Codec::Gz.unpack(&packed(&bytes), bytes.len()).unwrap(), bytes);
-        assert!(Codec::Gz.unpack(&packed(b""), 0).unwrap().is_empty());
+        assert_eq!(Codec::Gz.decompress(&compressed(&bytes), bytes.len()).unwrap(), bytes);
+        assert!(Codec::Gz.decompress(&compressed(b""), 0).unwrap().is_empty());
     }
 
     #[test]
     fn a_false_length_is_an_error_either_way() {
-        let gz = packed(b"abc");
+        let gz = compressed(b"abc");
         for len in [0, 2, 4, gz.len() * 1032 + 1, 1 << 40] {
-            assert!(Codec::Gz.unpack(&gz, len).is_err(), "{len}");
+            assert!(Codec::Gz.decompress(&gz, len).is_err(), "{len}");
         }
-        assert!(Codec::Plain.unpack(&Bytes::from_static(b"abc"), 2).is_err());
+        assert!(Codec::Plain.decompress(&Bytes::from_static(b"abc"), 2).is_err());
     }
 
     #[test]
     fn a_stream_that_is_cut_or_changed_is_an_error() {
-        let gz = packed(b"some bytes that are packed");
+        let gz = compressed(b"some bytes that are compressed");
         for cut in 0..gz.len() {
-            assert!(Codec::Gz.unpack(&gz.slice(..cut), 26).is_err(), "{cut}");
+            assert!(Codec::Gz.decompress(&gz.slice(..cut), 26).is_err(), "{cut}");
         }
         let mut wrong_checksum = gz.to_vec();
         wrong_checksum[gz.len() - 8] ^= 1;
-        assert!(Codec::Gz.unpack(&wrong_checksum.into(), 26).is_err());
+        assert!(Codec::Gz.decompress(&wrong_checksum.into(), 26).is_err());
     }
 
     #[test]
     fn other_codecs_are_refused_by_name() {
-        let error = Codec::of(6).unwrap_err();
+        let error = Codec::from_id(6).unwrap_err();
         assert_eq!(error.kind(), Kind::Unsupported);
         assert!(error.to_string().contains("ZSTD"), "{error}");
-        assert_eq!(Codec::of(9).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(Codec::from_id(9).unwrap_err().kind(), Kind::CorruptLog);
     }
 }

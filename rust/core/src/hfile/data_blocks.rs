@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::block::{Block, BlockKind};
-use super::cell::{Cells, Verdict, walk};
+use super::cell::{Cells, Verdict, scan_cells};
 use super::descend::Descent;
 use super::fetch::Fetch;
 use super::index::{BlockPlace, root};
@@ -62,8 +62,8 @@ impl DataBlocks {
         if block.payload.is_empty() {
             return Err(Error::corrupt("an HFile data block without a cell").at_offset(at.offset));
         }
-        let cells =
-            walk(&block.payload, self.cells_have_sequence, &at.first_key, judge).map_err(|error| block.place(error))?;
+        let cells = scan_cells(&block.payload, self.cells_have_sequence, &at.first_key, judge)
+            .map_err(|error| block.place(error))?;
         Ok(Cells { payload: block.payload, cells })
     }
 

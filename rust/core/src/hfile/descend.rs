@@ -33,7 +33,7 @@ impl Descent<'_> {
     }
 
     /// Goes through the entries of one index block, whose keys are below `to`. Blocks of a level follow each other in the file: so each is
-    /// read once at most, whatever the index says.
+    /// read once at most, even if the index is wrong.
     fn level(
         &self,
         places: &[BlockPlace],
@@ -43,7 +43,7 @@ impl Descent<'_> {
     ) -> Result<()> {
         for (index, place) in places.iter().enumerate() {
             let next = places.get(index.saturating_add(1)).map(|next| next.first_key.as_ref()).or(to);
-            if !self.wanted.may_lie_in(&place.first_key, next) {
+            if !self.wanted.may_be_in(&place.first_key, next) {
                 continue;
             }
             let Some((end, below)) = ends.split_first_mut() else {

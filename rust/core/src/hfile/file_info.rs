@@ -38,7 +38,7 @@ impl FileInfo {
         let mut entries = Vec::new();
         fields(message, |number, value| {
             if let (1, Value::Bytes(pair)) = (number, value) {
-                let (key, value) = entry(pair).map_err(|error| error.offset_told_of("an entry"))?;
+                let (key, value) = entry(pair).map_err(|error| error.with_offset_in("an entry"))?;
                 entries.push((payload.slice_ref(key), payload.slice_ref(value)));
             }
             Ok(())

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `codec` | what a block's payload unpacks with |
 //! | `trailer` | where things are, how many, in which codec |
-//! | `block` | the header of a block, its payload unpacked |
+//! | `block` | the header of a block, its payload decompressed |
 //! | `file_info` | keys and values about the file |
 //! | `index` | entries of an index block, of each level |
 //! | `cell` | keys and values of a data block |
@@ -20,11 +20,11 @@
 //! | `fetch` | ranges of the file; the last window is kept |
 //! | `descend` | from the root index to the data blocks that can hold what is wanted |
 //! | `data_blocks` | where the data blocks lie, what is in one |
-//! | `reader` | the door: [`HFile`] |
-//! | `scan`, `seek` | its two walks |
+//! | `reader` | the entry point: [`HFile`] |
+//! | `scan`, `seek` | its two ways of reading |
 //!
-//! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), packed with gzip or not at all, under an index of
-//! any depth. Hudi's own reader stops a few bytes before the end of each unpacked block and loses records there; this one does not.
+//! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), compressed with gzip or not at all, under an index of
+//! any depth. Hudi's own reader stops a few bytes before the end of each decompressed block and loses records there; this one does not.
 //! Checksums are not verified, as Hudi does not either: gzip has its own, and every length, order and count is checked. Bloom
 //! filters and other meta blocks are not read.
 //!

@@ -1,4 +1,4 @@
-//! The door: an HFile whose trailer, root index and file info are read; no data block is, until someone asks.
+//! The entry point: an HFile. Trailer, root index and file info are read when it is opened, data blocks on request.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ impl HFile {
         let at = fetch.trailer_at();
         let trailer = Trailer::parse(&fetch.trailer(), at).map_err(|error| error.offset_from(at))?;
         let section = fetch.read(trailer.load_on_open..at)?;
-        // The trailer's check: the file info lies in the section.
+        // The trailer has checked that the file info is in the section.
         let within = usize::try_from(trailer.file_info.saturating_sub(trailer.load_on_open)).unwrap_or(usize::MAX);
         let bytes = section.slice(within.min(section.len())..);
         let block = Block::parse(&bytes, trailer.file_info, BlockKind::FileInfo, trailer.codec, false)?;
@@ -69,7 +69,7 @@ impl HFile {
         self.blocks.all()
     }
 
-    /// A data block, unpacked, and all of its cells.
+    /// A data block, decompressed, and all of its cells.
     ///
     /// # Errors
     /// `CorruptLog` where the block is damaged, or not the one that the place promises; `Unsupported`, by name, for cells that hold

@@ -40,7 +40,7 @@ pub(super) struct Trailer {
     pub(super) codec: Codec,
 }
 
-/// Fields as they stand in the file, before anything is said of them.
+/// Fields as they are stored, not yet validated.
 #[derive(Default)]
 struct Raw {
     numbers: [Option<u64>; 13],
@@ -122,7 +122,7 @@ impl Trailer {
             let message = format!("an HFile of {entry_count} entries, under an index that has {root_entries}");
             return Err(Error::corrupt(message));
         }
-        let codec = raw.number(12).map_or(Ok(Codec::Plain), Codec::of)?;
+        let codec = raw.number(12).map_or(Ok(Codec::Plain), Codec::from_id)?;
         let most = load_on_open.saturating_mul(codec.most_ratio()) / LEAST_CELL;
         if entry_count > most {
             let message =

@@ -29,7 +29,7 @@ impl Wanted {
     }
 
     /// Whether a block can hold a wanted key, all of whose keys are at least `from` and below `to`, if there is such a bound.
-    pub(super) fn may_lie_in(&self, from: &[u8], to: Option<&[u8]>) -> bool {
+    pub(super) fn may_be_in(&self, from: &[u8], to: Option<&[u8]>) -> bool {
         let below = |key: &Vec<u8>| to.is_none_or(|to| key.as_slice() < to);
         match self {
             Self::All => true,
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_taken_where_equal_and_the_walk_ends_after_the_last() {
+    fn keys_are_taken_where_equal_and_the_scan_ends_after_the_last() {
         use Verdict::{Skip, Stop, Take};
         let wanted = keys(&[b"d", b"b", b"b"]);
         assert_eq!(judged(wanted, &[b"a", b"b", b"bb", b"d", b"e"]), [Skip, Take, Skip, Take, Stop]);
@@ -115,17 +115,17 @@ mod tests {
     #[test]
     fn a_block_is_asked_only_when_it_can_hold_a_wanted_key() {
         let asked = keys(&[b"b", b"f"]);
-        assert!(asked.may_lie_in(b"b", Some(b"c")));
-        assert!(asked.may_lie_in(b"a", Some(b"c")));
-        assert!(!asked.may_lie_in(b"a", Some(b"b")));
-        assert!(!asked.may_lie_in(b"c", Some(b"f")));
-        assert!(asked.may_lie_in(b"c", None));
-        assert!(!asked.may_lie_in(b"g", None));
+        assert!(asked.may_be_in(b"b", Some(b"c")));
+        assert!(asked.may_be_in(b"a", Some(b"c")));
+        assert!(!asked.may_be_in(b"a", Some(b"b")));
+        assert!(!asked.may_be_in(b"c", Some(b"f")));
+        assert!(asked.may_be_in(b"c", None));
+        assert!(!asked.may_be_in(b"g", None));
         let begun = prefixes(&[b"b", b"bb", b"f"]);
-        assert!(begun.may_lie_in(b"bz", Some(b"c")), "begun in the block before");
-        assert!(begun.may_lie_in(b"a", Some(b"ba")));
-        assert!(!begun.may_lie_in(b"a", Some(b"b")));
-        assert!(!begun.may_lie_in(b"c", Some(b"f")));
-        assert!(!begun.may_lie_in(b"g", None));
+        assert!(begun.may_be_in(b"bz", Some(b"c")), "begun in the block before");
+        assert!(begun.may_be_in(b"a", Some(b"ba")));
+        assert!(!begun.may_be_in(b"a", Some(b"b")));
+        assert!(!begun.may_be_in(b"c", Some(b"f")));
+        assert!(!begun.may_be_in(b"g", None));
     }
 }

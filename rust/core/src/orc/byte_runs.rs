@@ -5,7 +5,7 @@
 //! | 0 … 127 | a byte, which comes that often and three times more |
 //! | -1 … -128 | as many bytes, as they are |
 //!
-//! Bits stand in bytes from the highest down.
+//! Bits are stored in bytes from the highest down.
 
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 

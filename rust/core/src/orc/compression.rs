@@ -1,4 +1,4 @@
-//! What the streams, the footers and the metadata of an ORC file are packed with.
+//! The compression of streams, footers and metadata of an ORC file.
 //!
 //! ```text
 //! chunk*: header, three bytes little-endian: length << 1 | 1 where the chunk is stored as it is · as many bytes
@@ -24,7 +24,7 @@ enum Codec {
     Zstd,
 }
 
-/// How a file is packed.
+/// The compression of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Compression {
     /// None for a file that is not.
@@ -48,7 +48,7 @@ impl Compression {
                     other => format!("of number {other}"),
                 };
                 return Err(Error::unsupported(format!(
-                    "an ORC file packed with the codec {name}; those read are ZLIB, SNAPPY, LZ4 and ZSTD"
+                    "unsupported ORC compression {name} (supported: ZLIB, SNAPPY, LZ4, ZSTD)"
                 )));
             }
         };
@@ -57,29 +57,29 @@ impl Compression {
         Ok(Self { codec: Some(codec), block })
     }
 
-    /// The bytes of a stream, unpacked.
-    pub(super) fn unpacked(self, stream: &Bytes) -> Result<Bytes> {
+    /// The bytes of a stream, decompressed.
+    pub(super) fn decompressed(self, stream: &Bytes) -> Result<Bytes> {
         let Some(codec) = self.codec else { return Ok(stream.clone()) };
         let mut cursor = Cursor::new(stream);
-        let mut unpacked = Vec::new();
+        let mut decompressed = Vec::new();
         while cursor.remaining() > 0 {
             let at = cursor.position();
             let [low, middle, high] = cursor.array::<3>()?;
             let header = u32::from_le_bytes([low, middle, high, 0]);
             let chunk = cursor.take((header >> 1) as usize)?;
             if header & 1 == 1 {
-                if unpacked.is_empty() && cursor.remaining() == 0 {
+                if decompressed.is_empty() && cursor.remaining() == 0 {
                     return Ok(stream.slice_ref(chunk));
                 }
-                unpacked.extend_from_slice(chunk);
+                decompressed.extend_from_slice(chunk);
             } else {
-                self.unpack(codec, chunk, &mut unpacked).map_err(|error| error.at_offset(at as u64))?;
+                self.decompress(codec, chunk, &mut decompressed).map_err(|error| error.at_offset(at as u64))?;
             }
         }
-        Ok(unpacked.into())
+        Ok(decompressed.into())
     }
 
-    fn unpack(self, codec: Codec, chunk: &[u8], into: &mut Vec<u8>) -> Result<()> {
+    fn decompress(self, codec: Codec, chunk: &[u8], into: &mut Vec<u8>) -> Result<()> {
         match codec {
             Codec::Zlib => self.drain(DeflateDecoder::new(chunk), into),
             Codec::Zstd => self.drain(zstd::stream::read::Decoder::new(chunk).map_err(unsound)?, into),
@@ -99,7 +99,7 @@ impl Compression {
         }
     }
 
-    /// Room for a chunk at the end of what is unpacked.
+    /// Room for a chunk at the end of what is decompressed.
     fn room(self, into: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
         if len > self.block {
             return Err(too_long());
@@ -122,7 +122,7 @@ fn shortened(bytes: &mut Vec<u8>, room: usize, used: usize) {
 }
 
 fn unsound(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::invalid_table("a chunk of an ORC file does not unpack").caused_by(error)
+    Error::invalid_table("a chunk of an ORC file cannot be decompressed").caused_by(error)
 }
 
 fn too_long() -> Error {
@@ -161,21 +161,21 @@ mod tests {
     fn chunks_of_every_codec_and_those_stored_as_they_are() {
         for kind in [1, 2, 4, 5] {
             let stream = [packed(&[7; 900], kind), chunk(3 << 1 | 1, b"abc"), packed(b"end", kind)].concat();
-            let unpacked = Compression::of(kind, 1000).unwrap().unpacked(&stream.into()).unwrap();
-            assert_eq!(unpacked, [&[7; 900][..], b"abcend"].concat(), "{kind}");
-            let whole = Compression::of(kind, 10).unwrap().unpacked(&chunk(3 << 1 | 1, b"abc").into()).unwrap();
+            let decompressed = Compression::of(kind, 1000).unwrap().decompressed(&stream.into()).unwrap();
+            assert_eq!(decompressed, [&[7; 900][..], b"abcend"].concat(), "{kind}");
+            let whole = Compression::of(kind, 10).unwrap().decompressed(&chunk(3 << 1 | 1, b"abc").into()).unwrap();
             assert_eq!(whole.as_ref(), b"abc");
         }
-        assert_eq!(Compression::of(0, 0).unwrap().unpacked(&Bytes::from_static(b"abc")).unwrap().as_ref(), b"abc");
+        assert_eq!(Compression::of(0, 0).unwrap().decompressed(&Bytes::from_static(b"abc")).unwrap().as_ref(), b"abc");
     }
 
     #[test]
-    fn chunks_that_are_torn_or_too_long_are_told() {
+    fn chunks_that_are_torn_or_too_long_are_errors() {
         for kind in [1, 2, 4, 5] {
             let compression = Compression::of(kind, 899).unwrap();
-            assert!(compression.unpacked(&packed(&[7; 900], kind).into()).is_err(), "{kind}");
-            assert!(compression.unpacked(&chunk(100 << 1, &[9; 40]).into()).is_err(), "{kind}");
-            assert!(compression.unpacked(&chunk(40 << 1, &[0xff; 40]).into()).is_err(), "{kind}");
+            assert!(compression.decompressed(&packed(&[7; 900], kind).into()).is_err(), "{kind}");
+            assert!(compression.decompressed(&chunk(100 << 1, &[9; 40]).into()).is_err(), "{kind}");
+            assert!(compression.decompressed(&chunk(40 << 1, &[0xff; 40]).into()).is_err(), "{kind}");
         }
     }
 

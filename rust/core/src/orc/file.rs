@@ -1,4 +1,4 @@
-//! The door: an ORC file whose tail is read; no stripe is, until someone asks.
+//! The entry point: an ORC file. Its tail is read when it is opened, stripes on request.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -22,13 +22,13 @@ pub(super) fn run(cursor: &mut Cursor<'_>, signed: bool, spare: &mut Vec<u64>, i
     match first >> 6 {
         0 => {
             let value = big_endian(cursor, usize::from(first >> 3 & 7) + 1)?;
-            into.extend(std::iter::repeat_n(told(value, signed), usize::from(first & 7) + 3));
+            into.extend(std::iter::repeat_n(decoded(value, signed), usize::from(first & 7) + 3));
             Ok(())
         }
         1 => {
             let (width, count) = (width_of(first >> 1), count(cursor, first)?);
             unpack(cursor, width, count, spare)?;
-            into.extend(spare.iter().map(|value| told(*value, signed)));
+            into.extend(spare.iter().map(|value| decoded(*value, signed)));
             Ok(())
         }
         2 => patched(cursor, first, spare, into),
@@ -36,7 +36,7 @@ pub(super) fn run(cursor: &mut Cursor<'_>, signed: bool, spare: &mut Vec<u64>, i
     }
 }
 
-const fn told(value: u64, signed: bool) -> i64 {
+const fn decoded(value: u64, signed: bool) -> i64 {
     if signed { zigzag(value) } else { value.cast_signed() }
 }
 

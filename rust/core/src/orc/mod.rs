@@ -6,20 +6,20 @@
 //! ```
 //! | file | job |
 //! |---|---|
-//! | `compression` | chunks of a stream, unpacked |
-//! | `stream` | the unpacked bytes of a stream, read on from where the last read ended |
+//! | `compression` | chunks of a stream, decompressed |
+//! | `stream` | the decompressed bytes of a stream, read on from where the last read ended |
 //! | `byte_runs` | bytes and bits in runs |
 //! | `bit_packing` | numbers of some bits each, side by side |
 //! | `int_runs`, `int_runs_v1`, `int_runs_v2` | whole numbers in runs, of both versions |
 //! | `types` | the tree of types, and their Arrow types |
 //! | `statistics` | what is said of a column's values |
 //! | `tail` | postscript, footer and metadata |
-//! | `zone` | the clock that a writer told times by |
+//! | `zone` | the time zone of a writer |
 //! | `stripe` | the streams of one stripe |
 //! | `column/` | columns, one file for each kind of values |
-//! | `file` | the door: [`OrcFile`] |
+//! | `file` | the entry point: [`OrcFile`] |
 //!
-//! Everything that Hudi writes and Spark writes for it to bootstrap from is read, whatever release of the format: both run lengths,
+//! Everything that Hudi writes and Spark writes for it to bootstrap from is read, of any release of the format: both run lengths,
 //! dictionaries, and the codecs ZLIB, SNAPPY, LZ4 and ZSTD. LZO, unions and encrypted columns are refused by name. Row indexes and
 //! bloom filters are not read: what is passed over is a stripe as a whole.
 //!

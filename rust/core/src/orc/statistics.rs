@@ -18,37 +18,37 @@ pub enum Range {
 /// Of one column in one stripe.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnStatistics {
-    /// How many values are there that are no nulls; none where that is not told.
+    /// The number of values that are not null; `None` if it is not stored.
     pub values: Option<u64>,
-    /// Bounds of those; none where they are not told.
+    /// The bounds of these values; `None` if they are not stored.
     pub range: Option<Range>,
 }
 
 impl ColumnStatistics {
     /// Reads the message of a column.
     pub(super) fn parse(message: &[u8]) -> Result<Self> {
-        let mut told = Self::default();
+        let mut known = Self::default();
         fields(message, |number, value| {
             match (number, value) {
-                (1, Value::Number(values)) => told.values = Some(values),
-                (2 | 7, Value::Bytes(message)) => told.range = ints(message)?,
-                (3, Value::Bytes(message)) => told.range = doubles(message)?,
-                (4, Value::Bytes(message)) => told.range = texts(message)?,
+                (1, Value::Number(values)) => known.values = Some(values),
+                (2 | 7, Value::Bytes(message)) => known.range = ints(message)?,
+                (3, Value::Bytes(message)) => known.range = doubles(message)?,
+                (4, Value::Bytes(message)) => known.range = texts(message)?,
                 _ => {}
             }
             Ok(())
         })?;
-        Ok(told)
+        Ok(known)
     }
 }
 
 /// A message's fields 1 and 2.
-fn pair<'a, T>(message: &'a [u8], mut told: impl FnMut(Value<'a>) -> Option<T>) -> Result<Option<(T, T)>> {
+fn pair<'a, T>(message: &'a [u8], mut known: impl FnMut(Value<'a>) -> Option<T>) -> Result<Option<(T, T)>> {
     let (mut least, mut greatest) = (None, None);
     fields(message, |number, value| {
         match number {
-            1 => least = told(value),
-            2 => greatest = told(value),
+            1 => least = known(value),
+            2 => greatest = known(value),
             _ => {}
         }
         Ok(())
@@ -83,13 +83,13 @@ mod tests {
     #[test]
     fn bounds_of_each_type() {
         let ints = [8, 5, 0x12, 4, 8, 3, 0x10, 6];
-        let told = ColumnStatistics::parse(&ints).unwrap();
-        assert_eq!(told, ColumnStatistics { values: Some(5), range: Some(Range::Ints(-2, 3)) });
+        let known = ColumnStatistics::parse(&ints).unwrap();
+        assert_eq!(known, ColumnStatistics { values: Some(5), range: Some(Range::Ints(-2, 3)) });
         let texts = [0x22, 6, 0x0a, 1, b'a', 0x12, 1, b'c'];
         assert_eq!(ColumnStatistics::parse(&texts).unwrap().range, Some(Range::Texts("a".into(), "c".into())));
         let double = |bytes: [u8; 8]| [&[0x1a, 18, 9][..], &bytes, &[17], &bytes].concat();
-        let told = ColumnStatistics::parse(&double(1.5_f64.to_le_bytes())).unwrap();
-        assert_eq!(told.range, Some(Range::Doubles(1.5, 1.5)));
+        let known = ColumnStatistics::parse(&double(1.5_f64.to_le_bytes())).unwrap();
+        assert_eq!(known.range, Some(Range::Doubles(1.5, 1.5)));
         assert_eq!(ColumnStatistics::parse(&double(f64::NAN.to_le_bytes())).unwrap().range, None);
         assert_eq!(ColumnStatistics::parse(&[0x12, 2, 8, 3]).unwrap().range, None, "half a range");
         assert!(ColumnStatistics::parse(&[0x12, 9, 8, 3]).is_err());

@@ -1,4 +1,4 @@
-//! The unpacked bytes of one stream, read on from where the last read ended.
+//! The decompressed bytes of one stream, read on from where the last read ended.
 
 use bytes::Bytes;
 

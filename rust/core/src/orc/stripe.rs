@@ -55,7 +55,7 @@ impl Stripe {
         };
         // Which streams are read depends on the columns; near ones are fetched together.
         source.plan_reads(&[std::iter::once(place.offset..end).collect()])?;
-        let footer = compression.unpacked(&source.read(footer_at..end)?)?;
+        let footer = compression.decompressed(&source.read(footer_at..end)?)?;
         let (mut streams, mut encodings, mut zone) = (HashMap::new(), Vec::new(), String::new());
         let mut at = place.offset;
         fields(&footer, |number, value| {
@@ -63,9 +63,8 @@ impl Stripe {
                 (1, Value::Bytes(message)) => {
                     let [kind, column, len] = numbers(message)?;
                     let stream_end = at.checked_add(len).filter(|end| *end <= footer_at);
-                    let stream_end = stream_end.ok_or_else(|| {
-                        Error::invalid_table("a stream of an ORC file that does not lie in its stripe")
-                    })?;
+                    let stream_end = stream_end
+                        .ok_or_else(|| Error::invalid_table("a stream of an ORC file is outside its stripe"))?;
                     streams.insert((usize::try_from(column).unwrap_or(usize::MAX), kind), at..stream_end);
                     at = stream_end;
                 }
@@ -93,8 +92,8 @@ impl Stripe {
     pub(super) fn some_stream(&self, column: usize, kind: u64) -> Result<Option<Stream>> {
         let Some(range) = self.streams.get(&(column, kind)) else { return Ok(None) };
         let packed: Bytes = if range.is_empty() { Bytes::new() } else { self.source.read(range.clone())? };
-        let unpacked = self.compression.unpacked(&packed).map_err(|error| error.offset_from(range.start))?;
-        Ok(Some(Stream::new(unpacked)))
+        let decompressed = self.compression.decompressed(&packed).map_err(|error| error.offset_from(range.start))?;
+        Ok(Some(Stream::new(decompressed)))
     }
 
     /// A stream of whole numbers.

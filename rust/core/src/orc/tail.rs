@@ -1,7 +1,7 @@
 //! The end of an ORC file: postscript, footer, and the statistics of its stripes.
 //!
 //! ```text
-//! metadata (packed) · footer (packed) · postscript (not packed) · length of the postscript, one byte
+//! metadata (compressed) · footer (compressed) · postscript (not compressed) · length of the postscript, one byte
 //! ```
 //! | message | fields |
 //! |---|---|
@@ -73,7 +73,7 @@ impl Tail {
             let start = end.checked_sub(part_len);
             let start =
                 start.ok_or_else(|| Error::invalid_table("the footer of an ORC file is longer than the file"))?;
-            compression.unpacked(&source.read(start..end)?)
+            compression.decompressed(&source.read(start..end)?)
         };
         let footer = part(footer_end, postscript.footer_len)?;
         let mut tail = Self::of_footer(&footer, compression)?;
@@ -101,14 +101,14 @@ impl Tail {
         Ok(Self { compression, stripes, root: OrcType::tree(&types)?, user, rows, statistics: Vec::new() })
     }
 
-    /// Sees that the stripes lie in the file and hold its rows.
+    /// Checks that the stripes are in the file and contain its rows.
     fn check(&self, end: u64) -> Result<()> {
         let mut rows = 0_u64;
         for stripe in &self.stripes {
             let within = stripe.end().is_some_and(|stripe_end| stripe_end <= end);
             let sum = rows.checked_add(stripe.rows);
             rows = sum.filter(|_| within).ok_or_else(|| {
-                Error::invalid_table("a stripe of an ORC file does not lie in the file").at_offset(stripe.offset)
+                Error::invalid_table("a stripe of an ORC file is outside the file").at_offset(stripe.offset)
             })?;
         }
         if rows == self.rows {

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tree_is_told() {
+    fn what_is_not_a_tree_is_an_error() {
         for types in [
             vec![],
             vec![listed(12, &[0], &["a"])],

@@ -1,8 +1,7 @@
-//! The clock that a writer told times by: seconds from 1970 in UTC to the moment that its times are counted from, the beginning of
-//! 2015 on its own clock.
+//! The time zone of a writer: seconds from 1970 in UTC to the origin of its times, the beginning of 2015 in its zone.
 //!
-//! A time is not stored as a moment but as a distance from that one. A writer that told time by UTC, as most do, needs nothing more. For
-//! others the offset of their zone on that day is looked up in the files of the time zone database, where the system has them.
+//! A time is stored as the distance from that origin, not as a moment. For a writer in UTC, as most are, that is all. For
+//! others, the offset of their zone on that day is looked up in the files of the time zone database, if the system has them.
 
 use std::fs;
 use std::path::Path;

@@ -6,7 +6,7 @@
 //!   {"id":6,"name":"tags","optional":true,"type":{"type":"array","element_id":8,"element":"string","element_optional":true}},
 //!   {"id":7,"name":"m","optional":true,"type":{"type":"map","key_id":9,"key":"string","value_id":10,"value":"long","value_optional":true}}]}
 //! ```
-//! A field keeps its id for life, whatever it is called; a field that is dropped and added anew is another. Versions are the
+//! A field keeps its id when it is renamed; a field that is dropped and added again is another. Versions are the
 //! instants that changed the schema, 0 for what was there before. Items of lists and maps have ids too, but no names to lose.
 
 use serde::Deserialize;
@@ -218,7 +218,7 @@ mod tests {
         assert_eq!(names.in_file("full_name").0, "name");
         assert_eq!(names.in_file("name").0, "swap");
         assert_eq!(names.in_file("added").0, "added");
-        assert!(!["name", "gone", "swap"].contains(&names.in_file("gone").0.as_ref()), "dropped and added anew");
+        assert!(!["name", "gone", "swap"].contains(&names.in_file("gone").0.as_ref()), "dropped and added again");
         assert!(schema(&old.join(",")).names_in(&schema(&old.join(","))).are_the_same());
     }
 

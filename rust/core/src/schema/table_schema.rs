@@ -2,7 +2,7 @@
 //!
 //! It is that of the newest completed write that stores one, by completion from table version 8 on; clustering may store an
 //! empty one, which is passed over. Else it is the one that the table was created with. Some commits store meta columns with
-//! it and most do not, so they are taken off and put in front anew. Where a commit stores ids beside it (schema on read), the
+//! it and most do not, so they are removed and prepended again. Where a commit stores ids beside it (schema on read), the
 //! columns are those that have ids.
 
 use super::evolution::LATEST_SCHEMA;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::timeline::{Instant, Part, Timeline};
 
-/// Operations that write what is there already, in whatever schema (`WriteOperationType.canUpdateSchema`).
+/// Operations that rewrite existing rows, in any schema (`WriteOperationType.canUpdateSchema`).
 const SERVICES: [&str; 4] = ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX"];
 
 /// A table's schema at an instant.
@@ -21,7 +21,7 @@ const SERVICES: [&str; 4] = ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX"];
 pub struct TableSchema {
     /// Its columns, meta columns first where the table has them.
     pub schema: Schema,
-    /// The same with ids, where the table's columns are told by them (schema on read).
+    /// The same with ids, if they identify the table's columns (schema on read).
     pub internal: Option<InternalSchema>,
 }
 

@@ -1,4 +1,4 @@
-//! Record batches in a file, as an Arrow IPC stream; the buffers of what is read lie in the mapped file, unless compressed.
+//! Record batches in a file, as an Arrow IPC stream. Buffers that are read are in the mapped file, unless compressed.
 
 use std::fs::File;
 use std::io::BufWriter;

@@ -7,9 +7,9 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{Glance, LANES, Lanes, Source};
+use super::super::lanes::{LANES, Lanes, Peek, Source};
 use super::super::plan::Tags;
-use super::column::{Values, Wary, fill, glance};
+use super::column::{Values, Wary, fill, peek};
 use super::validity::Bits;
 use crate::error::{Error, Result};
 
@@ -35,11 +35,11 @@ impl Source for Bytes {
     }
 }
 
-impl Glance for Bytes {
+impl Peek for Bytes {
     type Slot = u8;
 
     #[inline(always)]
-    fn glance(&self, [byte, ..]: &[u8; 16]) -> (u8, u32, bool) {
+    fn peek(&self, [byte, ..]: &[u8; 16]) -> (u8, u32, bool) {
         (*byte & 1, 1, *byte <= 1)
     }
 }
@@ -53,7 +53,7 @@ impl Values for Booleans {
 
     fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let mut slots = [0_u8; LANES];
-        let there = match self.wary.glance(|| glance(tags, lanes, &mut slots, &Bytes)) {
+        let there = match self.wary.peek(|| peek(tags, lanes, &mut slots, &Bytes)) {
             Some(there) => there,
             None => fill(tags, lanes, &mut slots, &mut Bytes)?,
         };

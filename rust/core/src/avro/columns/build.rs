@@ -1,4 +1,4 @@
-//! Which column a plan asks for: the one place where kinds are told apart. Each reading below is compiled into a column of
+//! Creates the column of a plan: the only place where kinds are distinguished. Each reading below is compiled into a column of
 //! its own.
 
 use std::io::Write as _;

@@ -8,7 +8,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 
 use super::super::lane::Lane;
-use super::super::lanes::{Glance, Lanes, Source, Spans};
+use super::super::lanes::{Lanes, Peek, Source, Spans};
 use super::super::plan::Tags;
 use super::validity::Bits;
 use crate::error::Result;
@@ -33,7 +33,7 @@ pub(super) trait Values: Send {
     /// Reads and appends a value.
     fn value(&mut self, lane: &mut Lane<'_>) -> Result<()>;
 
-    /// Appends what stands in for a value in a null row.
+    /// Appends the placeholder for the value of a null row.
     fn absent(&mut self);
 
     /// A value from each lane that has one, [`Values::absent`] for the others; a bit for each lane that has one.
@@ -163,35 +163,35 @@ pub(super) fn fill<S: Source>(tags: Tags, lanes: &mut Lanes<'_>, slots: &mut [S:
     }
 }
 
-/// How many groups are read the long way after one that could not be told from a glance: the next ones will hardly be other.
+/// The number of groups read by the slow path after one whose values could not be peeked: the next are likely the same.
 const LONG_WAY: u8 = 32;
 
-/// Counts groups until glances are tried again.
+/// Counts groups until fast paths are tried again.
 #[derive(Default)]
 pub(super) struct Wary(u8);
 
 impl Wary {
-    /// What a glance gives; none where it is not tried, or fails.
+    /// What a peek gives; none where it is not tried, or fails.
     #[inline(always)]
-    pub(super) fn glance<T>(&mut self, glance: impl FnOnce() -> Option<T>) -> Option<T> {
+    pub(super) fn peek<T>(&mut self, peek: impl FnOnce() -> Option<T>) -> Option<T> {
         if self.0 > 0 {
             self.0 -= 1;
             return None;
         }
-        let told = glance();
-        if told.is_none() {
+        let is_read = peek();
+        if is_read.is_none() {
             self.0 = LONG_WAY;
         }
-        told
+        is_read
     }
 }
 
-/// Fills a slot from each lane that has a value, if a glance does for all of them; no lane is moved if not.
+/// Fills a slot from each lane that has a value, if a peek does for all of them; no lane is moved if not.
 #[inline(always)]
-pub(super) fn glance<S: Glance>(tags: Tags, lanes: &mut Lanes<'_>, slots: &mut [S::Slot], source: &S) -> Option<u64> {
+pub(super) fn peek<S: Peek>(tags: Tags, lanes: &mut Lanes<'_>, slots: &mut [S::Slot], source: &S) -> Option<u64> {
     match tags {
-        Tags::Nullable { null, value } => lanes.glance::<true, _>((null, value), slots, source),
-        Tags::Bare => lanes.glance::<false, _>((None, 0), slots, source),
+        Tags::Nullable { null, value } => lanes.peek::<true, _>((null, value), slots, source),
+        Tags::Bare => lanes.peek::<false, _>((None, 0), slots, source),
         Tags::Several { .. } => None,
     }
 }

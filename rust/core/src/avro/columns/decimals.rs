@@ -40,12 +40,12 @@ pub(super) struct FixedDecimal {
 
 impl Read for FixedDecimal {
     type Native = i128;
-    const BY_GLANCE: bool = true;
+    const HAS_PEEK: bool = true;
 
     #[inline(always)]
-    fn glance(&self, ahead: &[u8; 16]) -> (i128, u32, bool) {
-        let (value, told) = glance_at_signed(first(ahead), self.size, self.limit);
-        (value, self.size as u32, told)
+    fn peek(&self, ahead: &[u8; 16]) -> (i128, u32, bool) {
+        let (value, is_read) = peek_signed(first(ahead), self.size, self.limit);
+        (value, self.size as u32, is_read)
     }
 
     #[inline(always)]
@@ -63,14 +63,14 @@ pub(super) struct SizedDecimal {
 
 impl Read for SizedDecimal {
     type Native = i128;
-    const BY_GLANCE: bool = true;
+    const HAS_PEEK: bool = true;
 
     #[inline(always)]
-    fn glance(&self, ahead: &[u8; 16]) -> (i128, u32, bool) {
+    fn peek(&self, ahead: &[u8; 16]) -> (i128, u32, bool) {
         let [length, rest @ ..] = ahead;
         let size = usize::from(length >> 1);
-        let (value, told) = glance_at_signed(rest.first_chunk().copied().unwrap_or_default(), size, self.limit);
-        (value, u32::from(length >> 1) + 1, told & (length & 0x81 == 0))
+        let (value, is_read) = peek_signed(rest.first_chunk().copied().unwrap_or_default(), size, self.limit);
+        (value, u32::from(length >> 1) + 1, is_read & (length & 0x81 == 0))
     }
 
     #[inline(always)]
@@ -83,7 +83,7 @@ impl Read for SizedDecimal {
 
 /// The two's complement in the first `size` of eight bytes, and whether it has no more and is below the limit.
 #[inline(always)]
-fn glance_at_signed(ahead: [u8; 8], size: usize, limit: u128) -> (i128, bool) {
+fn peek_signed(ahead: [u8; 8], size: usize, limit: u128) -> (i128, bool) {
     let value = i64::from_be_bytes(ahead).wrapping_shr(64_u32.wrapping_sub(8 * size as u32));
     let below = u64::try_from(limit).map_or(true, |limit| value.unsigned_abs() < limit);
     (i128::from(value), (1..=8).contains(&size) & below)

@@ -1,6 +1,6 @@
 //! Lists and maps: blocks of items in Avro, offsets into a column of items in Arrow.
 //!
-//! Items have no framing: where one begins is known once the one before it has been walked. So the items of sixty-four
+//! Items have no framing: where one begins is known once the preceding one has been scanned. So the items of sixty-four
 //! lists are stepped over first, the first items of all lists, then the second ones, so that no step waits for the one
 //! before it; those found are read in lockstep. Long lists, and items that hold lists themselves, are read one after the
 //! other; a block of them costs one call.

@@ -1,4 +1,4 @@
-//! Numbers of a fixed width in Arrow, whatever their width in Avro.
+//! Numbers of a fixed width in Arrow, of any width in Avro.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
 
-use super::super::lane::{Lane, glance_at_any_long, glance_at_long};
-use super::super::lanes::{Glance, Lanes, Source, Spans};
+use super::super::lane::{Lane, peek_any_long, peek_long};
+use super::super::lanes::{Lanes, Peek, Source, Spans};
 use super::super::plan::Tags;
-use super::column::{Values, Wary, fill, glance, spans_of};
+use super::column::{Values, Wary, fill, peek, spans_of};
 use super::slots::Slots;
 use crate::error::{Error, Result};
 
@@ -19,14 +19,14 @@ use crate::error::{Error, Result};
 pub(super) trait Read: Send {
     type Native: ArrowNativeType;
 
-    /// Whether most numbers can be told by [`Read::glance`].
-    const BY_GLANCE: bool = false;
+    /// True if most numbers can be read by [`Read::peek`].
+    const HAS_PEEK: bool = false;
 
     fn read(&self, lane: &mut Lane<'_>) -> Result<Self::Native>;
 
-    /// See [`Glance`].
+    /// See [`Peek`].
     #[inline(always)]
-    fn glance(&self, _: &[u8; 16]) -> (Self::Native, u32, bool) {
+    fn peek(&self, _: &[u8; 16]) -> (Self::Native, u32, bool) {
         (Self::Native::default(), 0, false)
     }
 }
@@ -42,12 +42,12 @@ impl<T: ArrowNativeType, F: Fn(&mut Lane<'_>) -> Result<T> + Send> Read for F {
 
 /// Names a reading: of a lane, and of the bytes ahead.
 macro_rules! readings {
-    ($($name:ident: $native:ty, $lane:ident => $read:expr, $ahead:pat => $glance:expr;)*) => {$(
+    ($($name:ident: $native:ty, $lane:ident => $read:expr, $ahead:pat => $peek:expr;)*) => {$(
         pub(super) struct $name;
 
         impl Read for $name {
             type Native = $native;
-            const BY_GLANCE: bool = true;
+            const HAS_PEEK: bool = true;
 
             #[inline(always)]
             fn read(&self, $lane: &mut Lane<'_>) -> Result<$native> {
@@ -55,8 +55,8 @@ macro_rules! readings {
             }
 
             #[inline(always)]
-            fn glance(&self, $ahead: &[u8; 16]) -> ($native, u32, bool) {
-                $glance
+            fn peek(&self, $ahead: &[u8; 16]) -> ($native, u32, bool) {
+                $peek
             }
         }
     )*};
@@ -64,10 +64,10 @@ macro_rules! readings {
 
 readings! {
     Int: i32, lane => lane.int(), ahead => {
-        let (value, bytes, told) = glance_at_long(first(ahead));
-        (value as i32, bytes, told & (i64::from(value as i32) == value))
+        let (value, bytes, is_read) = peek_long(first(ahead));
+        (value as i32, bytes, is_read & (i64::from(value as i32) == value))
     };
-    Long: i64, lane => lane.long(), ahead => glance_at_any_long(&first(ahead));
+    Long: i64, lane => lane.long(), ahead => peek_any_long(&first(ahead));
     Float: f32, lane => lane.array().map(f32::from_le_bytes), ahead => (f32::from_le_bytes(first(ahead)), 4, true);
     Double: f64, lane => lane.array().map(f64::from_le_bytes), ahead => (f64::from_le_bytes(first(ahead)), 8, true);
 }
@@ -107,12 +107,12 @@ impl<R: Read> Source for Reading<'_, R> {
     }
 }
 
-impl<R: Read> Glance for Reading<'_, R> {
+impl<R: Read> Peek for Reading<'_, R> {
     type Slot = R::Native;
 
     #[inline(always)]
-    fn glance(&self, ahead: &[u8; 16]) -> (R::Native, u32, bool) {
-        self.0.glance(ahead)
+    fn peek(&self, ahead: &[u8; 16]) -> (R::Native, u32, bool) {
+        self.0.peek(ahead)
     }
 }
 
@@ -131,8 +131,8 @@ impl<R: Read> Values for Numbers<R> {
     fn values(&mut self, tags: Tags, lanes: &mut Lanes<'_>) -> Result<u64> {
         let slots = self.values.ahead(lanes.count());
         let mut source = Reading(&self.read);
-        let told = if R::BY_GLANCE { self.wary.glance(|| glance(tags, lanes, slots, &source)) } else { None };
-        let there = match told {
+        let is_read = if R::HAS_PEEK { self.wary.peek(|| peek(tags, lanes, slots, &source)) } else { None };
+        let there = match is_read {
             Some(there) => there,
             None => fill(tags, lanes, slots, &mut source)?,
         };
@@ -150,7 +150,7 @@ impl<R: Read> Values for Numbers<R> {
     }
 }
 
-/// Where the bytes behind a length lie in the content, `offset << 32 | length`.
+/// The position in the content of the bytes after a length, `offset << 32 | length`.
 #[derive(Default)]
 pub(super) struct Places {
     values: Slots<u64>,

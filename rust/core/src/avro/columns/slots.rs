@@ -1,8 +1,8 @@
 //! Memory of columns, used again.
 //!
-//! A batch takes megabytes and lives for microseconds. To ask for them anew each time has the allocator give pages back to
+//! A batch takes megabytes and lives for microseconds. Allocating them again each time makes the allocator give pages back to
 //! the system and the system clear them again, which costs more than decoding does, in threads above all. So the memory of
-//! a batch comes home when the last who holds it lets go, from whatever thread, and is written over. Slots are set to zero
+//! a batch is recycled when its last reference is dropped, in any thread, and is overwritten. Slots are set to zero
 //! once, when they come to be.
 
 use std::sync::{Arc, Mutex};

@@ -42,7 +42,7 @@ impl Values for Strings {
         let count = lanes.count();
         let short = self
             .wary
-            .glance(|| text.append_some(ROOM, count, |out, ends, base| copy_short(tags, lanes, out, ends, base)));
+            .peek(|| text.append_some(ROOM, count, |out, ends, base| copy_short(tags, lanes, out, ends, base)));
         if let Some(there) = short {
             return Ok(there);
         }

@@ -73,7 +73,7 @@ impl ColumnWriter for Branch {
             return self.inner.write(row, out);
         }
         let Some(null_index) = self.null_index else {
-            return Err(Refused::new(&self.path, "null, which is none of the union's branches"));
+            return Err(Refused::new(&self.path, "null, which is not a branch of the union"));
         };
         write_long(null_index, out);
         Ok(())

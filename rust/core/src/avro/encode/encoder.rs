@@ -30,7 +30,7 @@ impl Encoder {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and field: null where the schema requires a value; a value that does not fit (a decimal of
-    /// too many digits, a time that is no whole number of the schema's unit, a text that is none of an enum's symbols). Also
+    /// too many digits, a time that is not a multiple of the schema's unit, a string that is not a symbol of an enum). Also
     /// what [`Self::new`] refuses, of a batch of another schema. After an error `out` and `ends` are as they were.
     pub fn encode(&self, batch: &RecordBatch, out: &mut Vec<u8>, ends: &mut Vec<usize>) -> Result<()> {
         let writer = bind::record(self.schema.as_record()?, batch.schema().fields(), batch.columns(), "")?;
@@ -204,13 +204,13 @@ mod tests {
             (r#""bytes""#.into(), Arc::new(StringArray::from(vec!["a"])), "Utf8 cannot be written as bytes"),
             (r#""string""#.into(), Arc::new(NullArray::new(1)), "Null cannot be written as string"),
             (r#""string""#.into(), Arc::new(StringArray::from(vec![Some("a"), None])), "row 1, field f: null"),
-            (r#"["int","string"]"#.into(), Arc::new(Int32Array::from(vec![None])), "none of the union's branches"),
+            (r#"["int","string"]"#.into(), Arc::new(Int32Array::from(vec![None])), "not a branch of the union"),
             (r#"["null","boolean","string"]"#.into(), Arc::new(Int32Array::from(vec![1])), "[null, boolean, string]"),
             (r#"{"type":"array","items":"int"}"#.into(), Arc::new(list), "row 0, field f.element: null"),
             (
                 r#"{"type":"enum","name":"e","symbols":["A"]}"#.into(),
                 Arc::new(StringArray::from(vec!["a"])),
-                "\"a\" is none",
+                "\"a\" is not a symbol",
             ),
             (
                 r#"{"type":"fixed","name":"x","size":2}"#.into(),

@@ -100,7 +100,7 @@ impl ColumnWriter for Members {
                 write_long(null_index, out);
                 Ok(())
             }
-            (None, _, None) => Err(Refused::new(&self.path, "null, which is none of the union's branches")),
+            (None, _, None) => Err(Refused::new(&self.path, "null, which is not a branch of the union")),
             (Some(_), Some(_), _) => Err(Refused::new(&self.path, "more than one member of the union is set")),
         }
     }

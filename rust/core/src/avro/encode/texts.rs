@@ -1,4 +1,4 @@
-//! Writers of text and bytes, and of what is told by them: enums and fixed.
+//! Writers of strings and bytes, and of enums and fixed, which are derived from them.
 
 use std::collections::HashMap;
 
@@ -97,7 +97,7 @@ impl ColumnWriter for Symbols {
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
         let value = self.values.value(row);
         let Some(index) = self.indices.get(value) else {
-            return Err(Refused::new(&self.path, format!("{value:?} is none of the enum's symbols")));
+            return Err(Refused::new(&self.path, format!("{value:?} is not a symbol of the enum")));
         };
         write_long(*index, out);
         Ok(())

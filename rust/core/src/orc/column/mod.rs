@@ -6,7 +6,7 @@
 //! | file | values |
 //! |---|---|
 //! | `values` | the trait of a kind |
-//! | `scalars` | truth values, whole numbers, floats, dates |
+//! | `scalars` | booleans, integers, floats, dates |
 //! | `texts` | texts and bytes, from a dictionary or as they are |
 //! | `decimals` | decimals of up to 38 digits |
 //! | `timestamps` | times |

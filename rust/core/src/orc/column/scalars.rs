@@ -1,4 +1,4 @@
-//! Truth values, whole numbers, floats and dates.
+//! Booleans, integers, floats and dates.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::orc::int_runs::IntRuns;
 use crate::orc::stream::Stream;
 use crate::orc::types::OrcKind;
 
-/// Truth values: bits.
+/// Booleans: bits.
 pub(super) struct Booleans(BitRuns);
 
 impl Booleans {

@@ -1,6 +1,6 @@
 """Hudi on Spark, in a process of its own, told what to do.
 
-    python tests/hudi_on_spark.py <jar>
+    python -m support.hudi.hudi_on_spark <jar>
 
 reads commands from standard input, a JSON object on each line, and answers each with a line:
 
@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[2]
 
 
 class HudiOnSpark:
@@ -24,7 +24,7 @@ class HudiOnSpark:
     def __init__(self, jar):
         paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
         self._process = subprocess.Popen(
-            [sys.executable, __file__, str(jar)],
+            [sys.executable, "-m", "support.hudi.hudi_on_spark", str(jar)],
             env={**os.environ, "PYTHONPATH": paths},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -67,7 +67,7 @@ def run(spark, command):
 
 
 def main(jar):
-    from hudi_writer import session
+    from support.hudi.hudi_writer import session
 
     spark = session(jar)
     spark.sparkContext.setLogLevel("OFF")

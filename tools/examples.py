@@ -1,0 +1,72 @@
+"""Runs the Python examples of Markdown pages and compares what they print with the page.
+
+    python tools/examples.py README.md docs/reading.md
+
+writes the output of each example into the page; the tests compare only. A block that begins with ```python is run, all
+blocks of a page in one namespace. A block that begins with ```text right after it is its output: what it prints, and
+the value of its last expression. Blocks that begin with ```py are not run: they need servers or clusters.
+
+Examples use paths in /tmp. They are replaced by a directory of their own, which contains the tables of `TABLES`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from support.notebook import run  # noqa: E402
+
+TABLES = {"trips": "h11_event_time_deletes", "ledger": "h12_cdc_caught_up_data_before_after"}
+"""Directories in /tmp that examples read, and the table of tests/data that each of them contains."""
+EXAMPLE = re.compile(r"^```python\n(?P<code>.*?)^```$(?:\n+^```text\n(?P<output>.*?)^```$)?", re.MULTILINE | re.DOTALL)
+
+
+def unpack_tables(folder: Path) -> None:
+    """Creates the tables of examples in a directory."""
+    for name, table in TABLES.items():
+        with zipfile.ZipFile(ROOT / "tests" / "data" / table / "table.zip") as archive:
+            archive.extractall(folder / name)
+
+
+def outputs(page: Path, folder: Path) -> list[tuple[str, str]]:
+    """Returns for each example of a page the output that the page shows and the one that the example has."""
+    text = page.read_text(encoding="utf-8")
+    examples = list(EXAMPLE.finditer(text))
+    sources = [example["code"].replace("/tmp/", f"{folder}/") for example in examples]  # noqa: S108
+    found = []
+    for example, (printed, value) in zip(examples, run(sources, folder), strict=True):
+        output = printed + (f"{value}\n" if value is not None else "")
+        lines = [line.rstrip() for line in output.replace(f"{folder}/", "/tmp/").strip("\n").split("\n")]  # noqa: S108
+        found.append((example["output"] or "", "\n".join([*lines, ""]) if output.strip() else ""))
+    return found
+
+
+def update(page: Path) -> None:
+    """Writes the outputs of all examples into a page."""
+    with tempfile.TemporaryDirectory() as name:
+        unpack_tables(Path(name))
+        found = iter(outputs(page, Path(name)))
+
+    def replaced(example: re.Match[str]) -> str:
+        _, output = next(found)
+        block = f"\n\n```text\n{output}```" if output else ""
+        return f"```python\n{example['code']}```{block}"
+
+    page.write_text(EXAMPLE.sub(replaced, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    from support.find_java import use_java
+
+    use_java()
+    for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        os.environ.setdefault(variable, sys.executable)
+    for argument in sys.argv[1:]:
+        update(Path(argument).resolve())
