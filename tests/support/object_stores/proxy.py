@@ -69,16 +69,17 @@ class Proxy:
 
 
 @contextlib.contextmanager
-def proxy(upstream, rewrite=None, answer=None, path=str):
+def proxy(upstream, rewrite=None, answer=None, path=str, *, in_turn=False):
     """Runs a proxy of the server at the URL `upstream`.
 
     `rewrite(headers)` changes the headers of requests, `answer(headers)` those of answers: dicts, names in lower case.
-    `path(text)` changes the path of requests, queries included.
+    `path(text)` changes the path of requests, queries included. With `in_turn` the server gets one `PUT` at a time.
     """
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
     server.upstream, server.rewrite, server.answer = urlsplit(upstream).netloc, rewrite, answer
     server.path = path
+    server.writes = threading.Lock() if in_turn else contextlib.nullcontext()
     server.proxy = running = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
@@ -124,7 +125,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._log(fault.code)
             self._send(fault.code, {"content-type": "application/xml"}, fault.body)
             return
-        status, headers, content = self._ask(body)
+        with self.server.writes if self.command == "PUT" else contextlib.nullcontext():
+            status, headers, content = self._ask(body)
         self._log(status)
         kind = fault.kind if fault else ""
         if kind == "lose" or (kind in ("truncate", "stall") and len(content) < 2):
