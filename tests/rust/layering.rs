@@ -68,7 +68,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "metadata_table",
         ],
     ),
-    ("table", &["config", "storage", "filter", "timeline", "file_group", "plan"]),
+    ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
 /// An import: where it stands, the module (and file) it is in, and what it names.

@@ -1,5 +1,7 @@
 //! Base file names: `<fileId>_<writeToken>_<instant>.<ext>` (`FSUtils.makeBaseFileName`).
 
+use super::instants::RequestedTime;
+
 /// What a base file's name says.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BaseFileName {
@@ -10,7 +12,7 @@ pub struct BaseFileName {
     /// `task-stage-attempt`.
     pub write_token: String,
     /// The instant that wrote the file.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// The format's extension without the dot: `parquet`, `orc`, `hfile`, `lance`.
     pub extension: String,
 }
@@ -23,16 +25,16 @@ impl BaseFileName {
         let mut parts = stem.split('_');
         let (file_id, write_token, instant) = (parts.next()?, parts.next()?, parts.next()?);
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        let numeric = !instant.is_empty() && instant.bytes().all(|byte| byte.is_ascii_digit());
+        let instant = RequestedTime::parse(instant)?;
         let known = ["parquet", "orc", "hfile", "lance"].contains(&extension);
-        if parts.next().is_some() || !plain(file_id) || !plain(write_token) || !numeric || !known {
+        if parts.next().is_some() || !plain(file_id) || !plain(write_token) || !known {
             return None;
         }
         Some(Self {
             name: name.to_owned(),
             file_id: file_id.to_owned(),
             write_token: write_token.to_owned(),
-            instant: instant.to_owned(),
+            instant,
             extension: extension.to_owned(),
         })
     }
