@@ -110,10 +110,11 @@ fn write_logs(folder: &Path, json: &str, batches: Vec<RecordBatch>) {
     let place = open_writable(folder.to_str().unwrap(), &Default::default()).unwrap();
     for (number, batch) in (1..).zip(batches) {
         let instant = format!("20240101000{number:03}000");
-        let header = BlockHeader::new(&instant).unwrap();
+        let header = BlockHeader::new(&instant.parse().unwrap());
         let columns = batch.schema();
         let blocks = avro_blocks(&columns, &mut std::iter::once(Ok(batch)), &schema, &header, BLOCK_BYTES).unwrap();
-        let mut writer = LogWriter::new(place.clone(), LogWriterOptions::new(FILE_ID, BASE_INSTANT)).unwrap();
+        let mut writer =
+            LogWriter::new(place.clone(), LogWriterOptions::new(FILE_ID, &BASE_INSTANT.parse().unwrap())).unwrap();
         let written = writer.append(&blocks).unwrap();
         writer.finish().unwrap();
         let name = Path::new(&written[0].path).file_name().unwrap().to_str().unwrap().to_owned();

@@ -19,7 +19,7 @@ use mortice::file_group::list_table;
 use mortice::file_group::{FileSlice, PartitionFiles, View};
 use mortice::filter::Filter;
 use mortice::metadata_table;
-use mortice::names::{BaseFileName, LogFileName, instant_time};
+use mortice::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice::schema::table_schema;
 use mortice::storage::{Place, StorageOptions, open};
 use mortice::timeline::{Instant, Timeline};
@@ -60,7 +60,7 @@ impl Table {
         Ok(Self { folder, place, config, timeline, listing })
     }
 
-    fn slices(&self, as_of: Option<&str>, base_files_alone: bool) -> mortice::Result<Vec<FileSlice>> {
+    fn slices(&self, as_of: Option<&RequestedTime>, base_files_alone: bool) -> mortice::Result<Vec<FileSlice>> {
         let view = View::of(&self.timeline, &self.config, as_of)?;
         let of = |files| if base_files_alone { view.base_files(files) } else { view.slices(files) };
         Ok(self.listing.iter().map(of).collect::<mortice::Result<Vec<_>>>()?.concat())
@@ -107,9 +107,9 @@ fn examine(table: &Table, case: &Path, described: &Value) -> Vec<String> {
         if !of_slices || query.get("quirk").is_some() {
             continue;
         }
-        let as_of = query["options"]["as.of.instant"].as_str().map(|text| instant_time::of_query(text).unwrap());
-        let chosen = table.slices(as_of.as_deref(), kind == "read_optimized");
-        if let Err(error) = table_schema::at(&table.timeline, &table.config, as_of.as_deref()) {
+        let as_of = query["options"]["as.of.instant"].as_str().map(|text| RequestedTime::from_query(text).unwrap());
+        let chosen = table.slices(as_of.as_ref(), kind == "read_optimized");
+        if let Err(error) = table_schema::at(&table.timeline, &table.config, as_of.as_ref()) {
             faults.push(format!("schema as of {as_of:?}: {error}"));
         }
         let refused = query.get("hudi_error").is_some_and(|error| !error.is_null());
@@ -159,10 +159,10 @@ fn instants_that_differ(table: &Table, described: &Value) -> Vec<String> {
     let (expected, found): (BTreeSet<_>, BTreeSet<_>) = match described["commits"].as_array() {
         Some(commits) => {
             let writes = completed().filter(|instant| instant.action.is_write());
-            let time = |instant: &Instant| instant.completion_time.clone().unwrap_or_default();
+            let time = |instant: &Instant| instant.completion_time.as_ref().map(String::from).unwrap_or_default();
             (
                 commits.iter().map(|it| [&it["instant"], &it["completion"], &it["action"]].map(text)).collect(),
-                writes.map(|it| [it.requested_time.clone(), time(it), it.action.to_string()]).collect(),
+                writes.map(|it| [it.requested_time.to_string(), time(it), it.action.to_string()]).collect(),
             )
         }
         None => {
@@ -171,7 +171,7 @@ fn instants_that_differ(table: &Table, described: &Value) -> Vec<String> {
             let parts = |name: String| name.split_once('.').map(|(time, action)| [time, "", action].map(str::to_owned));
             (
                 names.filter_map(parts).collect(),
-                completed().map(|it| [it.requested_time.clone(), String::new(), it.action.to_string()]).collect(),
+                completed().map(|it| [it.requested_time.to_string(), String::new(), it.action.to_string()]).collect(),
             )
         }
     };
@@ -225,7 +225,7 @@ fn uncommitted_files(table: &Table, slices: &[FileSlice], described: &Value) -> 
     let bases = bases.map(|file| (file.path.clone(), BaseFileName::parse(&file.name).unwrap().instant));
     let logs = slices.iter().flat_map(|slice| &slice.log_files).filter(|_| table.config.version.number() >= 8);
     let logs = logs.map(|file| (file.path.clone(), LogFileName::parse(&file.name).unwrap().instant));
-    let uncommitted = bases.chain(logs).filter(|(_, instant)| pending(instant));
+    let uncommitted = bases.chain(logs).filter(|(_, instant)| pending(instant.as_str()));
     uncommitted.map(|(path, _)| format!("{path} is of no committed instant")).collect()
 }
 

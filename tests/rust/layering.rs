@@ -74,7 +74,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     ("write", &["names", "storage", "avro", "avro_parquet", "bloom", "log", "timeline"]),
     ("commit", &["names", "storage", "avro", "config"]),
-    ("table", &["config", "storage", "filter", "timeline", "file_group", "plan"]),
+    ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
 /// An import: where it stands, the module (and file) it is in, and what it names.

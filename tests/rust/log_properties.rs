@@ -218,14 +218,14 @@ fn written() -> impl Strategy<Value = Vec<u8>> {
     let key = prop_oneof![4 => "[a-z]{0,6}", 1 => Just("x#HUDI#y".to_owned())];
     let rows = prop::collection::vec((key, any::<i64>()), 0..5);
     (0..3_u8, rows, "2024010[1-9]00000000[0-9]").prop_map(|(kind, rows, instant)| {
-        let header = BlockHeader::new(&instant).unwrap();
+        let header = BlockHeader::new(&instant.parse().unwrap());
         let keys: ArrayRef = Arc::new(rows.iter().map(|(key, _)| Some(key.as_str())).collect::<StringArray>());
         let numbers: ArrayRef = Arc::new(rows.iter().map(|(_, number)| *number).collect::<Int64Array>());
         let batch = RecordBatch::try_from_iter([("k", keys), ("n", numbers)]).unwrap();
         let schema = batch.schema();
         let mut batches = std::iter::once(Ok(batch));
         let block: BlockBytes = match kind {
-            0 => rollback_block(&instant, "20240101000000000").unwrap(),
+            0 => rollback_block(&instant.parse().unwrap(), &"20240101000000000".parse().unwrap()).unwrap(),
             1 => {
                 let partition_path = PartitionPath::Constant("p".to_owned());
                 let columns =
@@ -437,7 +437,7 @@ proptest! {
 /// Trailing lengths that lead somewhere by chance must not be believed: junk that ends like a block.
 #[test]
 fn a_trailing_length_that_leads_to_a_magic_by_chance() {
-    let block = rollback_block("20240102000000000", "20240101000000000").unwrap();
+    let block = rollback_block(&"20240102000000000".parse().unwrap(), &"20240101000000000".parse().unwrap()).unwrap();
     let inner = block.bytes();
     let mut file = inner.to_vec();
     file.extend(b"junk between");

@@ -24,7 +24,7 @@ impl Follower {
 #[pymethods]
 impl Follower {
     fn position(&self, py: Python<'_>) -> Option<String> {
-        let told = || self.0.lock().unwrap_or_else(PoisonError::into_inner).position().map(str::to_owned);
+        let told = || self.0.lock().unwrap_or_else(PoisonError::into_inner).position().map(ToString::to_string);
         py.detach(told)
     }
 
@@ -34,7 +34,7 @@ impl Follower {
 
     fn peek(&self, py: Python<'_>) -> PyResult<Option<(String, u64, bool)>> {
         let step = released(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).peek())?;
-        Ok(step.map(|step| (step.position, step.bytes, step.is_service)))
+        Ok(step.map(|step| (step.position.into(), step.bytes, step.is_service)))
     }
 
     fn pass_by(&self, py: Python<'_>) {
@@ -58,6 +58,6 @@ impl Follower {
             let mut follower = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             follower.next(&options, rows)
         })?;
-        Ok(next.map(|(instant, scan)| (instant, Scan::new(scan))))
+        Ok(next.map(|(instant, scan)| (instant.into(), Scan::new(scan))))
     }
 }

@@ -56,7 +56,7 @@ impl LogBlock {
                     ));
                 }
             };
-            let header = BlockHeader::new(instant)?.with_extras(&header)?;
+            let header = BlockHeader::new(&instant.parse()?).with_extras(&header)?;
             record_blocks(format, &columns, batches, &schema, &header)
         };
         let mut batches = Batches::of(data)?;
@@ -79,7 +79,7 @@ impl LogBlock {
         header: Extras,
     ) -> PyResult<Self> {
         let compose = |batches: &mut Batches| {
-            let mut header = BlockHeader::new(instant)?.with_extras(&header)?;
+            let mut header = BlockHeader::new(&instant.parse()?).with_extras(&header)?;
             if let Some(schema) = schema {
                 header = header.with_schema(parsed(schema)?.json());
             }
@@ -94,7 +94,8 @@ impl LogBlock {
 
     #[staticmethod]
     fn rollback(py: Python<'_>, target_instant: &str, instant: &str) -> PyResult<Self> {
-        rollback_block(instant, target_instant).map(Self).map_err(|error| raised(py, &error))
+        let block = || rollback_block(&instant.parse()?, &target_instant.parse()?);
+        block().map(Self).map_err(|error| raised(py, &error))
     }
 
     #[getter]
@@ -139,12 +140,13 @@ impl LogWriter {
         folder: String,
         storage_options: StorageArgument,
         file_id: String,
-        instant: String,
+        instant: &str,
         version: Option<i64>,
         write_token: Option<String>,
         max_file_bytes: u64,
         append: bool,
     ) -> PyResult<Self> {
+        let instant = instant.parse().map_err(|error| raised(py, &error))?;
         let options = LogWriterOptions { file_id, instant, version, write_token, max_file_bytes, append };
         released(py, || CoreLogWriter::new(open_writable(&folder, &storage_options)?, options))
             .map(|writer| Self(Mutex::new(writer)))

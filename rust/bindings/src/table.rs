@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
     CommitBounds, FullScanFallback, Holes, IncrementalRange, IncrementalRows, LogScan, OnCorrupt, QueryKind,
@@ -152,10 +153,11 @@ impl Table {
         plan: bool,
     ) -> PyResult<Option<String>> {
         let (timeline, is_it) = (self.0.timeline(), |one: &&CoreInstant| {
-            one.requested_time == requested_time && one.action.name() == action && one.state.name() == state
+            one.requested_time == *requested_time && one.action.name() == action && one.state.name() == state
         });
         released(py, || {
-            let active = timeline.instants_at(requested_time).iter().find(is_it);
+            let at = RequestedTime::parse(requested_time);
+            let active = at.iter().flat_map(|at| timeline.instants_at(at)).find(is_it);
             let instant = match active {
                 Some(instant) => Some(instant),
                 None => timeline.archived()?.iter().find(is_it),
@@ -179,7 +181,8 @@ impl Table {
     }
 
     fn position_here(&self, py: Python<'_>, position: &str, layout: u8) -> PyResult<Option<String>> {
-        released(py, || self.0.position_here(position, layout))
+        let here = || self.0.position_here(&position.parse()?, layout).map(|here| here.map(String::from));
+        released(py, here)
     }
 
     #[pyo3(signature = (as_of=None, filters=None))]
@@ -307,7 +310,12 @@ pub(crate) fn incremental_rows(changelog: bool, emit_deletes: bool) -> Increment
 }
 
 fn told(one: &CoreInstant) -> Instant {
-    (one.requested_time.clone(), one.completion_time.clone(), one.action.name(), one.state.name())
+    (
+        one.requested_time.to_string(),
+        one.completion_time.as_ref().map(String::from),
+        one.action.name(),
+        one.state.name(),
+    )
 }
 
 fn described<'py>(py: Python<'py>, slice: &mortice::FileSlice) -> PyResult<Bound<'py, PyDict>> {
@@ -320,7 +328,7 @@ fn described<'py>(py: Python<'py>, slice: &mortice::FileSlice) -> PyResult<Bound
     let dict = PyDict::new(py);
     dict.set_item("partition", &slice.partition)?;
     dict.set_item("file_id", &slice.file_id)?;
-    dict.set_item("base_instant", &slice.base_instant)?;
+    dict.set_item("base_instant", slice.base_instant.as_str())?;
     dict.set_item("base_file", slice.base_file.as_ref().map(|base| file(&base.path, base.len)).transpose()?)?;
     let logs = slice.log_files.iter().map(|log| file(&log.path, log.len)).collect::<PyResult<Vec<_>>>()?;
     dict.set_item("log_files", logs)?;

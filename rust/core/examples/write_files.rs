@@ -20,6 +20,7 @@ use bytes::Bytes;
 use mortice::avro::{Schema, Types, arrow_schema, hudi_schema};
 use mortice::base_file::open_parquet;
 use mortice::log::writer::{DeleteColumns, PartitionPath};
+use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
 use mortice::storage::{FileStore, LocalPlace, Put, Source, StorageOptions, open_file_store};
 use mortice::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
@@ -76,7 +77,7 @@ fn rewrite(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
 /// A delta commit.
 #[derive(Deserialize)]
 struct Commit {
-    instant: String,
+    instant: RequestedTime,
     completion: String,
     /// The schema of rows, without meta columns.
     schema: serde_json::Value,
@@ -97,7 +98,7 @@ struct Inserts {
 struct Log {
     partition: String,
     file_id: String,
-    base_instant: Option<String>,
+    base_instant: Option<RequestedTime>,
     /// Up to table version 7: base file and log files of the slice.
     slice: Option<(String, Vec<String>)>,
     rows: Option<String>,
@@ -115,7 +116,7 @@ fn commit(table: &str) -> Outcome<()> {
     let schema = own.with_leading_nullable_strings(&meta_columns::ALL)?;
     let is_old = commit.logs.iter().any(|log| log.slice.is_some());
     let (folder, completed) = match is_old {
-        true => (".hoodie", commit.instant.clone()),
+        true => (".hoodie", commit.instant.to_string()),
         false => (".hoodie/timeline", format!("{}_{}", commit.instant, commit.completion)),
     };
     create(store.as_ref(), &format!("{folder}/{}.deltacommit.requested", commit.instant), Bytes::new())?;
@@ -198,7 +199,7 @@ fn append(store: &Arc<dyn FileStore>, schema: &Schema, commit: &Commit, log: &Lo
         naming,
     };
     let options = AppendOptions::from_hudi_options(&commit.options)?;
-    let base_instant = log.base_instant.as_deref().filter(|_| log.slice.is_none());
+    let base_instant = log.base_instant.as_ref().filter(|_| log.slice.is_none());
     let mut handle = AppendHandle::new(Arc::clone(store), schema, target, base_instant, options)?;
     let positions = |positions: &Option<Vec<u64>>| positions.clone().map(UInt64Array::from);
     for batch in log.rows.as_deref().map(batches).transpose()?.unwrap_or_default() {
@@ -244,7 +245,7 @@ fn time(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
     let target = BaseFileTarget {
         partition: String::new(),
         file_id: "11111111-0000-0000-0000-000000000000-0".into(),
-        instant: "20240101000000000".into(),
+        instant: "20240101000000000".parse()?,
         token: TOKEN,
     };
     let options = BaseFileOptions::from_hudi_options(&parse_options(options)?)?;

@@ -64,7 +64,7 @@ impl BloomFilter {
     /// # Errors
     /// `InvalidTable` if the text is no such filter.
     pub fn parse(text: &str, kind: BloomType) -> Result<Self> {
-        let damaged = |error: Error| error.with_kind(crate::Kind::InvalidTable).offset_told_of("the Bloom filter");
+        let damaged = |error: Error| error.with_kind(crate::Kind::InvalidTable).with_offset_in("the Bloom filter");
         let bytes = STANDARD
             .decode(text.trim_ascii())
             .map_err(|error| Error::invalid_table("Bloom filter is not valid base64").caused_by(error))?;

@@ -13,10 +13,12 @@
 //! Logs of instants that were archived while older ones stayed active may have been passed by: they belong to the slice of the last
 //! compaction that did not merge them ([`Timeline::was_passed_by`]).
 
+use std::cmp::Ordering;
+
 use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
 use crate::error::{Error, Result};
-use crate::names::LogFileName;
+use crate::names::{LogFileName, RequestedTime};
 use crate::timeline::{Completion, Timeline};
 
 /// Builds the slices of one group, of completed files only.
@@ -27,24 +29,24 @@ use crate::timeline::{Completion, Timeline};
 pub(super) fn build(
     bases: Vec<ListedBase>,
     mut logs: Vec<ListedLog>,
-    pending_compaction: Option<&str>,
+    pending_compaction: Option<&RequestedTime>,
     timeline: &Timeline,
 ) -> Result<Slices> {
     let mut slices = Slices::new();
     if let Some(instant) = pending_compaction {
-        slices.entry(instant.to_owned()).or_default();
+        slices.entry(instant.clone()).or_default();
     }
     for base in bases.into_iter().filter(|base| timeline.is_completed(&base.name.instant)) {
         slices.entry(base.name.instant.clone()).or_default().bases.push(base);
     }
     logs.sort_by(|one, other| one.name.slice_order(&other.name));
     for log in logs {
-        let named = log.name.instant.as_str();
+        let named = &log.name.instant;
         let key = if pending_compaction == Some(named) || slices.get(named).is_some_and(|slice| !slice.bases.is_empty())
         {
             // Written before the table was upgraded to version 8: the name holds the slice. No delta commit writes both a
             // base file and a log to one group.
-            named.to_owned()
+            named.clone()
         } else if timeline.is_completed(named) {
             slice_of(&log.name, &slices, timeline)?
         } else {
@@ -56,7 +58,7 @@ pub(super) fn build(
 }
 
 /// The slice that a log belongs to: the newest that began before its delta commit was completed, or one of its own.
-fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<String> {
+fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<RequestedTime> {
     let own = || log.instant.clone();
     let Some((newest, _)) = slices.last_key_value() else { return Ok(own()) };
     // Completion is never before the request, so that only a slice begun after the request needs the completion time.
@@ -74,9 +76,8 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<S
         }
     };
     // Times of different precision cannot be compared as text; the request then stands for the completion, as in Hudi.
-    let had_begun = |key: &&String| {
-        let time = if key.len() == completion.len() { completion } else { log.instant.as_str() };
-        key.as_str() <= time
+    let had_begun = |key: &&RequestedTime| {
+        key.compare_to_completion(completion).unwrap_or_else(|| (*key).cmp(&log.instant)) != Ordering::Greater
     };
     let found = slices.keys().rev().find(had_begun).map_or_else(own, Clone::clone);
     if timeline.is_archived_amid_active(&log.instant) {
@@ -86,7 +87,7 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<S
 }
 
 /// The slice of a log that belongs to `found`, or to the last of the compactions behind it that passed the log by.
-fn passed_by(log: &LogFileName, found: String, slices: &Slices, timeline: &Timeline) -> Result<String> {
+fn passed_by(log: &LogFileName, found: RequestedTime, slices: &Slices, timeline: &Timeline) -> Result<RequestedTime> {
     let mut last = found.clone();
     for (key, _) in slices.iter().filter(|(key, slice)| **key > found && !slice.bases.is_empty()) {
         if !timeline.was_passed_by(&log.name, key)? {
@@ -106,7 +107,12 @@ mod tests {
 
     fn slices(instants: &[&str], names: &[&str], pending: Option<&str>) -> Result<Vec<String>> {
         let files = listed(names);
-        Ok(told(&build(files.base_files, files.log_files, pending, &timeline(instants))?))
+        Ok(told(&build(
+            files.base_files,
+            files.log_files,
+            pending.map(RequestedTime::from).as_ref(),
+            &timeline(instants),
+        )?))
     }
 
     const BASE: &str = "f_0-1-2_10.parquet";

@@ -6,12 +6,17 @@
 
 use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
+use crate::names::RequestedTime;
 
 /// Builds the slices of one group. Which of them count is for the view to say.
-pub(super) fn build(bases: Vec<ListedBase>, logs: Vec<ListedLog>, pending_compaction: Option<&str>) -> Slices {
+pub(super) fn build(
+    bases: Vec<ListedBase>,
+    logs: Vec<ListedLog>,
+    pending_compaction: Option<&RequestedTime>,
+) -> Slices {
     let mut slices = Slices::new();
     if let Some(instant) = pending_compaction {
-        slices.entry(instant.to_owned()).or_default();
+        slices.entry(instant.clone()).or_default();
     }
     for base in bases {
         slices.entry(base.name.instant.clone()).or_default().bases.push(base);
@@ -30,7 +35,7 @@ mod tests {
     #[test]
     fn the_name_of_a_log_holds_its_slice() {
         let files = listed(&["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", ".f_20.log.1_0-1-2", "f_0-1-2_30.parquet"]);
-        let slices = build(files.base_files, files.log_files, Some("40"));
+        let slices = build(files.base_files, files.log_files, Some(&"40".into()));
         assert_eq!(told(&slices), ["10: base 1 logs", "20: 1 logs", "30: base 0 logs", "40: 0 logs"]);
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::partition_files::{ListedBase, ListedLog};
+use crate::names::RequestedTime;
 
 /// What is read together: the rows of one file group at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -14,7 +15,7 @@ pub struct FileSlice {
     /// The file group.
     pub file_id: String,
     /// The instant that the slice begins with.
-    pub base_instant: String,
+    pub base_instant: RequestedTime,
     /// The base file; none for a group of logs alone.
     pub base_file: Option<BaseFile>,
     /// Logs, oldest first; without change logs.
@@ -34,7 +35,7 @@ pub struct BaseFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
     /// The instant that wrote it.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// Where its rows lie, if it is a skeleton: all but the meta columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<BootstrapSource>,
@@ -84,7 +85,7 @@ impl FileSlice {
 }
 
 /// Slices of one group while they are built, by the instant that each begins with.
-pub(super) type Slices = BTreeMap<String, Draft>;
+pub(super) type Slices = BTreeMap<RequestedTime, Draft>;
 
 /// The files of a slice before the choice.
 #[derive(Debug, Clone, Default)]

@@ -51,7 +51,7 @@ impl PartitionFiles {
             let etag = etag.map(str::to_owned);
             if let Some(name) = BaseFileName::parse(name) {
                 files.base_files.push(ListedBase { name, len, etag });
-            } else if let Some(name) = LogFileName::parse(name).filter(|name| name.extension == "log") {
+            } else if let Some(name) = LogFileName::parse(name) {
                 files.log_files.push(ListedLog { name, len, etag });
             }
         }

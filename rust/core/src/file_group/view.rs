@@ -13,10 +13,11 @@ use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::{by_completion, by_name};
 use crate::config::{TableConfig, TableType, TimelineLayout};
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 use crate::timeline::{Part, Timeline};
 
 /// An instant for a file group, by partition and file id.
-pub(super) type ByGroup = HashMap<String, HashMap<String, String>>;
+pub(super) type ByGroup = HashMap<String, HashMap<String, RequestedTime>>;
 
 /// Extensions of base files that are read.
 const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
@@ -25,12 +26,12 @@ const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
 pub struct View<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
-    query_instant: Option<String>,
+    query_instant: Option<RequestedTime>,
     kept: Option<Vec<PartitionFiles>>,
     pub(super) pending_compactions: ByGroup,
     replaced: ByGroup,
     /// Paths that commits wrote, by requested time: read only where retried tasks left several base files.
-    written: Mutex<HashMap<String, BTreeSet<String>>>,
+    written: Mutex<HashMap<RequestedTime, BTreeSet<String>>>,
 }
 
 impl<'a> View<'a> {
@@ -39,9 +40,9 @@ impl<'a> View<'a> {
     /// # Errors
     /// What [`Timeline::check_as_of`] says of the instant; what reading plans and replace commits may fail with;
     /// `InvalidTable` where two compactions of one file group are pending.
-    pub fn of(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Self> {
+    pub fn of(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Self> {
         let savepoint = as_of.map_or(Ok(None), |as_of| timeline.check_as_of(as_of))?;
-        let query_instant = as_of.or(timeline.latest_visible()).map(str::to_owned);
+        let query_instant = as_of.or(timeline.latest_visible()).cloned();
         let replaced = match &query_instant {
             Some(instant) => replaced(timeline, instant)?,
             None => ByGroup::new(),
@@ -69,14 +70,14 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// What reading the plans of pending compactions may fail with.
-    pub fn of_file_groups(timeline: &'a Timeline, config: &TableConfig, until: &str) -> Result<Self> {
-        Ok(Self::new(timeline, config, Some(until.to_owned()), pending_compactions(timeline)?, ByGroup::new()))
+    pub fn of_file_groups(timeline: &'a Timeline, config: &TableConfig, until: &RequestedTime) -> Result<Self> {
+        Ok(Self::new(timeline, config, Some(until.clone()), pending_compactions(timeline)?, ByGroup::new()))
     }
 
     pub(super) fn new(
         timeline: &'a Timeline,
         config: &TableConfig,
-        query_instant: Option<String>,
+        query_instant: Option<RequestedTime>,
         pending_compactions: ByGroup,
         replaced: ByGroup,
     ) -> Self {
@@ -93,8 +94,8 @@ impl<'a> View<'a> {
 
     /// The instant that slices are chosen for; `None` for a table that nothing was written to.
     #[must_use]
-    pub fn query_instant(&self) -> Option<&str> {
-        self.query_instant.as_deref()
+    pub fn query_instant(&self) -> Option<&RequestedTime> {
+        self.query_instant.as_ref()
     }
 
     /// The slices of one partition, by file id.
@@ -127,9 +128,7 @@ impl<'a> View<'a> {
         let Some(query_instant) = self.query_instant() else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
         for (file_id, (mut bases, _)) in self.live_groups(files) {
-            bases.retain(|base| {
-                base.name.instant.as_str() <= query_instant && self.timeline.is_completed(&base.name.instant)
-            });
+            bases.retain(|base| base.name.instant <= *query_instant && self.timeline.is_completed(&base.name.instant));
             let Some(newest) = bases.iter().map(|base| base.name.instant.clone()).max() else { continue };
             bases.retain(|base| base.name.instant == newest);
             chosen.extend(self.slice(files, file_id, newest, Draft { bases, logs: Vec::new() })?);
@@ -150,15 +149,20 @@ impl<'a> View<'a> {
         groups
     }
 
-    fn choose(&self, mut slices: Slices, pending: Option<&str>, query_instant: &str) -> Option<(String, Draft)> {
-        let newest_before = |slices: &Slices, limit: &str, inclusive: bool| {
+    fn choose(
+        &self,
+        mut slices: Slices,
+        pending: Option<&RequestedTime>,
+        query_instant: &RequestedTime,
+    ) -> Option<(RequestedTime, Draft)> {
+        let newest_before = |slices: &Slices, limit: &RequestedTime, inclusive: bool| {
             let mut keys = slices.keys().rev();
-            let within = |key: &str| if inclusive { key <= limit } else { key < limit };
+            let within = |key: &RequestedTime| if inclusive { key <= limit } else { key < limit };
             keys.find(|key| within(key) && self.timeline.is_visible(key)).cloned()
         };
         let key = newest_before(&slices, query_instant, true)?;
         let mut draft = slices.remove(&key)?;
-        if pending != Some(key.as_str()) {
+        if pending != Some(&key) {
             return Some((key, draft));
         }
         // What the compaction has written so far does not count.
@@ -174,7 +178,7 @@ impl<'a> View<'a> {
         &self,
         files: &PartitionFiles,
         file_id: String,
-        base_instant: String,
+        base_instant: RequestedTime,
         mut draft: Draft,
     ) -> Result<Option<FileSlice>> {
         draft.bases.retain(|base| self.timeline.is_completed(&base.name.instant));
@@ -234,8 +238,8 @@ impl<'a> View<'a> {
     }
 }
 
-pub(super) fn of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a str> {
-    groups.get(partition)?.get(file_id).map(String::as_str)
+pub(super) fn of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a RequestedTime> {
+    groups.get(partition)?.get(file_id)
 }
 
 pub(super) fn pending_compactions(timeline: &Timeline) -> Result<ByGroup> {
@@ -254,10 +258,10 @@ pub(super) fn pending_compactions(timeline: &Timeline) -> Result<ByGroup> {
 }
 
 /// The groups that were replaced at the query instant or before.
-fn replaced(timeline: &Timeline, query_instant: &str) -> Result<ByGroup> {
+fn replaced(timeline: &Timeline, query_instant: &RequestedTime) -> Result<ByGroup> {
     let mut groups = ByGroup::new();
     for group in timeline.replaced_file_groups()? {
-        if group.instant.as_str() <= query_instant {
+        if group.instant <= *query_instant {
             groups.entry(group.partition).or_default().insert(group.file_id, group.instant);
         }
     }
@@ -276,7 +280,7 @@ pub(super) mod tests {
     }
 
     pub(in crate::file_group) fn told(slices: &Slices) -> Vec<String> {
-        let one = |(key, draft): (&String, &Draft)| {
+        let one = |(key, draft): (&RequestedTime, &Draft)| {
             let base = if draft.bases.is_empty() { "" } else { "base " };
             format!("{key}: {base}{} logs", draft.logs.len())
         };
@@ -307,7 +311,7 @@ pub(super) mod tests {
         }
 
         fn view(&self, as_of: Option<&str>, pending_compaction: Option<&str>) -> View<'_> {
-            let mut view = View::of(&self.timeline, &self.config, as_of).unwrap();
+            let mut view = View::of(&self.timeline, &self.config, as_of.map(RequestedTime::from).as_ref()).unwrap();
             if let Some(instant) = pending_compaction {
                 view.pending_compactions.entry("p".into()).or_default().insert("f".into(), instant.into());
             }

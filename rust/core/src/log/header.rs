@@ -7,6 +7,7 @@ use bytes::Bytes;
 use super::layout::HeaderKey;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 
 /// A block's header, its values still as bytes of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,10 +52,16 @@ impl Header {
         self.entries.iter().rev().find(|(ordinal, _)| *ordinal == key as i32).map(|(_, value)| value)
     }
 
-    /// The instant that wrote the block.
+    /// The instant that wrote the block, as the file has it.
     #[must_use]
     pub fn instant_time(&self) -> Option<Cow<'_, str>> {
         self.get(HeaderKey::InstantTime)
+    }
+
+    /// The requested time of the instant that wrote the block; `None` if the header has none, or text that is not a time.
+    #[must_use]
+    pub fn requested_time(&self) -> Option<RequestedTime> {
+        RequestedTime::parse(str::from_utf8(self.bytes(HeaderKey::InstantTime)?).ok()?)
     }
 
     /// The ordinals of all keys.
@@ -96,7 +103,10 @@ mod tests {
         let bytes = map(&[(0, "001"), (77, "?"), (0, "002")]);
         let (header, len) = Header::read(&bytes).unwrap();
         assert_eq!(len, bytes.len());
-        assert_eq!(header.instant_time().unwrap(), "002");
+        assert_eq!(
+            (header.instant_time().unwrap().as_ref(), header.requested_time().unwrap().as_str()),
+            ("002", "002")
+        );
         assert_eq!(header.get(HeaderKey::Schema), None);
         assert_eq!(header.unknown_keys().collect::<Vec<_>>(), [77]);
         assert_eq!(header.named().nth(1).unwrap().0, "UNKNOWN_77");

@@ -15,7 +15,7 @@
 //! | `block_records` | the records of one block, as they are |
 //! | `record_batches` | the same, some at a time |
 //! | `positions` | the rows of the base file that a block's records update |
-//! | `newest` | the last schema and instant, from the end |
+//! | `newest` | the last schema, from the end |
 //! | `log_file` | one log file, looked at by itself |
 //! | `writer` | blocks and files, written |
 
@@ -43,7 +43,7 @@ pub use forward::Forward;
 pub use header::Header;
 pub use layout::{BlockType, HeaderKey, LOG_FORMAT_VERSION, MAGIC};
 pub use log_file::{LogFile, block_positions};
-pub use newest::{newest_instant, newest_schema};
+pub use newest::newest_schema;
 pub use positions::positions;
 pub use scan_rules::{Later, ScanOrder, ScanRules};
 pub use valid_blocks::{BlockRef, Scan, ValidBlocks};

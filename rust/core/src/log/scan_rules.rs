@@ -5,6 +5,7 @@
 //! | order of blocks | by block (V1); by instant (V2) on demand | the same | by instant |
 //! | the first block later than the query's instant | ends the scan, a command block too | is passed over | is passed over |
 
+use crate::names::RequestedTime;
 use crate::names::instant_range::InstantRange;
 
 /// In which order blocks are merged.
@@ -33,24 +34,28 @@ pub struct ScanRules<'a> {
     pub order: ScanOrder,
     /// The fate of later blocks.
     pub later: Later,
-    /// The query's instant: the latest that counts.
-    pub latest: &'a str,
+    /// The query's instant: the latest that counts. `None`: no block counts.
+    pub latest: Option<&'a RequestedTime>,
     /// The instants asked for; none is all. Commands are not bound by it.
     pub range: Option<&'a InstantRange>,
     /// Whether an instant completed; none where uncommitted log files were left out before (table version 8 and later).
-    pub is_committed: Option<&'a dyn Fn(&str) -> bool>,
+    pub is_committed: Option<&'a dyn Fn(&RequestedTime) -> bool>,
 }
 
 impl<'a> ScanRules<'a> {
     /// The rules of Hudi 1.2 for all that completed by `latest`.
     #[must_use]
-    pub fn of_1_x(latest: &'a str) -> Self {
+    pub fn of_1_x(latest: Option<&'a RequestedTime>) -> Self {
         Self { order: ScanOrder::ByInstant, later: Later::Skipped, latest, range: None, is_committed: None }
     }
 
     /// The rules of Hudi 0.15.
     #[must_use]
-    pub fn of_0_x(latest: &'a str) -> Self {
+    pub fn of_0_x(latest: Option<&'a RequestedTime>) -> Self {
         Self { order: ScanOrder::ByBlock, later: Later::EndsTheScan, latest, range: None, is_committed: None }
+    }
+    /// Returns true if an instant is later than the query's.
+    pub(super) fn is_later(&self, instant: &RequestedTime) -> bool {
+        self.latest.is_none_or(|latest| instant > latest)
     }
 }

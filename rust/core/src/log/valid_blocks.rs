@@ -15,6 +15,7 @@ use super::block::{Block, BlockKind};
 use super::layout::{BlockType, HeaderKey};
 use super::scan_rules::{Later, ScanOrder, ScanRules};
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 
 /// A block of a slice: ordinal of its file, and itself.
 #[derive(Debug, Clone)]
@@ -74,12 +75,12 @@ impl<'a> ValidBlocks<'a> {
         .map_err(|error| error.in_block(index))
     }
 
-    fn ends_the_scan(&self, instant: &str) -> bool {
-        self.rules.later == Later::EndsTheScan && instant > self.rules.latest
+    fn ends_the_scan(&self, instant: &RequestedTime) -> bool {
+        self.rules.later == Later::EndsTheScan && self.rules.is_later(instant)
     }
 
     fn command(&mut self, block: &Block) -> Result<Scan> {
-        if block.header.instant_time().is_some_and(|instant| self.ends_the_scan(&instant)) {
+        if block.header.requested_time().is_some_and(|instant| self.ends_the_scan(&instant)) {
             return Ok(Scan::Ended);
         }
         let command = block.header.get(HeaderKey::CommandBlockType);
@@ -90,11 +91,15 @@ impl<'a> ValidBlocks<'a> {
         let Some(target) = block.header.get(HeaderKey::TargetInstantTime) else {
             return Err(Error::corrupt("a rollback command without its target instant").at_offset(block.offset));
         };
+        let Some(target) = RequestedTime::parse(&target) else {
+            let message = format!("a rollback command whose target {target:?} is not an instant");
+            return Err(Error::corrupt(message).at_offset(block.offset));
+        };
         self.rolled_back += match &mut self.gathered {
             Gathered::ByInstant(gathered) => gathered.roll_back(&target),
             Gathered::ByBlock(blocks) => {
                 let before = blocks.len();
-                blocks.retain(|one| one.block.header.instant_time().as_deref() != Some(target.as_ref()));
+                blocks.retain(|one| one.block.header.requested_time().as_ref() != Some(&target));
                 (before - blocks.len()) as u64
             }
         };
@@ -102,14 +107,15 @@ impl<'a> ValidBlocks<'a> {
     }
 
     fn data_or_delete(&mut self, file: usize, block: Block) -> Result<Scan> {
-        let Some(instant) = block.header.instant_time().map(|instant| instant.into_owned()) else {
-            let message = format!("a {} without INSTANT_TIME in its header", block.type_name());
+        let Some(instant) = block.header.requested_time() else {
+            let found = block.header.instant_time().map_or_else(String::new, |text| format!(", but {text:?}"));
+            let message = format!("a {} without an instant as INSTANT_TIME in its header{found}", block.type_name());
             return Err(Error::corrupt(message).at_offset(block.offset));
         };
         if self.ends_the_scan(&instant) {
             return Ok(Scan::Ended);
         }
-        if instant.as_str() > self.rules.latest {
+        if self.rules.is_later(&instant) {
             return Ok(Scan::GoesOn);
         }
         if self.rules.is_committed.is_some_and(|is_committed| !is_committed(&instant)) {
@@ -142,12 +148,12 @@ impl<'a> ValidBlocks<'a> {
 /// Blocks by instant, instants in order of arrival.
 #[derive(Default)]
 struct ByInstant {
-    order: Vec<String>,
-    blocks: HashMap<String, Vec<BlockRef>>,
+    order: Vec<RequestedTime>,
+    blocks: HashMap<RequestedTime, Vec<BlockRef>>,
 }
 
 impl ByInstant {
-    fn push(&mut self, instant: String, found: BlockRef) {
+    fn push(&mut self, instant: RequestedTime, found: BlockRef) {
         let blocks = self.blocks.entry(instant.clone()).or_default();
         if blocks.is_empty() {
             self.order.push(instant);
@@ -156,14 +162,14 @@ impl ByInstant {
     }
 
     /// How many blocks are undone.
-    fn roll_back(&mut self, target: &str) -> u64 {
+    fn roll_back(&mut self, target: &RequestedTime) -> u64 {
         let Some(undone) = self.blocks.remove(target) else { return 0 };
         self.order.retain(|instant| instant != target);
         undone.len() as u64
     }
 
     fn in_order(mut self) -> Result<Vec<BlockRef>> {
-        let mut stands_for: HashMap<String, String> = HashMap::new();
+        let mut stands_for: HashMap<RequestedTime, RequestedTime> = HashMap::new();
         let mut done = HashSet::new();
         let mut newest_first = Vec::new();
         for instant in self.order.iter().rev() {
@@ -187,11 +193,12 @@ impl ByInstant {
         Ok(blocks)
     }
 
-    /// The instants that a log-compacted instant replaces; only its first block tells.
-    fn originals_of(&self, instant: &str) -> Option<Vec<String>> {
+    /// The instants that a log-compacted instant replaces; only its first block has them. A text that is not an instant is not
+    /// that of a block, either.
+    fn originals_of(&self, instant: &RequestedTime) -> Option<Vec<RequestedTime>> {
         let first = self.blocks.get(instant)?.first()?;
         let originals = first.block.header.get(HeaderKey::CompactedBlockTimes)?;
-        Some(originals.split(',').map(|original| original.trim().to_owned()).collect())
+        Some(originals.split(',').filter_map(|original| RequestedTime::parse(original.trim())).collect())
     }
 }
 
@@ -203,18 +210,22 @@ mod tests {
     use crate::log::{Damage, Header, Verdict};
     use crate::names::instant_range::InstantRange;
 
-    const COMMITTED: &dyn Fn(&str) -> bool = &|instant| !instant.starts_with('0');
+    const COMMITTED: &dyn Fn(&RequestedTime) -> bool = &|instant| !instant.as_str().starts_with('0');
+
+    fn time(text: &str) -> Option<&'static RequestedTime> {
+        Some(Box::leak(Box::new(text.into())))
+    }
 
     fn of_1_x(latest: &'static str) -> ScanRules<'static> {
-        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_1_x(latest) }
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_1_x(time(latest)) }
     }
 
     fn of_0_x(latest: &'static str) -> ScanRules<'static> {
-        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_0_x(latest) }
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_0_x(time(latest)) }
     }
 
     fn open_closed(start: &str, end: &str) -> InstantRange {
-        InstantRange::OpenClosed { start: Some(start.to_owned()), end: Some(end.to_owned()) }
+        InstantRange::OpenClosed { start: Some(start.into()), end: Some(end.into()) }
     }
 
     fn header(entries: &[(i32, &str)]) -> Header {
@@ -357,5 +368,20 @@ mod tests {
             let error = ValidBlocks::new(of_1_x("9")).add(0, block).unwrap_err();
             assert!(error.place().offset.is_some() && error.place().block.is_some());
         }
+    }
+
+    #[test]
+    fn instants_of_blocks_are_times() {
+        for (entries, word) in
+            [(&[(2, "{}")][..], "without an instant"), (&[(0, "x")], "but \"x\""), (&[(0, "")], "but \"\"")]
+        {
+            let mut unnamed = block(0, "1");
+            unnamed.header = header(entries);
+            let error = ValidBlocks::new(of_1_x("9")).add(0, unnamed).unwrap_err();
+            assert!(error.kind() == crate::Kind::CorruptLog && error.to_string().contains(word), "{error}");
+        }
+        let error = ValidBlocks::new(of_1_x("9")).add(0, block(0, "Rx")).unwrap_err();
+        assert!(error.to_string().contains("target \"x\""), "{error}");
+        assert_eq!(scan("1 2", ScanRules::of_1_x(None)).0, "", "nothing is visible");
     }
 }

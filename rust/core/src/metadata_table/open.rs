@@ -10,6 +10,7 @@ use arrow_array::RecordBatch;
 
 use crate::avro;
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 use crate::timeline::{Action, Timeline};
 
 /// The column that records are found by.
@@ -74,17 +75,17 @@ impl MetadataTable {
 
 fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
     let pending = pending(table);
-    let newest = table.instants().iter().map(|instant| instant.requested_time.as_str()).max().unwrap_or_default();
+    let newest = table.instants().iter().map(|instant| &instant.requested_time).max();
     let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
-    writes.any(|write| pending.contains(&write.requested_time) || write.requested_time.as_str() > newest)
+    writes.any(|write| pending.contains(&write.requested_time) || Some(&write.requested_time) > newest)
 }
 
 /// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
 /// metadata table's partitions out of the table's properties; the check costs nothing.
 fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
     let Some(newest) = table.completed_writes().next_back() else { return Ok(()) };
-    let time = newest.requested_time.as_str();
-    if metadata.completed_writes().any(|instant| instant.requested_time == time) {
+    let time = &newest.requested_time;
+    if metadata.completed_writes().any(|instant| instant.requested_time == *time) {
         return Ok(());
     }
     Err(Error::invalid_table("the metadata table has not the table's newest write").at_instant(time))
@@ -92,15 +93,15 @@ fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
 
 /// The requested times of pending instants of any action.
 #[must_use]
-pub fn pending(timeline: &Timeline) -> BTreeSet<String> {
-    let completed: BTreeSet<&str> = timeline
+pub fn pending(timeline: &Timeline) -> BTreeSet<RequestedTime> {
+    let completed: BTreeSet<&RequestedTime> = timeline
         .instants()
         .iter()
         .filter(|instant| instant.is_completed())
-        .map(|instant| instant.requested_time.as_str())
+        .map(|instant| &instant.requested_time)
         .collect();
-    let times = timeline.instants().iter().map(|instant| instant.requested_time.as_str());
-    times.filter(|time| !completed.contains(time)).map(str::to_owned).collect()
+    let times = timeline.instants().iter().map(|instant| &instant.requested_time);
+    times.filter(|time| !completed.contains(time)).cloned().collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Base file names: `<fileId>_<writeToken>_<instant>.<ext>` (`FSUtils.makeBaseFileName`).
 
+use super::instants::RequestedTime;
 use crate::error::{Error, Result};
 
 /// What a base file's name says.
@@ -12,7 +13,7 @@ pub struct BaseFileName {
     /// `task-stage-attempt`.
     pub write_token: String,
     /// The instant that wrote the file.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// The format's extension without the dot: `parquet`, `orc`, `hfile`, `lance`.
     pub extension: String,
 }
@@ -25,16 +26,16 @@ impl BaseFileName {
         let mut parts = stem.split('_');
         let (file_id, write_token, instant) = (parts.next()?, parts.next()?, parts.next()?);
         let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-        let numeric = !instant.is_empty() && instant.bytes().all(|byte| byte.is_ascii_digit());
+        let instant = RequestedTime::parse(instant)?;
         let known = ["parquet", "orc", "hfile", "lance"].contains(&extension);
-        if parts.next().is_some() || !plain(file_id) || !plain(write_token) || !numeric || !known {
+        if parts.next().is_some() || !plain(file_id) || !plain(write_token) || !known {
             return None;
         }
         Some(Self {
             name: name.to_owned(),
             file_id: file_id.to_owned(),
             write_token: write_token.to_owned(),
-            instant: instant.to_owned(),
+            instant,
             extension: extension.to_owned(),
         })
     }
@@ -43,12 +44,12 @@ impl BaseFileName {
     ///
     /// # Errors
     /// `InvalidArgument` for parts that [`Self::parse`] would not find again.
-    pub fn compose(file_id: &str, write_token: &str, instant: &str, extension: &str) -> Result<Self> {
+    pub fn compose(file_id: &str, write_token: &str, instant: &RequestedTime, extension: &str) -> Result<Self> {
         let name = format!("{file_id}_{write_token}_{instant}.{extension}");
         let is_same = |parsed: &Self| parsed.file_id == file_id && parsed.write_token == write_token;
         Self::parse(&name).filter(is_same).ok_or_else(|| {
             Error::invalid_argument(format!(
-                "base file name {name:?}: the file id and the write token must consist of letters, digits and '-', the instant of digits"
+                "base file name {name:?}: the file id and the write token must consist of letters, digits and '-'"
             ))
         })
     }
@@ -60,12 +61,10 @@ mod tests {
 
     #[test]
     fn composes_names_that_are_found_again() {
-        let name = BaseFileName::compose("9a4a-0", "0-17-15", "20261121022051219", "parquet").unwrap();
+        let name = BaseFileName::compose("9a4a-0", "0-17-15", &"20261121022051219".into(), "parquet").unwrap();
         assert_eq!(name.name, "9a4a-0_0-17-15_20261121022051219.parquet");
-        for (file_id, token, instant) in
-            [("a_b", "0-1-2", "1"), ("", "0-1-2", "1"), ("a", "0-1-2", "x"), ("a/b", "0-1-2", "1")]
-        {
-            assert!(BaseFileName::compose(file_id, token, instant, "parquet").is_err());
+        for (file_id, token) in [("a_b", "0-1-2"), ("", "0-1-2"), ("a", "0_1"), ("a/b", "0-1-2")] {
+            assert!(BaseFileName::compose(file_id, token, &"1".into(), "parquet").is_err());
         }
     }
 

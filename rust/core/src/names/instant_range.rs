@@ -2,37 +2,39 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::instants::RequestedTime;
+
 /// Which instants are meant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InstantRange {
     /// `start < instant <= end`; a missing bound does not bind.
     OpenClosed {
         /// Not itself meant.
-        start: Option<String>,
+        start: Option<RequestedTime>,
         /// Itself meant.
-        end: Option<String>,
+        end: Option<RequestedTime>,
     },
     /// `start <= instant <= end`; a missing bound does not bind.
     ClosedClosed {
         /// Itself meant.
-        start: Option<String>,
+        start: Option<RequestedTime>,
         /// Itself meant.
-        end: Option<String>,
+        end: Option<RequestedTime>,
     },
     /// Exactly these.
-    ExactMatch(std::collections::BTreeSet<String>),
+    ExactMatch(std::collections::BTreeSet<RequestedTime>),
     /// Those that any of several ranges means.
     Composition(Vec<InstantRange>),
 }
 
 impl InstantRange {
-    /// Whether the range has the instant.
+    /// Returns true if the range has the instant.
     #[must_use]
-    pub fn contains(&self, instant: &str) -> bool {
-        let not_past = |end: &Option<String>| end.as_deref().is_none_or(|end| instant <= end);
+    pub fn contains(&self, instant: &RequestedTime) -> bool {
+        let not_past = |end: &Option<RequestedTime>| end.as_ref().is_none_or(|end| instant <= end);
         match self {
-            Self::OpenClosed { start, end } => start.as_deref().is_none_or(|start| start < instant) && not_past(end),
-            Self::ClosedClosed { start, end } => start.as_deref().is_none_or(|start| start <= instant) && not_past(end),
+            Self::OpenClosed { start, end } => start.as_ref().is_none_or(|start| start < instant) && not_past(end),
+            Self::ClosedClosed { start, end } => start.as_ref().is_none_or(|start| start <= instant) && not_past(end),
             Self::ExactMatch(instants) => instants.contains(instant),
             Self::Composition(ranges) => ranges.iter().any(|range| range.contains(instant)),
         }
@@ -45,7 +47,7 @@ mod tests {
 
     #[test]
     fn bounds_are_hudis() {
-        let bounds = |start: &str, end: &str| (Some(start.to_owned()), Some(end.to_owned()));
+        let bounds = |start: &str, end: &str| (Some(start.into()), Some(end.into()));
         let (start, end) = bounds("20210901", "20240101000000001");
         let open = InstantRange::OpenClosed { start: start.clone(), end: end.clone() };
         let closed = InstantRange::ClosedClosed { start, end };
@@ -56,17 +58,18 @@ mod tests {
             ("20240101000000001", true, true),
             ("20240101000000002", false, false),
         ] {
-            assert_eq!((open.contains(instant), closed.contains(instant)), (in_open, in_closed), "{instant}");
+            let instant = RequestedTime::from(instant);
+            assert_eq!((open.contains(&instant), closed.contains(&instant)), (in_open, in_closed), "{instant}");
         }
     }
 
     #[test]
     fn missing_bounds_do_not_bind_and_compositions_add_up() {
-        assert!(InstantRange::OpenClosed { start: None, end: None }.contains(""));
-        let exact = InstantRange::ExactMatch(["1".to_owned(), "3".to_owned()].into());
-        let later = InstantRange::ClosedClosed { start: Some("5".to_owned()), end: None };
+        assert!(InstantRange::OpenClosed { start: None, end: None }.contains(&"0".into()));
+        let exact = InstantRange::ExactMatch(["1".into(), "3".into()].into());
+        let later = InstantRange::ClosedClosed { start: Some("5".into()), end: None };
         let both = InstantRange::Composition(vec![exact.clone(), later]);
-        assert_eq!(["1", "2", "3", "5", "9"].map(|one| exact.contains(one)), [true, false, true, false, false]);
-        assert_eq!(["1", "2", "3", "5", "9"].map(|one| both.contains(one)), [true, false, true, true, true]);
+        assert_eq!(["1", "2", "3", "5", "9"].map(|one| exact.contains(&one.into())), [true, false, true, false, false]);
+        assert_eq!(["1", "2", "3", "5", "9"].map(|one| both.contains(&one.into())), [true, false, true, true, true]);
     }
 }

@@ -15,7 +15,7 @@ pub const METADATA_BOOTSTRAP: &str = "00000000000001";
 /// The instant that a query names, in the timeline's form. Digits are taken as they are; a date is its midnight; a time
 /// without milliseconds means the whole of that second, as Hudi has it. Anything else is
 /// [`crate::Kind::InvalidArgument`].
-pub fn of_query(text: &str) -> Result<String> {
+pub(super) fn of_query(text: &str) -> Result<String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(text.to_owned());
     }

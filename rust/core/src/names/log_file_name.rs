@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use super::instants::RequestedTime;
 use crate::error::{Error, Result};
 
 /// What a log file's name says.
@@ -15,9 +16,7 @@ pub struct LogFileName {
     /// The file group.
     pub file_id: String,
     /// Base instant or delta commit, by table version.
-    pub instant: String,
-    /// `log`, or `archive` on the old archived timeline.
-    pub extension: String,
+    pub instant: RequestedTime,
     /// Counts from 1 and rolls over.
     pub version: i64,
     /// `task-stage-attempt`; none in very old names.
@@ -35,10 +34,7 @@ impl LogFileName {
             Some(body) => (body, true),
             None => (body, false),
         };
-        let (head, extension, tail) = [".log.", ".archive."].iter().find_map(|mark| {
-            let (head, tail) = body.rsplit_once(mark)?;
-            Some((head, mark.trim_matches('.'), tail))
-        })?;
+        let (head, tail) = body.rsplit_once(".log.")?;
         let (version, write_token) = match tail.split_once('_') {
             Some((version, token)) => (version, Some(token)),
             None => (tail, None),
@@ -47,14 +43,14 @@ impl LogFileName {
             return None;
         }
         let (file_id, instant) = head.rsplit_once('_')?;
+        let instant = RequestedTime::parse(instant)?;
         if file_id.is_empty() {
             return None;
         }
         Some(Self {
             name: name.to_owned(),
             file_id: file_id.to_owned(),
-            instant: instant.to_owned(),
-            extension: extension.to_owned(),
+            instant,
             version: version.parse().ok()?,
             write_token: write_token.map(str::to_owned),
             cdc,
@@ -65,17 +61,13 @@ impl LogFileName {
     /// 0.9 on finds again.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the part, for a file id that is empty or holds `_`, `.` or `/`; an instant that is not of
-    /// digits; a version below 1 or beyond Java's int; a write token that is not three numbers joined by `-`.
-    pub fn compose(file_id: &str, instant: &str, version: i64, write_token: &str) -> Result<Self> {
+    /// `InvalidArgument`, naming the part, for a file id that is empty or holds `_`, `.` or `/`; a version below 1 or beyond Java's int; a write token that is not three numbers joined by `-`.
+    pub fn compose(file_id: &str, instant: &RequestedTime, version: i64, write_token: &str) -> Result<Self> {
         if file_id.is_empty() || file_id.contains(['_', '.', '/', '\0']) {
             let message = format!(
                 "file id {file_id:?}: it may not be empty, nor hold '_', '.' or '/' (Hudi 1.1 and later would not find the file)"
             );
             return Err(Error::invalid_argument(message));
-        }
-        if !is_number(instant) {
-            return Err(Error::invalid_argument(format!("instant {instant:?}: it is written in digits")));
         }
         if version < 1 || i32::try_from(version).is_err() {
             return Err(Error::invalid_argument(format!("log version {version}: versions go from 1 to {}", i32::MAX)));
@@ -87,8 +79,7 @@ impl LogFileName {
         Ok(Self {
             name: format!(".{file_id}_{instant}.log.{version}_{write_token}"),
             file_id: file_id.to_owned(),
-            instant: instant.to_owned(),
-            extension: "log".to_owned(),
+            instant: instant.clone(),
             version,
             write_token: Some(write_token.to_owned()),
             cdc: false,
@@ -104,11 +95,11 @@ impl LogFileName {
     }
 }
 
-fn is_number(text: &str) -> bool {
+pub(super) fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn is_token(text: &str) -> bool {
+pub(super) fn is_token(text: &str) -> bool {
     let mut parts = text.split('-');
     parts.by_ref().take(3).filter(|part| is_number(part)).count() == 3 && parts.next().is_none()
 }
@@ -128,7 +119,6 @@ mod tests {
         assert_eq!(name.write_token.as_deref(), Some("0-45-49"));
         assert!(parse(".afb7-0_2026.log.1_0-45-49.cdc").cdc);
         assert_eq!(parse(".f_2026.log.3").write_token, None);
-        assert_eq!(parse(".commits_.archive.7_1-0-1").extension, "archive");
         assert_eq!(parse(".a_b.c_2020.log.1_1-0-1").file_id, "a_b.c");
     }
 
@@ -143,6 +133,9 @@ mod tests {
             ".f_2026.log.1_0-1",
             ".f_2026.log.1_0-1-2-3",
             ".f2026.log.1_0-1-2",
+            ".f_.log.1_0-1-2",
+            ".f_x.log.1_0-1-2",
+            ".commits_.archive.7_1-0-1",
             ".f_2026.log.1_0-1-2.tmp",
             ".f_1.log.99999999999999999999",
         ] {
@@ -152,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_is_composed_is_parsed_again() {
-        let name = LogFileName::compose("afb7-0", "20261121022548701", 12, "0-45-49").unwrap();
+        let name = LogFileName::compose("afb7-0", &"20261121022548701".into(), 12, "0-45-49").unwrap();
         assert_eq!(name.name, ".afb7-0_20261121022548701.log.12_0-45-49");
         assert_eq!(parse(&name.name), name);
     }
@@ -171,7 +164,9 @@ mod tests {
             ("f", "1", 1, "1-0", "write token"),
             ("f", "1", 1, "1-0-x", "write token"),
         ] {
-            let error = LogFileName::compose(file_id, instant, version, token).unwrap_err();
+            let instant = instant.parse::<RequestedTime>();
+            let error =
+                instant.and_then(|instant| LogFileName::compose(file_id, &instant, version, token)).unwrap_err();
             assert_eq!(error.kind(), crate::Kind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }

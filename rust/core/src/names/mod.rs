@@ -4,9 +4,15 @@ pub mod base_file_name;
 pub mod field_names;
 pub mod instant_range;
 pub mod instant_time;
+pub mod instants;
 pub mod log_file_name;
 pub mod meta_columns;
 
+mod archive_file_name;
+mod instant_text;
+
+pub use archive_file_name::ArchiveFileName;
 pub use base_file_name::BaseFileName;
 pub use field_names::FieldNames;
+pub use instants::{CompletionTime, RequestedTime, TimelinePosition};
 pub use log_file_name::LogFileName;

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 use super::written_files::reported_len;
 use crate::error::{Error, Result};
-use crate::names::LogFileName;
+use crate::names::{LogFileName, RequestedTime};
 use crate::timeline::{CommitMetadata, Instant, Span, Timeline, WriteStat};
 
 /// The operations that change rows (`WriteOperationType.yieldChanges`); the prepped ones are those of writers that have looked up
@@ -38,7 +38,7 @@ const CHANGING: [&str; 12] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Changed {
     /// The commit's requested time.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// The partition.
     pub partition: String,
     /// The file group.
@@ -58,7 +58,7 @@ pub(super) enum How {
     /// It deleted all rows of the base file that `before` wrote.
     Emptied {
         /// Requested time of the commit before.
-        before: String,
+        before: RequestedTime,
     },
     /// It put other file groups in its place.
     Replaced,
@@ -78,7 +78,7 @@ pub(super) enum How {
         /// The change logs.
         change_logs: Vec<WrittenFile>,
         /// Requested time of the commit before.
-        before: Option<String>,
+        before: Option<RequestedTime>,
     },
 }
 
@@ -141,7 +141,7 @@ fn how(stat: WriteStat, operation: &str) -> Result<Option<How>> {
     let Some(path) = stat.path.filter(|path| !path.is_empty()) else { return Ok(None) };
     let name = path.rsplit('/').next().unwrap_or_default();
     let told = |text: Option<String>| text.filter(|text| !text.is_empty() && text != "null");
-    let before = told(stat.prev_commit);
+    let before = told(stat.prev_commit).map(|time| RequestedTime::from_metadata("prevCommit", &time)).transpose()?;
     if LogFileName::parse(name).is_some() {
         return Ok(Some(How::Logged {
             logs: vec![(path, reported_len(stat.file_size_in_bytes))],
@@ -181,7 +181,7 @@ mod tests {
             r#"{{"operationType":"{operation}","partitionToWriteStats":{{"p":[{stats}]}},"partitionToReplaceFileIds":{{{replaced}}}}}"#
         );
         let write = Instant {
-            requested_time: "5".to_owned(),
+            requested_time: "5".into(),
             completion_time: None,
             action: Action::DeltaCommit,
             state: State::Completed,

@@ -17,7 +17,7 @@ use crate::config::{CdcMode, TimelineLayout};
 use crate::error::{Error, Kind, Result};
 use crate::file_group::files_of;
 use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
-use crate::names::{BaseFileName, LogFileName};
+use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::split::{Change, ChangeSource, Query, Split};
 use crate::timeline::Span;
 
@@ -33,8 +33,7 @@ impl OpenTable {
         let (mode, span) = self.span_of_changes(bounds)?;
         let output = changes_schema(options)?;
         let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
-        let latest = self.timeline.latest_visible().unwrap_or_default();
-        let instants = self.timeline.instant_filter(latest);
+        let instants = self.timeline.instant_filter(self.timeline.latest_visible());
         let request = ScanRequest {
             name: "changes",
             options: &QueryOptions { merger: options.merger.clone(), ..QueryOptions::default() },
@@ -80,12 +79,12 @@ impl OpenTable {
     ) -> Vec<Split> {
         let mut splits: Vec<Split> = Vec::with_capacity(planned.len());
         for (slice, change) in planned {
-            let known = splits.last().filter(|split| split.query.instants.latest == change.instant);
+            let known = splits.last().filter(|split| split.query.instants.latest.as_ref() == Some(&change.instant));
             let query = match known {
                 _ if !query.commits_by_block => Arc::clone(query),
                 Some(split) => Arc::clone(&split.query),
                 None => {
-                    let instants = self.timeline.instant_filter(&change.instant);
+                    let instants = self.timeline.instant_filter(Some(&change.instant));
                     Arc::new(Query { instants, ..Query::clone(query) })
                 }
             };
@@ -208,17 +207,17 @@ impl Images<'_> {
     }
 
     /// The file group as it was at an instant.
-    fn slice_at(&mut self, group: &Group, instant: &str) -> Result<Option<FileSlice>> {
+    fn slice_at(&mut self, group: &Group, instant: &RequestedTime) -> Result<Option<FileSlice>> {
         let files = self.files_of_group(group)?;
         let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
         Ok(view.slices(&files)?.into_iter().next())
     }
 
     /// The base file that an instant wrote.
-    fn base_of(&mut self, group: &Group, instant: &str) -> Result<FileSlice> {
+    fn base_of(&mut self, group: &Group, instant: &RequestedTime) -> Result<FileSlice> {
         let files = self.files_of_group(group)?;
         let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
-        let found = view.base_files(&files)?.into_iter().find(|slice| slice.base_instant == instant);
+        let found = view.base_files(&files)?.into_iter().find(|slice| slice.base_instant == *instant);
         found.ok_or_else(|| gone(group, "wrote upon"))
     }
 }
@@ -234,11 +233,11 @@ struct Group {
 }
 
 impl Group {
-    fn empty(&self, instant: &str) -> FileSlice {
+    fn empty(&self, instant: &RequestedTime) -> FileSlice {
         FileSlice {
             partition: self.partition.clone(),
             file_id: self.file_id.clone(),
-            base_instant: instant.to_owned(),
+            base_instant: instant.clone(),
             base_file: None,
             log_files: Vec::new(),
         }

@@ -20,6 +20,7 @@ use super::scan::Scan;
 use super::written_files::{Skip, Written};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
+use crate::names::TimelinePosition;
 use crate::timeline::{self, Part, Span, Timeline};
 
 /// Commits whose metadata is held at once.
@@ -44,14 +45,14 @@ pub enum Start {
 /// What has been delivered of a table, and what is to come.
 pub struct Follower {
     table: Arc<OpenTable>,
-    position: Option<String>,
+    position: Option<TimelinePosition>,
     waiting: VecDeque<Increment>,
     /// Whether all that the table's timeline tells has been taken.
     is_exhausted: bool,
     /// Whether what comes next may have been archived.
     may_be_archived: bool,
     /// A commit whose file seems to be written still, and since when it has been waited for.
-    unready: Option<(String, Instant)>,
+    unready: Option<(TimelinePosition, Instant)>,
 }
 
 /// One commit, or several that were completed at the same time.
@@ -64,7 +65,7 @@ struct Increment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// Behind the commit.
-    pub position: String,
+    pub position: TimelinePosition,
     /// Of the files that it wrote or appended to, as far as it tells.
     pub bytes: u64,
     /// Whether it is of a table service, which wrote no rows of its own.
@@ -72,7 +73,7 @@ pub struct Step {
 }
 
 impl Increment {
-    fn position(&self) -> String {
+    fn position(&self) -> TimelinePosition {
         self.span.end.clone().unwrap_or_default()
     }
 
@@ -103,8 +104,8 @@ impl Follower {
 
     /// After which instant to begin in order to go on from here; none where nothing has been passed yet.
     #[must_use]
-    pub fn position(&self) -> Option<&str> {
-        self.position.as_deref()
+    pub fn position(&self) -> Option<&TimelinePosition> {
+        self.position.as_ref()
     }
 
     /// The layout, 1 or 2, of the timeline that the position is on: an upgrade changes both.
@@ -118,7 +119,7 @@ impl Follower {
 
     /// The next commit's instant and rows, as [`OpenTable::incremental`] gives them; none where there is none yet. After an error the
     /// same commit comes again.
-    pub fn next(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(String, Scan)>> {
+    pub fn next(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(TimelinePosition, Scan)>> {
         self.looking(|follower| follower.known(options, rows))
     }
 
@@ -150,7 +151,7 @@ impl Follower {
     }
 
     /// The next commit that the table's timeline, as it was listed, tells of.
-    fn known(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(String, Scan)>> {
+    fn known(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(TimelinePosition, Scan)>> {
         let range = IncrementalRange { rows, full_scan: FullScanFallback::Disabled, ..IncrementalRange::default() };
         while self.fill()? {
             while let Some(increment) = self.waiting.front() {
@@ -176,7 +177,7 @@ impl Follower {
         if self.waiting.is_empty() && !self.is_exhausted {
             let is_patient = self.unready.is_none() || self.is_waiting_for_a_file();
             let (waiting, unready) =
-                self.table.increments_after(self.position.as_deref(), self.may_be_archived, is_patient)?;
+                self.table.increments_after(self.position.as_ref(), self.may_be_archived, is_patient)?;
             self.waiting = waiting;
             let known = self.unready.take();
             self.unready = unready.map(|bound| match known {
@@ -202,8 +203,8 @@ impl Follower {
         let (old, new) = (&self.table.timeline, &table.timeline);
         if self.table.config.layout() == table.config.layout() {
             // What was passed last is still active, and so is all that was under way then: nothing has been archived unseen.
-            let passed = self.position.as_deref();
-            let is_there = new.completed_writes().any(|write| Some(new.bound_of(write)) == passed);
+            let passed = self.position.as_ref();
+            let is_there = new.completed_writes().any(|write| Some(&new.bound_of(write)) == passed);
             let still_active =
                 |write: &timeline::Instant| new.instants_at(&write.requested_time).iter().any(|one| one.is_same(write));
             self.may_be_archived = !is_there || !old.pending_writes().all(still_active);
@@ -212,7 +213,7 @@ impl Follower {
                 TimelineLayout::V2 => (true, new),
                 TimelineLayout::V1 => (false, old),
             };
-            self.position = self.position.as_deref().map_or(Ok(None), |passed| told.translated(passed, is_upgrade))?;
+            self.position = self.position.as_ref().map_or(Ok(None), |passed| told.translated(passed, is_upgrade))?;
             self.may_be_archived = true;
         }
         (self.table, self.is_exhausted) = (Arc::new(table), false);
@@ -227,9 +228,9 @@ impl OpenTable {
     ///
     /// # Errors
     /// `Unsupported` where the table was downgraded, since its timeline no longer tells of completions.
-    pub fn position_here(&self, position: &str, layout: u8) -> Result<Option<String>> {
+    pub fn position_here(&self, position: &TimelinePosition, layout: u8) -> Result<Option<TimelinePosition>> {
         match (layout, self.config.layout()) {
-            (1, TimelineLayout::V1) | (2, TimelineLayout::V2) => Ok(Some(position.to_owned())),
+            (1, TimelineLayout::V1) | (2, TimelineLayout::V2) => Ok(Some(position.clone())),
             (1, TimelineLayout::V2) => self.timeline.translated(position, true),
             _ => Err(Error::unsupported(format!(
                 "{position} is a position on a timeline of layout {layout}; this table's, of table version {}, does not tell completion times that it could be compared with",
@@ -252,41 +253,41 @@ impl OpenTable {
     /// completed commit on a local disk before they fill it: one that is patient takes a file that is empty or torn for such.
     fn increments_after(
         &self,
-        position: Option<&str>,
+        position: Option<&TimelinePosition>,
         may_be_archived: bool,
         is_patient: bool,
-    ) -> Result<(VecDeque<Increment>, Option<String>)> {
+    ) -> Result<(VecDeque<Increment>, Option<TimelinePosition>)> {
         let timeline = &self.timeline;
-        let mut span = Span { begin: position.map(str::to_owned), end: None };
+        let mut span = Span { begin: position.cloned(), end: None };
         let with_archive = may_be_archived && timeline.may_reach_archive(&span);
         let times = timeline.bounds_in(&span, with_archive)?;
-        let mut written: BTreeMap<String, Written> =
+        let mut written: BTreeMap<TimelinePosition, Written> =
             times.into_iter().take(AT_ONCE).map(|time| (time, Written::default())).collect();
         let Some((last, _)) = written.last_key_value() else { return Ok((VecDeque::new(), None)) };
         span.end = Some(last.clone());
         if with_archive {
             timeline.visit_archived_writes_in(&span, &mut |write, metadata| {
-                if let Some(written) = written.get_mut(timeline.bound_of(write)) {
+                if let Some(written) = written.get_mut(&timeline.bound_of(write)) {
                     written.add(write, metadata, SERVICES);
                 }
                 Ok(())
             })?;
         }
         let mut unready = None;
-        for write in timeline.completed_writes().filter(|write| span.contains(timeline.bound_of(write))) {
+        for write in timeline.completed_writes().filter(|write| span.contains(&timeline.bound_of(write))) {
             let bound = timeline.bound_of(write);
             match timeline.commit_metadata(write, Part::All) {
-                Ok(Some(metadata)) => written.entry(bound.to_owned()).or_default().add(write, metadata, SERVICES),
+                Ok(Some(metadata)) => written.entry(bound).or_default().add(write, metadata, SERVICES),
                 Err(error) if !is_of_half_a_file(&error) => return Err(error),
-                _ if is_patient => unready = unready.into_iter().chain([bound.to_owned()]).min(),
-                half => written.entry(bound.to_owned()).or_default().add(write, half?.unwrap_or_default(), SERVICES),
+                _ if is_patient => unready = unready.into_iter().chain([bound]).min(),
+                half => written.entry(bound).or_default().add(write, half?.unwrap_or_default(), SERVICES),
             }
         }
         if let Some(unready) = &unready {
             written.retain(|bound, _| bound < unready);
         }
         let mut begin = span.begin;
-        let increment = |(time, written): (String, Written)| {
+        let increment = |(time, written): (TimelinePosition, Written)| {
             let span = Span { begin: begin.replace(time.clone()), end: Some(time) };
             Increment { span, written }
         };

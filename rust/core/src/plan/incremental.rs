@@ -55,7 +55,7 @@ impl OpenTable {
         span: Span,
         written: &Written,
     ) -> Result<Scan> {
-        let schema_at = written.latest().filter(|_| range.schema_at_end).map(str::to_owned);
+        let schema_at = written.latest().filter(|_| range.schema_at_end).cloned();
         let path_columns = self.path_columns(Rows::Written);
         // A value as it stands in an encoded path is not the one that the path was made of.
         let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
@@ -106,7 +106,7 @@ impl OpenTable {
         }
         found.partitions.pruned = kept.len() - found.partitions.read;
         self.attach_sources(&mut found.slices)?;
-        found.instants = self.timeline.instant_filter(self.timeline.latest_visible().unwrap_or_default());
+        found.instants = self.timeline.instant_filter(self.timeline.latest_visible());
         found.range = Some(if range.is_changelog() {
             written.range_of_changes(true)
         } else {

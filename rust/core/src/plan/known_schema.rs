@@ -2,12 +2,13 @@
 
 use arrow_schema::SchemaRef;
 
+use crate::names::RequestedTime;
 use crate::schema::table_schema::TableSchema;
 
 /// A table's schema at an instant, kept: a query asks for it more than once.
 #[derive(Clone)]
 pub(super) struct KnownSchema {
-    pub(super) as_of: Option<String>,
+    pub(super) as_of: Option<RequestedTime>,
     pub(super) found: TableSchema,
     pub(super) types: SchemaRef,
 }

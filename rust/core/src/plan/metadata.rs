@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::file_group::{View, files_of};
 use crate::filter::{Filter, Literal, Operator, Term};
 use crate::metadata_table::{KEY, MetadataRows, MetadataTable, pending, shard};
+use crate::names::RequestedTime;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
@@ -53,7 +54,7 @@ pub(super) fn open(
 struct Rows {
     table: OpenTable,
     /// Instants that are pending on the table's timeline.
-    pending: BTreeSet<String>,
+    pending: BTreeSet<RequestedTime>,
 }
 
 impl MetadataRows for Rows {
@@ -95,7 +96,7 @@ impl Rows {
         let table = &self.table;
         let view = View::of(&table.timeline, &table.config, None)?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
-        let mut instants = table.timeline.instant_filter(latest);
+        let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
         let mut slices = view.slices(&files_of(table.place.as_ref(), partition)?)?;
         if let Some(keys) = keys {

@@ -16,7 +16,7 @@ use crate::avro::{self, Types};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
 use crate::file_group::View;
-use crate::names::meta_columns;
+use crate::names::{RequestedTime, meta_columns};
 use crate::read::newest_schema;
 use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
@@ -29,7 +29,7 @@ pub(super) struct ScanRequest<'a> {
     pub(super) options: &'a QueryOptions,
     pub(super) form: RowForm,
     /// The instant of the schema; the latest if there is none.
-    pub(super) schema_at: Option<String>,
+    pub(super) schema_at: Option<RequestedTime>,
     pub(super) path_columns: PathColumns,
     /// Whether the record index may leave out slices.
     pub(super) uses_record_index: bool,
@@ -50,19 +50,19 @@ pub(super) struct QueryColumns {
 
 impl OpenTable {
     /// The table's schema at an instant, and its Arrow types. The last answer is kept.
-    pub(crate) fn schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
+    pub(crate) fn schema_at(&self, as_of: Option<&RequestedTime>) -> Result<(TableSchema, SchemaRef)> {
         let known = self.known_schema.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(known) = known.filter(|known| known.as_of.as_deref() == as_of) {
+        if let Some(known) = known.filter(|known| known.as_of.as_ref() == as_of) {
             return Ok((known.found, known.types));
         }
         let (found, types) = self.read_schema_at(as_of)?;
-        let as_of = as_of.map(str::to_owned);
+        let as_of = as_of.cloned();
         let known = KnownSchema { as_of, found: found.clone(), types: Arc::clone(&types) };
         *self.known_schema.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
         Ok((found, types))
     }
 
-    fn read_schema_at(&self, as_of: Option<&str>) -> Result<(TableSchema, SchemaRef)> {
+    fn read_schema_at(&self, as_of: Option<&RequestedTime>) -> Result<(TableSchema, SchemaRef)> {
         let found = match table_schema::at(&self.timeline, &self.config, as_of)? {
             Some(found) => found,
             None => TableSchema { schema: self.schema_of_files(as_of)?, internal: None },
@@ -78,7 +78,7 @@ impl OpenTable {
     }
 
     /// Where no commit holds a schema: that of a file; of a table without any, the meta columns alone.
-    pub(super) fn schema_of_files(&self, as_of: Option<&str>) -> Result<avro::Schema> {
+    pub(super) fn schema_of_files(&self, as_of: Option<&RequestedTime>) -> Result<avro::Schema> {
         let Slices { slices, instants, .. } = self.slices(as_of, View::slices, None)?;
         let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
@@ -97,7 +97,7 @@ impl OpenTable {
         &self,
         options: &QueryOptions,
         form: RowForm,
-        as_of: Option<&str>,
+        as_of: Option<&RequestedTime>,
         path_columns: &PathColumns,
     ) -> Result<QueryColumns> {
         let (found, types) = self.schema_at(as_of)?;
@@ -127,7 +127,7 @@ impl OpenTable {
     ) -> Result<Scan> {
         let ScanRequest { name, options, form, schema_at, path_columns, uses_record_index } = request;
         let QueryColumns { found, schema, types, deletes, names: columns, output, wanted } =
-            self.columns_of(options, form, schema_at.as_deref(), &path_columns)?;
+            self.columns_of(options, form, schema_at.as_ref(), &path_columns)?;
         let evolution = self.evolution(&found)?;
         let Slices { mut slices, instants, range, partitions, listing, commits_by_block } = find(wanted.as_ref())?;
         let found_slices = slices.len();

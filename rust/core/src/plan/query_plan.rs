@@ -20,7 +20,7 @@ use super::scan::Scan;
 use super::written_files::Written;
 use crate::error::Result;
 use crate::filter::BoundFilter;
-use crate::names::instant_time;
+use crate::names::RequestedTime;
 use crate::split::change_schema;
 
 /// A query of a table, not planned yet. Its table is fixed: the schema and the scan are of the same timeline.
@@ -84,22 +84,22 @@ impl OpenTable {
         rows: Rows,
         form: RowForm,
     ) -> Result<SchemaRef> {
-        let as_of = as_of.map(instant_time::of_query).transpose()?;
+        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
         if let Some(as_of) = &as_of {
             self.timeline.check_as_of(as_of).map_err(|error| error.in_file(&self.uri))?;
         }
-        Ok(self.columns_of(options, form, as_of.as_deref(), &self.path_columns(rows))?.output)
+        Ok(self.columns_of(options, form, as_of.as_ref(), &self.path_columns(rows))?.output)
     }
 
     fn incremental_schema(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<SchemaRef> {
         let span = self.span_of_rows(&range.bounds)?;
         let schema_at = if range.schema_at_end {
-            Written::of(&self.timeline, &span, range.skipped())?.latest().map(str::to_owned)
+            Written::of(&self.timeline, &span, range.skipped())?.latest().cloned()
         } else {
             None
         };
         let path_columns = self.path_columns(Rows::Written);
-        Ok(self.columns_of(options, range.rows.into(), schema_at.as_deref(), &path_columns)?.output)
+        Ok(self.columns_of(options, range.rows.into(), schema_at.as_ref(), &path_columns)?.output)
     }
 }
 

@@ -8,7 +8,7 @@ use arrow_schema::{Schema, SchemaRef};
 use super::base_share::base_share;
 use super::file_slices::{Listing, Partitions};
 use crate::error::Result;
-use crate::names::meta_columns;
+use crate::names::{RequestedTime, TimelinePosition, meta_columns};
 use crate::read::Stream;
 use crate::split::{Deletes, Query, Split, divided};
 use crate::timeline::Span;
@@ -19,7 +19,7 @@ pub struct Scan {
     pub(super) query: Arc<Query>,
     pub(super) splits: Vec<Split>,
     pub(super) kind: &'static str,
-    pub(super) as_of: Option<String>,
+    pub(super) as_of: Option<RequestedTime>,
     pub(super) between: Option<Span>,
     pub(super) partitions: Partitions,
     pub(super) listing: Listing,
@@ -137,11 +137,12 @@ impl Scan {
     /// The instants that rows are of.
     fn when(&self) -> (&'static str, String) {
         let Some(span) = &self.between else {
-            let latest = || format!("latest ({})", self.query.instants.latest);
-            return ("as of", self.as_of.clone().unwrap_or_else(latest));
+            let latest =
+                || format!("latest ({})", self.query.instants.latest.as_ref().map_or("", RequestedTime::as_str));
+            return ("as of", self.as_of.as_ref().map_or_else(latest, RequestedTime::to_string));
         };
-        let begin = span.begin.as_deref().unwrap_or("nothing");
-        ("after", format!("{begin}, up to {}", span.end.as_deref().unwrap_or("the latest commit")))
+        let begin = span.begin.as_ref().map_or("nothing", TimelinePosition::as_str);
+        ("after", format!("{begin}, up to {}", span.end.as_ref().map_or("the latest commit", TimelinePosition::as_str)))
     }
 }
 

@@ -17,20 +17,20 @@ use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{COLUMN_STATS, RECORD_INDEX, Skipping};
-use crate::names::meta_columns;
+use crate::names::{RequestedTime, meta_columns};
 use crate::timeline::{Taken, Timeline};
 
 impl OpenTable {
     /// The slices that a view chooses of every wanted partition, and which instants count in it.
     pub(super) fn slices<'t>(
         &'t self,
-        as_of: Option<&str>,
+        as_of: Option<&RequestedTime>,
         choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         wanted: Option<&PartitionFilter>,
     ) -> Result<Slices> {
         let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
-        let mut found = Slices { instants: self.timeline.instant_filter(latest), ..Slices::default() };
+        let mut found = Slices { instants: self.timeline.instant_filter(Some(latest)), ..Slices::default() };
         if let Some(kept) = view.kept() {
             self.kept_slices(&mut found, &view, choose, kept, wanted)?;
             return Ok(found);

@@ -10,26 +10,26 @@ use crate::config::Semantics;
 use crate::error::Result;
 use crate::file_group::{FileSlice, View};
 use crate::filter::Filter;
-use crate::names::instant_time;
+use crate::names::RequestedTime;
 
 impl OpenTable {
     /// Returns true if columns are identified by ids, not by names, at an instant or now (schema on read).
     pub fn has_column_ids(&self, as_of: Option<&str>) -> Result<bool> {
-        let as_of = as_of.map(instant_time::of_query).transpose()?;
-        let (found, _) = self.schema_at(as_of.as_deref())?;
+        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let (found, _) = self.schema_at(as_of.as_ref())?;
         Ok(found.internal.is_some())
     }
 
     /// The file slices that a snapshot reads, without those of partitions that hold no row of the filter.
     pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
-        let as_of = as_of.map(instant_time::of_query).transpose()?;
+        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
         let wanted = if filter.is_empty() {
             None
         } else {
-            let (_, types) = self.schema_at(as_of.as_deref())?;
+            let (_, types) = self.schema_at(as_of.as_ref())?;
             self.partition_filter(&types, filter)?
         };
-        Ok(self.slices(as_of.as_deref(), View::slices, wanted.as_ref())?.slices)
+        Ok(self.slices(as_of.as_ref(), View::slices, wanted.as_ref())?.slices)
     }
 
     /// Plans a snapshot, as of an instant if one is given: base files and logs merged.
@@ -38,8 +38,8 @@ impl OpenTable {
     /// `InvalidArgument` for what is not an instant, columns that the table does not have and filters that do not fit them;
     /// `Unsupported` for ways of merging that this release does not know.
     pub fn snapshot(&self, options: &QueryOptions, as_of: Option<&str>, rows: SnapshotRows) -> Result<Scan> {
-        let as_of = as_of.map(instant_time::of_query).transpose()?;
-        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::slices, wanted);
+        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), View::slices, wanted);
         let form = RowForm::from(rows);
         let request = ScanRequest {
             name: "snapshot",
@@ -63,8 +63,8 @@ impl OpenTable {
     /// # Errors
     /// Those of [`OpenTable::snapshot`].
     pub fn read_optimized(&self, options: &QueryOptions, as_of: Option<&str>) -> Result<Scan> {
-        let as_of = as_of.map(instant_time::of_query).transpose()?;
-        let find = |wanted: Option<&_>| self.slices(as_of.as_deref(), View::base_files, wanted);
+        let as_of = as_of.map(RequestedTime::from_query).transpose()?;
+        let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), View::base_files, wanted);
         let request = ScanRequest {
             name: "read_optimized",
             options,

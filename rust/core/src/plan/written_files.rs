@@ -8,6 +8,7 @@ use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
+use crate::names::{RequestedTime, TimelinePosition};
 use crate::split::CommitRange;
 use crate::storage::{Entry, Place, parallel};
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
@@ -29,9 +30,9 @@ pub struct Skip {
 #[derive(Debug, Default)]
 pub(super) struct Written {
     /// Requested times of the commits whose rows are asked for.
-    instants: BTreeSet<String>,
+    instants: BTreeSet<RequestedTime>,
     /// The commit of the greatest requested time.
-    latest: Option<String>,
+    latest: Option<RequestedTime>,
     /// File names and lengths by folder; `None` if no commit reports the length.
     files: BTreeMap<String, BTreeMap<String, Option<u64>>>,
     /// File groups that others were put in place of.
@@ -102,8 +103,8 @@ impl Written {
 
     /// The greatest requested time of the span's commits; none where there is no commit.
     #[must_use]
-    pub(super) fn latest(&self) -> Option<&str> {
-        self.latest.as_deref()
+    pub(super) fn latest(&self) -> Option<&RequestedTime> {
+        self.latest.as_ref()
     }
 
     /// Whose blocks are read, and whose rows are delivered. Below table version 8, where commits may share a log file, Hudi
@@ -112,7 +113,7 @@ impl Written {
     pub(super) fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         let blocks = match layout {
-            TimelineLayout::V1 => InstantRange::ClosedClosed { start: None, end: span.end.clone() },
+            TimelineLayout::V1 => up_to(span.end.as_ref()),
             TimelineLayout::V2 => rows.clone(),
         };
         CommitRange { blocks, rows, own_base_rows: false }
@@ -184,6 +185,16 @@ impl Written {
     }
 }
 
+/// All requested times up to a position of layout 1.
+fn up_to(end: Option<&TimelinePosition>) -> InstantRange {
+    match end.map(TimelinePosition::to_requested) {
+        None => InstantRange::ClosedClosed { start: None, end: None },
+        Some(Some(end)) => InstantRange::ClosedClosed { start: None, end: Some(end) },
+        // The position before every instant.
+        Some(None) => InstantRange::ExactMatch(BTreeSet::new()),
+    }
+}
+
 /// The length that a write statistic reports; `None` if it reports none, as some writers do, or one that no data file has.
 pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
     bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
@@ -204,7 +215,7 @@ mod tests {
 
     fn write(time: &str) -> Instant {
         Instant {
-            requested_time: time.to_owned(),
+            requested_time: time.into(),
             completion_time: None,
             action: Action::DeltaCommit,
             state: State::Completed,
@@ -244,13 +255,22 @@ mod tests {
         assert_eq!((files[0].base_files[0].len, files[1].log_files[0].len), (7, 30));
         assert_eq!(files[1].base_files[0].len, 5, "measured, for no commit reports it");
         assert_eq!(written.bytes(), 37);
-        assert_eq!(written.latest(), Some("3"));
+        assert_eq!(written.latest().unwrap(), "3");
         let span = Span { begin: Some("0".into()), end: Some("3".into()) };
         let range = written.range(TimelineLayout::V2, &span);
-        assert!(["1", "2", "3"].iter().all(|time| range.rows.contains(time) && range.blocks.contains(time)));
-        assert!(!range.blocks.contains("0") && !range.rows.contains("0"));
+        assert!(
+            ["1", "2", "3"]
+                .map(RequestedTime::from)
+                .iter()
+                .all(|time| range.rows.contains(time) && range.blocks.contains(time))
+        );
+        assert!(!range.blocks.contains(&"0".into()) && !range.rows.contains(&"0".into()));
         let shared = written.range(TimelineLayout::V1, &span);
-        assert!(shared.blocks.contains("0") && !shared.blocks.contains("4") && !shared.rows.contains("0"));
+        assert!(
+            shared.blocks.contains(&"0".into())
+                && !shared.blocks.contains(&"4".into())
+                && !shared.rows.contains(&"0".into())
+        );
     }
 
     #[test]
@@ -271,7 +291,8 @@ mod tests {
             ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
-            let told = (written.partitions().is_empty(), written.replaced.is_empty(), !written.instants.contains("5"));
+            let told =
+                (written.partitions().is_empty(), written.replaced.is_empty(), !written.instants.contains(&"5".into()));
             assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
         }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::internal_schema::InternalSchema;
 use crate::avro::{self, Field, Record, Type};
 use crate::error::Result;
-use crate::names::FieldNames;
+use crate::names::{FieldNames, RequestedTime};
 use crate::storage::{Entry, Place};
 use crate::timeline::{Part, Timeline};
 
@@ -79,7 +79,7 @@ impl Evolution {
 
     /// What a file or a log block of that instant calls the columns.
     #[must_use]
-    pub fn names_at(&self, instant: &str) -> &FieldNames {
+    pub fn names_at(&self, instant: &RequestedTime) -> &FieldNames {
         let Some(at) = number(instant) else { return FieldNames::same() };
         let version = self.odd.get(&at).copied().unwrap_or(at);
         self.by_version.range(..=version).next_back().map_or(FieldNames::same(), |(_, names)| names)
@@ -119,8 +119,8 @@ fn renamed_type(ty: &Type, names: &FieldNames) -> Type {
 }
 
 /// An instant as versions count.
-fn number(instant: &str) -> Option<i64> {
-    instant.parse().ok()
+fn number(instant: &RequestedTime) -> Option<i64> {
+    instant.as_str().parse().ok()
 }
 
 /// The newest history that a completed write has left; empty where there is none.
@@ -131,7 +131,8 @@ fn history(place: &dyn Place, timeline: &Timeline) -> Result<Vec<InternalSchema>
         // `requested.schemacommit`, with the time of completion behind it in layout 2.
         let times = file.name.strip_suffix(".schemacommit")?;
         let requested = times.split_once('_').map_or(times, |(requested, _)| requested);
-        timeline.is_completed(requested).then_some((requested, &file.name))
+        let requested = RequestedTime::parse(requested)?;
+        timeline.is_completed(&requested).then_some((requested, &file.name))
     });
     let Some((instant, name)) = newest.max() else { return Ok(Vec::new()) };
     let source = place.open(&format!("{HISTORY_FOLDER}/{name}"))?;

@@ -10,7 +10,7 @@ use super::internal_schema::InternalSchema;
 use crate::avro::{Field, Schema};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
-use crate::names::meta_columns;
+use crate::names::{RequestedTime, meta_columns};
 use crate::timeline::{Instant, Part, Timeline};
 
 /// Operations that rewrite existing rows, in any schema (`WriteOperationType.canUpdateSchema`).
@@ -30,7 +30,7 @@ pub struct TableSchema {
 ///
 /// # Errors
 /// What reading commit metadata may fail with; `InvalidTable` where a stored schema is none.
-pub fn at(timeline: &Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Option<TableSchema>> {
+pub fn at(timeline: &Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Option<TableSchema>> {
     let Some(stored) = newest(timeline, config, as_of)? else {
         let Some(text) = &config.create_schema else { return Ok(None) };
         return stated(Some(text), None, config).map(Some);
@@ -60,8 +60,12 @@ struct Stored<'a> {
 
 /// What the newest write stores. Table services have the types of their time, and not always ids: it is the newest of the
 /// other writes that tells whether columns have them.
-fn newest<'a>(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&str>) -> Result<Option<Stored<'a>>> {
-    let in_time = |instant: &&Instant| as_of.is_none_or(|as_of| instant.requested_time.as_str() <= as_of);
+fn newest<'a>(
+    timeline: &'a Timeline,
+    config: &TableConfig,
+    as_of: Option<&RequestedTime>,
+) -> Result<Option<Stored<'a>>> {
+    let in_time = |instant: &&Instant| as_of.is_none_or(|as_of| instant.requested_time <= *as_of);
     let mut writes: Vec<&Instant> = timeline.completed_writes().filter(in_time).collect();
     if writes.is_empty() && as_of.is_some_and(|as_of| timeline.is_before_start(as_of)) {
         writes = timeline.archived()?.iter().filter(|instant| instant.is_completed_write()).filter(in_time).collect();
@@ -142,7 +146,7 @@ mod tests {
         version: &str,
         extra: &[(&str, &str)],
         files: &[(&str, Vec<u8>)],
-        as_of: Option<&str>,
+        as_of: Option<&RequestedTime>,
     ) -> Option<String> {
         let stored = [("hoodie.table.name", "t"), ("hoodie.table.version", version)];
         let properties: Properties = stored.iter().chain(extra).copied().collect();
@@ -169,8 +173,8 @@ mod tests {
             ("5.deltacommit.inflight", Vec::new()),
         ];
         assert_eq!(columns("6", &[], &files, None).unwrap(), format!("{META},a,b"));
-        assert_eq!(columns("6", &[], &files, Some("1")).unwrap(), format!("{META},a"));
-        assert_eq!(columns("6", &[], &files, Some("0")), None);
+        assert_eq!(columns("6", &[], &files, Some(&"1".into())).unwrap(), format!("{META},a"));
+        assert_eq!(columns("6", &[], &files, Some(&"0".into())), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::CdcMode;
 use crate::file_group::{FileSlice, LogFile};
+use crate::names::RequestedTime;
 
 /// `i`, `u` or `d`.
 pub const OPERATION: &str = "op";
@@ -30,7 +31,7 @@ pub fn change_schema() -> Schema {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The commit's requested time.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// Where its changes are found.
     pub source: ChangeSource,
 }

@@ -14,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::merge::fold::RowMerger;
-use crate::names::FieldNames;
 use crate::names::instant_range::InstantRange;
+use crate::names::{FieldNames, RequestedTime};
 use crate::schema::Evolution;
 use crate::storage::StorageOptions;
 use crate::timeline::InstantFilter;
@@ -139,7 +139,7 @@ impl fmt::Debug for Query {
 impl Query {
     /// What a file or a log block that an instant wrote calls the table's columns.
     #[must_use]
-    pub fn names_at(&self, instant: &str) -> &FieldNames {
+    pub fn names_at(&self, instant: &RequestedTime) -> &FieldNames {
         self.evolution.as_ref().map_or(FieldNames::same(), |evolution| evolution.names_at(instant))
     }
 }

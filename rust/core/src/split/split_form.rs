@@ -21,6 +21,7 @@ use super::part::Part;
 use super::split::{Query, Split};
 use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
+use crate::names::RequestedTime;
 
 /// The number of the form. It changes with whatever another release could not read, or would read otherwise.
 const FORM: u32 = 11;
@@ -53,7 +54,7 @@ struct SplitForm<'a>(
 struct SliceForm<'a>(
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] Cow<'a, str>,
-    #[serde(borrow)] Cow<'a, str>,
+    RequestedTime,
     #[serde(borrow)] Option<BaseForm<'a>>,
     #[serde(borrow)] Vec<(Cow<'a, str>, VersionForm<'a>)>,
 );
@@ -71,7 +72,7 @@ enum VersionForm<'a> {
 struct BaseForm<'a>(
     #[serde(borrow)] Cow<'a, str>,
     #[serde(borrow)] VersionForm<'a>,
-    #[serde(borrow)] Cow<'a, str>,
+    RequestedTime,
     Option<Cow<'a, BootstrapSource>>,
 );
 
@@ -172,13 +173,13 @@ impl<'a> SliceForm<'a> {
         let base = base_file.as_ref().map(|base| {
             let file = file_of(&base.path, &base.name, partition);
             let version = VersionForm::of(base.len, base.etag.as_deref());
-            BaseForm(file, version, Cow::Borrowed(&base.instant), base.source.as_ref().map(Cow::Borrowed))
+            BaseForm(file, version, base.instant.clone(), base.source.as_ref().map(Cow::Borrowed))
         });
         let log = |log: &'a LogFile| {
             (file_of(&log.path, &log.name, partition), VersionForm::of(log.len, log.etag.as_deref()))
         };
         let logs = log_files.iter().map(log).collect();
-        Self(Cow::Borrowed(partition), Cow::Borrowed(file_id), Cow::Borrowed(base_instant), base, logs)
+        Self(Cow::Borrowed(partition), Cow::Borrowed(file_id), base_instant.clone(), base, logs)
     }
 
     fn into_slice(self) -> FileSlice {
@@ -186,15 +187,14 @@ impl<'a> SliceForm<'a> {
         let partition = partition.into_owned();
         let base_file = base.map(|BaseForm(file, version, instant, source)| {
             let ((path, name), (len, etag)) = (path_and_name(&file, &partition), version.into_parts());
-            BaseFile { path, name, len, etag, instant: instant.into_owned(), source: source.map(Cow::into_owned) }
+            BaseFile { path, name, len, etag, instant, source: source.map(Cow::into_owned) }
         });
         let log_files = logs.into_iter().map(|(file, version)| {
             let ((path, name), (len, etag)) = (path_and_name(&file, &partition), version.into_parts());
             LogFile { path, name, len, etag }
         });
         let log_files = log_files.collect();
-        let (file_id, base_instant) = (file_id.into_owned(), base_instant.into_owned());
-        FileSlice { partition, file_id, base_instant, base_file, log_files }
+        FileSlice { partition, file_id: file_id.into_owned(), base_instant, base_file, log_files }
     }
 }
 
@@ -238,13 +238,13 @@ mod tests {
         FileSlice {
             partition: partition.to_owned(),
             file_id: "f".to_owned(),
-            base_instant: "001".to_owned(),
+            base_instant: "001".into(),
             base_file: Some(BaseFile {
                 path: base.to_owned(),
                 name: name(base),
                 len: 7,
                 etag: Some("\"abc\"".to_owned()),
-                instant: "000".to_owned(),
+                instant: "000".into(),
                 source: Some(BootstrapSource { path: "/s/\"x\"".to_owned(), len: 3, path_values: Vec::new() }),
             }),
             log_files: vec![LogFile { path: log.to_owned(), name: name(log), len: u64::MAX, etag: None }],

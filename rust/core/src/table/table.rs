@@ -8,6 +8,7 @@ use crate::config::{MergeConfig, ReadOptions, Semantics, TableConfig};
 use crate::error::Result;
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
+use crate::names::TimelinePosition;
 use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, Start};
 use crate::storage::{Place, RequestCounts, StorageOptions};
 use crate::timeline::Timeline;
@@ -129,7 +130,7 @@ impl Table {
     ///
     /// # Errors
     /// Those of [`OpenTable::position_here`].
-    pub fn position_here(&self, position: &str, layout: u8) -> Result<Option<String>> {
+    pub fn position_here(&self, position: &TimelinePosition, layout: u8) -> Result<Option<TimelinePosition>> {
         self.0.position_here(position, layout)
     }
 }

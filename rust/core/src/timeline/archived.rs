@@ -12,6 +12,7 @@ use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 
 impl Timeline {
     /// Archived instants, sorted by requested time.
@@ -35,18 +36,18 @@ impl Timeline {
     /// Whether an instant of the archive was there already when the timeline was listed. Archiving leaves some writes behind: of a
     /// timeline without any, nothing had been archived.
     pub(super) fn was_archived(&self, instant: &Instant) -> bool {
-        let time = instant.requested_time.as_str();
-        let newest = self.instants().last().map(|newest| newest.requested_time.as_str());
+        let time = &instant.requested_time;
+        let newest = self.instants().last().map(|newest| &newest.requested_time);
         let limit = if instant.action.is_write() { self.start() } else { newest };
         limit.is_some_and(|limit| time < limit) && !self.instants_at(time).iter().any(|one| one.is_same(instant))
     }
 
     /// The archived instants of a requested time.
-    pub(super) fn archived_at(&self, requested_time: &str) -> Result<impl Iterator<Item = &Instant>> {
+    pub(super) fn archived_at(&self, requested_time: &RequestedTime) -> Result<impl Iterator<Item = &Instant>> {
         let archived = self.archived()?;
-        let from = archived.partition_point(|instant| instant.requested_time.as_str() < requested_time);
+        let from = archived.partition_point(|instant| instant.requested_time < *requested_time);
         let same = archived.get(from..).unwrap_or_default().iter();
-        Ok(same.take_while(move |instant| instant.requested_time == requested_time))
+        Ok(same.take_while(move |instant| instant.requested_time == *requested_time))
     }
 
     /// What an instant's file holds, as JSON, be it active or archived: metadata of completed ones, else what their writers noted

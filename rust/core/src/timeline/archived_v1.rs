@@ -21,7 +21,7 @@ use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, Kind, Result};
 use crate::log::content::avro_data;
 use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
-use crate::names::LogFileName;
+use crate::names::{ArchiveFileName, CompletionTime, RequestedTime};
 use crate::storage::{Entry, Place, Source};
 
 const MERGE_PLAN: &str = "mergeArchivePlan";
@@ -40,7 +40,7 @@ pub(super) fn visit_writes(place: &dyn Place, folder: &str, span: &Span, visit: 
     let mut seen = BTreeSet::new();
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
-            let is_wanted = instant.is_completed_write() && span.contains(&instant.requested_time);
+            let is_wanted = instant.is_completed_write() && span.contains(&(&instant.requested_time).into());
             if is_wanted && seen.insert(instant.requested_time.clone()) {
                 visit(&instant, entries.commit_metadata(at, &instant)?)?;
             }
@@ -51,7 +51,7 @@ pub(super) fn visit_writes(place: &dyn Place, folder: &str, span: &Span, visit: 
 
 /// All archived instants, each in the highest state that it was archived in, sorted.
 pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
-    let mut highest: BTreeMap<(String, Action), Instant> = BTreeMap::new();
+    let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
     visit_entries(place, folder, &mut |entries| {
         for (_, instant) in entries.instants()? {
             let key = (instant.requested_time.clone(), instant.action.completes_as());
@@ -131,10 +131,10 @@ fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries)
 /// The names of the archive's files in the order in which they were begun.
 fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
     let names = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
-        Entry::File(status) => LogFileName::parse(&status.name).filter(|name| name.extension == "archive"),
+        Entry::File(status) => ArchiveFileName::parse(&status.name),
         Entry::Folder(_) => None,
     });
-    let mut names: Vec<LogFileName> = names.collect();
+    let mut names: Vec<ArchiveFileName> = names.collect();
     names.sort_by_key(|name| name.version);
     Ok(names.into_iter().map(|name| name.name).collect())
 }
@@ -224,8 +224,10 @@ fn instant(entry: Value<'_>) -> Result<Option<Instant>> {
     let is_completed = state == State::Completed;
     let completion_time = text("stateTransitionTime")?.filter(|time| is_completed && !time.is_empty());
     Ok(Some(Instant {
-        requested_time: time.to_owned(),
-        completion_time: completion_time.map(str::to_owned),
+        requested_time: RequestedTime::from_metadata("commitTime", time)?,
+        completion_time: completion_time
+            .map(|time| CompletionTime::from_metadata("stateTransitionTime", time))
+            .transpose()?,
         action: if is_completed { action.completes_as() } else { action },
         state,
         file_name: String::new(),
@@ -302,7 +304,7 @@ mod tests {
     }
 
     fn visited(files: &[(&str, &[u8])], begin: &str, end: &str) -> Result<Vec<String>> {
-        let span = Span { begin: Some(begin.to_owned()), end: Some(end.to_owned()) };
+        let span = Span { begin: Some(begin.into()), end: Some(end.into()) };
         let mut told = Vec::new();
         let mut visit = |write: &Instant, metadata: CommitMetadata| {
             told.push(format!("{write} {} {}", metadata.operation, metadata.paths().collect::<String>()));

@@ -12,35 +12,36 @@ use serde_json::Value as Json;
 use super::instant::Instant;
 use super::timeline::{CompactedLogs, Timeline};
 use crate::error::Result;
+use crate::names::RequestedTime;
 
 impl Timeline {
     /// Whether a write is archived although an instant that was requested no later is still active.
     #[must_use]
-    pub fn is_archived_amid_active(&self, requested_time: &str) -> bool {
+    pub fn is_archived_amid_active(&self, requested_time: &RequestedTime) -> bool {
         let is_archived = self.writes_at(requested_time).next().is_none() && self.is_before_start(requested_time);
         let first = self.instants().first();
-        is_archived && first.is_some_and(|first| first.requested_time.as_str() <= requested_time)
+        is_archived && first.is_some_and(|first| first.requested_time <= *requested_time)
     }
 
     /// Whether the completed compaction of a requested time passed a log by that it could have merged. False where it is not known.
     ///
     /// # Errors
     /// What reading its plan may fail with.
-    pub fn was_passed_by(&self, log: &str, compaction: &str) -> Result<bool> {
+    pub fn was_passed_by(&self, log: &str, compaction: &RequestedTime) -> Result<bool> {
         Ok(self.compacted_logs(compaction)?.is_some_and(|logs| !logs.contains(log)))
     }
 
-    fn compacted_logs(&self, compaction: &str) -> Result<CompactedLogs> {
+    fn compacted_logs(&self, compaction: &RequestedTime) -> Result<CompactedLogs> {
         let known = || self.compacted.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(logs) = known().get(compaction) {
             return Ok(logs.clone());
         }
         let logs = self.planned_logs(compaction)?;
-        known().insert(compaction.to_owned(), logs.clone());
+        known().insert(compaction.clone(), logs.clone());
         Ok(logs)
     }
 
-    fn planned_logs(&self, compaction: &str) -> Result<CompactedLogs> {
+    fn planned_logs(&self, compaction: &RequestedTime) -> Result<CompactedLogs> {
         let active = self.writes_at(compaction).find(|instant| instant.is_completed());
         let archived = |instant: &&Instant| instant.action.is_write();
         let instant = match active {

@@ -20,6 +20,7 @@ use super::instant::{Action, Instant, State};
 use super::span::{Span, Visit};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, Kind, Result};
+use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
 use crate::storage::{Entry, Place};
 
 const TEXT_REQUESTED: (&str, DataType) = ("instantTime", DataType::Utf8);
@@ -56,15 +57,15 @@ pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> 
 
 /// What the file of an archived instant held, or that of its plan; none where it was not archived, or there was no such file.
 pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_plan: bool) -> Result<Option<Vec<u8>>> {
-    let time = wanted.requested_time.as_str();
+    let time = &wanted.requested_time;
     for name in files(place, folder)? {
         let (oldest, newest) = requests_of(&name);
-        if oldest.is_some_and(|oldest| time < oldest) || newest.is_some_and(|newest| newest < time) {
+        if oldest.is_some_and(|oldest| *time < oldest) || newest.is_some_and(|newest| newest < *time) {
             continue;
         }
         let path = format!("{folder}/{name}");
         let action = wanted.action.completes_as();
-        let same = |(row, one): (usize, Instant)| (one.requested_time == time && one.action == action).then_some(row);
+        let same = |(row, one): (usize, Instant)| (one.requested_time == *time && one.action == action).then_some(row);
         let Some(row) = instants_of(place, &path)?.into_iter().find_map(same) else { continue };
         let mut found = None;
         let column = if is_plan { BYTES_PLAN } else { BYTES_METADATA };
@@ -85,21 +86,21 @@ pub(super) fn visit_writes(
     place: &dyn Place,
     folder: &str,
     span: &Span,
-    requested_from: Option<&str>,
+    requested_from: Option<&RequestedTime>,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
     for name in files(place, folder)? {
         let (oldest, newest) = requests_of(&name);
-        let is_before = requested_from.zip(newest).is_some_and(|(from, newest)| newest < from);
+        let is_before = requested_from.zip(newest).is_some_and(|(from, newest)| newest < *from);
         // No write is completed before it is requested.
-        let is_after = span.end.as_deref().zip(oldest).is_some_and(|(end, oldest)| oldest > end);
+        let is_after = span.end.as_ref().zip(oldest).is_some_and(|(end, oldest)| TimelinePosition::from(oldest) > *end);
         if is_before || is_after {
             continue;
         }
         let path = format!("{folder}/{name}");
         let mut writes = instants_of(place, &path)?;
         let is_wanted = |one: &Instant| {
-            one.action.is_write() && one.completion_time.as_deref().is_some_and(|time| span.contains(time))
+            one.action.is_write() && one.completion_time.as_ref().is_some_and(|time| span.contains(&time.into()))
         };
         writes.retain(|_, instant| is_wanted(instant));
         if !writes.is_empty() {
@@ -110,10 +111,9 @@ pub(super) fn visit_writes(
 }
 
 /// The oldest and the newest request of a file.
-fn requests_of(name: &str) -> (Option<&str>, Option<&str>) {
-    let is_time = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    let mut parts = name.split('_');
-    (parts.next().filter(is_time), parts.next().filter(is_time))
+fn requests_of(name: &str) -> (Option<RequestedTime>, Option<RequestedTime>) {
+    let mut parts = name.split('_').map(RequestedTime::parse);
+    (parts.next().flatten(), parts.next().flatten())
 }
 
 /// The instants of a file by their row; those of unknown actions are left out.
@@ -125,19 +125,24 @@ fn instants_of(place: &dyn Place, path: &str) -> Result<BTreeMap<usize, Instant>
         let actions = texts(&batch, 2)?.map(|action| action.and_then(Action::named));
         for ((requested, completion), action) in texts(&batch, 0)?.zip(texts(&batch, 1)?).zip(actions) {
             if let (Some(requested), Some(action)) = (requested, action) {
-                let instant = Instant {
-                    requested_time: requested.to_owned(),
-                    completion_time: completion.map(str::to_owned),
-                    action: action.completes_as(),
-                    state: State::Completed,
-                    file_name: String::new(),
-                };
-                instants.insert(row, instant);
+                let instant = instant(requested, completion, action);
+                instants.insert(row, instant.map_err(|error| error.in_file(place.full_path(path)))?);
             }
             row += 1;
         }
     }
     Ok(instants)
+}
+
+fn instant(requested: &str, completion: Option<&str>, action: Action) -> Result<Instant> {
+    let completion_time = completion.map(|time| CompletionTime::from_metadata("completionTime", time));
+    Ok(Instant {
+        requested_time: RequestedTime::from_metadata("instantTime", requested)?,
+        completion_time: completion_time.transpose()?,
+        action: action.completes_as(),
+        state: State::Completed,
+        file_name: String::new(),
+    })
 }
 
 fn visit_metadata(
@@ -255,7 +260,9 @@ mod tests {
         for version in [Some(b"2".as_slice()), Some(b"x"), None] {
             let place = MemoryPlace::holding(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
             let instants = instants(&*place, "h").unwrap();
-            let times = instants.iter().map(|one| (one.requested_time.as_str(), one.completion_time.as_deref()));
+            let times = instants
+                .iter()
+                .map(|one| (one.requested_time.as_str(), one.completion_time.as_ref().map(CompletionTime::as_str)));
             assert!(times.eq([("1", Some("3")), ("2", Some("5"))]), "{version:?}");
         }
     }
@@ -288,14 +295,21 @@ mod tests {
         let manifest = br#"{"files":[{"fileName":"1_3_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
         let whole = [("h/manifest_1", manifest.as_slice()), ("h/1_3_0.parquet", &one), ("h/5_6_0.parquet", &other)];
         let visited = |files: &[(&'static str, &[u8])], begin: &str, end: Option<&str>, from: Option<&str>| {
-            let span = Span { begin: Some(begin.to_owned()), end: end.map(str::to_owned) };
+            let span = Span { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
             let mut told = Vec::new();
             let mut visit = |write: &Instant, metadata: CommitMetadata| {
                 assert_eq!(metadata.operation, format!("OF {}", write.requested_time));
                 told.push(format!("{write}"));
                 Ok(())
             };
-            visit_writes(&*MemoryPlace::holding(files.iter().copied()), "h", &span, from, &mut visit).unwrap();
+            visit_writes(
+                &*MemoryPlace::holding(files.iter().copied()),
+                "h",
+                &span,
+                from.map(RequestedTime::from).as_ref(),
+                &mut visit,
+            )
+            .unwrap();
             told
         };
         assert_eq!(visited(&whole, "0", None, None), ["1.deltacommit", "2.commit", "5.replacecommit"]);
@@ -314,7 +328,7 @@ mod tests {
         // The second file is not opened.
         let place = MemoryPlace::holding([("h/manifest_1", manifest.as_slice()), ("h/1_2_0.parquet", &one)]);
         let found = |time: &str, action| {
-            let (requested_time, state) = (time.to_owned(), State::Completed);
+            let (requested_time, state) = (time.into(), State::Completed);
             let wanted = Instant { requested_time, completion_time: None, action, state, file_name: String::new() };
             metadata(&*place, "h", &wanted, false).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
         };

@@ -10,6 +10,7 @@ use super::span::Span;
 use super::timeline::Timeline;
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
+use crate::names::TimelinePosition;
 
 /// What is done about holes: pending writes inside the span that later completed writes have overtaken
 /// (`hoodie.read.timeline.holes.resolution.policy`).
@@ -46,7 +47,7 @@ impl Timeline {
     /// `InvalidArgument` at the instant of the first hole, where holes fail; what reading plans may fail with.
     pub fn without_holes(&self, span: Span, holes: Holes) -> Result<Span> {
         let Some(hole) = self.first_hole(&span)? else { return Ok(span) };
-        let time = hole.requested_time.as_str();
+        let time = &hole.requested_time;
         match holes {
             Holes::Fail => Err(Error::invalid_argument(format!(
                 "the {} of {time} is not completed, and later ones are: rows that it completes with would never be seen by who goes on from the last of those; wait for it or its rollback, end the range before it, or let holes block",
@@ -55,8 +56,8 @@ impl Timeline {
             .at_instant(time)),
             Holes::Block => {
                 // Completed instants before the hole: the last of them ends the span, or, where there is none, its begin.
-                let mut before = self.completed_writes().rev().map(|write| write.requested_time.as_str());
-                let last = before.find(|one| *one < time && span.contains(one)).map(str::to_owned);
+                let before = self.completed_writes().rev().filter(|write| write.requested_time < *time);
+                let last = before.map(|write| TimelinePosition::from(&write.requested_time)).find(|one| span.contains(one));
                 let end = last.or_else(|| span.begin.clone()).unwrap_or_default();
                 Ok(Span { end: Some(end), ..span })
             }
@@ -72,7 +73,9 @@ impl Timeline {
         let mut pending = self
             .pending_writes()
             .filter(|write| matches!(write.action, Action::Commit | Action::DeltaCommit | Action::ReplaceCommit))
-            .filter(|write| span.contains(&write.requested_time) && write.requested_time < last.requested_time)
+            .filter(|write| {
+                span.contains(&(&write.requested_time).into()) && write.requested_time < last.requested_time
+            })
             .peekable();
         if pending.peek().is_none() {
             return Ok(None);
@@ -89,7 +92,7 @@ mod tests {
     use crate::timeline::timeline::tests::timeline;
 
     fn span(begin: &str, end: &str) -> Span {
-        Span { begin: Some(begin.to_owned()), end: Some(end.to_owned()) }
+        Span { begin: Some(begin.into()), end: Some(end.into()) }
     }
 
     #[test]
@@ -101,9 +104,9 @@ mod tests {
         let error = timeline.without_holes(Span::default(), Holes::Fail).unwrap_err();
         assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::InvalidArgument, Some("3")));
         let blocked = timeline.without_holes(Span::default(), Holes::Block).unwrap();
-        assert!(blocked.contains("1") && !blocked.contains("3") && !blocked.contains("5"));
+        assert!(blocked.contains(&"1".into()) && !blocked.contains(&"3".into()) && !blocked.contains(&"5".into()));
         let empty = timeline.without_holes(span("2", "9"), Holes::Block).unwrap();
-        assert!(!empty.contains("3") && !empty.contains("5"));
+        assert!(!empty.contains(&"3".into()) && !empty.contains(&"5".into()));
     }
 
     #[test]

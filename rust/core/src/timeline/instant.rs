@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
+use crate::names::{CompletionTime, RequestedTime};
+
 /// What an instant does. What is asked for and what is then completed can have two names: a compaction completes as a
 /// commit, a log compaction as a delta commit, clustering as a replace commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -131,9 +133,9 @@ impl State {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Instant {
     /// When it was asked for: its identity, and what data files are named by.
-    pub requested_time: String,
+    pub requested_time: RequestedTime,
     /// When it was completed; none while it is pending, and none in layout 1, which does not store it.
-    pub completion_time: Option<String>,
+    pub completion_time: Option<CompletionTime>,
     /// What it does.
     pub action: Action,
     /// How far it has come.

@@ -8,25 +8,27 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::names::RequestedTime;
+
 /// The instants whose blocks count. Goes along with a split.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstantFilter {
     /// Requested times of completed writes on the active timeline.
-    pub completed: BTreeSet<String>,
+    pub completed: BTreeSet<RequestedTime>,
     /// Requested times of pending ones.
-    pub inflight: BTreeSet<String>,
+    pub inflight: BTreeSet<RequestedTime>,
     /// Where the active timeline begins: what lies before is archived, hence completed.
-    pub timeline_start: Option<String>,
-    /// The instant that is asked for.
-    pub latest: String,
+    pub timeline_start: Option<RequestedTime>,
+    /// The instant of the query; `None` if nothing is visible, and no block counts.
+    pub latest: Option<RequestedTime>,
 }
 
 impl InstantFilter {
     /// Whether blocks of this instant count: it is completed, and not after the instant that is asked for.
     #[must_use]
-    pub fn is_committed(&self, instant: &str) -> bool {
-        let archived = self.timeline_start.as_deref().is_some_and(|start| instant < start);
-        instant <= self.latest.as_str()
+    pub fn is_committed(&self, instant: &RequestedTime) -> bool {
+        let archived = self.timeline_start.as_ref().is_some_and(|start| instant < start);
+        self.latest.as_ref().is_some_and(|latest| instant <= latest)
             && !self.inflight.contains(instant)
             && (archived || self.completed.contains(instant))
     }
@@ -38,12 +40,12 @@ mod tests {
 
     #[test]
     fn blocks_count_by_their_instant() {
-        let filter =
-            timeline(&["3.deltacommit.inflight", "4.deltacommit", "6.deltacommit", "8.commit"]).instant_filter("6");
+        let filter = timeline(&["3.deltacommit.inflight", "4.deltacommit", "6.deltacommit", "8.commit"])
+            .instant_filter(Some(&"6".into()));
         for (instant, committed) in
             [("1", true), ("3", false), ("4", true), ("5", false), ("6", true), ("8", false), ("9", false)]
         {
-            assert_eq!(filter.is_committed(instant), committed, "{instant}");
+            assert_eq!(filter.is_committed(&instant.into()), committed, "{instant}");
         }
         let json = serde_json::to_string(&filter).unwrap();
         assert_eq!(serde_json::from_str::<super::InstantFilter>(&json).unwrap(), filter);

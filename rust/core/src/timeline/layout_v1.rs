@@ -8,19 +8,18 @@
 //! the start. Names outside this table are no instants.
 
 use super::instant::{Action, Instant, State};
+use crate::names::RequestedTime;
 
 /// The instant that a file name tells of; `None` where it is no instant's.
 #[must_use]
 pub(super) fn parse(name: &str) -> Option<Instant> {
     let (time, suffix) = name.split_once('.')?;
-    if time.is_empty() || !time.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
+    let requested_time = RequestedTime::parse(time)?;
     let (action, state) = action_and_state(suffix)?;
     if action == Action::Clustering {
         return None;
     }
-    Some(Instant { requested_time: time.to_owned(), completion_time: None, action, state, file_name: name.to_owned() })
+    Some(Instant { requested_time, completion_time: None, action, state, file_name: name.to_owned() })
 }
 
 /// What stands behind the time, the same in both layouts.

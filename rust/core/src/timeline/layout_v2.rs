@@ -9,6 +9,7 @@
 
 use super::instant::{Instant, State};
 use super::layout_v1::action_and_state;
+use crate::names::{CompletionTime, RequestedTime};
 
 /// The instant that a file name tells of; `None` where it is no instant's. A completed one without completion time is for
 /// the caller to complete.
@@ -19,21 +20,16 @@ pub(super) fn parse(name: &str) -> Option<Instant> {
         Some((requested, completion)) => (requested, Some(completion)),
         None => (times, None),
     };
-    let numeric = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !numeric(requested) || !completion.is_none_or(numeric) {
-        return None;
-    }
+    let requested_time = RequestedTime::parse(requested)?;
+    let completion_time = match completion {
+        Some(completion) => Some(CompletionTime::parse(completion)?),
+        None => None,
+    };
     let (action, state) = action_and_state(suffix)?;
-    if completion.is_some() && state != State::Completed {
+    if completion_time.is_some() && state != State::Completed {
         return None;
     }
-    Some(Instant {
-        requested_time: requested.to_owned(),
-        completion_time: completion.map(str::to_owned),
-        action,
-        state,
-        file_name: name.to_owned(),
-    })
+    Some(Instant { requested_time, completion_time, action, state, file_name: name.to_owned() })
 }
 
 #[cfg(test)]
@@ -65,7 +61,10 @@ mod tests {
         ] {
             let instant = parse(name).unwrap();
             assert_eq!((instant.action, instant.state), (action, state), "{name}");
-            assert_eq!((instant.requested_time.as_str(), instant.completion_time.as_deref()), ("1", completion));
+            assert_eq!(
+                (instant.requested_time.as_str(), instant.completion_time.as_ref().map(CompletionTime::as_str)),
+                ("1", completion)
+            );
         }
     }
 

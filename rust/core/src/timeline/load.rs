@@ -13,6 +13,7 @@ use super::timeline::Timeline;
 use super::{layout_v1, layout_v2};
 use crate::config::{TableConfig, TimelineLayout, TimelineZone};
 use crate::error::{Error, Result};
+use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::{Entry, FileStatus, Place};
 
 impl Timeline {
@@ -29,7 +30,7 @@ impl Timeline {
             );
             return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
         };
-        let mut highest: BTreeMap<(String, Action), Instant> = BTreeMap::new();
+        let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
         for entry in entries {
             let Entry::File(status) = entry else { continue };
             let Some(instant) = parse(&status, config)? else { continue };
@@ -58,7 +59,7 @@ fn parse(status: &FileStatus, config: &TableConfig) -> Result<Option<Instant>> {
 
 /// A modification time in the form of an instant, in the timeline's zone. `LOCAL` is the writer's, which is not stored: as in
 /// Hudi it is taken to be the reader's.
-fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<String> {
+fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<CompletionTime> {
     let time = DateTime::from_timestamp_millis(status.modified_ms).filter(|_| status.modified_ms > 0);
     let time = time.ok_or_else(|| {
         Error::invalid_table(
@@ -67,10 +68,11 @@ fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<String> 
         .in_file(&status.name)
     })?;
     let form = "%Y%m%d%H%M%S%3f";
-    Ok(match zone {
+    let text = match zone {
         TimelineZone::Utc => time.format(form).to_string(),
         TimelineZone::Local => time.with_timezone(&Local).format(form).to_string(),
-    })
+    };
+    CompletionTime::from_metadata("modification time", &text).map_err(|error| error.in_file(&status.name))
 }
 
 #[cfg(test)]
@@ -134,15 +136,15 @@ mod tests {
             told(&timeline),
             [("1.replacecommit".to_owned(), State::Completed), ("2.logcompaction".to_owned(), State::Requested)]
         );
-        assert_eq!(timeline.instants()[0].completion_time.as_deref(), Some("4"));
+        assert_eq!(timeline.instants()[0].completion_time, Some("4".into()));
     }
 
     #[test]
     fn a_completed_name_without_completion_time_takes_the_files_time() {
         let timeline = load("8", &["20240101000000000.deltacommit"]);
-        assert_eq!(timeline.instants()[0].completion_time.as_deref(), Some("19700101000001000"));
+        assert_eq!(timeline.instants()[0].completion_time, Some("19700101000001000".into()));
         let both = load("8", &["1.deltacommit", "1_2.deltacommit"]);
-        assert_eq!(both.instants()[0].completion_time.as_deref(), Some("2"));
+        assert_eq!(both.instants()[0].completion_time, Some("2".into()));
         assert_eq!(both.instants().len(), 1);
     }
 

@@ -10,6 +10,7 @@ use super::service_plans::{self, CompactionOperation};
 use super::timeline::{KnownFiles, Timeline};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
+use crate::names::RequestedTime;
 
 /// Bytes of files of instants that are kept.
 const KNOWN_BYTES: usize = 64 << 20;
@@ -18,7 +19,7 @@ const KNOWN_BYTES: usize = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingCompaction {
     /// Its requested time.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// What it is to merge.
     pub operations: Vec<CompactionOperation>,
 }
@@ -31,7 +32,7 @@ pub struct ReplacedFileGroup {
     /// The file group.
     pub file_id: String,
     /// Requested time of the replace commit.
-    pub instant: String,
+    pub instant: RequestedTime,
 }
 
 impl Timeline {
@@ -139,7 +140,7 @@ impl Timeline {
     ///
     /// # Errors
     /// As for [`Timeline::commit_metadata`], of the clean.
-    pub(super) fn last_clean(&self) -> Result<Option<(&Instant, Option<String>)>> {
+    pub(super) fn last_clean(&self) -> Result<Option<(&Instant, Option<RequestedTime>)>> {
         let mut cleans = self.instants().iter().rev().filter(|instant| instant.action == Action::Clean);
         let Some(clean) = cleans.find(|instant| instant.is_completed()) else { return Ok(None) };
         Ok(Some((clean, self.read(clean, &clean.file_name, service_plans::earliest_retained)?)))

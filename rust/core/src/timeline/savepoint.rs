@@ -12,7 +12,7 @@ use super::span::Span;
 use super::timeline::Timeline;
 use crate::config::TimelineLayout;
 use crate::error::Result;
-use crate::names::{BaseFileName, LogFileName};
+use crate::names::{BaseFileName, LogFileName, RequestedTime};
 
 impl Timeline {
     /// Completed savepoints, oldest first.
@@ -36,15 +36,19 @@ impl Timeline {
     }
 
     /// The logs that commits up to an instant have written to the slices of these base files, and to file groups without one.
-    fn logs_until(&self, instant: &str, bases: &FilesByPartition) -> Result<BTreeMap<String, BTreeSet<String>>> {
-        let mut slices: BTreeMap<(String, String), String> = BTreeMap::new();
+    fn logs_until(
+        &self,
+        instant: &RequestedTime,
+        bases: &FilesByPartition,
+    ) -> Result<BTreeMap<String, BTreeSet<String>>> {
+        let mut slices: BTreeMap<(String, String), RequestedTime> = BTreeMap::new();
         for (partition, names) in bases {
             for base in names.iter().filter_map(|name| BaseFileName::parse(name)) {
                 slices.insert((partition.clone(), base.file_id), base.instant);
             }
         }
         let (mut logs, mut gone) = (Vec::new(), BTreeSet::new());
-        let span = Span { begin: None, end: Some(instant.to_owned()) };
+        let span = Span { begin: None, end: Some(instant.into()) };
         self.visit_writes_in(&span, &mut |_, metadata| {
             for path in metadata.paths() {
                 let (partition, name) = path.rsplit_once('/').unwrap_or(("", path));

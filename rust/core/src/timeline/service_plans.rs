@@ -8,6 +8,7 @@ use super::metadata::{
     HoodieRequestedReplaceMetadata, HoodieSavepointMetadata, HoodieSavepointPartitionMetadata, Metadata,
 };
 use crate::error::Result;
+use crate::names::RequestedTime;
 
 /// One file group that a compaction is to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -16,8 +17,8 @@ pub struct CompactionOperation {
     pub partition: String,
     /// The file group.
     pub file_id: String,
-    /// The slice that is merged.
-    pub base_instant: String,
+    /// The slice that is merged; `None` if the plan does not have it.
+    pub base_instant: Option<RequestedTime>,
     /// The log files that are merged, by name.
     pub log_files: Vec<String>,
 }
@@ -25,16 +26,17 @@ pub struct CompactionOperation {
 /// The operations of a compaction or log compaction plan, from the bytes of its `.requested` file.
 pub(super) fn compaction(bytes: &[u8]) -> Result<Vec<CompactionOperation>> {
     let plan: HoodieCompactionPlan = read(bytes)?;
-    Ok(plan.operations.unwrap_or_default().into_iter().map(operation).collect())
+    plan.operations.unwrap_or_default().into_iter().map(operation).collect()
 }
 
-fn operation(operation: HoodieCompactionOperation) -> CompactionOperation {
-    CompactionOperation {
+fn operation(operation: HoodieCompactionOperation) -> Result<CompactionOperation> {
+    let base_instant = operation.base_instant_time.as_deref().filter(|time| !time.is_empty());
+    Ok(CompactionOperation {
         partition: operation.partition_path.unwrap_or_default(),
         file_id: operation.file_id.unwrap_or_default(),
-        base_instant: operation.base_instant_time.unwrap_or_default(),
+        base_instant: base_instant.map(|time| RequestedTime::from_metadata("baseInstantTime", time)).transpose()?,
         log_files: operation.delta_file_paths.iter().flatten().map(|path| name_of(path)).collect(),
-    }
+    })
 }
 
 /// Returns true if the `.requested` file of a replace commit plans clustering. Other replace commits have no plan.
@@ -45,9 +47,15 @@ pub(super) fn is_clustering(bytes: &[u8]) -> Result<bool> {
 
 /// `earliestCommitToRetain` of a completed clean: slices that only older instants need may be gone. `None` if the clean
 /// went by versions, or the file is empty.
-pub(super) fn earliest_retained(bytes: &[u8]) -> Result<Option<String>> {
+pub(super) fn earliest_retained(bytes: &[u8]) -> Result<Option<RequestedTime>> {
     let clean: HoodieCleanMetadata = read(bytes)?;
-    Ok(Some(clean.earliest_commit_to_retain).filter(|instant| !instant.is_empty()))
+    retained(&clean.earliest_commit_to_retain)
+}
+
+/// The value of `earliestCommitToRetain`: empty if the clean went by versions.
+pub(super) fn retained(text: &str) -> Result<Option<RequestedTime>> {
+    let time = Some(text).filter(|text| !text.is_empty());
+    time.map(|time| RequestedTime::from_metadata("earliestCommitToRetain", time)).transpose()
 }
 
 /// File names by partition.
@@ -135,7 +143,7 @@ mod tests {
         let expected = CompactionOperation {
             partition: "p".into(),
             file_id: "f".into(),
-            base_instant: "10".into(),
+            base_instant: Some("10".into()),
             log_files: vec![".f_10.log.1".into()],
         };
         assert_eq!(compaction(&container("HoodieCompactionPlan", OPERATIONS, &operation)).unwrap(), [expected]);
@@ -163,12 +171,14 @@ mod tests {
     #[test]
     fn what_a_clean_kept() {
         let field = r#"{"name":"earliestCommitToRetain","type":"string"}"#;
-        assert_eq!(earliest_retained(&container(CLEAN, field, &text("20"))).unwrap().as_deref(), Some("20"));
+        assert_eq!(earliest_retained(&container(CLEAN, field, &text("20"))).unwrap(), Some("20".into()));
         assert_eq!(earliest_retained(&container(CLEAN, field, &text(""))).unwrap(), None);
         assert_eq!(
             earliest_retained(&container(CLEAN, r#"{"name":"other","type":"string"}"#, &text("20"))).unwrap(),
             None
         );
+        let unparsable = container(CLEAN, field, &text("null"));
+        assert_eq!(earliest_retained(&unparsable).unwrap_err().kind(), Kind::InvalidTable);
         let wrong = container(CLEAN, r#"{"name":"earliestCommitToRetain","type":"long"}"#, &[2]);
         assert_eq!(earliest_retained(&wrong).unwrap_err().kind(), Kind::InvalidTable);
     }

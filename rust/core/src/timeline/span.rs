@@ -3,18 +3,18 @@
 use super::commit_metadata::CommitMetadata;
 use super::instant::Instant;
 use crate::error::Result;
-use crate::names::instant_time;
+use crate::names::TimelinePosition;
 
 /// What `begin` may be called where nothing is before the span (`START_COMMIT_EARLIEST`).
 const EARLIEST: &str = "earliest";
 
-/// A stretch of a timeline. A missing bound does not bind; one that is no instant's time is none the worse for it.
+/// A stretch of a timeline. A missing bound does not bind; a bound need not be the time of an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
     /// Itself outside.
-    pub begin: Option<String>,
+    pub begin: Option<TimelinePosition>,
     /// Itself inside.
-    pub end: Option<String>,
+    pub end: Option<TimelinePosition>,
 }
 
 /// Takes one write of a span and its metadata; nothing is told of a write whose file is empty.
@@ -26,14 +26,15 @@ impl Span {
     /// # Errors
     /// `InvalidArgument` for texts that are no instants.
     pub fn of_query(begin: &str, end: Option<&str>) -> Result<Self> {
-        let begin = if begin.eq_ignore_ascii_case(EARLIEST) { None } else { Some(instant_time::of_query(begin)?) };
-        Ok(Self { begin, end: end.map(instant_time::of_query).transpose()? })
+        let begin =
+            if begin.eq_ignore_ascii_case(EARLIEST) { None } else { Some(TimelinePosition::from_query(begin)?) };
+        Ok(Self { begin, end: end.map(TimelinePosition::from_query).transpose()? })
     }
 
     /// Whether a time lies inside.
     #[must_use]
-    pub fn contains(&self, time: &str) -> bool {
-        self.begin.as_deref().is_none_or(|begin| begin < time) && self.end.as_deref().is_none_or(|end| time <= end)
+    pub fn contains(&self, time: &TimelinePosition) -> bool {
+        self.begin.as_ref().is_none_or(|begin| begin < time) && self.end.as_ref().is_none_or(|end| time <= end)
     }
 }
 
@@ -43,7 +44,7 @@ mod tests {
     use crate::Kind;
 
     fn span(begin: &str, end: &str) -> Span {
-        Span { begin: Some(begin.to_owned()), end: Some(end.to_owned()) }
+        Span { begin: Some(begin.into()), end: Some(end.into()) }
     }
 
     #[test]
@@ -51,8 +52,12 @@ mod tests {
         assert_eq!(Span::of_query("earliest", None).unwrap(), Span::default());
         let given = Span::of_query("000", Some("2024-01-02 03:04:05")).unwrap();
         assert_eq!(given, span("000", "20240102030405999"));
-        assert!(given.contains("20240102030405999") && given.contains("001") && !given.contains("000"));
-        assert!(!given.contains("20240102030406000"));
+        assert!(
+            given.contains(&"20240102030405999".into())
+                && given.contains(&"001".into())
+                && !given.contains(&"000".into())
+        );
+        assert!(!given.contains(&"20240102030406000".into()));
         for (begin, end) in [("yesterday", None), ("000", Some("earliest")), ("", None)] {
             assert_eq!(Span::of_query(begin, end).unwrap_err().kind(), Kind::InvalidArgument, "{begin}");
         }

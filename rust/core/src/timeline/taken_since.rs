@@ -10,16 +10,17 @@ use super::instant::{Action, Instant};
 use super::service_plans;
 use super::timeline::Timeline;
 use crate::error::{Error, Kind, Result};
+use crate::names::RequestedTime;
 
 /// Files that cleans have taken, or are about to take: the clean's instant by partition and name.
 #[derive(Debug, Default)]
-pub struct Taken(pub BTreeMap<String, BTreeMap<String, String>>);
+pub struct Taken(pub BTreeMap<String, BTreeMap<String, RequestedTime>>);
 
 impl Taken {
     /// The clean that has taken a file.
     #[must_use]
-    pub fn by(&self, partition: &str, name: &str) -> Option<&str> {
-        self.0.get(partition)?.get(name).map(String::as_str)
+    pub fn by(&self, partition: &str, name: &str) -> Option<&RequestedTime> {
+        self.0.get(partition)?.get(name)
     }
 }
 

@@ -13,6 +13,7 @@ use super::instant::{Action, Instant};
 use super::instant_filter::InstantFilter;
 use crate::config::TimelineLayout;
 use crate::error::Result;
+use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::Place;
 
 /// The active timeline of a table. Metadata is read when it is asked for.
@@ -23,12 +24,12 @@ pub struct Timeline {
     pub(super) archive_folder: Option<String>,
     pub(super) archived: OnceLock<Vec<Instant>>,
     /// What compactions merged, as far as it was asked for.
-    pub(super) compacted: Mutex<HashMap<String, CompactedLogs>>,
+    pub(super) compacted: Mutex<HashMap<RequestedTime, CompactedLogs>>,
     /// Files of completed instants, which never change, that were read from storage with round trips.
     pub(super) known_files: Mutex<KnownFiles>,
     instants: Vec<Instant>,
-    writes: BTreeMap<String, Vec<usize>>,
-    start: Option<String>,
+    writes: BTreeMap<RequestedTime, Vec<usize>>,
+    start: Option<RequestedTime>,
 }
 
 /// The names of the logs that a compaction merged; none where it is none, or its plan is gone.
@@ -45,7 +46,7 @@ pub(super) struct KnownFiles {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion<'a> {
     /// At this time.
-    At(&'a str),
+    At(&'a CompletionTime),
     /// It is pending, or nothing is known of it.
     Pending,
     /// It was completed before the start of the active timeline; the time is not stored.
@@ -61,16 +62,16 @@ impl Timeline {
         mut instants: Vec<Instant>,
     ) -> Self {
         instants.sort_by(Instant::timeline_order);
-        let mut writes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut writes: BTreeMap<RequestedTime, Vec<usize>> = BTreeMap::new();
         for (at, instant) in instants.iter().enumerate().filter(|(_, instant)| instant.action.is_write()) {
             writes.entry(instant.requested_time.clone()).or_default().push(at);
         }
-        let savepoints: BTreeSet<&str> = instants
+        let savepoints: BTreeSet<&RequestedTime> = instants
             .iter()
             .filter(|instant| instant.action == Action::Savepoint)
-            .map(|instant| instant.requested_time.as_str())
+            .map(|instant| &instant.requested_time)
             .collect();
-        let start = writes.keys().find(|time| !savepoints.contains(time.as_str())).or(writes.keys().next()).cloned();
+        let start = writes.keys().find(|time| !savepoints.contains(time)).or(writes.keys().next()).cloned();
         let (archived, compacted, known_files) = (OnceLock::new(), Mutex::default(), Mutex::default());
         Self { place, folder, layout, archive_folder, archived, compacted, known_files, instants, writes, start }
     }
@@ -83,15 +84,15 @@ impl Timeline {
 
     /// The active instants of a requested time, of any action.
     #[must_use]
-    pub fn instants_at(&self, requested_time: &str) -> &[Instant] {
-        let from = self.instants.partition_point(|instant| instant.requested_time.as_str() < requested_time);
+    pub fn instants_at(&self, requested_time: &RequestedTime) -> &[Instant] {
+        let from = self.instants.partition_point(|instant| instant.requested_time < *requested_time);
         let rest = self.instants.get(from..).unwrap_or_default();
-        let len = rest.iter().take_while(|instant| instant.requested_time == requested_time).count();
+        let len = rest.iter().take_while(|instant| instant.requested_time == *requested_time).count();
         rest.get(..len).unwrap_or_default()
     }
 
     /// The writes of a requested time: one, unless a table service and a writer chose the same.
-    pub fn writes_at(&self, requested_time: &str) -> impl Iterator<Item = &Instant> {
+    pub fn writes_at(&self, requested_time: &RequestedTime) -> impl Iterator<Item = &Instant> {
         self.writes.get(requested_time).into_iter().flatten().filter_map(|at| self.instants.get(*at))
     }
 
@@ -112,19 +113,19 @@ impl Timeline {
 
     /// The first write that no savepoint keeps back: anything before it is archived, hence completed.
     #[must_use]
-    pub fn start(&self) -> Option<&str> {
-        self.start.as_deref()
+    pub fn start(&self) -> Option<&RequestedTime> {
+        self.start.as_ref()
     }
 
     /// Whether an instant lies before the start of the active timeline.
     #[must_use]
-    pub fn is_before_start(&self, requested_time: &str) -> bool {
+    pub fn is_before_start(&self, requested_time: &RequestedTime) -> bool {
         self.start().is_some_and(|start| requested_time < start)
     }
 
     /// Whether a write is completed, here or in the archive.
     #[must_use]
-    pub fn is_completed(&self, requested_time: &str) -> bool {
+    pub fn is_completed(&self, requested_time: &RequestedTime) -> bool {
         if self.writes.contains_key(requested_time) {
             return self.writes_at(requested_time).any(Instant::is_completed);
         }
@@ -133,40 +134,40 @@ impl Timeline {
 
     /// Whether readers see slices of this base instant: completed ones, and those that a pending compaction has cut.
     #[must_use]
-    pub fn is_visible(&self, requested_time: &str) -> bool {
+    pub fn is_visible(&self, requested_time: &RequestedTime) -> bool {
         self.is_completed(requested_time) || self.writes_at(requested_time).any(is_pending_compaction)
     }
 
     /// What a query of the latest state asks for: the requested time of the last completed write or pending compaction.
     /// `None` for a table that nothing was written to.
     #[must_use]
-    pub fn latest_visible(&self) -> Option<&str> {
+    pub fn latest_visible(&self) -> Option<&RequestedTime> {
         let mut visible = self.instants.iter().rev().filter(|instant| {
             instant.is_completed_write() || instant.action.is_write() && is_pending_compaction(instant)
         });
-        visible.next().map(|instant| instant.requested_time.as_str())
+        visible.next().map(|instant| &instant.requested_time)
     }
 
     /// When a write was completed (layout 2). For archived ones the history is read, once.
     ///
     /// # Errors
     /// What reading the history may fail with.
-    pub fn completion_time(&self, requested_time: &str) -> Result<Completion<'_>> {
+    pub fn completion_time(&self, requested_time: &RequestedTime) -> Result<Completion<'_>> {
         if self.writes.contains_key(requested_time) {
-            let completed = self.writes_at(requested_time).find_map(|instant| instant.completion_time.as_deref());
+            let completed = self.writes_at(requested_time).find_map(|instant| instant.completion_time.as_ref());
             return Ok(completed.map_or(Completion::Pending, Completion::At));
         }
         if !self.is_before_start(requested_time) {
             return Ok(Completion::Pending);
         }
         let mut archived = self.archived_at(requested_time)?.filter(|instant| instant.action.is_write());
-        let completed = archived.find_map(|instant| instant.completion_time.as_deref());
+        let completed = archived.find_map(|instant| instant.completion_time.as_ref());
         Ok(completed.map_or(Completion::Archived, Completion::At))
     }
 
-    /// What a scan of logs needs in order to tell the blocks that count at `latest` from the others.
+    /// What a scan of logs needs in order to tell the blocks that count at `latest` from the others. None count without it.
     #[must_use]
-    pub fn instant_filter(&self, latest: &str) -> InstantFilter {
+    pub fn instant_filter(&self, latest: Option<&RequestedTime>) -> InstantFilter {
         let times = |completed| {
             let writes = self.instants.iter().filter(|instant| instant.action.is_write());
             writes
@@ -177,7 +178,7 @@ impl Timeline {
             completed: times(true).collect(),
             inflight: times(false).filter(|time| !self.is_completed(time)).collect(),
             timeline_start: self.start.clone(),
-            latest: latest.to_owned(),
+            latest: latest.cloned(),
         }
     }
 }
@@ -205,42 +206,44 @@ pub(crate) mod tests {
     #[test]
     fn archived_instants_are_completed() {
         let timeline = timeline(&["3.deltacommit.inflight", "5_6.deltacommit", "7_8.clean"]);
-        assert_eq!(timeline.start(), Some("3"));
+        assert_eq!(timeline.start().unwrap(), "3");
         for (instant, completed) in [("1", true), ("3", false), ("4", false), ("5", true), ("7", false), ("9", false)] {
-            assert_eq!(timeline.is_completed(instant), completed, "{instant}");
+            assert_eq!(timeline.is_completed(&instant.into()), completed, "{instant}");
         }
-        assert_eq!(timeline.latest_visible(), Some("5"));
+        assert_eq!(timeline.latest_visible().unwrap(), "5");
     }
 
     #[test]
     fn archiving_goes_on_past_a_savepoint() {
         let timeline = timeline(&["1.deltacommit", "1.savepoint", "5.deltacommit"]);
-        assert_eq!(timeline.start(), Some("5"));
-        assert!(timeline.is_completed("1") && timeline.is_completed("3"));
+        assert_eq!(timeline.start().unwrap(), "5");
+        assert!(timeline.is_completed(&"1".into()) && timeline.is_completed(&"3".into()));
         let kept = super::tests::timeline(&["4.commit", "4.savepoint"]);
-        assert!(kept.is_completed("3") && !kept.is_completed("5"));
+        assert!(kept.is_completed(&"3".into()) && !kept.is_completed(&"5".into()));
     }
 
     #[test]
     fn a_pending_compaction_is_visible_but_not_completed() {
         let timeline = timeline(&["1.deltacommit", "2.compaction.requested", "3.clustering.requested", "4.inflight"]);
-        assert!(timeline.is_visible("2") && !timeline.is_completed("2"));
-        assert!(!timeline.is_visible("3") && !timeline.is_visible("4"));
-        assert_eq!(timeline.latest_visible(), Some("2"));
+        assert!(timeline.is_visible(&"2".into()) && !timeline.is_completed(&"2".into()));
+        assert!(!timeline.is_visible(&"3".into()) && !timeline.is_visible(&"4".into()));
+        assert_eq!(timeline.latest_visible().unwrap(), "2");
     }
 
     #[test]
     fn completion_times_are_known_pending_or_archived() {
         let timeline = timeline(&["3_9.deltacommit", "5.deltacommit.inflight"]);
-        assert_eq!(timeline.completion_time("3").unwrap(), Completion::At("9"));
-        assert_eq!(timeline.completion_time("5").unwrap(), Completion::Pending);
-        assert_eq!(timeline.completion_time("4").unwrap(), Completion::Pending);
-        assert_eq!(timeline.completion_time("2").unwrap(), Completion::Archived);
+        assert_eq!(timeline.completion_time(&"3".into()).unwrap(), Completion::At(&"9".into()));
+        assert_eq!(timeline.completion_time(&"5".into()).unwrap(), Completion::Pending);
+        assert_eq!(timeline.completion_time(&"4".into()).unwrap(), Completion::Pending);
+        assert_eq!(timeline.completion_time(&"2".into()).unwrap(), Completion::Archived);
     }
 
     #[test]
     fn an_empty_timeline_has_nothing() {
         let timeline = timeline(&[]);
-        assert!(!timeline.is_completed("1") && timeline.latest_visible().is_none() && timeline.start().is_none());
+        assert!(
+            !timeline.is_completed(&"1".into()) && timeline.latest_visible().is_none() && timeline.start().is_none()
+        );
     }
 }

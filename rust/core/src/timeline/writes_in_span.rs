@@ -13,6 +13,7 @@ use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
 use crate::error::Result;
+use crate::names::{RequestedTime, TimelinePosition};
 
 /// How an instant's seconds are written.
 const SECONDS: &str = "%Y%m%d%H%M%S";
@@ -26,7 +27,7 @@ impl Timeline {
         if self.may_reach_archive(span) {
             self.visit_archived_writes_in(span, visit)?;
         }
-        let writes = || self.completed_writes().filter(move |write| span.contains(self.bound_of(write)));
+        let writes = || self.completed_writes().filter(move |write| span.contains(&self.bound_of(write)));
         self.begin(writes().map(|write| write.file_name.clone()))?;
         for write in writes() {
             visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
@@ -36,20 +37,22 @@ impl Timeline {
 
     /// What bounds of spans are compared with: the requested time in layout 1, the completion time in layout 2.
     #[must_use]
-    pub fn bound_of<'i>(&self, write: &'i Instant) -> &'i str {
+    pub fn bound_of(&self, write: &Instant) -> TimelinePosition {
         match self.layout {
-            TimelineLayout::V1 => &write.requested_time,
-            TimelineLayout::V2 => write.completion_time.as_deref().unwrap_or(&write.requested_time),
+            TimelineLayout::V1 => (&write.requested_time).into(),
+            TimelineLayout::V2 => {
+                write.completion_time.as_ref().map_or_else(|| (&write.requested_time).into(), TimelinePosition::from)
+            }
         }
     }
 
     /// Whether a write of the span may have been archived.
     #[must_use]
     pub fn may_reach_archive(&self, span: &Span) -> bool {
-        let (Some(begin), Some(start)) = (span.begin.as_deref(), self.start()) else { return true };
+        let (Some(begin), Some(start)) = (&span.begin, self.start()) else { return true };
         match self.layout {
-            TimelineLayout::V1 => begin < start,
-            TimelineLayout::V2 => day_before(begin).is_none_or(|day_before| day_before.as_str() < start),
+            TimelineLayout::V1 => *begin < TimelinePosition::from(start),
+            TimelineLayout::V2 => day_before(begin).is_none_or(|day_before| day_before < *start),
         }
     }
 
@@ -65,17 +68,17 @@ impl Timeline {
         match self.layout {
             TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, span, &mut unless_active),
             TimelineLayout::V2 => {
-                let requested_from = span.begin.as_deref().and_then(day_before);
-                history_v2::visit_writes(&*self.place, folder, span, requested_from.as_deref(), &mut unless_active)
+                let requested_from = span.begin.as_ref().and_then(day_before);
+                history_v2::visit_writes(&*self.place, folder, span, requested_from.as_ref(), &mut unless_active)
             }
         }
     }
 }
 
-/// The instant a day earlier; none for what is no time.
-fn day_before(instant: &str) -> Option<String> {
-    let seconds = NaiveDateTime::parse_from_str(instant.get(..14)?, SECONDS).ok()?;
-    Some(seconds.checked_sub_signed(TimeDelta::days(1))?.format(SECONDS).to_string())
+/// The time a day before a position, to the second; `None` if the position is not a time of the calendar.
+fn day_before(position: &TimelinePosition) -> Option<RequestedTime> {
+    let seconds = NaiveDateTime::parse_from_str(position.as_str().get(..14)?, SECONDS).ok()?;
+    RequestedTime::parse(&seconds.checked_sub_signed(TimeDelta::days(1))?.format(SECONDS).to_string())
 }
 
 #[cfg(test)]
@@ -86,10 +89,10 @@ mod tests {
     fn visited(names: &[&str], begin: Option<&str>, end: Option<&str>) -> Vec<String> {
         // Commit files are empty: nothing is told, and nothing is read amiss.
         let timeline = timeline(names);
-        let span = Span { begin: begin.map(str::to_owned), end: end.map(str::to_owned) };
+        let span = Span { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, _: CommitMetadata| {
-            visited.push(write.requested_time.clone());
+            visited.push(write.requested_time.to_string());
             Ok(())
         };
         timeline.visit_writes_in(&span, &mut visit).unwrap();
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_day_is_looked_back() {
-        assert_eq!(day_before("20240301120000123").unwrap(), "20240229120000");
-        assert!(day_before("000").is_none() && day_before("20241301000000").is_none());
+        assert_eq!(day_before(&"20240301120000123".into()).unwrap(), "20240229120000");
+        assert!(day_before(&"000".into()).is_none() && day_before(&"20241301000000".into()).is_none());
     }
 }

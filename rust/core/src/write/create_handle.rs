@@ -15,6 +15,7 @@ use super::write_status::{WriteStatus, WrittenFile};
 use super::write_token::WriteToken;
 use crate::avro::Schema;
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 use crate::storage::FileStore;
 
 /// Which files are written.
@@ -25,7 +26,7 @@ pub struct CreateTarget {
     /// The first part of the file groups' ids: a UUID. The n-th file is that of `<prefix>-<n>`, from 0 on.
     pub file_id_prefix: String,
     /// The instant that writes: its requested time.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// The attempt that writes.
     pub token: WriteToken,
 }
@@ -243,7 +244,7 @@ mod tests {
         assert_eq!(statuses.iter().map(|status| status.writes).sum::<u64>(), 50_000);
         let ids: Vec<&str> = statuses.iter().map(|status| status.file_id.as_str()).collect();
         assert_eq!(ids[..2], ["f-0", "f-1"]);
-        let markers = Markers::new(store, "001").list().unwrap();
+        let markers = Markers::new(store, &"001".into()).list().unwrap();
         let marked: BTreeSet<String> = markers.into_iter().map(|marker| marker.data_path).collect();
         assert_eq!(marked, statuses.iter().map(|status| status.file.as_ref().unwrap().path.clone()).collect());
         assert!(folder.path().join("p/.hoodie_partition_metadata").is_file());

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 use crate::storage::FileStore;
 
 const TEMP: &str = ".hoodie/.temp";
@@ -73,9 +74,9 @@ pub struct Markers {
 }
 
 impl Markers {
-    /// Those of an instant (its requested time) of the table at the store's root.
+    /// Those of an instant of the table at the store's root.
     #[must_use]
-    pub fn new(table: Arc<dyn FileStore>, instant: &str) -> Self {
+    pub fn new(table: Arc<dyn FileStore>, instant: &RequestedTime) -> Self {
         Self { table, folder: format!("{TEMP}/{instant}") }
     }
 
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn markers_are_created_listed_and_removed() {
         let table = Table::new();
-        let markers = Markers::new(table.store(), "001");
+        let markers = Markers::new(table.store(), &"001".into());
         assert!(markers.list().unwrap().is_empty());
         markers.create("p/q=1/f-0_0-1-2_001.parquet", MarkerKind::Create).unwrap();
         markers.create("p/q=1/f-0_0-1-2_001.parquet", MarkerKind::Create).unwrap();
@@ -197,7 +198,7 @@ mod tests {
             marker("p/q=1/f-0_0-1-2_001.parquet", MarkerKind::Create),
         ];
         assert_eq!(markers.list().unwrap(), expected.into());
-        assert!(Markers::new(table.store(), "002").list().unwrap().is_empty());
+        assert!(Markers::new(table.store(), &"002".into()).list().unwrap().is_empty());
         markers.remove().unwrap();
         assert!(markers.list().unwrap().is_empty());
         markers.remove().unwrap();
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn markers_of_the_timeline_server_are_read() {
         let table = Table::new();
-        let markers = Markers::new(table.store(), "001");
+        let markers = Markers::new(table.store(), &"001".into());
         table.put(".hoodie/.temp/001/MARKERS.type", "TIMELINE_SERVER_BASED");
         table.put(".hoodie/.temp/001/MARKERS0", "a/x.parquet.marker.CREATE\na/y.parquet.marker.MERGE\n");
         table.put(".hoodie/.temp/001/MARKERS19", "z.parquet.marker.CREATE\n");
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn files_of_failed_attempts_are_found_and_removed() {
         let table = Table::new();
-        let markers = Markers::new(table.store(), "001");
+        let markers = Markers::new(table.store(), &"001".into());
         for (path, kind) in [
             ("p/f-0_0-1-2_001.parquet", MarkerKind::Create),
             ("p/f-0_0-1-3_001.parquet", MarkerKind::Create),

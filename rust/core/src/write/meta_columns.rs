@@ -9,6 +9,7 @@ use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema};
 
 use super::write_token::WriteToken;
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 use crate::names::meta_columns;
 
 /// Where the meta columns of rows come from.
@@ -28,7 +29,7 @@ pub enum MetaColumns<'a> {
 /// What the meta columns of a file's rows have in common.
 #[derive(Debug, Clone)]
 pub(super) struct FileMeta {
-    pub(super) instant: String,
+    pub(super) instant: RequestedTime,
     pub(super) token: WriteToken,
     pub(super) partition: String,
     /// `_hoodie_file_name`: a base file's name, or the file id in log records.
@@ -46,7 +47,7 @@ impl FileMeta {
             MetaColumns::Computed { record_keys } => {
                 check_keys(data, record_keys)?;
                 let own = [
-                    repeated(&self.instant, data.num_rows()),
+                    repeated(self.instant.as_str(), data.num_rows()),
                     self.sequence_numbers(data.num_rows(), first),
                     Arc::new(record_keys.clone()),
                     repeated(&self.partition, data.num_rows()),

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 
 use crate::error::{Kind, Result};
+use crate::names::RequestedTime;
 use crate::storage::FileStore;
 
 const NAME: &str = ".hoodie_partition_metadata";
@@ -14,7 +15,7 @@ const NAME: &str = ".hoodie_partition_metadata";
 ///
 /// # Errors
 /// Those of the store.
-pub fn create_partition_metadata(table: &dyn FileStore, partition: &str, instant: &str) -> Result<()> {
+pub fn create_partition_metadata(table: &dyn FileStore, partition: &str, instant: &RequestedTime) -> Result<()> {
     let depth = partition.split('/').filter(|part| !part.is_empty()).count();
     let path = if partition.is_empty() { NAME.to_owned() } else { format!("{partition}/{NAME}") };
     match table.len_of(&path) {
@@ -36,7 +37,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let table = LocalPlace::new(&folder.path().to_string_lossy(), true);
         for (partition, instant) in [("", "001"), ("a/b=1", "002"), ("a/b=1", "003")] {
-            create_partition_metadata(&table, partition, instant).unwrap();
+            create_partition_metadata(&table, partition, &instant.into()).unwrap();
         }
         let lines = |path| {
             let (bytes, _) = table.get(path).unwrap();

@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn header() -> BlockHeader {
-        BlockHeader::new("20240101000000001").unwrap()
+        BlockHeader::new(&"20240101000000001".into())
     }
 
     /// As Hudi 1.2.0 writes it.

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_smallest_block_has_46_bytes_and_its_header() {
-        let block = BlockBuilder::new(BlockType::Delete, &BlockHeader::new("1").unwrap()).unwrap();
+        let block = BlockBuilder::new(BlockType::Delete, &BlockHeader::new(&"1".into())).unwrap();
         let block = block.finish(Some(0)).unwrap();
         assert_eq!(block.bytes().len(), 46 + 8 + 1);
         assert_eq!(block.bytes()[6..14], 41_i64.to_be_bytes());
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn two_gibibytes_are_too_many() {
-        let mut block = BlockBuilder::new(BlockType::AvroData, &BlockHeader::new("1").unwrap()).unwrap();
+        let mut block = BlockBuilder::new(BlockType::AvroData, &BlockHeader::new(&"1".into())).unwrap();
         // Zeroed pages are not touched: the memory is promised, not used.
         block.bytes = vec![0; LIMIT - BEHIND_CONTENT];
         let error = block.finish(Some(1)).unwrap_err();

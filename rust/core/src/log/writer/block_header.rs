@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result};
 use crate::log::layout::HeaderKey;
 use crate::log::positions::{encode_positions, positions};
+use crate::names::RequestedTime;
 
 /// Keys that a caller may add; the others say what the block is and follow from what it is made of.
 const EXTRAS: [HeaderKey; 5] = [
@@ -25,13 +26,10 @@ pub struct BlockHeader {
 }
 
 impl BlockHeader {
-    /// The header of a block that `instant` writes (its requested time).
-    ///
-    /// # Errors
-    /// `InvalidArgument` where the instant is not of digits.
-    pub fn new(instant: &str) -> Result<Self> {
-        let header = Self { entries: BTreeMap::new() };
-        Ok(header.with(HeaderKey::InstantTime, checked_instant(instant)?))
+    /// The header of a block that `instant` writes.
+    #[must_use]
+    pub fn new(instant: &RequestedTime) -> Self {
+        Self { entries: BTreeMap::new() }.with(HeaderKey::InstantTime, instant.as_str())
     }
 
     /// Adds entries by Hudi's names of the keys: `COMPACTED_BLOCK_TIMES`, `RECORD_POSITIONS`, `BLOCK_IDENTIFIER`,
@@ -66,18 +64,16 @@ impl BlockHeader {
     /// Adds the positions of the block's records in the base file that `instant` wrote; ascending, as the records are.
     ///
     /// # Errors
-    /// `InvalidArgument` for positions that do not ascend, and an instant that is not of digits.
-    pub fn with_positions(self, instant: &str, positions: &[u64]) -> Result<Self> {
+    /// `InvalidArgument` for positions that do not ascend.
+    pub fn with_positions(self, instant: &RequestedTime, positions: &[u64]) -> Result<Self> {
         let positions = encode_positions(positions)?;
-        Ok(self.with_base_instant(instant)?.with(HeaderKey::RecordPositions, &positions))
+        Ok(self.with_base_instant(instant).with(HeaderKey::RecordPositions, &positions))
     }
 
     /// Adds the instant of the base file alone, as Hudi does where several records of a block have the same position.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for an instant that is not of digits.
-    pub fn with_base_instant(self, instant: &str) -> Result<Self> {
-        Ok(self.with(HeaderKey::BaseFileInstantTimeOfRecordPositions, checked_instant(instant)?))
+    #[must_use]
+    pub fn with_base_instant(self, instant: &RequestedTime) -> Self {
+        self.with(HeaderKey::BaseFileInstantTimeOfRecordPositions, instant.as_str())
     }
 
     /// Adds the records' Avro schema as JSON.
@@ -119,14 +115,6 @@ impl BlockHeader {
     }
 }
 
-/// An instant, which is written in digits.
-pub(super) fn checked_instant(instant: &str) -> Result<&str> {
-    if instant.is_empty() || !instant.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Error::invalid_argument(format!("instant {instant:?}: it is written in digits")));
-    }
-    Ok(instant)
-}
-
 /// A length as the container has it: four bytes, big-endian, signed.
 pub(super) fn write_len(out: &mut Vec<u8>, len: usize, what: &str) -> Result<()> {
     let len = i32::try_from(len)
@@ -139,9 +127,9 @@ fn check_value(key: HeaderKey, name: &str, value: &str) -> Result<()> {
     let (sound, expected) = match key {
         HeaderKey::IsPartial => (matches!(value, "true" | "false"), "true or false"),
         HeaderKey::CompactedBlockTimes => {
-            (value.split(',').all(|instant| checked_instant(instant).is_ok()), "instants joined by commas")
+            (value.split(',').all(|instant| RequestedTime::parse(instant).is_some()), "instants joined by commas")
         }
-        HeaderKey::BaseFileInstantTimeOfRecordPositions => (checked_instant(value).is_ok(), "an instant"),
+        HeaderKey::BaseFileInstantTimeOfRecordPositions => (RequestedTime::parse(value).is_some(), "an instant"),
         // How many they have to be is known once there are records.
         HeaderKey::RecordPositions => (!value.is_empty(), "a roaring bitmap in base64"),
         _ => (is_identifier(value), "numbers of attempt and sequence, such as 0,1"),
@@ -166,7 +154,7 @@ mod tests {
 
     fn extras(entries: &[(&str, &str)]) -> Result<BlockHeader> {
         let entries = entries.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        BlockHeader::new("001").unwrap().with_extras(&entries)
+        BlockHeader::new(&"001".into()).with_extras(&entries)
     }
 
     #[test]
@@ -199,7 +187,7 @@ mod tests {
         // 3 and 5.
         let two = of("AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA=");
         assert!(two.check_positions(2).is_ok());
-        assert!(BlockHeader::new("001").unwrap().check_positions(7).is_ok());
+        assert!(BlockHeader::new(&"001".into()).check_positions(7).is_ok());
         for (header, records) in [(&two, 1), (&two, 3), (&of("3,5"), 2)] {
             assert_eq!(header.check_positions(records).unwrap_err().kind(), crate::Kind::InvalidArgument);
         }
@@ -222,6 +210,5 @@ mod tests {
             assert_eq!(error.kind(), crate::Kind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
-        assert!(BlockHeader::new("").is_err());
     }
 }

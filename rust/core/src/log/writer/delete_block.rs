@@ -208,7 +208,7 @@ mod tests {
             partition_path: PartitionPath::Constant("p".into()),
             ordering: ordering.iter().map(|name| (*name).to_owned()).collect(),
         };
-        let header = BlockHeader::new("20240101000000001").unwrap();
+        let header = BlockHeader::new(&"20240101000000001".into());
         delete_block(&batch.schema(), &mut std::iter::once(Ok(batch.clone())), &names, &header)
     }
 
@@ -253,7 +253,7 @@ mod tests {
             partition_path: PartitionPath::Constant(String::new()),
             ordering: Vec::new(),
         };
-        let header = BlockHeader::new("00000000000000000").unwrap();
+        let header = BlockHeader::new(&"00000000000000000".into());
         let block = delete_block(&batch.schema(), &mut std::iter::empty(), &names, &header).unwrap();
         let mut expected = b"#HUDI#\0\0\0\0\0\0\0\x42\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\0\0\0\0\x11".to_vec();
         expected.extend(b"00000000000000000\0\0\0\0\0\0\0\x09\0\0\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\x48");
@@ -356,7 +356,7 @@ mod tests {
             ("n", Arc::new(Int32Array::from(vec![1, 2]))),
         ])
         .unwrap();
-        let header = BlockHeader::new("1").unwrap();
+        let header = BlockHeader::new(&"1".into());
         for (columns, word) in [
             (names("k", "p"), "column \"k\", row 1: null"),
             (names("n", "p"), "column \"n\" is of type Int32"),

@@ -16,7 +16,7 @@ use super::block_bytes::BlockBytes;
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::log::layout::MAGIC;
-use crate::names::LogFileName;
+use crate::names::{LogFileName, RequestedTime};
 use crate::storage::{Appendable, Entry, Sink, Source, WritablePlace};
 
 /// Hudi's own limit of a log file's size (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
@@ -30,7 +30,7 @@ pub struct LogWriterOptions {
     /// The file group.
     pub file_id: String,
     /// The instant in the names: the slice's base instant up to table version 7, the writing delta commit from 8 on.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// The first version to try. None: the one after the latest that the folder has of this file group and instant; with
     /// `append` that latest one itself.
     pub version: Option<i64>,
@@ -45,10 +45,10 @@ pub struct LogWriterOptions {
 impl LogWriterOptions {
     /// New files of a slice, with Hudi's defaults for the rest.
     #[must_use]
-    pub fn new(file_id: &str, instant: &str) -> Self {
+    pub fn new(file_id: &str, instant: &RequestedTime) -> Self {
         Self {
             file_id: file_id.to_owned(),
-            instant: instant.to_owned(),
+            instant: instant.clone(),
             version: None,
             write_token: None,
             max_file_bytes: DEFAULT_MAX_FILE_BYTES,
@@ -143,7 +143,7 @@ impl LogWriter {
 
     /// The instant in the names.
     #[must_use]
-    pub fn instant(&self) -> &str {
+    pub fn instant(&self) -> &RequestedTime {
         &self.options.instant
     }
 
@@ -194,7 +194,6 @@ fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next
         Entry::File(file) => LogFileName::parse(&file.name).filter(|name| {
             name.file_id == options.file_id
                 && name.instant == options.instant
-                && name.extension == "log"
                 && !name.cdc
                 && options.version.is_none_or(|version| name.version == version)
         }),
@@ -261,7 +260,7 @@ mod tests {
         }
 
         fn writer(&self, change: impl FnOnce(&mut LogWriterOptions)) -> LogWriter {
-            let mut options = LogWriterOptions::new("f-0", "001");
+            let mut options = LogWriterOptions::new("f-0", &"001".into());
             change(&mut options);
             LogWriter::new(self.place(), options).unwrap()
         }
@@ -302,7 +301,7 @@ mod tests {
     }
 
     fn block(instant: &str) -> BlockBytes {
-        rollback_block(instant, "000").unwrap()
+        rollback_block(&instant.into(), &"000".into()).unwrap()
     }
 
     #[test]
@@ -412,18 +411,17 @@ mod tests {
     fn what_cannot_be_written_is_refused_before_anything_is() {
         let folder = Folder::new();
         let refused = |change: fn(&mut LogWriterOptions)| {
-            let mut options = LogWriterOptions::new("f-0", "001");
+            let mut options = LogWriterOptions::new("f-0", &"001".into());
             change(&mut options);
             LogWriter::new(folder.place(), options).err().unwrap().kind()
         };
         assert_eq!(refused(|options| options.file_id = "a/b".into()), Kind::InvalidArgument);
-        assert_eq!(refused(|options| options.instant = "x".into()), Kind::InvalidArgument);
         assert_eq!(refused(|options| options.version = Some(0)), Kind::InvalidArgument);
         assert_eq!(refused(|options| options.write_token = Some("1".into())), Kind::InvalidArgument);
         assert_eq!(refused(|options| options.max_file_bytes = 0), Kind::InvalidArgument);
         assert_eq!(folder.names(), [""; 0]);
         let missing = Arc::new(LocalPlace::new(&folder.0.join("none").to_string_lossy(), true));
-        let error = LogWriter::new(missing, LogWriterOptions::new("f-0", "001")).err().unwrap();
+        let error = LogWriter::new(missing, LogWriterOptions::new("f-0", &"001".into())).err().unwrap();
         assert_eq!(error.kind(), Kind::NotFound);
     }
 
@@ -487,7 +485,7 @@ mod tests {
         let folder = Folder::new();
         folder.writer(|_| {}).append(&[block("1")]).unwrap();
         let store = Store { local: folder.place(), writes: Arc::default() };
-        let mut options = LogWriterOptions::new("f-0", "001");
+        let mut options = LogWriterOptions::new("f-0", &"001".into());
         options.append = true;
         let mut writer = LogWriter::new(Arc::new(store), options).unwrap();
         writer.append(&[block("2")]).unwrap();

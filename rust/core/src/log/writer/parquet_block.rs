@@ -76,7 +76,7 @@ mod tests {
 
     fn block(schema: &str, batch: &RecordBatch, codec: ParquetCodec) -> Result<BlockBytes> {
         let schema = Schema::parse(schema)?;
-        let header = BlockHeader::new("1").unwrap();
+        let header = BlockHeader::new(&"1".into());
         parquet_block(&batch.schema(), &mut std::iter::once(Ok(batch.clone())), &schema, &header, codec)
     }
 

@@ -18,20 +18,21 @@ use arrow_schema::SchemaRef;
 use crate::base_file::Batches;
 use crate::error::Error;
 use crate::log::{BlockKind, BlockRef, BlockType, HeaderKey, block_positions};
+use crate::names::RequestedTime;
 use crate::read::logs::log_blocks::LogBlocks;
 use crate::storage::Source;
 
 /// Whether records can go by row numbers of the base file that this instant wrote.
-pub(in crate::read) fn are_known(blocks: &LogBlocks, base_instant: Option<&str>) -> bool {
+pub(in crate::read) fn are_known(blocks: &LogBlocks, base_instant: Option<&RequestedTime>) -> bool {
     let Some(base_instant) = base_instant else { return false };
     blocks.blocks.iter().all(|found| blocks.files.get(found.file).is_some_and(|file| are_of(file, found, base_instant)))
 }
 
-fn are_of(file: &Arc<dyn Source>, found: &BlockRef, base_instant: &str) -> bool {
+fn are_of(file: &Arc<dyn Source>, found: &BlockRef, base_instant: &RequestedTime) -> bool {
     let header = &found.block.header;
     // Positions are in ascending order, the records of an HFile block in the order of their keys.
     found.block.kind != BlockKind::Sound(BlockType::HfileData)
-        && header.bytes(HeaderKey::BaseFileInstantTimeOfRecordPositions).is_some_and(|instant| instant == base_instant)
+        && header.bytes(HeaderKey::BaseFileInstantTimeOfRecordPositions).is_some_and(|instant| instant == base_instant.as_str())
         // What cannot be read as positions is none: keys are there.
         && matches!(block_positions(file, &found.block), Ok(Some(numbers)) if !numbers.is_empty())
 }

@@ -10,7 +10,7 @@ use arrow_select::filter::filter_record_batch;
 use crate::error::{Error, Result};
 use crate::filter::{BoundFilter, Filter, Literal, Operator, Term};
 use crate::names::instant_range::InstantRange;
-use crate::names::meta_columns;
+use crate::names::{RequestedTime, meta_columns};
 use crate::split::Query;
 
 /// Which rows count.
@@ -23,9 +23,9 @@ impl RowRange {
     }
 
     /// Of the base file that a commit wrote.
-    pub(in crate::read) fn of_base(query: &Query, instant: &str) -> Self {
+    pub(in crate::read) fn of_base(query: &Query, instant: &RequestedTime) -> Self {
         match &query.range {
-            Some(range) if range.own_base_rows => Self(Some(InstantRange::ExactMatch([instant.to_owned()].into()))),
+            Some(range) if range.own_base_rows => Self(Some(InstantRange::ExactMatch([instant.clone()].into()))),
             _ => Self::of(query),
         }
     }
@@ -39,8 +39,8 @@ impl RowRange {
     pub(in crate::read) fn bounds(&self, columns: &Schema) -> Result<Option<BoundFilter>> {
         let Some(InstantRange::ExactMatch(instants)) = &self.0 else { return Ok(None) };
         let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(None) };
-        let term = |operator, instant: &String| {
-            Term::new(meta_columns::COMMIT_TIME, operator, vec![Literal::Text(instant.clone())])
+        let term = |operator, instant: &RequestedTime| {
+            Term::new(meta_columns::COMMIT_TIME, operator, vec![Literal::Text(instant.to_string())])
         };
         let both = vec![term(Operator::GtEq, first)?, term(Operator::LtEq, last)?];
         BoundFilter::bind(&Filter::any_of(vec![both]), columns).map(Some)
@@ -59,7 +59,7 @@ impl RowRange {
                 let Some(time) = time else { return Some(false) };
                 let kept = match last {
                     Some((known, kept)) if known == time => kept,
-                    _ => range.contains(time),
+                    _ => RequestedTime::parse(time).is_some_and(|time| range.contains(&time)),
                 };
                 last = Some((time, kept));
                 Some(kept)
@@ -95,7 +95,7 @@ mod tests {
             (Some(vec![]), vec![]),
         ] {
             let range =
-                range.map(|instants| InstantRange::ExactMatch(instants.into_iter().map(str::to_owned).collect()));
+                range.map(|instants| InstantRange::ExactMatch(instants.into_iter().map(RequestedTime::from).collect()));
             let kept_rows = RowRange(range).keep(batch.clone()).unwrap();
             assert_eq!(kept_rows.column(1).as_primitive::<arrow_array::types::Int32Type>().values(), &kept[..]);
         }

@@ -15,6 +15,7 @@ use crate::error::{Error, Kind, Result};
 use crate::file_group;
 use crate::filter::BoundFilter;
 use crate::keys::without_row_numbers;
+use crate::names::RequestedTime;
 use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
 use crate::storage::{self, Place};
@@ -151,8 +152,8 @@ impl MergeBase for SplitBase {
         &self.segments
     }
 
-    fn instant(&self) -> Option<&str> {
-        self.split.slice.base_file.as_ref().map(|base| base.instant.as_str())
+    fn instant(&self) -> Option<&RequestedTime> {
+        self.split.slice.base_file.as_ref().map(|base| &base.instant)
     }
 
     fn greatest(&self, column: &Field) -> Result<Option<ArrayRef>> {

@@ -6,6 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, new_null_array};
 use arrow_schema::DataType;
 
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 use crate::split::change_schema;
 
 /// What happened to a row.
@@ -45,10 +46,10 @@ impl Changes {
     }
 
     /// The rows.
-    pub(in crate::read) fn into_batch(self, instant: &str) -> Result<RecordBatch> {
+    pub(in crate::read) fn into_batch(self, instant: &RequestedTime) -> Result<RecordBatch> {
         let rows = self.operations.len();
         let image = |image: Option<ArrayRef>| image.unwrap_or_else(|| new_null_array(&DataType::Utf8, rows));
-        let commits: StringArray = std::iter::repeat_n(Some(instant), rows).collect();
+        let commits: StringArray = std::iter::repeat_n(Some(instant.as_str()), rows).collect();
         let columns: Vec<ArrayRef> =
             vec![Arc::new(self.operations), Arc::new(commits), image(self.before), image(self.after)];
         RecordBatch::try_new(Arc::new(change_schema()), columns)

@@ -69,7 +69,7 @@ impl ChangeReader {
             let reader = SliceReader::new(self.rows.clone(), self.report.clone())?;
             Ok(Box::new(reader.within(self.memory_limit)))
         };
-        let instant = self.change.instant.as_str();
+        let instant = &self.change.instant;
         Ok(match &self.change.source {
             ChangeSource::Inserted => State::Whole(slice()?, Operation::Insert),
             ChangeSource::Deleted => State::Whole(slice()?, Operation::Delete),

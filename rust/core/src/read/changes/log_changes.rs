@@ -23,6 +23,7 @@ use crate::base_file::Batches;
 use crate::error::{Error, Result};
 use crate::file_group::{FileSlice, LogFile};
 use crate::merge::engine::RowChanges;
+use crate::names::RequestedTime;
 use crate::names::instant_range::InstantRange;
 use crate::read::base::base_segments::{BaseSegments, Segment};
 use crate::read::base::merge_base::MergeBase;
@@ -53,7 +54,7 @@ impl LogChanges {
     pub(in crate::read) fn open(
         split: &Split,
         logs: &[LogFile],
-        instant: &str,
+        instant: &RequestedTime,
         form: Form,
         memory_limit: u64,
         report: &SharedReport,
@@ -140,10 +141,10 @@ impl LogChanges {
 }
 
 /// The logs alone, and of them what the commit has written: up to table version 7 commits may share a log file.
-fn of_commit(split: &Split, logs: &[LogFile], instant: &str) -> Split {
+fn of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> Split {
     let mut query = Query::clone(&split.query);
     if query.commits_by_block {
-        let blocks = InstantRange::ExactMatch([instant.to_owned()].into());
+        let blocks = InstantRange::ExactMatch([instant.clone()].into());
         query.range = Some(CommitRange { rows: blocks.clone(), blocks, own_base_rows: false });
     }
     let slice = FileSlice { base_file: None, log_files: logs.to_vec(), ..split.slice.clone() };
@@ -151,11 +152,11 @@ fn of_commit(split: &Split, logs: &[LogFile], instant: &str) -> Split {
 }
 
 /// The rows before: those of the slice, without blocks of the commit and of later ones.
-fn without_commit(split: &Split, instant: &str) -> Split {
+fn without_commit(split: &Split, instant: &RequestedTime) -> Split {
     let mut query = Query::clone(&split.query);
     if query.commits_by_block {
         query.instants.completed.remove(instant);
-        query.instants.inflight.insert(instant.to_owned());
+        query.instants.inflight.insert(instant.clone());
     }
     Split { query: Arc::new(query), ..split.clone() }
 }
@@ -173,7 +174,7 @@ impl MergeBase for RowsBefore {
         &self.segments
     }
 
-    fn instant(&self) -> Option<&str> {
+    fn instant(&self) -> Option<&RequestedTime> {
         None
     }
 

@@ -6,7 +6,7 @@ use crate::config::{LogScan, OnCorrupt, Semantics};
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{BaseFile, LogFile};
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
-use crate::names::LogFileName;
+use crate::names::{LogFileName, RequestedTime};
 use crate::read::report::{Corrupt, SharedReport};
 use crate::split::{Query, Split};
 use crate::storage::{KnownFile, Place, Prefix, Source};
@@ -20,12 +20,12 @@ pub(in crate::read) struct LogBlocks {
 /// Frames all log files of a split. Nothing of the blocks' contents is read.
 pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
-    let is_committed = |instant: &str| instants.is_committed(instant);
+    let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
     let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
-        (Semantics::V0x, _) => ScanRules::of_0_x(&instants.latest),
-        (Semantics::V1x, LogScan::ByInstant) => ScanRules::of_1_x(&instants.latest),
+        (Semantics::V0x, _) => ScanRules::of_0_x(instants.latest.as_ref()),
+        (Semantics::V1x, LogScan::ByInstant) => ScanRules::of_1_x(instants.latest.as_ref()),
         (Semantics::V1x, LogScan::ByBlock) => {
-            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::of_1_x(&instants.latest) }
+            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::of_1_x(instants.latest.as_ref()) }
         }
     };
     if split.query.commits_by_block {

@@ -175,7 +175,7 @@ impl<'a> LogLoader<'a> {
 
     /// What a block calls the table's columns.
     fn names(&self, found: &BlockRef) -> &'a FieldNames {
-        match (self.evolution, found.block.header.instant_time()) {
+        match (self.evolution, found.block.header.requested_time()) {
             (Some(evolution), Some(instant)) => evolution.names_at(&instant),
             _ => FieldNames::same(),
         }

@@ -16,6 +16,7 @@ use crate::avro::{Schema, Type};
 use crate::avro_parquet::{ParquetColumns, parquet_schema};
 use crate::bloom::BloomType;
 use crate::error::{Error, Result};
+use crate::names::RequestedTime;
 use crate::names::{BaseFileName, meta_columns};
 use crate::storage::FileStore;
 use crate::write::column_range::ColumnRange;
@@ -36,7 +37,7 @@ pub struct BaseFileTarget {
     /// The file group.
     pub file_id: String,
     /// The instant that writes it: its requested time.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// The attempt that writes it.
     pub token: WriteToken,
 }

@@ -14,6 +14,7 @@ use crate::avro::{Encoder, Schema};
 use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns};
 use crate::error::{Error, Result};
 use crate::log::writer::{BlockHeader, DeleteColumns, avro_block_frame, delete_block, parquet_block};
+use crate::names::RequestedTime;
 use crate::storage::FileStore;
 use crate::write::markers::Markers;
 use crate::write::meta_columns::{FileMeta, MetaColumns};
@@ -48,7 +49,7 @@ pub struct AppendHandle {
     columns: ParquetColumns,
     meta: FileMeta,
     /// The instant of the base file that positions are of.
-    base_instant: Option<String>,
+    base_instant: Option<RequestedTime>,
     pending: Pending,
     deletes: Vec<RecordBatch>,
     delete_columns: Option<DeleteColumns>,
@@ -72,12 +73,11 @@ impl AppendHandle {
         store: Arc<dyn FileStore>,
         schema: &Schema,
         target: LogTarget,
-        base_instant: Option<&str>,
+        base_instant: Option<&RequestedTime>,
         options: AppendOptions,
     ) -> Result<Self> {
         let version = target.first_version()?;
         target.name(version)?;
-        BlockHeader::new(&target.instant)?;
         let meta = FileMeta {
             instant: target.instant.clone(),
             token: target.token,
@@ -88,7 +88,7 @@ impl AppendHandle {
             markers: Markers::new(Arc::clone(&store), &target.instant),
             columns: ParquetColumns::new(schema, ListStructure::ThreeLevels)?,
             schema: schema.clone(),
-            base_instant: base_instant.map(str::to_owned),
+            base_instant: base_instant.cloned(),
             pending: Pending::new(),
             deletes: Vec::new(),
             delete_columns: None,
@@ -154,7 +154,7 @@ impl AppendHandle {
             return Err(Error::invalid_argument("positions are not as many as the deletes"));
         }
         // What cannot be deleted is refused now, not when the rows are written already.
-        let header = BlockHeader::new(&self.target.instant)?;
+        let header = BlockHeader::new(&self.target.instant);
         delete_block(&deletes.schema(), &mut std::iter::once(Ok(deletes.clone())), columns, &header)?;
         self.delete_columns = Some(columns.clone());
         match (&mut self.delete_positions, known_positions(positions)) {
@@ -220,8 +220,8 @@ impl AppendHandle {
             return Ok(());
         }
         let pending = std::mem::replace(&mut self.pending, Pending::new());
-        let header = BlockHeader::new(&self.target.instant)?;
-        let header = with_positions(header, self.base_instant.as_deref(), pending.positions.as_deref())?;
+        let header = BlockHeader::new(&self.target.instant);
+        let header = with_positions(header, self.base_instant.as_ref(), pending.positions.as_deref())?;
         match self.options.format {
             LogFormat::Avro => self.write_avro(&pending, &header)?,
             LogFormat::Parquet(codec) => self.write_parquet(&pending, &header, codec)?,
@@ -268,8 +268,8 @@ impl AppendHandle {
         let order = order_by(positions.as_deref().filter(|_| self.base_instant.is_some()), all.num_rows());
         let order = arrow_array::UInt32Array::from(order);
         let all = arrow_select::take::take_record_batch(&all, &order).map_err(unfit)?;
-        let header = BlockHeader::new(&self.target.instant)?.with_schema(self.schema.json());
-        let header = with_positions(header, self.base_instant.as_deref(), positions.as_deref())?;
+        let header = BlockHeader::new(&self.target.instant).with_schema(self.schema.json());
+        let header = with_positions(header, self.base_instant.as_ref(), positions.as_deref())?;
         let keys = all.num_rows() as u64;
         let block = delete_block(&schema, &mut std::iter::once(Ok(all)), &columns, &header)?;
         let file = self.file()?;
@@ -361,7 +361,7 @@ mod tests {
             let token = WriteToken { task: 4, stage: 1, attempt: 2 };
             let target =
                 LogTarget { partition: "p".into(), file_id: "f-0".into(), instant: "002".into(), token, naming };
-            AppendHandle::new(self.store(), &schema, target, base, options).unwrap()
+            AppendHandle::new(self.store(), &schema, target, base.map(RequestedTime::from).as_ref(), options).unwrap()
         }
 
         /// The blocks of a file: kind, the keys in it, positions.
@@ -501,7 +501,7 @@ mod tests {
             let rows = statuses.iter().flat_map(|status| &status.file.as_ref().unwrap().columns);
             let rows: u64 = rows.filter(|range| range.column == "n").map(|range| range.values).sum();
             assert_eq!(rows, 41);
-            let marked = Markers::new(table.store(), "002").list().unwrap();
+            let marked = Markers::new(table.store(), &"002".into()).list().unwrap();
             assert_eq!(marked.len(), statuses.len());
             assert!(marked.iter().all(|marker| marker.kind == MarkerKind::Create));
         }
@@ -528,7 +528,7 @@ mod tests {
             (stat.prev_commit.as_deref(), stat.base_file.as_deref()),
             (Some("001"), Some("f-0_0-0-0_001.parquet"))
         );
-        let marked = Markers::new(table.store(), "002").list().unwrap();
+        let marked = Markers::new(table.store(), &"002".into()).list().unwrap();
         assert!(marked.len() == 2 && marked.iter().all(|marker| marker.kind == MarkerKind::Append));
     }
 

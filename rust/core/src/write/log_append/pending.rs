@@ -7,6 +7,7 @@ use arrow_select::take::take_record_batch;
 
 use crate::error::{Error, Result};
 use crate::log::writer::BlockHeader;
+use crate::names::RequestedTime;
 use crate::write::column_range::ColumnRange;
 
 /// Records of the next block, in one of two forms, and what is counted of them.
@@ -105,14 +106,14 @@ pub(super) fn order_by(positions: Option<&[u64]>, rows: usize) -> Vec<u32> {
 /// records have the same (`HoodieLogBlock.addRecordPositionsIfRequired`).
 pub(super) fn with_positions(
     header: BlockHeader,
-    base_instant: Option<&str>,
+    base_instant: Option<&RequestedTime>,
     positions: Option<&[u64]>,
 ) -> Result<BlockHeader> {
     let (Some(instant), Some(positions)) = (base_instant, positions) else { return Ok(header) };
     let mut sorted = positions.to_vec();
     sorted.sort_unstable();
     if sorted.windows(2).any(|pair| matches!(pair, [one, next] if one == next)) {
-        return header.with_base_instant(instant);
+        return Ok(header.with_base_instant(instant));
     }
     header.with_positions(instant, &sorted)
 }

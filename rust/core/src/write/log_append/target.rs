@@ -1,7 +1,7 @@
 //! Which log files are written.
 
 use crate::error::{Error, Result};
-use crate::names::LogFileName;
+use crate::names::{LogFileName, RequestedTime};
 use crate::write::markers::MarkerKind;
 use crate::write::write_status::LogFileStatus;
 use crate::write::write_token::WriteToken;
@@ -14,7 +14,7 @@ pub struct LogTarget {
     /// The file group.
     pub file_id: String,
     /// The delta commit that writes: its requested time.
-    pub instant: String,
+    pub instant: RequestedTime,
     /// The attempt that writes.
     pub token: WriteToken,
     /// How the files are named.
@@ -30,7 +30,7 @@ pub enum LogNaming {
     /// appended to.
     BySlice {
         /// The slice's base instant. A pending compaction's instant, if one is planned; that of the delta commit for a new group.
-        base_instant: String,
+        base_instant: RequestedTime,
         /// The slice's base file, by name; empty if there is none.
         base_file: String,
         /// The slice's log files, by name.
@@ -83,8 +83,8 @@ impl LogTarget {
     /// `prevCommit` of write statistics.
     pub(super) fn previous_commit(&self) -> &str {
         match &self.naming {
-            LogNaming::ByDeltaCommit => &self.instant,
-            LogNaming::BySlice { base_instant, .. } => base_instant,
+            LogNaming::ByDeltaCommit => self.instant.as_str(),
+            LogNaming::BySlice { base_instant, .. } => base_instant.as_str(),
         }
     }
 
