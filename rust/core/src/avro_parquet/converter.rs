@@ -103,7 +103,7 @@ fn column_of(field: &Field, batch: &RecordBatch, target: &DataType) -> Option<Ar
 mod tests {
     use arrow_array::types::Int32Type;
     use arrow_array::{
-        BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, FixedSizeBinaryArray,
+        Array, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, FixedSizeBinaryArray,
         Float32Array, Int8Array, Int32Array, Int64Array, LargeStringArray, ListArray, NullArray, StringArray,
         StringViewArray, StructArray, Time32MillisecondArray, Time64MicrosecondArray, TimestampMicrosecondArray,
         TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt32Array,
