@@ -13,7 +13,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, RecordBatch, StringArray, UInt64Array};
+use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Schema as ArrowSchema};
 use bytes::Bytes;
@@ -212,7 +212,7 @@ fn append(store: &Arc<dyn FileStore>, schema: &Schema, commit: &Commit, log: &Lo
             positions: positions.as_ref(),
         })?;
     }
-    let deleted = Arc::new(StringArray::from(log.deletes.clone())) as _;
+    let deleted: ArrayRef = Arc::new(StringArray::from(log.deletes.clone()));
     let columns = DeleteColumns {
         record_key: "key".into(),
         partition_path: PartitionPath::Constant(log.partition.clone()),
@@ -259,7 +259,6 @@ fn time(path: &str, table: &str, options: &[&str]) -> Outcome<()> {
     let written = writer.finish()?;
     println!("{:.3} {rows} {}", cpu_seconds()? - before, written.bytes);
     assert_eq!(rows, batches.iter().map(RecordBatch::num_rows).sum::<usize>());
-    assert!(first.column(0).len() == first.num_rows());
     Ok(())
 }
 

@@ -71,6 +71,8 @@ def main(jar):
 
     spark = session(jar)
     spark.sparkContext.setLogLevel("OFF")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     # Else Hudi fails on lists with null elements.
     spark._jsc.hadoopConfiguration().set("parquet.avro.write-old-list-structure", "false")
     for line in sys.stdin:

@@ -103,7 +103,7 @@ fn column_of(field: &Field, batch: &RecordBatch, target: &DataType) -> Option<Ar
 mod tests {
     use arrow_array::types::Int32Type;
     use arrow_array::{
-        BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, FixedSizeBinaryArray,
+        Array, BinaryViewArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, FixedSizeBinaryArray,
         Float32Array, Int8Array, Int32Array, Int64Array, LargeStringArray, ListArray, NullArray, StringArray,
         StringViewArray, StructArray, Time32MillisecondArray, Time64MicrosecondArray, TimestampMicrosecondArray,
         TimestampMillisecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt32Array,
@@ -160,9 +160,7 @@ mod tests {
             )
         };
         let some = [Some(1), None, Some(-3), Some(127), Some(0)];
-        let longs: Vec<Option<i64>> = some.iter().map(|one| one.map(i64::from)).collect();
         let decimals: Vec<Option<i128>> = some.iter().map(|one| one.map(i128::from)).collect();
-        let utc = |column: TimestampMicrosecondArray| Arc::new(column.with_timezone("Asia/Tokyo")) as ArrayRef;
         vec![
             (
                 "boolean",
@@ -181,12 +179,19 @@ mod tests {
             (
                 "bytes",
                 word("bytes"),
-                Arc::new(BinaryViewArray::from(vec![Some(&b"\xff"[..]), None, Some(b""), None, Some(b"x")])),
+                Arc::new(BinaryViewArray::from(vec![Some(&b"\xff"[..]), None, Some(&b""[..]), None, Some(&b"x"[..])])),
             ),
             ("null", word("string"), Arc::new(NullArray::new(5))),
             ("d4", fixed(4), decimal(decimals.clone(), 9)),
             ("d8", fixed(8), decimal(decimals.clone(), 18)),
             ("d17", fixed(17), decimal(decimals, 9)),
+        ]
+    }
+
+    fn times() -> Vec<(&'static str, String, ArrayRef)> {
+        let longs: Vec<Option<i64>> = vec![Some(1), None, Some(-3), Some(127), Some(0)];
+        let utc = |column: TimestampMicrosecondArray| Arc::new(column.with_timezone("Asia/Tokyo")) as ArrayRef;
+        vec![
             ("date", logical("int", "date"), Arc::new(Date32Array::from(vec![Some(1), None, Some(-1), None, Some(9)]))),
             ("time", logical("int", "time-millis"), Arc::new(Time32MillisecondArray::from(vec![1, 2, 3, 4, 5]))),
             ("times", logical("long", "time-micros"), Arc::new(Time64MicrosecondArray::from(longs.clone()))),
@@ -206,7 +211,7 @@ mod tests {
                 logical("long", "local-timestamp-millis"),
                 Arc::new(TimestampMillisecondArray::from(longs.clone())),
             ),
-            ("long", word("long"), Arc::new(Int64Array::from(longs))),
+            ("long", r#""long""#.to_owned(), Arc::new(Int64Array::from(longs))),
             (
                 "raw",
                 r#"{"type":"fixed","name":"raw","size":1}"#.into(),
@@ -222,7 +227,7 @@ mod tests {
     }
 
     fn table() -> (Schema, RecordBatch) {
-        let columns: Vec<_> = plain().into_iter().chain(nested()).collect();
+        let columns: Vec<_> = plain().into_iter().chain(times()).chain(nested()).collect();
         let field = |(name, ty, _): &(&str, String, ArrayRef)| format!(r#"{{"name":"{name}","type":["null",{ty}]}}"#);
         let fields = columns.iter().map(field).collect::<Vec<_>>().join(",");
         let schema = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap();

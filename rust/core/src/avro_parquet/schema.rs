@@ -52,7 +52,8 @@ fn repeated_node(name: &str, ty: &Type, repetition: Repetition, lists: ListStruc
             let list = match lists {
                 ListStructure::TwoLevels => repeated_node(element, items, Repetition::REPEATED, lists, path)?,
                 ListStructure::ThreeLevels => {
-                    repeated("list", vec![node(element, items, lists, path)?]).map_err(|error| refused(path, error))?
+                    repeated("list", ConvertedType::NONE, vec![node(element, items, lists, path)?])
+                        .map_err(|error| refused(path, error))?
                 }
             };
             let logical = Some(LogicalType::List);
@@ -61,7 +62,8 @@ fn repeated_node(name: &str, ty: &Type, repetition: Repetition, lists: ListStruc
         Type::Map(values) => {
             let entry =
                 vec![node("key", &Type::String, lists, path)?, node("value", values, lists, &under(path, "value"))?];
-            let entries = repeated("key_value", entry).map_err(|error| refused(path, error))?;
+            let entries =
+                repeated("key_value", ConvertedType::MAP_KEY_VALUE, entry).map_err(|error| refused(path, error))?;
             let logical = Some(LogicalType::Map);
             group(vec![entries]).with_logical_type(logical).with_converted_type(ConvertedType::MAP).build()
         }
@@ -70,9 +72,9 @@ fn repeated_node(name: &str, ty: &Type, repetition: Repetition, lists: ListStruc
     built.map(Arc::new).map_err(|error| refused(path, error))
 }
 
-fn repeated(name: &str, fields: Vec<TypePtr>) -> Result<TypePtr, ParquetError> {
+fn repeated(name: &str, converted: ConvertedType, fields: Vec<TypePtr>) -> Result<TypePtr, ParquetError> {
     let group = ParquetType::group_type_builder(name).with_repetition(Repetition::REPEATED).with_fields(fields);
-    group.build().map(Arc::new)
+    group.with_converted_type(converted).build().map(Arc::new)
 }
 
 /// A leaf of the schema.
@@ -186,7 +188,7 @@ mod tests {
             ),
             (
                 r#"["null",{"type":"map","values":"long"}]"#,
-                "OPTIONAL group f (MAP) {\n    REPEATED group key_value {\n      REQUIRED BYTE_ARRAY key (STRING);\n      REQUIRED INT64 value;",
+                "OPTIONAL group f (MAP) {\n    REPEATED group key_value (MAP_KEY_VALUE) {\n      REQUIRED BYTE_ARRAY key (STRING);\n      REQUIRED INT64 value;",
             ),
         ] {
             let printed = printed(&format!(r#"{{"name":"f","type":{ty}}}"#)).unwrap();
@@ -200,7 +202,7 @@ mod tests {
         let nested =
             r#"{"type":"array","items":["null",{"type":"array","items":["null",{"type":"map","values":"long"}]}]}"#;
         let printed = printed_with(&format!(r#"{{"name":"f","type":{nested}}}"#), ListStructure::TwoLevels).unwrap();
-        let expected = "  REQUIRED group f (LIST) {\n    REPEATED group array (LIST) {\n      REPEATED group array (MAP) {\n        REPEATED group key_value {";
+        let expected = "  REQUIRED group f (LIST) {\n    REPEATED group array (LIST) {\n      REPEATED group array (MAP) {\n        REPEATED group key_value (MAP_KEY_VALUE) {";
         assert!(printed.contains(expected), "{printed}");
     }
 

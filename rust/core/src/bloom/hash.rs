@@ -128,8 +128,9 @@ impl<'a> MurmurWords<'a> {
         }));
         // Java's bytes are signed: one of 0x80 or more sets all bits above it.
         let signed = |byte: u8| i32::from(byte.cast_signed()).cast_unsigned();
+        // The last byte is the lowest, unlike in the words.
         let join = |tail: u32, (at, byte): (u32, &u8)| tail ^ (signed(*byte) << (8 * at));
-        let tail = (!tail.is_empty()).then(|| (0..).zip(tail).fold(0, join));
+        let tail = (!tail.is_empty()).then(|| (0..).zip(tail.iter().rev()).fold(0, join));
         // Hudi counts a key's bytes in an int.
         Self { words: scratch, tail, len: u32::try_from(key.len()).unwrap_or(u32::MAX) }
     }

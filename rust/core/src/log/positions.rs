@@ -268,7 +268,7 @@ mod tests {
             (0..200_000).collect(),
             (0..200_000).step_by(2).collect(),
             (0..70_000).chain([1 << 32, u64::MAX - 1, u64::MAX]).collect(),
-            (0..5).flat_map(|high| (0..100).map(move |low| high << 16 | low * low)).collect(),
+            (0..5).flat_map(|high| (0..100).map(move |low| (high << 16) | (low * low))).collect(),
             (65_530..65_540).collect(),
         ];
         for set in sets {
