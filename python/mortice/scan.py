@@ -131,7 +131,8 @@ class Scan:
 
     def report(self) -> dict[str, Any]:
         """What the last reading of this scan met: files, blocks by kind, corrupt blocks, rows, row groups left unread,
-        storage requests (`list_requests`, `open_requests`, `read_requests`).
+        storage requests (`list_requests`, `open_requests`, `read_requests`), and the most bytes that were held at once
+        of what was fetched from an object store (`peak_fetched_bytes`).
 
         Complete once the scan was read to its end.
         """

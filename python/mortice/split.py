@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mortice import _mortice
+from mortice import _mortice, credentials
 from mortice.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedQuery", "Split", "deserialize_splits", "reader", "record_batches", "serialize_splits"]
 
-_WITH_MERGER = b"merger:"
-"""What the bytes of a split or a query begin with that has a registered merger; others are JSON."""
+_WITH_FUNCTIONS = b"functions:"
+"""What the bytes of a split or a query begin with that has functions of the user's; others are JSON."""
 _NUMBER_BYTES = 4
 
 
-def _without_merger(data: bytes) -> tuple[bytes, Merging | None]:
-    if not data.startswith(_WITH_MERGER):
+def _without_functions(data: bytes) -> tuple[bytes, Merging | None]:
+    if not data.startswith(_WITH_FUNCTIONS):
         return data, None
-    native, merger = pickle.loads(data[len(_WITH_MERGER) :])  # noqa: S301
+    native, merger, supplier = pickle.loads(data[len(_WITH_FUNCTIONS) :])  # noqa: S301
+    if supplier is not None:
+        credentials.adopt(*supplier)
     return native, merger
 
 
@@ -74,17 +76,24 @@ class SharedQuery:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SharedQuery:
-        """The query that `to_bytes` wrote. One with a registered merger is code: trust who wrote it."""
-        native, merger = _without_merger(data)
+        """The query that `to_bytes` wrote. One with a function of the user's is code: trust who wrote it."""
+        native, merger = _without_functions(data)
         return cls(_mortice.SharedQuery.from_bytes(native, merger), merger)
 
     def to_bytes(self) -> bytes:
-        """The serialised query, a registered merger included. Only the same release of mortice reads it."""
-        return self.with_merger(self._native.to_bytes())
+        """The serialised query, a registered merger and a function that supplies credentials included.
 
-    def with_merger(self, data: bytes) -> bytes:
-        """`data` with the registered merger, if there is one."""
-        return data if self._merger is None else _WITH_MERGER + _pickled((data, self._merger))
+        Only the same release of mortice reads it.
+        """
+        return self.with_functions(self._native.to_bytes())
+
+    def with_functions(self, data: bytes) -> bytes:
+        """`data` with the registered merger and the function that supplies credentials, if there are any."""
+        name = self._native.credentials
+        supplier = None if name is None else (name, credentials.supplier_of(name))
+        if self._merger is None and supplier is None:
+            return data
+        return _WITH_FUNCTIONS + _pickled((data, self._merger, supplier))
 
     def split(self, data: bytes) -> Split:
         """The split of this query that `Split.to_bytes_without_query` wrote."""
@@ -105,17 +114,17 @@ class Split:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """The split that `to_bytes` wrote. One with a registered merger is code: trust who wrote it."""
-        complete, merger = _without_merger(data)
+        """The split that `to_bytes` wrote. One with a function of the user's is code: trust who wrote it."""
+        complete, merger = _without_functions(data)
         native = _mortice.Split.from_bytes(complete, merger)
         return cls(native, SharedQuery(native.query, merger))
 
     def to_bytes(self) -> bytes:
-        """The split, complete by itself, a registered merger included. Only the same release of mortice reads it.
+        """The split, complete by itself, functions of the user's included. Only the same release of mortice reads it.
 
         Of many splits, send a list of them as one pickle, which contains their query once.
         """
-        return self._query.with_merger(self._native.to_bytes())
+        return self._query.with_functions(self._native.to_bytes())
 
     def to_bytes_without_query(self) -> bytes:
         """The split without what it shares with the others of its query, for `SharedQuery.split`."""

@@ -6,6 +6,7 @@ mod allocator;
 mod arguments;
 mod arrow;
 mod arrow_in;
+mod credentials;
 mod errors;
 mod follower;
 mod log_file;
@@ -23,6 +24,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     mortice::storage::set_interrupt_check(errors::is_interrupted);
+    mortice::storage::set_credentials_supplier(credentials::supply);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add_class::<table::Table>()?;

@@ -126,7 +126,7 @@ impl SliceMerge {
         let (query, types, base) = (from.query, from.types, Arc::clone(from.base));
         let (keys, plan) = plan(&from)?;
         let mut columns = MergeColumns::new(&from, keys, &plan)?;
-        let mut memory = SliceMemory::new(&query.options, from.memory_limit);
+        let mut memory = SliceMemory::new(&query.options, from.memory_limit, from.report.requests().budget());
         let (records, mut by) = read_logs(from, &columns, plan, &mut memory)?;
         if let By::Choosing(merger) = &mut by
             && query.over_base
