@@ -204,6 +204,9 @@ class Scan:
 class SharedQuery:
     """What the splits of a query share."""
 
+    @property
+    def credentials(self) -> str | None:
+        """The name of the function that supplies credentials, if there is one."""
     @staticmethod
     def from_bytes(data: bytes, merger: object | None = None) -> SharedQuery: ...
     def to_bytes(self) -> bytes: ...
@@ -248,7 +251,7 @@ class Stream:
     def report(self) -> dict[str, Any]:
         """Returns what has been read so far: `files`, `blocks` (by kind), `corrupt` ([{file, offset, reason}]), `rolled_back`,
         `uncommitted` (blocks), `records_read`, `records_won`, `slices_pruned`, `row_groups_pruned`, `base_rows`, `rows`,
-        `list_requests`, `open_requests`, `read_requests`."""
+        `list_requests`, `open_requests`, `read_requests`, `peak_fetched_bytes`."""
     def close(self) -> None: ...
 
 @final

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mortice.credentials import CREDENTIALS, supplied
+from mortice.credentials import CREDENTIALS, register
 from mortice.errors import InvalidArgumentError
+from mortice.storage_strings import storage_strings
 
 DEFAULT_BATCH_ROWS = 65536
 DEFAULT_SEMANTICS = "1.x"
@@ -41,7 +42,7 @@ def checked_uri(uri: object) -> str:
 
 
 def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Returns storage options as strings: bools as `true` and `false`; a function that supplies credentials is called.
+    """Returns storage options as strings: bools as `true` and `false`, a function for credentials by its name.
 
     No message has a value in it: values may be secrets.
     """
@@ -53,26 +54,8 @@ def checked_storage_options(options: Mapping[str, Any] | None) -> dict[str, str]
         )
     given = dict(options)
     if CREDENTIALS in given:
-        given |= supplied(given.pop(CREDENTIALS))
-    return {_name(name): _option_value(name, value) for name, value in given.items()}
-
-
-def _name(name: object) -> str:
-    if not isinstance(name, str):
-        raise InvalidArgumentError(f"the name of a storage option must be a string, got {name!r}")
-    return checked_string("the name of a storage option", name)
-
-
-def _option_value(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (str, int)):
-        text = str(value)
-        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise InvalidArgumentError(f"the storage option {name!r} must be valid Unicode")
-        return text
-    kind = type(value).__name__
-    raise InvalidArgumentError(f"the storage option {name!r} must be a string, a number or a bool, got {kind}")
+        given[CREDENTIALS] = register(given[CREDENTIALS])
+    return storage_strings(given)
 
 
 def checked_semantics(semantics: object) -> str:

@@ -132,7 +132,8 @@ class Scan:
 
     def report(self) -> dict[str, Any]:
         """Returns a report of the last read of this scan: files, blocks by kind, corrupt blocks, rows, skipped row
-        groups, and storage requests (`list_requests`, `open_requests`, `read_requests`).
+        groups, storage requests (`list_requests`, `open_requests`, `read_requests`), and the most bytes fetched from an
+        object store that were held at once (`peak_fetched_bytes`).
 
         It is complete when the scan has been read to its end. Raises `InvalidArgumentError` before the first read.
         """

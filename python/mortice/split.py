@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from mortice import _mortice
+from mortice import _mortice, credentials
 from mortice.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
 __all__ = ["SharedQuery", "Split", "deserialize_splits", "reader", "record_batches", "serialize_splits"]
 
-_WITH_MERGER = b"merger:"
-"""The prefix of serialised splits and queries with a registered merger; others are JSON."""
+_WITH_FUNCTIONS = b"functions:"
+"""The prefix of serialised splits and queries with user-defined functions; others are JSON."""
 _NUMBER_BYTES = 4
 
 
-def _without_merger(data: bytes) -> tuple[bytes, Merging | None]:
-    if not data.startswith(_WITH_MERGER):
+def _without_functions(data: bytes) -> tuple[bytes, Merging | None]:
+    if not data.startswith(_WITH_FUNCTIONS):
         return data, None
-    native, merger = pickle.loads(data[len(_WITH_MERGER) :])  # noqa: S301
+    native, merger, supplier = pickle.loads(data[len(_WITH_FUNCTIONS) :])  # noqa: S301
+    if supplier is not None:
+        credentials.adopt(*supplier)
     return native, merger
 
 
@@ -74,17 +76,24 @@ class SharedQuery:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SharedQuery:
-        """Returns the query that `to_bytes` wrote. A registered merger in it is code: the source must be trusted."""
-        native, merger = _without_merger(data)
+        """Returns the query that `to_bytes` wrote. User-defined functions in it are code: the source must be trusted."""
+        native, merger = _without_functions(data)
         return cls(_mortice.SharedQuery.from_bytes(native, merger), merger)
 
     def to_bytes(self) -> bytes:
-        """Serialises the query with its registered merger. Only the same release of mortice can read it."""
-        return self.with_merger(self._native.to_bytes())
+        """Serialises the query with its registered merger and credentials function, if there are any.
 
-    def with_merger(self, data: bytes) -> bytes:
-        """Returns `data` together with the registered merger, if there is one."""
-        return data if self._merger is None else _WITH_MERGER + _pickled((data, self._merger))
+        Only the same release of mortice can read it.
+        """
+        return self.with_functions(self._native.to_bytes())
+
+    def with_functions(self, data: bytes) -> bytes:
+        """Returns `data` together with the registered merger and the credentials function, if there are any."""
+        name = self._native.credentials
+        supplier = None if name is None else (name, credentials.supplier_of(name))
+        if self._merger is None and supplier is None:
+            return data
+        return _WITH_FUNCTIONS + _pickled((data, self._merger, supplier))
 
     def split(self, data: bytes) -> Split:
         """Returns the split of this query that `Split.to_bytes_without_query` wrote."""
@@ -105,17 +114,17 @@ class Split:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """Returns the split that `to_bytes` wrote. A registered merger in it is code: the source must be trusted."""
-        complete, merger = _without_merger(data)
+        """Returns the split that `to_bytes` wrote. User-defined functions in it are code: the source must be trusted."""
+        complete, merger = _without_functions(data)
         native = _mortice.Split.from_bytes(complete, merger)
         return cls(native, SharedQuery(native.query, merger))
 
     def to_bytes(self) -> bytes:
-        """Serialises the complete split with its registered merger. Only the same release of mortice can read it.
+        """Serialises the complete split with user-defined functions. Only the same release of mortice can read it.
 
         To send many splits, pickle a list of them: the pickle contains their query once.
         """
-        return self._query.with_merger(self._native.to_bytes())
+        return self._query.with_functions(self._native.to_bytes())
 
     def to_bytes_without_query(self) -> bytes:
         """Serialises the split without what it shares with others of its query, for `SharedQuery.split`."""

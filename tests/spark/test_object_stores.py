@@ -81,6 +81,24 @@ def test_the_environment_of_the_driver_needs_no_settings(spark, on_s3, monkeypat
     assert mortice.Table(there.uri).snapshot().to_arrow().num_rows == answer(MOR).num_rows
 
 
+def test_workers_of_sparks_daemon_read_after_the_driver_and_after_each_other(spark, stored):
+    # The driver has threads and connections of its own, and the daemon forks workers, which are used again.
+    options = {"endpoint": stored.endpoint, "access_key_id": "A", "secret_access_key": SECRET}
+    assert mortice.Table(stored.uri, storage_options=options).snapshot().to_arrow().num_rows == answer(MOR).num_rows
+    for _ in range(3):
+        frame = mortice.spark.read(spark, stored.uri)
+        assert frame.repartition(4).count() == answer(MOR).num_rows
+
+
+def test_a_function_for_credentials_runs_on_executors(spark, stored):
+    def credentials():
+        return {"access_key_id": "A", "secret_access_key": "of-" + "the-function"}
+
+    options = {"endpoint": stored.endpoint, "credentials": credentials}
+    scan = mortice.Table(stored.uri, storage_options=options).snapshot()
+    assert_same_answer(answer(MOR), _arrow(scan.to_spark(spark)))
+
+
 @pytest.mark.spark4
 def test_a_data_source_takes_the_settings_of_the_session_that_registered_it(spark, stored, capsys):
     mortice.spark.register(spark)

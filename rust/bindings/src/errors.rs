@@ -42,6 +42,11 @@ pub(crate) fn is_interrupted() -> bool {
     is_raised
 }
 
+/// Keeps what a handler of a signal raised in this thread while it ran Python code for Rust.
+pub(crate) fn keep_raised(error: PyErr) {
+    RAISED_BY_SIGNAL.set(Some(error));
+}
+
 /// The Python exception of a core error.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(raised) = RAISED_BY_SIGNAL.take() {

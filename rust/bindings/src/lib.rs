@@ -7,6 +7,7 @@ mod arguments;
 mod arrow;
 mod arrow_in;
 mod create_table;
+mod credentials;
 mod errors;
 mod follower;
 #[cfg(feature = "hdfs")]
@@ -26,6 +27,7 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     mortice::storage::set_interrupt_check(errors::is_interrupted);
+    mortice::storage::set_credentials_supplier(credentials::supply);
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("debug_build", cfg!(debug_assertions))?;
     module.add("has_hdfs", cfg!(feature = "hdfs"))?;

@@ -21,6 +21,11 @@ pub(crate) struct SharedQuery {
 
 #[pymethods]
 impl SharedQuery {
+    #[getter]
+    fn credentials(&self) -> Option<&str> {
+        self.query.storage.get(mortice::storage::CREDENTIALS).map(String::as_str)
+    }
+
     #[staticmethod]
     #[pyo3(signature = (data, merger=None))]
     fn from_bytes(py: Python<'_>, data: &[u8], merger: Option<Py<PyAny>>) -> PyResult<Self> {

@@ -95,6 +95,7 @@ impl Stream {
             ("list_requests", report.requests.list),
             ("open_requests", report.requests.open),
             ("read_requests", report.requests.read),
+            ("peak_fetched_bytes", report.peak_fetched_bytes),
         ] {
             dict.set_item(name, count)?;
         }

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 
 import pytest
@@ -113,3 +114,37 @@ def test_many_children_while_the_parent_reads(table):
                 os._exit(2)
         assert [_rows(table) for _ in range(3)] == [rows] * 3
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+def test_children_that_are_forked_while_other_threads_read(table, on_s3):
+    rows, stored, done = answer(MOR).num_rows, on_s3(MOR), threading.Event()
+
+    def keep_reading():
+        while not done.is_set():
+            mortice.Table(stored.uri, storage_options=stored.options, threads=2).snapshot().to_arrow()
+
+    readers = [threading.Thread(target=keep_reading) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for _ in range(5):
+            assert _in_child(lambda: _rows(table) == rows) == 0
+            assert _in_child(lambda: _rows(mortice.Table(stored.uri, storage_options=stored.options)) == rows) == 0
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join(SECONDS)
+
+
+def test_a_child_asks_a_function_for_credentials_of_its_own(on_s3):
+    rows, stored = answer(MOR).num_rows, on_s3(MOR)
+    processes = []
+
+    def credentials():
+        processes.append(os.getpid())
+        return {"access_key_id": "A", "secret_access_key": "B", "expires_at": time.time() + 1}
+
+    options = {"endpoint": stored.endpoint, "credentials": credentials}
+    table = mortice.Table(stored.uri, storage_options=options)
+    assert _rows(table) == rows
+    time.sleep(1.1)
+    assert _in_child(lambda: _rows(table) == rows and processes[-1] == os.getpid()) == 0
+    assert _rows(table) == rows

@@ -22,6 +22,9 @@ class Request:
     path: str
     range: str | None
     status: int
+    authorization: str = ""
+    at: float = 0.0
+    """When it was answered, by the monotonic clock."""
 
 
 @dataclass
@@ -41,6 +44,8 @@ class Fault:
     seconds: float = 0.05
     body: bytes = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
     method: str = "GET"
+    authorization: str = ""
+    """A part of the header that signs the request."""
 
 
 @dataclass
@@ -52,12 +57,30 @@ class Proxy:
     requests: list[Request] = field(default_factory=list)
     stopped: threading.Event = field(default_factory=threading.Event)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    running: int = 0
+    most_running: int = 0
+    """The most requests at once; set it to 0 to begin anew."""
+    stalled: int = 0
+    """Answers that stall, or have stalled."""
 
-    def fault_of(self, method, path):
+    @contextlib.contextmanager
+    def request(self):
+        """A request that is being answered."""
+        with self.lock:
+            self.running += 1
+            self.most_running = max(self.most_running, self.running)
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.running -= 1
+
+    def fault_of(self, method, path, authorization=""):
         """Takes the fault of a request."""
         with self.lock:
             for fault in self.faults:
-                if fault.method == method and fault.part in path and fault.times != 0:
+                is_meant = fault.method == method and fault.part in path and fault.authorization in authorization
+                if is_meant and fault.times != 0:
                     if fault.times is not None:
                         fault.times -= 1
                     return fault
@@ -104,13 +127,14 @@ class _Handler(BaseHTTPRequestHandler):
             super().handle_one_request()
 
     def do_GET(self):
-        self._forward()
+        with self.server.proxy.request():
+            self._forward()
 
     do_HEAD = do_PUT = do_POST = do_DELETE = do_GET  # noqa: N815
 
     def _forward(self):
         running = self.server.proxy
-        fault = running.fault_of(self.command, self.path)
+        fault = running.fault_of(self.command, self.path, self.headers.get("Authorization") or "")
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if fault and fault.kind == "delay":
             time.sleep(fault.seconds)
@@ -171,6 +195,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content[: len(content) // 2])
         self.wfile.flush()
         if fault == "stall":
+            self.server.proxy.stalled += 1
             self.server.proxy.stopped.wait(LONGEST_STALL)
         self.close_connection = True
         # Closing alone would leave the connection open: others hold the socket, too.
@@ -178,4 +203,6 @@ class _Handler(BaseHTTPRequestHandler):
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def _log(self, status):
-        self.server.proxy.log(Request(self.command, self.path, self.headers.get("Range"), status))
+        signed = self.headers.get("Authorization") or ""
+        asked = Request(self.command, self.path, self.headers.get("Range"), status, signed, time.monotonic())
+        self.server.proxy.log(asked)

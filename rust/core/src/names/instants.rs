@@ -287,7 +287,7 @@ mod tests {
         let requested: Vec<RequestedTime> = TIMES.iter().map(|text| text.parse().unwrap()).collect();
         let completed: Vec<CompletionTime> = TIMES.iter().map(|text| text.parse().unwrap()).collect();
         assert!(requested.is_sorted() && completed.is_sorted());
-        assert!(requested.iter().zip(TIMES).all(|(time, text)| *time == text && time.to_string() == text));
+        assert!(requested.iter().zip(TIMES).all(|(time, text)| *time == text && format!("{time}") == text));
         for wrong in ["", "null", "2024-01-02", "1_2"] {
             assert_eq!(RequestedTime::parse(wrong), None);
             assert_eq!(wrong.parse::<CompletionTime>().unwrap_err().kind(), Kind::InvalidArgument);

@@ -45,6 +45,9 @@ impl OpenTable {
             Some(_) => place,
             None => storage::counted(place, &Arc::new(Requests::default())),
         };
+        if let Some(requests) = place.requests() {
+            requests.budget().set_limit(options.memory_limit / 4, 1);
+        }
         place.begin(&OPENED_FILES, &OPENED_FOLDERS)?;
         Self::read(place, uri, storage, options)
     }

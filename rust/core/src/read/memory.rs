@@ -6,9 +6,11 @@
 //! | a quarter | contents of log blocks that are not mapped: fetched, unpacked, decoded |
 //! | a quarter | batches that wait for the consumer (`pool`) |
 //!
-//! Mapped files count for nothing: their pages are the system's.
+//! Mapped files count for nothing: their pages are the system's. What is fetched from an object store counts in the second quarter
+//! as long as it is held, ahead of the readers too (`storage::FetchBudget`); contents of log blocks take a half of it then.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -16,7 +18,7 @@ use bytes::Bytes;
 use crate::config::ReadOptions;
 use crate::error::Result;
 use crate::spill::{BatchWriter, SpillFolder};
-use crate::storage::Source;
+use crate::storage::{FetchBudget, Reserved, Source};
 
 /// The accounts of one slice.
 pub(super) struct SliceMemory {
@@ -29,6 +31,10 @@ pub(super) struct SliceMemory {
     held_by_pass: u64,
     passes: u32,
     known: HashMap<BlockId, Bytes>,
+    /// Where the bytes of fetched files are counted; what is made of them is counted there too.
+    fetched: Option<Arc<FetchBudget>>,
+    reserved: Vec<Reserved>,
+    reserved_by_pass: Vec<Reserved>,
 }
 
 /// A block of the slice: its file's path and where its content begins.
@@ -36,16 +42,19 @@ type BlockId = (String, u64);
 
 impl SliceMemory {
     /// By the limit of a slice, in bytes.
-    pub(super) fn new(options: &ReadOptions, limit: u64) -> Self {
+    pub(super) fn new(options: &ReadOptions, limit: u64, fetched: &Arc<FetchBudget>) -> Self {
         Self {
             folder: SpillFolder::new(options.spill_dir.as_deref()),
             compressed: options.spill_compressed,
             keys: usize::try_from(limit / 2).unwrap_or(usize::MAX),
-            contents: limit / 4,
+            contents: if fetched.has_files() { limit / 8 } else { limit / 4 },
             held: 0,
             held_by_pass: 0,
             passes: 0,
             known: HashMap::new(),
+            fetched: fetched.has_files().then(|| Arc::clone(fetched)),
+            reserved: Vec::new(),
+            reserved_by_pass: Vec::new(),
         }
     }
 
@@ -57,12 +66,15 @@ impl SliceMemory {
     /// Forgets the contents that were held: they are no longer read.
     pub(super) fn forget(&mut self) {
         self.known.clear();
+        self.reserved.clear();
+        self.reserved_by_pass.clear();
         (self.held, self.held_by_pass, self.passes) = (0, 0, 0);
     }
 
     /// Begins a pass over the logs: forgets what the last one held. Whether it is the first.
-    pub(super) const fn begin_pass(&mut self) -> bool {
+    pub(super) fn begin_pass(&mut self) -> bool {
         self.held_by_pass = 0;
+        self.reserved_by_pass.clear();
         self.passes += 1;
         self.passes == 1
     }
@@ -100,6 +112,7 @@ impl SliceMemory {
         }
         let (held, unpacked) = self.kept(unpack()?)?;
         self.held += held;
+        self.reserved.extend(self.counted(held));
         self.known.insert(id, unpacked.clone());
         Ok(unpacked)
     }
@@ -111,6 +124,7 @@ impl SliceMemory {
         }
         let (held, bytes) = self.kept(bytes)?;
         self.held_by_pass += held;
+        self.reserved_by_pass.extend(self.counted(held));
         Ok(bytes)
     }
 
@@ -123,6 +137,7 @@ impl SliceMemory {
             let len = batch.get_array_memory_size() as u64;
             if writer.is_none() && self.fits(len) {
                 self.held += len;
+                self.reserved.extend(self.counted(len));
                 all.push(batch);
                 continue;
             }
@@ -147,6 +162,10 @@ impl SliceMemory {
     fn kept(&self, bytes: Bytes) -> Result<(u64, Bytes)> {
         let len = bytes.len() as u64;
         if self.fits(len) { Ok((len, bytes)) } else { Ok((0, self.folder.keep(&bytes)?)) }
+    }
+
+    fn counted(&self, bytes: u64) -> Option<Reserved> {
+        self.fetched.as_ref().map(|fetched| fetched.reserve(bytes))
     }
 
     const fn fits(&self, len: u64) -> bool {

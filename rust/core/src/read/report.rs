@@ -45,6 +45,8 @@ pub struct Report {
     pub rows: u64,
     /// Storage requests.
     pub requests: RequestCounts,
+    /// The most bytes that were held at once of what was fetched from an object store.
+    pub peak_fetched_bytes: u64,
 }
 
 /// A report that several readers write to.
@@ -61,6 +63,11 @@ impl SharedReport {
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Limits the bytes that are fetched and held to their share of a memory limit, for so many readers at once.
+    pub(super) fn limit_fetched(&self, memory_limit: u64, readers: usize) {
+        self.requests.budget().set_limit(memory_limit / 4, readers);
+    }
+
     /// The counters of the reader's storage requests.
     #[must_use]
     pub fn requests(&self) -> &Arc<Requests> {
@@ -70,6 +77,7 @@ impl SharedReport {
     /// The report as it stands.
     #[must_use]
     pub fn snapshot(&self) -> Report {
-        Report { requests: self.requests.counts(), ..self.edit().clone() }
+        let peak_fetched_bytes = self.requests.budget().peak();
+        Report { requests: self.requests.counts(), peak_fetched_bytes, ..self.edit().clone() }
     }
 }

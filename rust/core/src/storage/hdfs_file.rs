@@ -10,6 +10,7 @@ use hdfs_native::file::FileReader;
 
 use super::Requests;
 use super::fetch::{Fetched, Outcome, RangeFetcher};
+use super::fetch_budget::Reserved;
 use super::hdfs_error::is_transient;
 use super::hdfs_handle::HdfsHandle;
 use super::object_runtime::{Pending, locked};
@@ -43,10 +44,13 @@ impl RangeFetcher for HdfsFile {
         requests: &Arc<Requests>,
         range: Option<Range<u64>>,
         _: Option<String>,
+        reserved: Arc<Reserved>,
     ) -> Result<Pending<Outcome<Fetched>>> {
         let (path, blocks, generation) = (self.path.clone(), Arc::clone(&self.blocks), self.handle.generation()?);
         requests.count_read();
-        self.handle.start(move |client| fetch(client, path, range, (generation, blocks)))
+        self.handle.start(move |client| async move {
+            fetch(client, path, range, (generation, blocks)).await.map(|fetched| fetched.reserving(reserved))
+        })
     }
 }
 

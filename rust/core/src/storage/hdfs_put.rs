@@ -87,6 +87,12 @@ impl FileStore for HdfsPlace {
         }
     }
 
+    fn create_folder(&self, path: &str) -> Result<()> {
+        let folder = self.path(path);
+        let create = move |client: Client| async move { client.mkdirs(&folder, FOLDER, true).await };
+        self.handle.run(&self.full_path(path), create)
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
         let (source, target) = (self.path(from), self.path(to));
         let rename = move |client: Client| async move {

@@ -9,6 +9,7 @@
 //! | `below` | a folder of a place, as a place of its own |
 //! | `requests` | counts of storage requests, by kind |
 //! | `prefix` | the part of a file that a plan has seen |
+//! | `fetch_budget` | bytes that were fetched and are held, within a limit |
 //! | `section` | a stretch of a file, as a file of its own |
 //! | `memory` | a file whose bytes are in memory already |
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
@@ -43,6 +44,7 @@
 //! | `client_settings` | timeouts and retries |
 //! | `hadoop_options`, `hadoop/` | Hadoop settings to options |
 //! | `environment` | environment variables |
+//! | `supplier`, `supplied_credentials` | credentials that a function of the application's supplies |
 //! | `secret` | values that are not printed |
 
 mod below;
@@ -52,6 +54,7 @@ mod create;
 mod environment;
 #[cfg(feature = "object")]
 mod fetch;
+mod fetch_budget;
 mod hadoop;
 mod hadoop_options;
 #[cfg(feature = "hdfs")]
@@ -107,11 +110,15 @@ mod section;
 #[cfg(feature = "object")]
 mod shared_sources;
 mod source;
+#[cfg(feature = "object")]
+mod supplied_credentials;
+mod supplier;
 
 pub use below::Below;
 pub use cancel::{CancelToken, POLL, check_cancelled, set_interrupt_check};
 pub use client_settings::ClientSettings;
 pub use create::{Appendable, Sink, WritablePlace};
+pub use fetch_budget::{FetchBudget, Reserved};
 #[cfg(feature = "hdfs")]
 pub use hdfs::HdfsPlace;
 #[cfg(feature = "hdfs")]
@@ -133,3 +140,4 @@ pub use put::{FileStore, FileVersion, Put, Renamed, Upload};
 pub use requests::{RequestCounts, Requests, counted};
 pub use section::Section;
 pub use source::{ReadFrom, Source};
+pub use supplier::{CREDENTIALS, Supplied, Supplier, set_credentials_supplier};

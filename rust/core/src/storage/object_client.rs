@@ -7,7 +7,7 @@ use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, resolve_bucket_region};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredential, resolve_bucket_region};
 use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
@@ -22,6 +22,7 @@ use super::object_error::Failure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
 use super::object_uri::{ObjectUri, Service};
+use super::supplied_credentials::{OfAzure, OfGcs, OfS3, SuppliedCredentials};
 use crate::error::{Error, Result};
 
 tokio::task_local! {
@@ -87,62 +88,39 @@ fn install_tls() {
     });
 }
 
-/// Makes the client of the store that `uri` names. `region` is the region of an S3 bucket, if the options have none.
+/// What a client is made of, beside the options: the region of an S3 bucket, if the options have none, the limit of its requests,
+/// and credentials that a function supplies.
+#[derive(Clone)]
+pub(super) struct ClientParts {
+    pub(super) region: Option<String>,
+    pub(super) limit: Arc<RequestLimit>,
+    pub(super) supplied: Option<Arc<SuppliedCredentials>>,
+}
+
+impl ClientParts {
+    fn connector(&self) -> CountingConnector {
+        CountingConnector { limit: Arc::clone(&self.limit) }
+    }
+}
+
+/// Makes the client of the store that `uri` names.
 ///
 /// # Errors
 /// `InvalidArgument` for options that the store does not take.
-pub(super) fn client(
-    uri: &ObjectUri,
-    options: &ObjectOptions,
-    region: Option<String>,
-    limit: &Arc<RequestLimit>,
-) -> Result<Arc<dyn ObjectStore>> {
+pub(super) fn client(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
     install_tls();
-    let connector = CountingConnector { limit: Arc::clone(limit) };
-    let client = client_options(options)?;
-    let retry = retry(options);
-    let store: Arc<dyn ObjectStore> = match uri.service {
-        Service::S3 => Arc::new(s3(uri, options, (client, connector), region)?),
-        Service::Gcs => {
-            let builder = GoogleCloudStorageBuilder::new().with_client_options(client);
-            let builder = with_settings(builder, options, |builder, key: GoogleConfigKey, value| {
-                builder.with_config(key, value)
-            })?;
-            let builder = builder.with_bucket_name(&uri.bucket).with_retry(retry);
-            Arc::new(builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))?)
-        }
-        Service::Azure => {
-            let builder = azure(uri).with_client_options(client);
-            let builder =
-                with_settings(builder, options, |builder, key: AzureConfigKey, value| builder.with_config(key, value))?;
-            let builder = builder.with_container_name(&uri.bucket).with_retry(retry);
-            Arc::new(builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))?)
-        }
-        Service::Http => {
-            let client = client.with_allow_http(uri.scheme == "http");
-            let builder = HttpBuilder::new().with_url(&uri.bucket).with_client_options(client);
-            let builder = with_settings(builder, options, |builder, key: ClientConfigKey, value| {
-                builder.with_config(key, value)
-            })?;
-            let builder = builder.with_retry(retry).with_http_connector(connector);
-            Arc::new(builder.build().map_err(|error| refused(error, uri))?)
-        }
-    };
-    Ok(store)
+    match uri.service {
+        Service::S3 => s3(uri, options, parts),
+        Service::Gcs => gcs(uri, options, parts),
+        Service::Azure => azure(uri, options, parts),
+        Service::Http => http(uri, options, &parts),
+    }
 }
 
-fn s3(
-    uri: &ObjectUri,
-    options: &ObjectOptions,
-    (client, connector): (ClientOptions, CountingConnector),
-    region: Option<String>,
-) -> Result<AmazonS3> {
-    let builder = AmazonS3Builder::new().with_client_options(client);
-    let mut builder =
-        with_settings(builder, options, |builder, key: AmazonS3ConfigKey, value| builder.with_config(key, value))?;
-    if let Some(region) = region {
-        builder = builder.with_region(region);
-    }
+fn s3(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
+    let builder = AmazonS3Builder::new().with_client_options(client_options(options)?);
+    let set = |builder: AmazonS3Builder, key: AmazonS3ConfigKey, value: &str| builder.with_config(key, value);
+    let mut builder = with_settings(builder, options, set)?.with_http_connector(parts.connector());
     if let Some(role) = options.role() {
         let setting = |wanted| options.settings().find(|(name, _)| *name == wanted).map(|(_, value)| value.to_owned());
         let keys = AwsCredential {
@@ -152,15 +130,51 @@ fn s3(
         };
         let is_plain = role.endpoint.to_ascii_lowercase().starts_with("http://");
         let client = own_client_options(options)?.with_allow_http(is_plain);
-        let client = connector.connect(&client).map_err(|error| refused(error, uri))?;
+        let client = parts.connector().connect(&client).map_err(|error| refused(error, uri))?;
         builder = builder.with_credentials(Arc::new(AssumeRole::new(role.clone(), keys, client)));
     }
-    let builder = builder.with_bucket_name(&uri.bucket).with_retry(retry(options));
-    builder.with_http_connector(connector).build().map_err(|error| refused(error, uri))
+    if let Some(region) = parts.region {
+        builder = builder.with_region(region);
+    }
+    if let Some(supplied) = parts.supplied {
+        builder = builder.with_credentials(Arc::new(OfS3(supplied)));
+    }
+    let built = builder.with_bucket_name(&uri.bucket).with_retry(retry(options)).build();
+    Ok(Arc::new(built.map_err(|error| refused(error, uri))?))
+}
+
+fn gcs(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
+    let builder = GoogleCloudStorageBuilder::new().with_client_options(client_options(options)?);
+    let set = |builder: GoogleCloudStorageBuilder, key: GoogleConfigKey, value: &str| builder.with_config(key, value);
+    let mut builder = with_settings(builder, options, set)?.with_http_connector(parts.connector());
+    if let Some(supplied) = parts.supplied {
+        builder = builder.with_credentials(Arc::new(OfGcs(supplied)));
+    }
+    let built = builder.with_bucket_name(&uri.bucket).with_retry(retry(options)).build();
+    Ok(Arc::new(built.map_err(|error| refused(error, uri))?))
+}
+
+fn azure(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
+    let builder = of_account(uri).with_client_options(client_options(options)?);
+    let set = |builder: MicrosoftAzureBuilder, key: AzureConfigKey, value: &str| builder.with_config(key, value);
+    let mut builder = with_settings(builder, options, set)?.with_http_connector(parts.connector());
+    if let Some(supplied) = parts.supplied {
+        builder = builder.with_credentials(Arc::new(OfAzure(supplied)));
+    }
+    let built = builder.with_container_name(&uri.bucket).with_retry(retry(options)).build();
+    Ok(Arc::new(built.map_err(|error| refused(error, uri))?))
+}
+
+fn http(uri: &ObjectUri, options: &ObjectOptions, parts: &ClientParts) -> Result<Arc<dyn ObjectStore>> {
+    let client = client_options(options)?.with_allow_http(uri.scheme == "http");
+    let builder = HttpBuilder::new().with_url(&uri.bucket).with_client_options(client);
+    let set = |builder: HttpBuilder, key: ClientConfigKey, value: &str| builder.with_config(key, value);
+    let builder = with_settings(builder, options, set)?.with_http_connector(parts.connector());
+    Ok(Arc::new(builder.with_retry(retry(options)).build().map_err(|error| refused(error, uri))?))
 }
 
 /// The account that the URI names. Azure's two endpoints of an account have the same objects; this client uses that of blobs.
-fn azure(uri: &ObjectUri) -> MicrosoftAzureBuilder {
+fn of_account(uri: &ObjectUri) -> MicrosoftAzureBuilder {
     let builder = MicrosoftAzureBuilder::new();
     let Some((account, domain)) = &uri.account else { return builder };
     let builder = builder.with_account(account);

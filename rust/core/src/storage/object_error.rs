@@ -15,11 +15,13 @@ use crate::error::{Error, Kind};
 pub(super) struct Failure {
     pub(super) kind: Kind,
     pub(super) message: String,
+    /// Whether the store has refused credentials that others may be had for.
+    pub(super) is_expired: bool,
 }
 
 impl Failure {
     pub(super) fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), is_expired: false }
     }
 
     /// The error, at a path or URI.
@@ -31,7 +33,12 @@ impl Failure {
 impl Failure {
     /// What a store's client reported; `status` is the HTTP status of the last answer, if the last request had one.
     pub(super) fn of_store(error: &StoreError, status: Option<u16>) -> Self {
-        let kind = kind_of(error, status);
+        // A function that was to supply credentials.
+        if let Some(own) = causes(error).find_map(|cause| cause.downcast_ref::<Error>()) {
+            return Self::new(own.kind(), own.to_string());
+        }
+        let is_expired = has_expired(error, status);
+        let kind = if is_expired { Kind::Forbidden } else { kind_of(error, status) };
         let what = match kind {
             Kind::NotFound => "no such file",
             Kind::Forbidden => "the storage refused access; check the credentials and their permissions",
@@ -44,15 +51,34 @@ impl Failure {
             Kind::Unsupported => "the storage does not support this",
             _ => "the storage failed",
         };
-        match detail(error, status) {
-            Some(detail) => Self::new(kind, format!("{what}: {detail}")),
-            None => Self::new(kind, what),
-        }
+        let message = match detail(error, status) {
+            Some(detail) => format!("{what}: {detail}"),
+            None => what.to_owned(),
+        };
+        Self { kind, message, is_expired }
     }
 }
 
 /// The message of [`Kind::FileChanged`].
 pub(super) const CHANGED: &str = "the file has changed since the query was planned; plan the query again";
+
+/// Whether an answer says that the credentials were right once. S3 answers so with 400 and 403, Azure with 403 where a shared
+/// access signature has expired, Google with 401.
+fn has_expired(error: &StoreError, status: Option<u16>) -> bool {
+    const CODES: [&str; 6] = [
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "TokenRefreshRequired",
+        "InvalidToken",
+        "InvalidAccessKeyId",
+        "AuthenticationFailed",
+    ];
+    match status {
+        Some(401) => true,
+        Some(400 | 403) => element(&error.to_string(), "Code").is_some_and(|code| CODES.contains(&code.as_str())),
+        _ => false,
+    }
+}
 
 fn kind_of(error: &StoreError, status: Option<u16>) -> Kind {
     match error {

@@ -11,13 +11,14 @@ use object_store::ObjectStore;
 
 use super::Requests;
 use super::fetch::Outcome;
-use super::object_client::{client, counting, region_of};
+use super::object_client::{ClientParts, client, counting, region_of};
 use super::object_error::Failure;
 use super::object_limit::RequestLimit;
 use super::object_options::ObjectOptions;
 use super::object_runtime::{IoThread, Pending, locked};
 use super::object_uri::ObjectUri;
 use super::shared_sources::SharedSources;
+use super::supplied_credentials::SuppliedCredentials;
 use crate::error::{Error, Kind, Result};
 
 /// The longest that an operation may take, retries included.
@@ -36,6 +37,7 @@ pub(super) struct ObjectHandle {
 struct Live {
     client: Arc<dyn ObjectStore>,
     limit: Arc<RequestLimit>,
+    supplied: Option<Arc<SuppliedCredentials>>,
     io: IoThread,
 }
 
@@ -49,7 +51,7 @@ impl ObjectHandle {
     pub(super) fn of(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
         let uri = ObjectUri { key: String::new(), ..uri.clone() };
         // Options that are wrong are reported when a table is opened, and not by its first request.
-        client(&uri, &options, None, &RequestLimit::new(1))?;
+        client(&uri, &options, ClientParts { region: None, limit: RequestLimit::new(1), supplied: None })?;
         let mut handles = locked(&HANDLES);
         handles.retain(|handle| handle.strong_count() > 0);
         let known = handles.iter().filter_map(Weak::upgrade);
@@ -64,7 +66,7 @@ impl ObjectHandle {
     /// A handle with this client.
     #[cfg(test)]
     pub(super) fn with_client(uri: &ObjectUri, options: ObjectOptions, client: Arc<dyn ObjectStore>) -> Arc<Self> {
-        let live = Live { client, limit: RequestLimit::new(4), io: IoThread::start().unwrap() };
+        let live = Live { client, limit: RequestLimit::new(4), supplied: None, io: IoThread::start().unwrap() };
         let live = Mutex::new(Some(Arc::new(live)));
         Arc::new(Self { uri: uri.clone(), options, live, opened: SharedSources::default() })
     }
@@ -95,17 +97,48 @@ impl ObjectHandle {
         } else {
             None
         };
-        let client = client(&self.uri, &self.options, region, &limit)?;
-        let made = Arc::new(Live { client, limit, io });
+        let supplied = self.options.supplier().map(|name| SuppliedCredentials::new(name, self.uri.service));
+        let parts = ClientParts { region, limit: Arc::clone(&limit), supplied: supplied.clone() };
+        let client = client(&self.uri, &self.options, parts)?;
+        let made = Arc::new(Live { client, limit, supplied, io });
         *live = Some(Arc::clone(&made));
         Ok(made)
     }
 
-    /// Starts an operation of the store; its requests are counted in `requests`.
+    /// Starts an operation of the store; its requests are counted in `requests`. It is made once more if credentials that a
+    /// function supplied have expired.
     ///
     /// # Errors
     /// `Io` if the I/O thread cannot be started.
     pub(super) fn start<T, F>(
+        &self,
+        requests: &Arc<Requests>,
+        operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Clone + Send + 'static,
+    ) -> Result<Pending<Outcome<T>>>
+    where
+        T: Send + 'static,
+        F: Future<Output = object_store::Result<T>> + Send + 'static,
+    {
+        let live = self.live()?;
+        let Some(supplied) = live.supplied.clone() else { return self.start_once(requests, operation) };
+        let (client, limit, requests) = (Arc::clone(&live.client), Arc::clone(&live.limit), Arc::clone(requests));
+        Ok(live.io.spawn(within_deadline(async move {
+            let _permit = limit.acquire().await;
+            let version = supplied.version();
+            let first = counting(Arc::clone(&requests), operation.clone()(Arc::clone(&client))).await;
+            if !first.as_ref().is_err_and(|failure| failure.is_expired) {
+                return first;
+            }
+            supplied.reject(version);
+            counting(requests, operation(client)).await
+        })))
+    }
+
+    /// Starts an operation of the store that cannot be made again.
+    ///
+    /// # Errors
+    /// `Io` if the I/O thread cannot be started.
+    pub(super) fn start_once<T, F>(
         &self,
         requests: &Arc<Requests>,
         operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Send + 'static,
@@ -116,16 +149,10 @@ impl ObjectHandle {
     {
         let live = self.live()?;
         let (client, limit, requests) = (Arc::clone(&live.client), Arc::clone(&live.limit), Arc::clone(requests));
-        Ok(live.io.spawn(async move {
-            let run = async {
-                let _permit = limit.acquire().await;
-                counting(requests, operation(client)).await
-            };
-            tokio::time::timeout(DEADLINE, run).await.unwrap_or_else(|_| {
-                let message = format!("the storage did not answer within {} s, retries included", DEADLINE.as_secs());
-                Err(Failure::new(Kind::Unreachable, message))
-            })
-        }))
+        Ok(live.io.spawn(within_deadline(async move {
+            let _permit = limit.acquire().await;
+            counting(requests, operation(client)).await
+        })))
     }
 
     /// Runs an operation of the store, and waits for it. `path` is for messages.
@@ -136,7 +163,7 @@ impl ObjectHandle {
         &self,
         requests: &Arc<Requests>,
         path: &str,
-        operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Send + 'static,
+        operation: impl FnOnce(Arc<dyn ObjectStore>) -> F + Clone + Send + 'static,
     ) -> Result<T>
     where
         T: Clone + Send + 'static,
@@ -150,6 +177,14 @@ impl ObjectHandle {
     pub(super) fn opened(&self) -> &SharedSources {
         &self.opened
     }
+}
+
+/// An operation that ends in time.
+async fn within_deadline<T>(operation: impl Future<Output = Outcome<T>>) -> Outcome<T> {
+    tokio::time::timeout(DEADLINE, operation).await.unwrap_or_else(|_| {
+        let message = format!("the storage did not answer within {} s, retries included", DEADLINE.as_secs());
+        Err(Failure::new(Kind::Unreachable, message))
+    })
 }
 
 /// A path of an object as the client has it.

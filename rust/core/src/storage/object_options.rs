@@ -19,6 +19,7 @@ use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, OF_LOCAL_FILES, V
 use super::object_uri::{ObjectUri, Service};
 use super::role_settings::RoleSettings;
 use super::secret::Secret;
+use super::supplier::{CREDENTIALS, supply};
 use crate::error::{Error, Result};
 
 /// The options of one table's store. `Debug` prints no value.
@@ -28,6 +29,8 @@ pub struct ObjectOptions {
     client: ClientSettings,
     service: Service,
     role: Option<RoleSettings>,
+    /// The name of the function that supplies keys and tokens, which are not among the settings then.
+    supplier: Option<String>,
 }
 
 impl ObjectOptions {
@@ -40,7 +43,43 @@ impl ObjectOptions {
         let Some(parsed) = ObjectUri::parse(uri)? else {
             return Err(Error::invalid_argument("not a URI of an object store").in_file(uri));
         };
-        Self::from_parts(&parsed, options, &Environment::of_process()).map_err(|error| error.in_file(uri))
+        let environment = Environment::of_process();
+        let made = match options.get(CREDENTIALS) {
+            Some(name) => Self::with_supplier(name, &parsed, options, &environment),
+            None => Self::from_parts(&parsed, options, &environment),
+        };
+        made.map_err(|error| error.in_file(uri))
+    }
+
+    /// Asks the function of a name for options, which come before `options`.
+    fn with_supplier(
+        name: &str,
+        uri: &ObjectUri,
+        options: &BTreeMap<String, String>,
+        environment: &Environment,
+    ) -> Result<Self> {
+        let supplied = own_options(uri.service, &supply(name, None)?.options)?;
+        let mut all: BTreeMap<String, String> =
+            supplied.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let is_replaced = |name: &str| {
+            let key = object_keys::find(uri.service, &name.trim().to_ascii_lowercase());
+            key.is_some_and(|key| supplied.contains_key(key.name))
+        };
+        let others = options.iter().filter(|(name, _)| !is_replaced(name));
+        all.extend(others.map(|(name, value)| (name.clone(), value.clone())));
+        let mut made = Self::from_parts(uri, &all, environment)?;
+        let renewed = renewed(uri.service);
+        if supplied.keys().any(|name| renewed.contains(name)) {
+            made.settings.retain(|name, _| !renewed.contains(name));
+            made.supplier = Some(name.to_owned());
+        }
+        Ok(made)
+    }
+
+    /// The name of the function that supplies keys and tokens, if there is one.
+    #[must_use]
+    pub fn supplier(&self) -> Option<&str> {
+        self.supplier.as_deref()
     }
 
     /// The same, of a URI that was parsed already and an environment of the caller's.
@@ -83,7 +122,7 @@ impl ObjectOptions {
                 settings.insert(name, Secret::new(value));
             }
         }
-        Ok(Self { settings, client, service: uri.service, role })
+        Ok(Self { settings, client, service: uri.service, role, supplier: None })
     }
 
     /// The names of `object_store`'s configuration keys, without prefix, and their values, for `with_config`. Timeouts and
@@ -138,6 +177,31 @@ pub fn needed_options(uri: &str, options: &BTreeMap<String, String>) -> Result<B
     Ok(kept(&|name| !is_hadoop_setting(name) || is_needed(name, &parsed, account.as_deref())))
 }
 
+/// Options that a function has supplied, by their names.
+///
+/// # Errors
+/// As for [`ObjectOptions::parse`].
+pub(super) fn own_options(service: Service, options: &BTreeMap<String, String>) -> Result<Options> {
+    let (own, hadoop) = split(service, options)?;
+    match hadoop.keys().next() {
+        None => Ok(folded(own)),
+        Some(name) => Err(Error::invalid_argument(format!(
+            "the function in the storage option credentials has returned the Hadoop setting {name:?}; it must return options \
+             such as access_key_id"
+        ))),
+    }
+}
+
+/// The options that a function is asked for again.
+const fn renewed(service: Service) -> &'static [&'static str] {
+    match service {
+        Service::S3 => &["access_key_id", "secret_access_key", "session_token"],
+        Service::Gcs => &["bearer_token"],
+        Service::Azure => &["account_key", "sas_token", "bearer_token"],
+        Service::Http => &[],
+    }
+}
+
 /// The user's options by their names, and Hadoop settings.
 fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Options, BTreeMap<String, String>)> {
     let (mut own, mut hadoop) = (Options::new(), BTreeMap::new());
@@ -147,7 +211,7 @@ fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Option
             continue;
         }
         let lower = given.trim().to_ascii_lowercase();
-        if OF_LOCAL_FILES.contains(&lower.as_str()) {
+        if OF_LOCAL_FILES.contains(&lower.as_str()) || given == CREDENTIALS {
             continue;
         }
         let Some(key) = object_keys::find(service, &lower) else { return Err(object_keys::unknown(service, &lower)) };

@@ -173,7 +173,7 @@ impl ObjectUpload {
         let Some(part) = locked(&part).take() else {
             return Err(Error::internal("a part of an upload is sent twice").in_file(&self.path));
         };
-        self.parts.push(self.handle.start(&self.requests, move |_| part)?);
+        self.parts.push(self.handle.start_once(&self.requests, move |_| part)?);
         if self.parts.len() >= PARTS_AT_ONCE {
             let oldest = self.parts.remove(0);
             self.received(&oldest)?;

@@ -10,12 +10,16 @@ pub(super) const WHOLE: u64 = 8 << 20;
 pub(super) const TAIL: u64 = 512 << 10;
 /// Ranges with less than this between them are fetched together.
 pub(super) const GAP: u64 = 1 << 20;
+/// The same, if they would otherwise take more requests than all that lies between the first and the last of them.
+const WIDE_GAP: u64 = 2 << 20;
 /// Requests of longer ranges are cut into pieces of this length.
 pub(super) const PIECE: u64 = 8 << 20;
-/// Bytes of a group of ranges that are held at once; a larger group is read column by column.
-pub(super) const GROUP: u64 = 64 << 20;
-/// A piece of a larger group has at least this many bytes.
-const LEAST_PIECE: u64 = 256 << 10;
+/// Bytes of ranges that are held at once, at most: Hudi writes row groups of up to 120 MB.
+pub(super) const MOST_HELD: u64 = 128 << 20;
+/// A piece of a group that is not held as a whole has at least this many bytes.
+const LEAST_PIECE: u64 = 64 << 10;
+/// Requests ahead of a reader, at most.
+const MOST_AHEAD: usize = 16;
 
 /// A range that is to be fetched by one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,28 +29,50 @@ pub(super) struct Piece {
     pub(super) ahead: usize,
 }
 
-/// The pieces of a group of ranges that are read side by side, such as the column chunks of a row group.
-pub(super) fn pieces(ranges: &[Range<u64>]) -> Vec<Piece> {
-    let total = ranges.iter().fold(0, |sum: u64, range| sum.saturating_add(len(range)));
-    if total > GROUP && ranges.len() > 1 {
+/// The pieces of groups of ranges. Groups are read one after the other, the ranges of each side by side, such as the column chunks
+/// of a row group. `held` is how many bytes may be held at once.
+pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<Piece> {
+    let held = held.min(MOST_HELD);
+    let (mut pieces, mut small) = (Vec::new(), Vec::new());
+    for group in groups {
+        let total = group.iter().fold(0, |sum: u64, range| sum.saturating_add(len(range)));
+        if total <= held || group.len() <= 1 {
+            small.extend_from_slice(group);
+            continue;
+        }
+        pieces.append(&mut together(&std::mem::take(&mut small)));
         // Each range is read from its front: of each, one piece is held and one is on its way.
-        let columns = ranges.len() as u64;
-        let size = (GROUP / (2 * columns)).clamp(LEAST_PIECE, PIECE);
+        let columns = group.len() as u64;
+        let size = (held / (2 * columns)).clamp(LEAST_PIECE, PIECE);
         let one = |range: &Range<u64>| cut(range, size).map(|range| Piece { range, ahead: 1 }).collect::<Vec<_>>();
-        return ranges.iter().flat_map(one).collect();
+        pieces.extend(group.iter().flat_map(one));
     }
-    let ahead = usize::try_from(GROUP / PIECE / 2).unwrap_or(1);
-    merged(ranges).iter().flat_map(|range| cut(range, PIECE)).map(|range| Piece { range, ahead }).collect()
+    pieces.append(&mut together(&small));
+    pieces
+}
+
+/// The pieces of ranges that are read from the first to the last, those of several row groups included.
+fn together(ranges: &[Range<u64>]) -> Vec<Piece> {
+    merged(ranges).iter().flat_map(|range| cut(range, PIECE)).map(|range| Piece { range, ahead: MOST_AHEAD }).collect()
 }
 
 /// Sorted ranges, those that are near each other merged.
 pub(super) fn merged(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
+    let merged = merged_over(ranges, GAP);
+    let (Some(first), Some(last)) = (merged.first(), merged.last()) else { return merged };
+    let requests_for = |range: &Range<u64>| len(range).div_ceil(PIECE);
+    let of_all = requests_for(&(first.start..last.end));
+    // A narrow projection of many small row groups.
+    if merged.iter().map(requests_for).sum::<u64>() > of_all { merged_over(ranges, WIDE_GAP) } else { merged }
+}
+
+fn merged_over(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
     let mut sorted: Vec<Range<u64>> = ranges.iter().filter(|range| len(range) > 0).cloned().collect();
     sorted.sort_by_key(|range| (range.start, range.end));
     let mut merged: Vec<Range<u64>> = Vec::new();
     for range in sorted {
         match merged.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(GAP) => last.end = last.end.max(range.end),
+            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
             _ => merged.push(range),
         }
     }
@@ -75,23 +101,47 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
+    fn ranges(groups: &[Vec<Range<u64>>]) -> Vec<Range<u64>> {
+        pieces(groups, MOST_HELD).into_iter().map(|piece| piece.range).collect()
+    }
+
     #[test]
     fn near_ranges_are_merged_and_long_ones_cut() {
-        let all = |ranges: &[Range<u64>]| pieces(ranges).into_iter().map(|piece| piece.range).collect::<Vec<_>>();
+        let all = |group: &[Range<u64>]| ranges(&[group.to_vec()]);
         assert_eq!(all(&[5..9, 0..3]), [0..9]);
-        assert_eq!(all(&[0..MIB, 3 * MIB..4 * MIB]), [0..MIB, 3 * MIB..4 * MIB]);
+        assert_eq!(all(&[0..MIB, 5 * MIB..6 * MIB]), [0..MIB, 5 * MIB..6 * MIB]);
         assert_eq!(all(&[0..20 * MIB]).len(), 3);
         assert_eq!(all(&[3..3]), []);
         let cut: Vec<_> = cut(&(10..30), 8).collect();
         assert_eq!(cut, [10..17, 17..24, 24..30]);
     }
 
+    /// One range of so many bytes in each of 32 groups of so many.
+    fn narrow(bytes: u64, group: u64) -> Vec<Vec<Range<u64>>> {
+        (0..32).map(|at| std::iter::once(at * group..at * group + bytes).collect()).collect()
+    }
+
+    #[test]
+    fn ranges_of_several_groups_are_merged() {
+        let (tenth, third) = (MIB / 10, MIB / 3);
+        assert_eq!(ranges(&narrow(MIB, MIB)), (0..4).map(|at| at * 8 * MIB..(at + 1) * 8 * MIB).collect::<Vec<_>>());
+        // Gaps of less than 1 MiB.
+        assert_eq!(ranges(&narrow(tenth, MIB)).len(), 4);
+        // Wider ones are read over if that takes fewer requests, but not those that take longer than a request.
+        assert_eq!(ranges(&narrow(tenth, 2 * MIB)).len(), 8);
+        assert_eq!(ranges(&narrow(third, 3 * MIB)).len(), 32);
+        assert_eq!(ranges(&narrow(tenth, 20 * MIB)).len(), 32);
+    }
+
     #[test]
     fn a_large_group_is_read_column_by_column() {
-        let columns = [0..50 * MIB, 50 * MIB..100 * MIB];
-        let found = pieces(&columns);
+        let columns = [0..90 * MIB, 90 * MIB..180 * MIB];
+        let found = pieces(&[vec![5..9], columns.to_vec(), vec![200 * MIB..201 * MIB]], MOST_HELD);
+        let (small, found) = (found.iter().filter(|piece| piece.ahead > 1).count(), &found[1..found.len() - 1]);
+        assert_eq!(small, 2);
         assert!(found.iter().all(|piece| piece.ahead == 1 && len(&piece.range) <= PIECE));
-        assert!(!found.iter().any(|piece| piece.range.start < 50 * MIB && piece.range.end > 50 * MIB));
-        assert_eq!(found.iter().map(|piece| len(&piece.range)).sum::<u64>(), 100 * MIB);
+        assert!(!found.iter().any(|piece| piece.range.start < 90 * MIB && piece.range.end > 90 * MIB));
+        assert_eq!(found.iter().map(|piece| len(&piece.range)).sum::<u64>(), 180 * MIB);
+        assert!(pieces(&[columns.to_vec()], MIB).iter().all(|piece| len(&piece.range) <= MIB / 4));
     }
 }

@@ -130,6 +130,11 @@ impl<T: Clone> Pending<T> {
         self.process == std::process::id()
     }
 
+    /// Whether there is nothing to wait for.
+    pub(super) fn is_done(&self) -> bool {
+        !matches!(*self.state.lock(), Value::Running)
+    }
+
     /// Waits for the result. Any number of threads may wait.
     ///
     /// # Errors

@@ -5,6 +5,8 @@
 //! | up to 8 MiB | one for the whole file |
 //! | larger | the last 512 KiB at the first read there; announced ranges in pieces of up to 8 MiB, some ahead of the reader |
 //!
+//! What is fetched counts in the [`FetchBudget`] of the reader. Where that is used up, only what is needed is fetched.
+//!
 //! Every request names the etag that the listing or the first answer gave (`If-Match`), and the length of each answer is
 //! compared: a file that was written again, or removed, is an error that says so.
 
@@ -16,16 +18,19 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectStore};
 
 use super::fetch::{Fetched, Outcome, RangeFetcher};
+use super::fetch_budget::{self, FetchBudget, FetchCache, LastUse, Reserved};
 use super::object_error::{CHANGED, Failure};
 use super::object_handle::ObjectHandle;
-use super::object_ranges::{self, GROUP, PIECE, Piece, TAIL, WHOLE};
+use super::object_ranges::{self, MOST_HELD, PIECE, Piece, TAIL, WHOLE};
 use super::object_runtime::{Pending, locked};
 use super::source::check_range;
 use super::{KnownFile, ReadFrom, Requests, Source};
 use crate::error::{Error, Kind, Result};
 
 /// Bytes of one file that are held: those of a group of ranges, and as many again that were fetched ahead.
-const HELD: u64 = 2 * GROUP;
+const HELD: u64 = 2 * MOST_HELD;
+/// Bytes that a request fetches at least where memory is short, if the file has as many.
+const LEAST: u64 = 256 << 10;
 
 /// A file of an object store, or of HDFS.
 pub(super) struct ObjectSource {
@@ -43,14 +48,13 @@ struct State {
     /// Pieces in the order in which they are read.
     plan: Vec<Piece>,
     chunks: Vec<Chunk>,
-    clock: u64,
 }
 
 /// A range that was fetched, or is on its way.
 struct Chunk {
     range: Range<u64>,
     fetch: Arc<Fetch>,
-    used: u64,
+    used: LastUse,
 }
 
 type Fetch = Pending<Outcome<Fetched>>;
@@ -64,36 +68,63 @@ impl ObjectSource {
         file: KnownFile,
     ) -> Arc<Self> {
         let state = Mutex::new(State { etag: file.etag.clone(), ..State::default() });
-        Arc::new(Self { fetcher, requests: Arc::clone(requests), path, file, state })
+        let source = Arc::new(Self { fetcher, requests: Arc::clone(requests), path, file, state });
+        let cache: Arc<dyn FetchCache> = Arc::<Self>::clone(&source);
+        source.budget().add_cache(Arc::downgrade(&cache));
+        source
+    }
+
+    fn budget(&self) -> &Arc<FetchBudget> {
+        self.requests.budget()
     }
 
     /// The chunks that cover `range`, in order; those that are missing are started.
     fn chunks(&self, range: &Range<u64>) -> Result<Vec<(Range<u64>, Arc<Fetch>)>> {
-        let mut state = locked(&self.state);
         // What the process that this one was forked from has asked for is not answered here.
-        state.chunks.retain(|chunk| chunk.fetch.is_here());
+        locked(&self.state).chunks.retain(|chunk| chunk.fetch.is_here());
         let (mut found, mut at) = (Vec::new(), range.start);
         while at < range.end {
-            let position = match state.chunks.iter().position(|chunk| chunk.range.contains(&at)) {
-                Some(position) => position,
-                None => {
-                    let wanted = self.range_to_fetch(&state, at, range.end);
-                    self.start(&mut state, wanted)?;
-                    state.chunks.len().saturating_sub(1)
-                }
-            };
-            state.clock += 1;
-            let clock = state.clock;
-            let Some(chunk) = state.chunks.get_mut(position).filter(|chunk| chunk.range.contains(&at)) else {
-                return Err(Error::internal(format_args!("byte {at} is in no request of {range:?}")));
-            };
-            chunk.used = clock;
-            at = chunk.range.end;
-            found.push((chunk.range.clone(), Arc::clone(&chunk.fetch)));
+            // The lock is free again before a request is made.
+            let known = self.known(&mut locked(&self.state), at);
+            let chunk = known.map_or_else(|| self.fetch_needed(at, range.end), Ok)?;
+            at = chunk.0.end;
+            found.push(chunk);
         }
+        let mut state = locked(&self.state);
         self.start_ahead(&mut state, range.end)?;
         forget_oldest(&mut state, found.len());
         Ok(found)
+    }
+
+    /// The chunk that has a byte, which is read now.
+    fn known(&self, state: &mut State, at: u64) -> Option<(Range<u64>, Arc<Fetch>)> {
+        let chunk = state.chunks.iter_mut().find(|chunk| chunk.range.contains(&at))?;
+        chunk.used = LastUse { is_unread: false, at: self.budget().tick() };
+        Some((chunk.range.clone(), Arc::clone(&chunk.fetch)))
+    }
+
+    /// Starts a request for what is read from `at` to `end`. It is made whatever the budget: other bytes are dropped for it, and
+    /// it is for less if these do not suffice.
+    fn fetch_needed(&self, at: u64, end: u64) -> Result<(Range<u64>, Arc<Fetch>)> {
+        let wanted = self.range_to_fetch(&locked(&self.state), at, end);
+        self.budget().make_room(object_ranges::len(&wanted));
+        let mut state = locked(&self.state);
+        // Another reader may have asked for it meanwhile.
+        if let Some(chunk) = self.known(&mut state, at) {
+            return Ok(chunk);
+        }
+        let left = self.budget().left();
+        let range = if object_ranges::len(&wanted) > left {
+            let least = end.saturating_sub(at).clamp(LEAST, PIECE).max(left);
+            let to = at.saturating_add(least).min(wanted.end);
+            // A footer is read from its last bytes on.
+            at.min(to.saturating_sub(LEAST).max(wanted.start))..to
+        } else {
+            wanted
+        };
+        let reserved = self.budget().reserve(object_ranges::len(&range));
+        self.start(&mut state, range, reserved)?;
+        self.known(&mut state, at).ok_or_else(|| Error::internal(format_args!("byte {at} is in no request for it")))
     }
 
     /// What one request fetches, of what is read from `at` to `end`.
@@ -120,22 +151,49 @@ impl ObjectSource {
         let last = end.saturating_sub(1);
         let Some(at) = state.plan.iter().position(|piece| piece.range.contains(&last)) else { return Ok(()) };
         let ahead = state.plan.get(at).map_or(0, |piece| piece.ahead);
+        // As much again as one group of ranges takes.
+        let mut bytes = self.most_held();
         let next: Vec<Range<u64>> =
             state.plan.iter().skip(at + 1).take(ahead).map(|piece| piece.range.clone()).collect();
         for range in next {
-            if !state.chunks.iter().any(|chunk| chunk.range.start <= range.start && range.end <= chunk.range.end) {
-                self.start(state, range)?;
+            if state.chunks.iter().any(|chunk| chunk.range.start <= range.start && range.end <= chunk.range.end) {
+                continue;
             }
+            let len = object_ranges::len(&range);
+            let Some(rest) = bytes.checked_sub(len) else { return Ok(()) };
+            bytes = rest;
+            let Some(reserved) = self.budget().try_reserve(len) else { return Ok(()) };
+            self.start(state, range, reserved)?;
         }
         Ok(())
     }
 
-    fn start(&self, state: &mut State, range: Range<u64>) -> Result<()> {
+    /// Starts a request for what will be read, if the budget has room for it.
+    fn start_within_budget(&self, at: u64) -> Result<()> {
+        let mut state = locked(&self.state);
+        if state.chunks.iter().any(|chunk| chunk.range.contains(&at)) {
+            return Ok(());
+        }
+        let range = self.range_to_fetch(&state, at, at.saturating_add(1));
+        if let Some(reserved) = self.budget().try_reserve(object_ranges::len(&range)) {
+            let end = range.end;
+            self.start(&mut state, range, reserved)?;
+            self.start_ahead(&mut state, end)?;
+        }
+        Ok(())
+    }
+
+    /// Bytes of ranges that are read side by side which may be held.
+    fn most_held(&self) -> u64 {
+        (self.budget().share() / 2).min(MOST_HELD)
+    }
+
+    fn start(&self, state: &mut State, range: Range<u64>, reserved: Reserved) -> Result<()> {
         // The whole file needs no range: an object without bytes has none.
         let wanted = (range.start > 0 || range.end < self.file.len || self.file.may_have_grown).then(|| range.clone());
-        let fetch = self.fetcher.start(&self.requests, wanted, state.etag.clone())?;
-        state.clock += 1;
-        state.chunks.push(Chunk { range, fetch: Arc::new(fetch), used: state.clock });
+        let fetch = self.fetcher.start(&self.requests, wanted, state.etag.clone(), Arc::new(reserved))?;
+        let used = LastUse { is_unread: true, at: self.budget().tick() };
+        state.chunks.push(Chunk { range, fetch: Arc::new(fetch), used });
         Ok(())
     }
 
@@ -193,7 +251,8 @@ impl Source for ObjectSource {
     }
 
     fn window(&self) -> Option<u64> {
-        Some(PIECE)
+        // A walk over a file keeps to a part of the memory.
+        Some((self.budget().share() / 8).clamp(LEAST, PIECE))
     }
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
@@ -206,13 +265,16 @@ impl Source for ObjectSource {
             // Both lie within the chunk, whose bytes are in memory.
             #[allow(clippy::cast_possible_truncation)]
             parts.push(bytes.slice((from - held.start) as usize..(to - held.start) as usize));
+            // A small part of a chunk would keep all of it in memory.
+            let is_small = object_ranges::len(&held) / 2 > to.saturating_sub(from);
+            if parts.len() == 1 && to == range.end && !(is_small && self.budget().left() == 0) {
+                return Ok(parts.remove(0));
+            }
         }
-        if parts.len() == 1 {
-            return Ok(parts.remove(0));
-        }
+        let reserved = self.budget().reserve(object_ranges::len(&range));
         let mut all = BytesMut::with_capacity(parts.iter().map(Bytes::len).sum());
         parts.iter().for_each(|part| all.extend_from_slice(part));
-        Ok(all.freeze())
+        Ok(fetch_budget::counted(all.freeze(), Arc::new(reserved)))
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
@@ -224,15 +286,11 @@ impl Source for ObjectSource {
         if self.file.len == 0 {
             return Ok(());
         }
-        let range = match from {
-            _ if self.file.len <= WHOLE => 0..1,
-            ReadFrom::End => self.file.len - 1..self.file.len,
-            ReadFrom::Start => {
-                self.plan_reads(&[std::iter::once(0..self.file.len).collect()])?;
-                return Ok(());
-            }
-        };
-        self.chunks(&range).map(|_| ())
+        match from {
+            _ if self.file.len <= WHOLE => self.start_within_budget(0),
+            ReadFrom::End => self.start_within_budget(self.file.len - 1),
+            ReadFrom::Start => self.plan_reads(&[std::iter::once(0..self.file.len).collect()]),
+        }
     }
 
     fn plan_reads(&self, groups: &[Vec<Range<u64>>]) -> Result<()> {
@@ -241,20 +299,44 @@ impl Source for ObjectSource {
         }
         let mut state = locked(&self.state);
         let mut first = None;
-        for group in groups {
-            for piece in object_ranges::pieces(group) {
-                let is_in = |range: &Range<u64>| range.start <= piece.range.start && piece.range.end <= range.end;
-                let is_known = state.plan.iter().any(|known| is_in(&known.range))
-                    || state.chunks.iter().any(|chunk| is_in(&chunk.range));
-                if !is_known && piece.range.end <= self.file.len {
-                    first.get_or_insert(piece.range.start);
-                    state.plan.push(piece);
-                }
+        for piece in object_ranges::pieces(groups, self.most_held()) {
+            let is_in = |range: &Range<u64>| range.start <= piece.range.start && piece.range.end <= range.end;
+            let is_known = state.plan.iter().any(|known| is_in(&known.range))
+                || state.chunks.iter().any(|chunk| is_in(&chunk.range));
+            if !is_known && piece.range.end <= self.file.len {
+                first.get_or_insert(piece.range.start);
+                state.plan.push(piece);
             }
         }
         drop(state);
-        first.map_or(Ok(()), |first| self.chunks(&(first..first + 1)).map(|_| ()))
+        first.map_or(Ok(()), |first| self.start_within_budget(first))
     }
+}
+
+impl std::fmt::Debug for ObjectSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ObjectSource").field("path", &self.path).field("file", &self.file).finish_non_exhaustive()
+    }
+}
+
+impl FetchCache for ObjectSource {
+    fn oldest(&self) -> Option<LastUse> {
+        oldest(&locked(&self.state)).map(|(_, used)| used)
+    }
+
+    fn drop_oldest(&self) {
+        let mut state = locked(&self.state);
+        if let Some((at, _)) = oldest(&state) {
+            state.chunks.swap_remove(at);
+        }
+    }
+}
+
+/// The chunk to be dropped first, of those that are here and that no reader waits for.
+fn oldest(state: &State) -> Option<(usize, LastUse)> {
+    let chunks = state.chunks.iter().enumerate();
+    let idle = chunks.filter(|(_, chunk)| Arc::strong_count(&chunk.fetch) == 1 && chunk.fetch.is_done());
+    idle.map(|(at, chunk)| (at, chunk.used)).min_by_key(|(_, used)| *used)
 }
 
 /// Drops chunks that were not used for longest, until the rest is few enough; not the newest `kept`.
@@ -291,9 +373,12 @@ impl RangeFetcher for ObjectFile {
         requests: &Arc<Requests>,
         range: Option<Range<u64>>,
         etag: Option<String>,
+        reserved: Arc<Reserved>,
     ) -> Result<Pending<Outcome<Fetched>>> {
         let location = self.location.clone();
-        self.handle.start(requests, move |store| get(store, location, range, etag))
+        self.handle.start(requests, move |store| async move {
+            get(store, location, range, etag).await.map(|fetched| fetched.reserving(reserved))
+        })
     }
 }
 

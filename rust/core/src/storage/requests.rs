@@ -1,4 +1,5 @@
-//! Counts storage requests by kind. On an object store each of them is one round trip, and what a user pays for.
+//! Counts storage requests by kind, and the bytes that they have fetched and that are held. On an object store each request is
+//! one round trip, and what a user pays for.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 
+use super::fetch_budget::FetchBudget;
 use super::{Entry, FileStatus, KnownFile, Place, ReadFrom, Source};
 use crate::error::Result;
 
@@ -15,6 +17,7 @@ pub struct Requests {
     list: AtomicU64,
     open: AtomicU64,
     read: AtomicU64,
+    budget: Arc<FetchBudget>,
 }
 
 /// How many requests of each kind were made.
@@ -35,6 +38,12 @@ impl Requests {
     pub fn counts(&self) -> RequestCounts {
         let [list, open, read] = [&self.list, &self.open, &self.read].map(|count| count.load(Ordering::Relaxed));
         RequestCounts { list, open, read }
+    }
+
+    /// The bytes that were fetched and are held.
+    #[must_use]
+    pub fn budget(&self) -> &Arc<FetchBudget> {
+        &self.budget
     }
 
     /// Counts a listing.

@@ -26,6 +26,10 @@ use crate::read::report::SharedReport;
 use crate::split::Split;
 use crate::storage::{self, Place, Source};
 
+/// The share of the memory limit that the first requests of a slice may take: half of what may be fetched, as those of the next slice
+/// are made at the same time.
+const BEGUN_SHARE: u64 = 8;
+
 /// Reads the slice of a split, batch by batch. After an error there is nothing more.
 pub(in crate::read) struct SliceReader {
     split: Split,
@@ -100,7 +104,7 @@ impl SliceReader {
             return Ok(());
         }
         let place = self.opened_place()?;
-        self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / 4)?;
+        self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / BEGUN_SHARE)?;
         self.place = Some(place);
         Ok(())
     }
@@ -120,7 +124,7 @@ impl SliceReader {
         if let State::Planned = self.state {
             let place = self.opened_place()?;
             if self.begun.is_empty() {
-                self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / 4)?;
+                self.begun = slice_files::begin(&self.split, place.as_ref(), self.memory_limit / BEGUN_SHARE)?;
             }
             let reading = self.open(&place)?;
             self.state = reading.map_or(State::Done, |reading| State::Reading(Box::new(reading)));

@@ -48,7 +48,7 @@ impl SliceMerge {
         let (query, types, base) = (from.query, from.types, Arc::clone(from.base));
         let (keys, plan) = from.plan()?;
         let mut columns = MergeColumns::new(&from, keys, plan.as_ref())?;
-        let mut memory = SliceMemory::new(&query.options, from.memory_limit);
+        let mut memory = SliceMemory::new(&query.options, from.memory_limit, from.report.requests().budget());
         let (records, mut rows) = read_logs(from, &columns, plan, &mut memory)?;
         if let LogRows::Merged(engine) = &mut rows
             && let Some(winning) = engine.winning_records()

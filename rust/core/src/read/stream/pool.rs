@@ -47,7 +47,11 @@ impl Stream {
     #[must_use]
     pub fn new(schema: SchemaRef, splits: Vec<Split>, threads: usize) -> Self {
         let threads = threads.max(1);
-        Self { schema, report: SharedReport::default(), splits: splits.into(), threads, skip: 0, state: State::Idle }
+        let report = SharedReport::default();
+        if let Some(split) = splits.first() {
+            report.limit_fetched(split.query.options.memory_limit, threads.min(splits.len()));
+        }
+        Self { schema, report, splits: splits.into(), threads, skip: 0, state: State::Idle }
     }
 
     /// The batches of one split, in the caller's own thread, without its first `start_row` rows.

@@ -1,0 +1,41 @@
+//! Credentials that a Python function supplies: `mortice.credentials` calls it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use mortice::storage::Supplied;
+use mortice::{Error, Kind};
+use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::prelude::*;
+
+use crate::errors::keep_raised;
+
+/// Asks the function of a name for credentials; `rejected` is the version of those that the store has refused.
+pub(crate) fn supply(name: &str, rejected: Option<u64>) -> mortice::Result<Supplied> {
+    let ended = || Error::new(Kind::Interrupted, "the Python interpreter has ended");
+    let called = |py: Python<'_>| called(py, name, rejected).map_err(|error| failed(py, error));
+    let (options, refresh_at, version) = Python::try_attach(called).ok_or_else(ended)??;
+    let refresh_at: Option<f64> = refresh_at;
+    // A time beyond what the system knows never comes.
+    let moment = |seconds: f64| SystemTime::UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
+    Ok(Supplied { options, refresh_at: refresh_at.and_then(moment), version })
+}
+
+fn called(py: Python<'_>, name: &str, rejected: Option<u64>) -> PyResult<(BTreeMap<String, String>, Option<f64>, u64)> {
+    py.import("mortice.credentials")?.call_method1("supply", (name, rejected))?.extract()
+}
+
+/// What the function raised, with its type: the error may be seen in another thread.
+fn failed(py: Python<'_>, error: PyErr) -> Error {
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        keep_raised(error);
+        return Error::new(Kind::Interrupted, "interrupted by a signal");
+    }
+    let text = error.value(py).to_string();
+    let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
+    if class == "InvalidArgumentError" {
+        return Error::invalid_argument(text);
+    }
+    let message = format!("the function in the storage option \"credentials\" failed: {class}: {text}");
+    Error::new(Kind::Forbidden, message)
+}

@@ -1,0 +1,80 @@
+"""What is fetched and held stays within `memory_limit`, and reading goes on however small that is."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import mortice
+from support.object_stores.fixtures import Stored
+from support.object_stores.large_table import write_large_table
+from support.object_stores.uploads import upload
+
+ROWS, SLICES = 60_000, 8
+MIB = 1 << 20
+KEYS = {"access_key_id": "A", "secret_access_key": "B"}
+
+
+@pytest.fixture(scope="module")
+def stored(moto, bucket, tmp_path_factory):
+    """Eight base files of 7 MiB, which are fetched whole where memory allows."""
+    path = write_large_table(tmp_path_factory.mktemp("large"), ROWS, ROWS, SLICES)
+    upload(moto, bucket, path, "lake/eight_slices")
+    return Stored(f"s3://{bucket}/lake/eight_slices", {"endpoint": moto, "region": "us-east-1", **KEYS}, moto)
+
+
+def read(stored, limit, threads, columns=("n0",)):
+    table = mortice.Table(stored.uri, storage_options=stored.options, memory_limit=limit, threads=threads)
+    scan = table.snapshot(columns=columns)
+    assert scan.to_arrow().num_rows == ROWS * SLICES
+    return scan.report()
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("limit", [64 * MIB, 16 * MIB])
+def test_bytes_that_are_held_stay_within_a_quarter_of_the_limit(stored, limit, threads):
+    report = read(stored, limit, threads)
+    # Each reader may need one column chunk more than there is memory for.
+    assert 0 < report["peak_fetched_bytes"] <= limit // 4 + threads * MIB
+
+
+def test_files_are_fetched_once_where_there_is_memory(stored):
+    report = read(stored, 1 << 30, 1, columns=None)
+    assert report["read_requests"] == SLICES
+    assert report["peak_fetched_bytes"] > 8 * MIB
+
+
+@pytest.mark.parametrize("threads", [1, 8])
+def test_a_limit_of_one_byte_ends_with_all_rows(stored, threads):
+    report = read(stored, 1, threads, columns=None)
+    assert report["peak_fetched_bytes"] < 2 * threads * MIB
+
+
+READING = """
+import json, resource, sys
+import mortice
+
+uri, options, limit = json.loads(sys.argv[1])
+rows = 0
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+table = mortice.Table(uri, storage_options=options, memory_limit=limit, threads=4)
+for batch in table.snapshot(columns=["n0"]).to_reader():
+    rows += batch.num_rows
+print(json.dumps([rows, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10]))
+"""
+
+
+def test_the_process_grows_by_less_where_the_limit_is_lower(stored):
+    def growth(limit):
+        argument = json.dumps([stored.uri, stored.options, limit])
+        command = [sys.executable, "-W", "ignore", "-c", READING, argument]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        rows, grown = json.loads(done.stdout)
+        assert rows == ROWS * SLICES
+        return grown
+
+    small, large = growth(16 * MIB), growth(1 << 30)
+    # Eight files are fetched at once with the default limit.
+    assert small < large - 16 * MIB
+    assert small < 48 * MIB
