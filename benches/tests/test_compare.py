@@ -60,7 +60,7 @@ def test_what_seems_slower_is_asked_again(of_now, is_slower, runs):
 
 @pytest.mark.skipif(not (builds.ROOT / ".git").exists(), reason="these files are of no commit")
 def test_a_build_that_is_kept_has_what_was_built(tmp_path, monkeypatch):
-    """And the files of its commit, whatever becomes of those that it was built of."""
+    """And the files of its commit, also when those that it was built of have changed."""
     monkeypatch.setattr(builds, "KEPT", tmp_path / "kept")
     source = tmp_path / "source"
     (source / builds.MODULE).parent.mkdir(parents=True)

@@ -205,8 +205,8 @@ def record(raced):
 
 def test_only_those_with_the_right_rows_have_times(record):
     _, lines = load(record)
-    told = {(line.contender, line.status) for line in lines}
-    assert told == {
+    found = {(line.contender, line.status) for line in lines}
+    assert found == {
         ("hudi-rs", OK),
         ("mortice API", OK),
         ("wrong", DIFFERS),
@@ -226,7 +226,7 @@ def recorded(path, points):
     return load(path)[1]
 
 
-def test_a_record_is_gone_on_with_without_the_points_that_are_asked_anew(tmp_path):
+def test_a_record_is_gone_on_with_without_the_points_that_are_measured_again(tmp_path):
     path, asked = tmp_path / "record.csv", list(workloads.points(["planning"], "tiny"))
     lines = recorded(path, asked)
     Record.resumed(path, {"date": "2024-01-02", "commit": "b"}, asked[-1:])

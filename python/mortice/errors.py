@@ -116,7 +116,18 @@ class TableNotFoundError(MorticeError, FileNotFoundError):
 
 
 class TableExistsError(MorticeError, FileExistsError):
-    """There is a Hudi table at the path where one was to be created."""
+    """There is already a Hudi table at the path where one was to be created.
+
+    Open the table with `mortice.Table`, or choose another path.
+
+    Args:
+        message: As for `MorticeError`.
+        path: As for `MorticeError`.
+        offset: As for `MorticeError`.
+        block: As for `MorticeError`.
+        instant: As for `MorticeError`.
+        code: As for `MorticeError`.
+    """
 
     default_code = "MORTICE-ALREADY-EXISTS"
 

@@ -76,7 +76,7 @@ class SharedQuery:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SharedQuery:
-        """Returns the query that `to_bytes` wrote. User-defined functions in it are code: the source must be trusted."""
+        """Returns the query that `to_bytes` wrote. Functions in it are code: the source must be trusted."""
         native, merger = _without_functions(data)
         return cls(_mortice.SharedQuery.from_bytes(native, merger), merger)
 
@@ -114,7 +114,7 @@ class Split:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Split:
-        """Returns the split that `to_bytes` wrote. User-defined functions in it are code: the source must be trusted."""
+        """Returns the split that `to_bytes` wrote. Functions in it are code: the source must be trusted."""
         complete, merger = _without_functions(data)
         native = _mortice.Split.from_bytes(complete, merger)
         return cls(native, SharedQuery(native.query, merger))

@@ -1,4 +1,4 @@
-"""New tables: what stands in `.hoodie`, and what is refused before anything is written."""
+"""New tables: the content of `.hoodie`, and what is refused before anything is written."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -77,9 +77,9 @@ def test_a_table_is_created_once(tmp_path):
         return f"table_{number}"
 
     with ThreadPoolExecutor(8) as pool:
-        winners = [name for name in pool.map(create, range(16)) if name]
-    assert len(winners) == 1
-    assert mortice.Table(tmp_path).properties["hoodie.table.name"] == winners[0]
+        created_names = [name for name in pool.map(create, range(16)) if name]
+    assert len(created_names) == 1
+    assert mortice.Table(tmp_path).properties["hoodie.table.name"] == created_names[0]
     with pytest.raises(FileExistsError, match="there is a table here already"):
         created(tmp_path)
 

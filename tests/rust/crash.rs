@@ -134,7 +134,7 @@ fn a_process_that_is_killed_leaves_files_that_are_complete_or_absent() {
             let found = std::fs::read(folder.path().join(path)).unwrap();
             assert!(is_complete(&found), "{what} {number}");
         }
-        // Whatever the last one was at: its numbers are not used again.
+        // The last process may have stopped at any point: its numbers are not used again.
         next = said.values().max().unwrap() + 2;
     }
     // A process was killed while it wrote, at least once: else this has shown nothing.

@@ -95,16 +95,16 @@ fn race(store: &dyn FileStore, path: &str, rounds: usize, writers: usize) -> mor
     let (mut created, mut replaced, mut kept) = (Vec::new(), Vec::new(), true);
     for round in 0..rounds {
         let path = format!("{path}-{round}");
-        let winners = at_once(writers, |writer| store.put_if_absent(&path, &format!("writer {writer}").into()))?;
+        let successes = at_once(writers, |writer| store.put_if_absent(&path, &format!("writer {writer}").into()))?;
         let (content, version) = store.get(&path)?;
-        kept &= winners.iter().all(|winner| content == format!("writer {winner}"));
-        created.push(winners.len());
+        kept &= successes.iter().all(|winner| content == format!("writer {winner}"));
+        created.push(successes.len());
         let replace = |writer: usize| store.put(&path, &format!("replaced by {writer}").into(), Some(&version));
         match at_once(writers, replace) {
-            Ok(winners) => {
+            Ok(successes) => {
                 let (content, _) = store.get(&path)?;
-                kept &= winners.iter().all(|winner| content == format!("replaced by {winner}"));
-                replaced.push(winners.len());
+                kept &= successes.iter().all(|winner| content == format!("replaced by {winner}"));
+                replaced.push(successes.len());
             }
             Err(error) if error.kind() == mortice::Kind::Unsupported => {}
             Err(error) => return Err(error),
@@ -125,12 +125,12 @@ fn at_once(writers: usize, write: impl Fn(usize) -> mortice::Result<Put> + Sync)
             })
         };
         let threads: Vec<_> = (0..writers).map(start).collect();
-        let mut winners = Vec::new();
+        let mut successes = Vec::new();
         for (writer, thread) in threads.into_iter().enumerate() {
             if thread.join().unwrap()? != Put::Refused {
-                winners.push(writer);
+                successes.push(writer);
             }
         }
-        Ok(winners)
+        Ok(successes)
     })
 }

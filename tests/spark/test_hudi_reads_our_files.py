@@ -224,7 +224,7 @@ def create(table, version):
 
 
 def commit(table, instant, inserts=(), logs=(), options=None):
-    told = {
+    request = {
         "instant": instant,
         "completion": COMPLETED[instant],
         "schema": SCHEMA,
@@ -233,7 +233,7 @@ def commit(table, instant, inserts=(), logs=(), options=None):
         "inserts": inserts,
         "logs": logs,
     }
-    return [json.loads(line) for line in run("commit", table, stdin=json.dumps(told)).splitlines()]
+    return [json.loads(line) for line in run("commit", table, stdin=json.dumps(request)).splitlines()]
 
 
 def by_key(rows):

@@ -2,8 +2,8 @@
 //!
 //! | command | what it does |
 //! |---|---|
-//! | `rewrite FILE TABLE [OPTION=VALUE …]` | writes the rows of a base file anew, as a file of the same name below `TABLE` |
-//! | `commit TABLE` | makes one delta commit, told in JSON on standard input |
+//! | `rewrite FILE TABLE [OPTION=VALUE …]` | writes the rows of a base file again, as a file of the same name below `TABLE` |
+//! | `commit TABLE` | makes one delta commit, described in JSON on standard input |
 //! | `time FILE TABLE [OPTION=VALUE …]` | writes the rows of a parquet file, and prints seconds of CPU |
 //!
 //! `tests/spark/test_hudi_reads_our_files.py` has Hudi read the files.

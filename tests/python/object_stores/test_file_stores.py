@@ -176,7 +176,7 @@ def test_a_replacement_whose_answer_was_lost_is_recognised(faulty):
 
 
 @pytest.mark.parametrize("store", STORES[:2], indirect=True)
-def test_a_create_that_meets_another_one_is_tried_again(faulty):
+def test_a_create_beside_another_one_is_tried_again(faulty):
     running, store = faulty
     racing = b"<Error><Code>ConditionalRequestConflict</Code><Message>another</Message></Error>"
     running.faults[:] = [Fault("status", "/commit", method="PUT", times=1, code=409, body=racing)]
@@ -185,8 +185,8 @@ def test_a_create_that_meets_another_one_is_tried_again(faulty):
 
 
 @pytest.mark.parametrize("store", STORES[:2], indirect=True)
-def test_a_create_that_meets_another_ones_file_while_answers_are_lost(faulty):
-    """Eight writers, and every second answer to a create is lost: one is told that it succeeded, and it did."""
+def test_a_create_after_another_writers_while_answers_are_lost(faulty):
+    """Eight writers, and every second answer to a create is lost: one reports success, and it did."""
     running, store = faulty
     running.faults[:] = [Fault("lose", "/commit", method="PUT", times=4)]
     racing = [store.start("put_if_absent", "commit", f"writer {writer}") for writer in range(WRITERS)]

@@ -114,6 +114,8 @@ def test_many_children_while_the_parent_reads(table):
                 os._exit(2)
         assert [_rows(table) for _ in range(3)] == [rows] * 3
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
 def test_children_that_are_forked_while_other_threads_read(table, on_s3):
     rows, stored, done = answer(MOR).num_rows, on_s3(MOR), threading.Event()
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends what waits for a store that stalls: opening, planning and reading, whatever the threads."""
+"""Ctrl-C ends what waits for a store that stalls: opening, planning and reading, with any number of threads."""
 
 import json
 import signal

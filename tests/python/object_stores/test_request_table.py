@@ -5,6 +5,7 @@ MORTICE_WRITE_DOCS=1 writes what was counted into the page.
 
 import os
 import pathlib
+from pathlib import Path
 
 import pytest
 
@@ -32,7 +33,7 @@ def files(moto, bucket, tmp_path_factory):
     for name, group in FILES.items():
         path = write_large_table(tmp_path_factory.mktemp("large"), ROWS, group)
         upload(moto, bucket, path, f"lake/large-{group}")
-        (base,) = path.rglob("*.parquet")
+        (base,) = Path(path).rglob("*.parquet")
         made[name] = f"s3://{bucket}/lake/large-{group}", base.stat().st_size
     return made
 

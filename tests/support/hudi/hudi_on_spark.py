@@ -1,4 +1,4 @@
-"""Hudi on Spark, in a process of its own, told what to do.
+"""Hudi on Spark, in a process of its own that takes commands.
 
     python -m support.hudi.hudi_on_spark <jar>
 

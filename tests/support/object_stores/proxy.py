@@ -59,7 +59,7 @@ class Proxy:
     lock: threading.Lock = field(default_factory=threading.Lock)
     running: int = 0
     most_running: int = 0
-    """The most requests at once; set it to 0 to begin anew."""
+    """The most requests at once; set it to 0 to begin again."""
     stalled: int = 0
     """Answers that stall, or have stalled."""
 

@@ -54,7 +54,7 @@ fn cast(column: &ArrayRef, target: &DataType) -> Option<ArrayRef> {
     cast_with_options(column, target, &CastOptions { safe: false, ..CastOptions::default() }).ok()
 }
 
-/// Timestamps of the file's unit or of a coarser one, whatever their time zone is called.
+/// Timestamps of the file's unit or of a coarser one, under any name of their time zone.
 fn timestamp(ty: &Type, column: &ArrayRef, unit: TimeUnit, zoned: bool, target: &DataType) -> Option<ArrayRef> {
     use TimeUnit::{Microsecond, Millisecond, Second};
     let (is_utc, wanted) = match ty {
@@ -91,7 +91,7 @@ fn in_precision(decimal: &Decimal, column: &ArrayRef, target: &DataType) -> Opti
     }
     let limit = 10_i128.checked_pow(precision.into())?;
     let fits = |value: i128| -limit < value && value < limit;
-    // What stands in the place of a null may be anything.
+    // The value of a null slot may be anything.
     let all_fit = match values.nulls() {
         None => values.values().iter().all(|value| fits(*value)),
         Some(_) => values.iter().flatten().all(fits),

@@ -43,7 +43,7 @@ pub fn update_properties(
         .in_file(store.full_path(MAIN)))
 }
 
-/// Returns the properties and their version, after a backup that stands in for them was put back.
+/// Returns the properties and their version, after a backup was put back if the main file is not whole.
 fn recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
     let main = whole(store, MAIN)?;
     let backup = whole(store, BACKUP)?;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backup_stands_in_for_a_file_that_is_missing_or_torn() {
+    fn a_backup_replaces_a_file_that_is_missing_or_torn() {
         for torn in [None, Some(&b"hoodie.table.na"[..]), Some(b"hoodie.table.name=t\nhoodie.table.checksum=1\n")] {
             let (folder, place) = table();
             std::fs::rename(folder.path().join(MAIN), folder.path().join(BACKUP)).unwrap();

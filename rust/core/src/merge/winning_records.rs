@@ -40,7 +40,7 @@ impl WinningRecords {
         self
     }
 
-    /// Has a delete win over any base row, whatever the ordering values: in a change feed, a delete always is a change
+    /// Has a delete win over any base row, for any ordering values: in a change feed, a delete always is a change
     /// (`CDCFileGroupIterator`).
     #[must_use]
     pub const fn deleting(mut self) -> Self {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_share_bytes_are_told_apart() {
+    fn keys_that_share_bytes_are_distinguished() {
         let history: Vec<(String, Option<i64>, Option<LogKind>)> =
             (0..5000).map(|n| (format!("key-{n}"), Some(n), None)).collect();
         let history: Vec<_> = history.iter().map(|(key, ordering, kind)| (key.as_str(), *ordering, *kind)).collect();

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn archive_files_are_told_from_others() {
+    fn archive_files_are_distinguished_from_others() {
         assert_eq!(ArchiveFileName::parse(".commits_.archive.7_1-0-1").unwrap().version, 7);
         assert_eq!(ArchiveFileName::parse(".commits_.archive.12").unwrap().version, 12);
         for other in [

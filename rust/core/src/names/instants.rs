@@ -6,7 +6,7 @@
 //! | [`CompletionTime`] | when it was completed | names of timeline files, from table version 8 on |
 //! | [`TimelinePosition`] | a bound between instants, on the axis that a timeline is ordered by | nowhere: bounds of incremental queries |
 //!
-//! All are ordered as text, as Hudi orders them, whatever their length. They are serialised as plain strings.
+//! All are ordered as text, as Hudi orders them, also those of different lengths. They are serialised as plain strings.
 //!
 //! Functions of one kind of time take no other:
 //!

@@ -2,7 +2,7 @@
 //!
 //! The client library keeps idle connections to `DataNode`s for 3 s in a list of the process, not of a client. A forked
 //! child must not use those of its parent. A connection whose runtime has ended answers every use with an error, and the
-//! library connects anew; so [`before_fork`] ends the clients of the process before it is forked. Where that was not
+//! library connects again; so [`before_fork`] ends the clients of the process before it is forked. Where that was not
 //! possible, HDFS is refused in the child.
 
 use std::future::Future;
@@ -235,7 +235,7 @@ impl HdfsHandle {
     }
 }
 
-/// Ends the clients of HDFS in this process, which is about to be forked; each is made anew when it is used next. Waits up
+/// Ends the clients of HDFS in this process, which is about to be forked; each is made again when it is used next. Waits up
 /// to 10 s for operations that are running.
 pub fn before_fork() {
     let handles: Vec<Arc<HdfsHandle>> = locked(&HANDLES).iter().filter_map(Weak::upgrade).collect();

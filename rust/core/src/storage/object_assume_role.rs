@@ -1,4 +1,4 @@
-//! Exchanges keys of AWS for those of a role, by the request `AssumeRole` of STS, anew before they expire.
+//! Exchanges keys of AWS for those of a role, by the request `AssumeRole` of STS, and again before they expire.
 
 use std::fmt;
 use std::sync::Arc;

@@ -103,7 +103,7 @@ impl ObjectSource {
         Some((chunk.range.clone(), Arc::clone(&chunk.fetch)))
     }
 
-    /// Starts a request for what is read from `at` to `end`. It is made whatever the budget: other bytes are dropped for it, and
+    /// Starts a request for what is read from `at` to `end`. It is made also without room in the budget: other bytes are dropped for it, and
     /// it is for less if these do not suffice.
     fn fetch_needed(&self, at: u64, end: u64) -> Result<(Range<u64>, Arc<Fetch>)> {
         let wanted = self.range_to_fetch(&locked(&self.state), at, end);
@@ -251,7 +251,7 @@ impl Source for ObjectSource {
     }
 
     fn window(&self) -> Option<u64> {
-        // A walk over a file keeps to a part of the memory.
+        // A scan of a file keeps to a part of the memory.
         Some((self.budget().share() / 8).clamp(LEAST, PIECE))
     }
 

@@ -21,7 +21,7 @@ pub struct ColumnRange {
     pub total_uncompressed_size: u64,
 }
 
-/// A bound: what the Avro type stores, whatever its logical type; but decimals are numbers.
+/// A bound: what the Avro type stores, for any logical type; but decimals are numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ColumnValue {
     /// A boolean.

@@ -15,7 +15,7 @@
 //! | `base_file/` | base files |
 //! | `create_handle` | new base files of a partition: markers, rolling, statuses |
 //! | `log_append/` | log files |
-//! | `row_errors` | rows that are refused, told from the others |
+//! | `row_errors` | rows that are refused, separated from the others |
 //! | `write_status` | what a commit has to know of a file |
 //! | `partition_metadata` | the file that makes a folder a partition |
 //! | `markers` | files that name the data files of a commit before these exist |

@@ -1,4 +1,4 @@
-//! Rows that are refused, told from the others (`hoodie.datasource.write.streaming.ignore.failed.batch`,
+//! Rows that are refused, separated from the others (`hoodie.datasource.write.streaming.ignore.failed.batch`,
 //! `hoodie.write.ignore.failed`).
 
 use crate::error::{Error, Kind, Result};

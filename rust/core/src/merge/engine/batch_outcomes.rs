@@ -28,7 +28,7 @@ pub struct RowChanges {
 }
 
 impl BatchOutcomes {
-    /// Of rows in any order: spilled outcomes come pass by pass. Returns `None` if all rows stay.
+    /// Of rows in any order: spilled outcomes are in the order of passes. Returns `None` if all rows stay.
     pub(super) fn new(mut outcomes: Vec<(usize, MergeOutcome)>, folded: Option<FoldedRows>) -> Option<Self> {
         outcomes.sort_by_key(|(row, _)| *row);
         (!outcomes.is_empty()).then_some(Self { outcomes, folded })

@@ -32,7 +32,7 @@ pub(in crate::read) struct MergeInput<'a> {
     /// A user-defined merger, for tables whose configuration names one.
     pub(in crate::read) merger: Option<&'a MergerHandle>,
     pub(in crate::read) memory_limit: u64,
-    /// Whether a delete in the logs wins over the base row that it matches, whatever the ordering values.
+    /// Whether a delete in the logs wins over the base row that it matches, for any ordering values.
     pub(in crate::read) deletes_win: bool,
     pub(in crate::read) report: &'a SharedReport,
 }

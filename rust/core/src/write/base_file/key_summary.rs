@@ -47,7 +47,7 @@ fn widened<'a>(range: Option<(&'a str, &'a str)>, key: &'a str) -> (&'a str, &'a
     (least, greatest)
 }
 
-/// `String.compareTo`. UTF-8 has the same order but where a character above U+FFFF meets one from U+E000 on.
+/// `String.compareTo`. UTF-8 has the same order, except for a character above U+FFFF and one from U+E000 on.
 fn java_order(one: &str, other: &str) -> Ordering {
     let high = |text: &str| text.bytes().any(|byte| byte >= 0xee);
     if high(one) && high(other) { one.encode_utf16().cmp(other.encode_utf16()) } else { one.cmp(other) }
