@@ -17,9 +17,9 @@ def storage_strings(options: Mapping[Any, Any]) -> dict[str, str]:
 
 def _name(name: object) -> str:
     if not isinstance(name, str):
-        raise InvalidArgumentError(f"the name of a storage option is text, not {name!r}")
+        raise InvalidArgumentError(f"the name of a storage option must be a string, got {name!r}")
     if _has_surrogates(name):
-        raise InvalidArgumentError(f"the name of a storage option is not valid Unicode: {name!r}")
+        raise InvalidArgumentError(f"the name of a storage option must be valid Unicode, got {name!r}")
     return str.__str__(name)
 
 
@@ -29,7 +29,7 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, (str, int)):
         text = str(value)
         if _has_surrogates(text):
-            raise InvalidArgumentError(f"the storage option {name!r} is not valid Unicode")
+            raise InvalidArgumentError(f"the storage option {name!r} must be valid Unicode")
         return text
     kind = type(value).__name__
     raise InvalidArgumentError(f"the storage option {name!r} must be a string, a number or a bool, got {kind}")

@@ -255,6 +255,12 @@ _RESOURCES = (
         "On Python 3.10 to 3.12, workers cache the directories of unchanged zip archives.",
         argument="zip_cache",
     ),
+    Option(
+        names.GC_FREEZE,
+        _BOOL,
+        "true",
+        "The garbage collection after a task visits only the objects of the task.",
+    ),
 )
 
 GROUPS: dict[str, tuple[Option, ...]] = {
