@@ -47,7 +47,7 @@ REFUSED = {
     "hoodie.datasource.read.paths": "base path",
     "hoodie.datasource.read.incr.filters": "filters",
     "hoodie.datasource.read.incr.path.glob": "filters",
-    "hoodie.datasource.read.incr.something.new": "not known",
+    "hoodie.datasource.read.incr.something.new": "leave it out",
     "hoodie.datasource.read.extract.partition.values.from.path": "leave it out",
     "hoodie.datasource.read.partition.value.extractor.enabled": "leave it out",
     "hoodie.datasource.read.file.index.optimize.listing.using.path.filter": "hoodie.datasource.query.type",
