@@ -40,7 +40,7 @@ impl AvroBlock {
 fn blocks(path: &str) -> Outcome<Vec<AvroBlock>> {
     let bytes = fs::read(path)?;
     let mut found = Vec::new();
-    for block in LogFile::open(path, true)?.blocks(false) {
+    for block in LogFile::open(path, &Default::default(), true)?.blocks(false) {
         let block = block?;
         if block.type_name() != "AVRO_DATA_BLOCK" {
             continue;

@@ -66,7 +66,7 @@ fn logs(folder: &Path) -> Vec<LogFile> {
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let mut files: Vec<_> = files.filter(|file| file.to_string_lossy().contains(".log.")).collect();
     files.sort();
-    files.iter().map(|file| LogFile::open(file.to_str().unwrap(), true).unwrap()).collect()
+    files.iter().map(|file| LogFile::open(file.to_str().unwrap(), &Default::default(), true).unwrap()).collect()
 }
 
 pub(crate) fn run() {

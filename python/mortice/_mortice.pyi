@@ -60,6 +60,7 @@ class Table:
         uri: str,
         storage_options: Mapping[str, str],
         *,
+        mmap: bool,
         semantics: str,
         on_corrupt: str,
         batch_rows: int,
@@ -288,7 +289,7 @@ class Blocks:
 
 @final
 class LogFile:
-    def __new__(cls, path: str, storage_options: Mapping[str, str]) -> LogFile: ...
+    def __new__(cls, path: str, storage_options: Mapping[str, str], *, mmap: bool) -> LogFile: ...
     @property
     def path(self) -> str: ...
     @property

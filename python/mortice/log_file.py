@@ -11,7 +11,7 @@ import pyarrow as pa
 from mortice import _mortice
 from mortice._mortice import Block
 from mortice.errors import InvalidArgumentError
-from mortice.options import checked_count, checked_storage_options, checked_uri
+from mortice.options import checked_bool, checked_count, checked_storage_options, checked_uri
 
 __all__ = ["Block", "LogFile"]
 
@@ -28,10 +28,28 @@ class LogFile:
 
     A damaged range is a block as well (`CORRUPT_BLOCK`, with the reason in `damage`). Iteration raises an error only if
     no further blocks can be found, after the intact ones.
+
+    Args:
+        path: A local path or a URI. From an object store, only block headers and the contents that are read are
+            fetched.
+        storage_options: As for `mortice.Table`.
+        mmap: False reads ranges of a local file and does not map it into memory.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+        InvalidArgumentError: An argument is invalid.
+        StorageError: The file cannot be read.
     """
 
-    def __init__(self, path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> None:
-        self._native = _mortice.LogFile(checked_uri(path), checked_storage_options(storage_options))
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        storage_options: Mapping[str, Any] | None = None,
+        *,
+        mmap: bool = True,
+    ) -> None:
+        options = checked_storage_options(storage_options)
+        self._native = _mortice.LogFile(checked_uri(path), options, mmap=checked_bool("mmap", mmap))
 
     @property
     def path(self) -> str:

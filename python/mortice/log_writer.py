@@ -50,6 +50,9 @@ class LogWriter:
     A file is created, exclusively, with its first block. Records are encoded before anything is written, so records
     that cannot be encoded leave the file unchanged. All data survives a crash of the machine once the writer is closed.
 
+    In an object store, a file is empty until the writer is closed or begins the next version. If a write fails, the
+    blocks of the file are lost and all further calls raise an error.
+
     Args:
         folder: The directory of the partition, a local path or a URI.
         file_id: The id of the file group.
@@ -59,12 +62,13 @@ class LogWriter:
         write_token: The write token in the file names. Default: one is generated.
         max_file_bytes: When a file exceeds this size in bytes, the next version follows.
         append: True appends to the latest file of the slice if its end is intact and it is below `max_file_bytes`.
-            Tables up to version 6 expect that, later ones do not.
+            Tables up to version 6 expect that, later ones do not. Object stores cannot append.
         storage_options: As for `mortice.Table`.
 
     Raises:
         InvalidArgumentError: An argument is invalid.
         StorageError: The directory cannot be read or written.
+        UnsupportedError: `append` is true and `folder` is in an object store.
     """
 
     def __init__(

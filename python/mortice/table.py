@@ -48,8 +48,9 @@ class Table:
 
     Args:
         uri: The table's base path, a local path or a URI (`s3://`, `gs://`, `abfss://`, `az://`, `https://`).
-        storage_options: Options of the storage by name (docs/storage.md). `mmap="false"` reads local files without
-            mapping them into memory. `credentials` may be a function that returns options (`mortice.credentials`).
+        storage_options: Options of the storage by name (docs/storage.md); local files have none. `credentials` may be
+            a function that returns options (`mortice.credentials`).
+        mmap: False reads ranges of local files and does not map them into memory.
         semantics: The merge rules: `"1.x"`, those of the newest Hudi, or `"0.x"`, those of Hudi 0.15 on tables that it
             can read.
         memory_limit: Bytes of memory for the keys and contents of logs and for batches that wait to be consumed.
@@ -88,6 +89,7 @@ class Table:
         uri: str | os.PathLike[str],
         *,
         storage_options: Mapping[str, Any] | None = None,
+        mmap: bool = True,
         semantics: str = DEFAULT_SEMANTICS,
         memory_limit: int | None = None,
         spill_dir: str | os.PathLike[str] | None = None,
@@ -106,6 +108,7 @@ class Table:
         self._native = _mortice.Table(
             checked_uri(uri),
             checked_storage_options(storage_options),
+            mmap=checked_bool("mmap", mmap),
             semantics=checked_semantics(semantics),
             on_corrupt=checked_on_corrupt(on_corrupt),
             batch_rows=checked_count("batch_rows", batch_rows),

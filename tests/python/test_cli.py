@@ -139,6 +139,13 @@ def test_log_lists_blocks():
     assert mortice("log", log_file("log_avro_multi")).stdout.count("AVRO_DATA_BLOCK") == 5
 
 
+def test_files_need_not_be_mapped(table_of):
+    path = DATA / LOG_FILES[0]
+    assert mortice("log", path, "--no-mmap", "--json").stdout == mortice("log", path, "--json").stdout
+    read = ("read", table_of(NAME), "--limit", "3")
+    assert mortice(*read, "--no-mmap").stdout == mortice(*read).stdout
+
+
 def test_log_shows_records():
     blocks = [
         json.loads(line)

@@ -77,7 +77,7 @@ def test_the_blocks_are_those_that_hudi_finds(file):
 @each_file
 @pytest.mark.parametrize("mmap", [True, False])
 def test_blocks_leave_no_byte_out_and_are_the_same_backwards(file, mmap):
-    log = mortice.LogFile(DATA / file, {"mmap": mmap})
+    log = mortice.LogFile(DATA / file, mmap=mmap)
     if read(file)[2] is not None:
         for reverse in (False, True):
             with pytest.raises(mortice.CorruptLogError, match="offset 0"):

@@ -82,7 +82,7 @@ def test_framing_a_large_log_touches_little(tmp_path, mmap, reverse):
     if path.stat().st_blocks * 512 > 2**30:
         pytest.skip("the file system has no sparse files")
     held = peak_kib()
-    blocks = list(mortice.LogFile(path, {"mmap": mmap}).blocks(reverse=reverse))
+    blocks = list(mortice.LogFile(path, mmap=mmap).blocks(reverse=reverse))
     assert [(block.type, block.content_length) for block in blocks] == [("AVRO_DATA_BLOCK", length)] * 5
     assert peak_kib() - held < 200 * 1024
 

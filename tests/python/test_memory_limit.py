@@ -46,8 +46,8 @@ def test_the_same_rows_whatever_the_limit(scenario, data, tmp_path_factory):
     path = write_table(folder, history.merging, history.version, with_many_keys(history.slice))
     merge = not scenario.skip_merge
     emit_deletes = merge and data.draw(st.booleans())
-    mapped = {"mmap": data.draw(st.sampled_from(("true", "false")))}
-    arguments = {"semantics": scenario.semantics, "storage_options": mapped, "batch_rows": 100}
+    mapped = data.draw(st.booleans())
+    arguments = {"semantics": scenario.semantics, "mmap": mapped, "batch_rows": 100}
     free = mortice.Table(path, threads=1, **arguments)
     tight = mortice.Table(path, threads=1, memory_limit=1, spill_dir=aside, **arguments)
     choices = {"merge": merge, "emit_deletes": emit_deletes}

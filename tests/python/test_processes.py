@@ -17,9 +17,9 @@ from support.tables.log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, SCHEMA, avr
 NAME = "h11_event_time_deletes"
 
 
-@pytest.mark.parametrize("mmap", ["true", "false", True, False])
+@pytest.mark.parametrize("mmap", [True, False])
 def test_mapping_changes_nothing_but_the_way(table_of, mmap):
-    table = mortice.Table(table_of(NAME), storage_options={"mmap": mmap})
+    table = mortice.Table(table_of(NAME), mmap=mmap)
     assert_same_answer(answer(NAME), table.snapshot().to_arrow())
 
 

@@ -101,7 +101,7 @@ def test_changes_are_counted_by_their_plan(table_of, name):
 
 @pytest.mark.parametrize(("mmap", "reads"), [(True, False), (False, True)])
 def test_a_reading_reports_its_requests(table_of, mmap, reads):
-    table = mortice.Table(table_of(UNPARTITIONED), storage_options={"mmap": mmap})
+    table = mortice.Table(table_of(UNPARTITIONED), mmap=mmap)
     scan = table.snapshot()
     planned = table.storage_requests
     assert_same_answer(answer(UNPARTITIONED), scan.to_arrow())

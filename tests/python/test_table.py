@@ -136,6 +136,7 @@ def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
         {"storage_options": ["mmap"]},
         {"storage_options": {"no.such.option": "1"}},
         {"storage_options": {"mmap": "perhaps"}},
+        {"mmap": "perhaps"},
     ],
     ids=str,
 )

@@ -53,7 +53,7 @@ impl Table {
         std::fs::create_dir_all(&folder).unwrap();
         let unzip = Command::new("python3").args(["-c", UNZIP]).arg(case.join("table.zip")).arg(&folder).status();
         assert!(unzip.unwrap().success(), "{name} does not unzip");
-        let place = open(folder.to_str().unwrap(), &StorageOptions::new())?;
+        let place = open(folder.to_str().unwrap(), &StorageOptions::new(), true)?;
         let config = TableConfig::load(&*place)?;
         let timeline = Timeline::load(&place, &config)?;
         let listing = list_table(&*place)?;

@@ -20,13 +20,18 @@ _HEADING = ["offset", "bytes", "type", "instant", "records", "note"]
 def run_log(arguments: argparse.Namespace) -> int:
     """Prints the blocks, or with `--verify` their faults. Returns 1 if there are faults."""
     if arguments.verify:
-        return verify(arguments.files, arguments.json)
-    for number, path in enumerate(arguments.files):
-        log = LogFile(path)
+        return verify(opened(arguments), arguments.json)
+    for number, (path, log) in enumerate(opened(arguments)):
         if not arguments.json:
             print(("\n" if number else "") + f"{path} ({log.size} bytes)")
         _show_file(log, arguments)
     return 0
+
+
+def opened(arguments: argparse.Namespace) -> Iterator[tuple[str, LogFile]]:
+    """Opens the log files one by one, with their paths as they were given."""
+    options = dict(arguments.storage_options)
+    return ((path, LogFile(path, options, mmap=arguments.mmap)) for path in arguments.files)
 
 
 def _show_file(log: LogFile, arguments: argparse.Namespace) -> None:

@@ -99,6 +99,9 @@ def _add_storage_option(command: argparse.ArgumentParser) -> None:
         help="a storage option, such as endpoint=http://localhost:9000; may be repeated. "
         "Pass secrets in the environment instead: AWS_SECRET_ACCESS_KEY",
     )
+    command.add_argument(
+        "--no-mmap", dest="mmap", action="store_false", help="read ranges of local files; do not map them into memory"
+    )
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -141,7 +144,7 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "log", help="list the blocks of log files", description="Lists the blocks of log files.", allow_abbrev=False
     )
     command.set_defaults(run=run_log)
-    command.add_argument("files", metavar="FILE", nargs="+", help="a log file")
+    command.add_argument("files", metavar="FILE", nargs="+", help="a log file: a path, or a URI of an object store")
     command.add_argument(
         "--records",
         metavar="N",
@@ -155,6 +158,7 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         action="store_true",
         help="decode every block and print one line for each fault; exit with status 1 if there are any",
     )
+    _add_storage_option(command)
     command.add_argument("--json", action="store_true", help="print one JSON document per block")
 
 

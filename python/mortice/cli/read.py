@@ -18,7 +18,7 @@ ROWS_AT_A_TERMINAL = 20
 
 def run_read(arguments: argparse.Namespace) -> int:
     """Prints the rows."""
-    table = Table(arguments.path, storage_options=dict(arguments.storage_options))
+    table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
     query = table.read_optimized if arguments.read_optimized else table.snapshot
     scan = query(
         columns=None if arguments.columns is None else [name.strip() for name in arguments.columns.split(",")],

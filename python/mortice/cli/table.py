@@ -11,7 +11,7 @@ from mortice.table import Table
 
 def run_timeline(arguments: argparse.Namespace) -> int:
     """Prints the instants."""
-    table = Table(arguments.path, storage_options=dict(arguments.storage_options))
+    table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
     if arguments.json:
         print_json([dataclasses.asdict(instant) for instant in table.timeline])
         return 0
@@ -24,7 +24,7 @@ def run_timeline(arguments: argparse.Namespace) -> int:
 
 def run_slices(arguments: argparse.Namespace) -> int:
     """Prints the file slices."""
-    table = Table(arguments.path, storage_options=dict(arguments.storage_options))
+    table = Table(arguments.path, storage_options=dict(arguments.storage_options), mmap=arguments.mmap)
     slices = table.file_slices(as_of=arguments.as_of)
     if arguments.json:
         print_json([dataclasses.asdict(slice_) for slice_ in slices])

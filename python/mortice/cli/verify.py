@@ -6,7 +6,7 @@ table read rejects because it might contain rows: blocks of unknown types or wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -18,11 +18,10 @@ from mortice.log_file import Block, LogFile
 _WIDEST_FAULT = 400
 
 
-def verify(paths: list[str], as_json: bool) -> int:
-    """Prints the faults of each file. Returns 1 if there are any."""
+def verify(logs: Iterable[tuple[str, LogFile]], as_json: bool) -> int:
+    """Prints the faults of each file, given with its path. Returns 1 if there are any."""
     faulty = False
-    for path in paths:
-        log = LogFile(path)
+    for path, log in logs:
         blocks = [0]
         faults = list(_faults(log, blocks))
         faulty |= bool(faults)

@@ -342,13 +342,12 @@ def _table_arguments(rest: dict[str, Any]) -> dict[str, Any]:
         (RECORD_INDEX, "use_record_index"),
         (RECORD_POSITIONS, "record_positions"),
         (SPILL_COMPRESSED, "spill_compressed"),
+        (MMAP, "mmap"),
     )
     for name, argument in flags:
         if name in rest:
             arguments[argument] = parse_bool(name, rest.pop(name))
     stored = {name.removeprefix(STORAGE_PREFIX): rest.pop(name) for name in list(rest) if is_of_storage(name)}
-    if MMAP in rest:
-        stored["mmap"] = parse_bool(MMAP, rest.pop(MMAP))
     if stored:
         arguments["storage_options"] = stored
     return arguments

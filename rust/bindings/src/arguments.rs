@@ -111,8 +111,3 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
 
 /// Options of the storage, by name.
 pub(crate) type StorageArgument = BTreeMap<String, String>;
-
-/// Whether local files are mapped: the one storage option there is.
-pub(crate) fn is_mapped(options: &StorageArgument) -> mortice::Result<bool> {
-    mortice::storage::is_mapped(options)
-}

@@ -10,9 +10,9 @@ use mortice::filter::KeyFilter;
 use mortice::log::{Block as CoreBlock, Header, LogFile as CoreLogFile};
 use pyo3::prelude::*;
 
-use crate::arguments::{StorageArgument, is_mapped};
+use crate::arguments::StorageArgument;
 use crate::arrow::{ArrowBatch, ArrowSchema};
-use crate::errors::{raised, released};
+use crate::errors::released;
 
 /// One log file, looked at by itself.
 #[pyclass(frozen, module = "mortice._mortice")]
@@ -42,9 +42,9 @@ pub(crate) struct RecordBatches {
 #[pymethods]
 impl LogFile {
     #[new]
-    fn new(py: Python<'_>, path: String, storage_options: StorageArgument) -> PyResult<Self> {
-        let mapped = is_mapped(&storage_options).map_err(|error| raised(py, &error))?;
-        released(py, || CoreLogFile::open(&path, mapped)).map(Self)
+    #[pyo3(signature = (path, storage_options, *, mmap))]
+    fn new(py: Python<'_>, path: String, storage_options: StorageArgument, mmap: bool) -> PyResult<Self> {
+        released(py, || CoreLogFile::open(&path, &storage_options, mmap)).map(Self)
     }
 
     #[getter]

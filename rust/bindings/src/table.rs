@@ -28,12 +28,13 @@ type Instant = (String, Option<String>, &'static str, &'static str);
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (uri, storage_options, *, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_column_stats, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
+    #[pyo3(signature = (uri, storage_options, *, mmap, semantics, on_corrupt, batch_rows, optimized_log_scan, threads, prune, use_metadata, use_column_stats, use_record_index, record_positions, memory_limit, spill_dir, spill_compressed))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         uri: String,
         storage_options: StorageArgument,
+        mmap: bool,
         semantics: &str,
         on_corrupt: &str,
         batch_rows: usize,
@@ -66,6 +67,7 @@ impl Table {
                 memory_limit,
                 spill_dir,
                 spill_compressed,
+                mmap,
             }
             .checked()
         })()

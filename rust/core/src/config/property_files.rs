@@ -93,7 +93,7 @@ fn table_above(path: &str) -> Option<String> {
     }
     let mut path = path.trim_end_matches('/');
     while let Some((above, _)) = path.rsplit_once('/').filter(|(above, _)| !above.is_empty() && !above.ends_with(':')) {
-        let place = storage::open(above, &StorageOptions::new()).ok()?;
+        let place = storage::open(above, &StorageOptions::new(), true).ok()?;
         if place.open(MAIN).is_ok() {
             return Some(above.to_owned());
         }
@@ -125,7 +125,7 @@ mod tests {
         }
 
         fn read(&self) -> Result<Properties> {
-            read(&*storage::open(self.0.to_str().unwrap(), &StorageOptions::new())?)
+            read(&*storage::open(self.0.to_str().unwrap(), &StorageOptions::new(), true)?)
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let table = folder.0.to_str().unwrap();
         for below in [".hoodie", "a/b", "a"] {
             fs::create_dir_all(folder.0.join(below)).unwrap();
-            let place = storage::open(&format!("{table}/{below}"), &StorageOptions::new()).unwrap();
+            let place = storage::open(&format!("{table}/{below}"), &StorageOptions::new(), true).unwrap();
             let error = read(&*place).unwrap_err();
             assert_eq!(error.kind(), Kind::NotFound);
             assert!(error.to_string().contains(&format!("the table is {table}:")), "{error}");

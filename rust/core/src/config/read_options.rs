@@ -106,6 +106,8 @@ pub struct ReadOptions {
     /// Whether keys that a filter names are looked up in the record index, where the table has one. The rows are the same as long
     /// as no key is in two partitions.
     pub record_index: bool,
+    /// Whether local files are mapped into memory; else they are read by windows.
+    pub mmap: bool,
 }
 
 impl ReadOptions {
@@ -134,6 +136,7 @@ impl Default for ReadOptions {
             metadata: true,
             column_stats: true,
             record_index: false,
+            mmap: true,
         }
     }
 }

@@ -1,6 +1,5 @@
 //! One log file, looked at by itself: its blocks, their records and deleted keys in the file's own units.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -17,7 +16,7 @@ use super::{block_deletes, block_records};
 use crate::base_file::Batches;
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::storage::{LocalPlace, Source};
+use crate::storage::{self, Source, StorageOptions};
 
 /// An open log file.
 #[derive(Clone)]
@@ -26,12 +25,15 @@ pub struct LogFile {
 }
 
 impl LogFile {
-    /// Opens a local file; `mapped` false reads it by windows.
-    pub fn open(path: &str, mapped: bool) -> Result<Self> {
-        Ok(Self { source: LocalPlace::open_file(Path::new(path), mapped)? })
+    /// Opens the file at a local path, which is mapped into memory with `mmap`, or at a URI of an object store.
+    ///
+    /// # Errors
+    /// Those of [`storage::open_file`].
+    pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Self> {
+        Ok(Self { source: storage::open_file(uri, options, mmap)? })
     }
 
-    /// A log file whose bytes lie elsewhere.
+    /// A log file that is open already.
     #[must_use]
     pub fn of(source: Arc<dyn Source>) -> Self {
         Self { source }

@@ -33,7 +33,7 @@ impl OpenTable {
     /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
     /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
-        Self::at(storage::open(uri, storage)?, uri, storage, options)
+        Self::at(storage::open(uri, storage, options.mmap)?, uri, storage, options)
     }
 
     /// The same, planned in a place that is open already; splits are read at `uri`.

@@ -24,7 +24,7 @@ use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
 use crate::names::RequestedTime;
 
 /// The number of the form. It changes with whatever another release could not read, or would read otherwise.
-const FORM: u32 = 11;
+const FORM: u32 = 12;
 
 #[derive(Deserialize)]
 struct FormNumber {
@@ -273,8 +273,8 @@ mod tests {
     fn other_forms_are_refused_by_number_and_other_bytes_at_all() {
         for (bytes, says) in [
             (r#"{"form":9,"split":[]}"#, "form 9"),
-            (r#"{"form":10}"#, "form 10"),
-            (r#"{"form":11}"#, "\"query\""),
+            (r#"{"form":11}"#, "form 11"),
+            (r#"{"form":12}"#, "\"query\""),
             (r"[9,{}]", "not a split"),
             ("", "not a split"),
         ] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::client_settings::ClientSettings;
 use super::hadoop_options::is_hadoop_setting;
-use super::object_keys::OF_LOCAL_FILES;
+use super::object_keys::hint;
 use crate::error::{Error, Result};
 
 /// Names of our own options.
@@ -68,12 +68,12 @@ impl HdfsOptions {
                     client.set(&name, value)?;
                     settings.insert(READ_TIMEOUT.to_owned(), client.read_timeout.as_millis().to_string());
                 }
-                _ if OF_LOCAL_FILES.contains(&name.as_str()) => {}
                 _ => {
                     return Err(Error::invalid_argument(format!(
                         "unknown storage option {name:?} for HDFS (known: {}, and Hadoop settings such as \
-                         dfs.ha.namenodes.NAMESERVICE)",
-                        KNOWN.join(", ")
+                         dfs.ha.namenodes.NAMESERVICE){}",
+                        KNOWN.join(", "),
+                        hint(&name)
                     )));
                 }
             }
@@ -117,7 +117,6 @@ mod tests {
             ("fs.s3a.secret.key", "hunter2"),
             ("fs.viewfs.mounttable.c.linkFallback", "hdfs://h/x"),
             ("dfs.datanode.data.dir", "/d"),
-            ("mmap", "false"),
             ("User", "me"),
             ("read_timeout", "2s"),
         ])

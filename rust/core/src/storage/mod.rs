@@ -17,7 +17,8 @@
 //! | `local_create` | the same on the local file system |
 //! | `put` | whole files: created, replaced under conditions, removed, written in parts |
 //! | `local_put` | the same on the local file system, crash-safe |
-//! | `object_put` | the same on object stores |
+//! | `object_create` | files made exclusively and written in parts, on object stores |
+//! | `object_put` | whole files on object stores |
 //! | `local` | the local file system; windowed reads where mapping fails |
 //! | `cancel` | ends blocking waits on signals, and when a stream is closed |
 //! | `object` | a folder of an object store |
@@ -82,6 +83,8 @@ mod object_assume_role;
 #[cfg(feature = "object")]
 mod object_client;
 #[cfg(feature = "object")]
+mod object_create;
+#[cfg(feature = "object")]
 mod object_error;
 #[cfg(feature = "object")]
 mod object_handle;
@@ -133,7 +136,7 @@ pub use mmap::MappedFile;
 #[cfg(feature = "object")]
 pub use object::ObjectPlace;
 pub use object_options::{ObjectOptions, needed_options};
-pub use open::{StorageOptions, is_mapped, open, open_beside, open_counted, open_file_store, open_writable};
+pub use open::{StorageOptions, open, open_beside, open_counted, open_file, open_file_store, open_writable};
 pub use place::Place;
 pub use prefix::Prefix;
 pub use put::{FileStore, FileVersion, Put, Renamed, Upload};

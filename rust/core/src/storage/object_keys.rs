@@ -148,8 +148,10 @@ pub(super) const ENDPOINT_OF_S3: &str = "endpoint_url_s3";
 /// `AWS_DEFAULT_REGION` is taken if there is no `AWS_REGION`.
 pub(super) const DEFAULT_REGION: &str = "default_region";
 
-/// Options of local files; object stores ignore them.
-pub(super) const OF_LOCAL_FILES: &[&str] = &["mmap"];
+/// What to use in place of a name that is not a storage option.
+pub(super) fn hint(name: &str) -> &'static str {
+    if name == "mmap" { "; mmap is an argument of its own" } else { "" }
+}
 
 const SERVICES: [Service; 4] = [Service::S3, Service::Gcs, Service::Azure, Service::Http];
 
@@ -198,6 +200,9 @@ pub(super) fn of_variable(service: Service, variable: &str) -> Option<&'static K
 #[must_use]
 pub(super) fn unknown(service: Service, name: &str) -> Error {
     let store = service.name();
+    if name == "mmap" {
+        return Error::invalid_argument(format!("unknown storage option {name:?} for {store}{}", hint(name)));
+    }
     if matches!(name, "bucket" | "bucket_name" | "container_name" | "container") {
         return Error::invalid_argument(format!("no storage option {name:?}: the table's URI names the bucket"));
     }

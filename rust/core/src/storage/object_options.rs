@@ -15,7 +15,7 @@ use super::hadoop::s3a::{Explicit, host_of, is_address, is_aws};
 use super::hadoop_options::{Translated, is_hadoop_setting, is_needed, translate};
 use super::hdfs_options;
 use super::hdfs_uri::HdfsUri;
-use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, OF_LOCAL_FILES, ValueType};
+use super::object_keys::{self, DEFAULT_REGION, ENDPOINT_OF_S3, ValueType};
 use super::object_uri::{ObjectUri, Service};
 use super::role_settings::RoleSettings;
 use super::secret::Secret;
@@ -211,7 +211,7 @@ fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Option
             continue;
         }
         let lower = given.trim().to_ascii_lowercase();
-        if OF_LOCAL_FILES.contains(&lower.as_str()) || given == CREDENTIALS {
+        if given == CREDENTIALS {
             continue;
         }
         let Some(key) = object_keys::find(service, &lower) else { return Err(object_keys::unknown(service, &lower)) };
@@ -443,7 +443,7 @@ mod tests {
             ),
             (
                 "s3://b/t",
-                &[("endpoint", "http://127.0.0.1:9"), ("mmap", "true")],
+                &[("endpoint", "http://127.0.0.1:9")],
                 "allow_http=true endpoint=http://127.0.0.1:9 region=us-east-1",
             ),
             ("s3://b/t", &[("endpoint_url", "minio.x"), ("region", "r")], "endpoint=https://minio.x region=r"),
@@ -601,7 +601,6 @@ mod tests {
     #[test]
     fn another_process_gets_what_it_needs() {
         let options: BTreeMap<String, String> = [
-            "mmap",
             "region",
             "fs.s3a.access.key",
             "fs.s3a.bucket.other.access.key",
@@ -611,12 +610,9 @@ mod tests {
         .map(|name| (name.to_owned(), "x".to_owned()))
         .into();
         let needed = needed_options("s3a://b/t", &options).unwrap();
-        assert_eq!(
-            needed.keys().collect::<Vec<_>>(),
-            ["fs.s3a.access.key", "fs.s3a.bucket.b.secret.key", "mmap", "region"]
-        );
+        assert_eq!(needed.keys().collect::<Vec<_>>(), ["fs.s3a.access.key", "fs.s3a.bucket.b.secret.key", "region"]);
         let local = needed_options("/t", &options).unwrap();
-        assert_eq!(local.keys().collect::<Vec<_>>(), ["mmap", "region"]);
+        assert_eq!(local.keys().collect::<Vec<_>>(), ["region"]);
         assert!(needed_options("s3a://b/t", &BTreeMap::from([("regoin".to_owned(), "x".to_owned())])).is_err());
     }
 

@@ -69,7 +69,7 @@ impl ObjectPlace {
         }
     }
 
-    fn put_once(&self, path: &str, bytes: &Bytes, mode: PutMode) -> Result<FileVersion> {
+    pub(super) fn put_once(&self, path: &str, bytes: &Bytes, mode: PutMode) -> Result<FileVersion> {
         let (location, payload) = (self.location(path)?, PutPayload::from(bytes.clone()));
         let put = move |store: Arc<dyn ObjectStore>| async move {
             store.put_opts(&location, payload, PutOptions::from(mode)).await.map(version)

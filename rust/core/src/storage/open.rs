@@ -9,17 +9,18 @@ use super::HdfsPlace;
 use super::HdfsUri;
 #[cfg(feature = "object")]
 use super::ObjectPlace;
-use super::{FileStore, LocalPlace, Place, Requests, WritablePlace, counted};
+use super::object_keys::hint;
+use super::{FileStore, LocalPlace, Place, Requests, Source, WritablePlace, counted};
 use crate::error::{Error, Result};
 
-/// Options of the storage, by name. `mmap` = `false` reads local files by windows.
+/// Options of an object store, by name. Local files have none.
 pub type StorageOptions = BTreeMap<String, String>;
 
-/// The place at `uri`: a plain path, a `file:` URI, or one of an object store.
+/// The place at `uri`: a plain path, a `file:` URI, or one of an object store. With `mmap`, local files are mapped into memory.
 ///
 /// # Errors
 /// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not take.
-pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
     #[cfg(feature = "object")]
     if let Some(place) = ObjectPlace::open(uri, options)? {
         return Ok(Arc::new(place));
@@ -28,37 +29,67 @@ pub fn open(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
     if let Some(place) = HdfsPlace::open(uri, options)? {
         return Ok(Arc::new(place));
     }
-    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
-    Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, mmap)))
 }
 
 /// Opens the place at `uri` and counts its requests in `requests`.
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_counted(uri: &str, options: &StorageOptions, requests: &Arc<Requests>) -> Result<Arc<dyn Place>> {
-    Ok(counted(open(uri, options)?, requests))
+pub fn open_counted(
+    uri: &str,
+    options: &StorageOptions,
+    mmap: bool,
+    requests: &Arc<Requests>,
+) -> Result<Arc<dyn Place>> {
+    Ok(counted(open(uri, options, mmap)?, requests))
 }
 
 /// Opens the place at `uri`. Its requests are counted with those of `other`, if those are counted.
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions) -> Result<Arc<dyn Place>> {
+pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
     // Options of an object store are not those of local files.
     let is_other = other.is_remote() && local_path(uri).is_ok();
     let none = StorageOptions::new();
     let options = if is_other { &none } else { options };
     match other.requests() {
-        Some(requests) => open_counted(uri, options, requests),
-        None => open(uri, options),
+        Some(requests) => open_counted(uri, options, mmap, requests),
+        None => open(uri, options, mmap),
     }
 }
 
+/// Opens one file: a local one by its path, which need not be below a place, or one of an object store.
+///
+/// # Errors
+/// As for [`open`]; `NotFound` if there is no such file.
+pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Source>> {
+    #[cfg(feature = "object")]
+    if let Some((folder, name)) = uri.rsplit_once('/')
+        && let Some(place) = ObjectPlace::open(folder, options)?
+    {
+        return place.open(name);
+    }
+    #[cfg(feature = "hdfs")]
+    if let Some((folder, name)) = uri.rsplit_once('/')
+        && let Some(place) = HdfsPlace::open(folder, options)?
+    {
+        return place.open(name);
+    }
+    LocalPlace::open_file(std::path::Path::new(&local_root(uri, options)?), mmap)
+}
+
 /// The place at `uri`, to be written to; the same URIs as [`open`] takes.
+///
+/// # Errors
+/// As for [`open`].
 pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritablePlace>> {
-    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
-    Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+    #[cfg(feature = "object")]
+    if let Some(place) = ObjectPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
+    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
 }
 
 /// The place at `uri`, whose files are written whole; the same URIs as [`open`] takes.
@@ -74,19 +105,18 @@ pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Fi
     if let Some(place) = HdfsPlace::open(uri, options)? {
         return Ok(Arc::new(place));
     }
-    let mapped = is_mapped(options).map_err(|error| error.in_file(uri))?;
-    Ok(Arc::new(LocalPlace::new(&local_path(uri)?, mapped)))
+    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
 }
 
-/// Whether local files are to be mapped. [`crate::Kind::InvalidArgument`] for options that are not known.
-pub fn is_mapped(options: &StorageOptions) -> Result<bool> {
-    if let Some(name) = options.keys().find(|name| *name != "mmap") {
-        return Err(Error::invalid_argument(format!("unknown storage option {name:?}; known: mmap")));
-    }
-    match options.get("mmap").map(String::as_str) {
-        None | Some("true") => Ok(true),
-        Some("false") => Ok(false),
-        Some(other) => Err(Error::invalid_argument(format!("storage option mmap is true or false, not {other:?}"))),
+/// The local path that a URI names. [`crate::Kind::InvalidArgument`] if options are given.
+fn local_root(uri: &str, options: &StorageOptions) -> Result<String> {
+    let path = local_path(uri)?;
+    match options.keys().next() {
+        None => Ok(path),
+        Some(name) => {
+            let message = format!("unknown storage option {name:?}: local files have no storage options{}", hint(name));
+            Err(Error::invalid_argument(message).in_file(uri))
+        }
     }
 }
 
@@ -110,7 +140,7 @@ fn local_path(uri: &str) -> Result<String> {
         )
         .in_file(uri)),
         (true, _) if rest.starts_with("//") => Err(Error::unsupported(format!(
-            "storage {scheme}:// is not supported here (supported: local paths; for tables that are read also s3://, gs://, abfss://, az://, https://)"
+            "storage {scheme}:// is not supported here (supported: local paths, s3://, gs://, abfss://, az://, https://)"
         ))
         .in_file(without_credentials(uri))),
         _ => Ok(trimmed(uri)),

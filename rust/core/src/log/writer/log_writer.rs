@@ -3,18 +3,21 @@
 //! | rule | from |
 //! |---|---|
 //! | a file is created exclusively; where its name is taken, the next version is tried | Hudi 1.x |
-//! | with `append`, the slice's latest file is written on where the store can and its end is sound; else the next version | Hudi 0.x, tables up to version 6 |
+//! | with `append`, the slice's latest file is written on where the store can and its end is sound; else the next version. On an object store `append` is an error | Hudi 0.x, tables up to version 6 |
 //! | once a file has grown beyond the limit, the next version follows | all |
 //!
 //! A file comes into being with its first block, so that a writer that fails before leaves nothing. Each append is one
 //! write. What was written survives a crash of the machine once [`LogWriter::finish`] has returned.
+//!
+//! On an object store, a file has its blocks once it is finished: when the next version is begun, or by [`LogWriter::finish`]. If
+//! that or a write fails, the blocks of the file are lost, and all further calls fail.
 
 use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 
 use super::block_bytes::BlockBytes;
 use crate::cursor::Cursor;
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
 use crate::storage::{Appendable, Entry, Sink, Source, WritablePlace};
@@ -76,6 +79,8 @@ pub struct LogWriter {
     sink: Option<Box<dyn Sink>>,
     paths: Vec<String>,
     finished: bool,
+    /// The file whose earlier blocks were lost when a write failed.
+    lost: Option<String>,
 }
 
 /// What to try when a file is needed.
@@ -89,25 +94,32 @@ impl LogWriter {
     /// A writer to the top folder of `place`: the slice's partition. No file is made yet.
     ///
     /// # Errors
-    /// `InvalidArgument` for parts that no log file name can have; `NotFound` where the folder is missing.
+    /// `InvalidArgument` for parts that no log file name can have; `NotFound` where the folder is missing; `Unsupported` for
+    /// `append` on an object store.
     pub fn new(place: Arc<dyn WritablePlace>, options: LogWriterOptions) -> Result<Self> {
         if options.max_file_bytes == 0 {
             return Err(Error::invalid_argument("a limit of 0 bytes a log file"));
         }
+        if options.append && place.is_object_store() {
+            let message = "an object store cannot append to a file: leave append out, and a new version of the log file is written";
+            return Err(Error::unsupported(message).in_file(place.root()));
+        }
         let next = next_of(place.as_ref(), &options)?;
         LogFileName::compose(&options.file_id, &options.instant, next.version, &next.write_token)?;
-        Ok(Self { place, options, next, sink: None, paths: Vec::new(), finished: false })
+        Ok(Self { place, options, next, sink: None, paths: Vec::new(), finished: false, lost: None })
     }
 
     /// Appends blocks one after the other, in one write to one file, and tells where they stand.
     ///
     /// # Errors
-    /// `Io` where the storage failed: none of the blocks counts as written, and later ones go to the next version.
-    /// `InvalidArgument` on a writer that is finished.
+    /// `Io` where the storage failed: none of the blocks counts as written, and later ones go to the next version. On an object
+    /// store earlier blocks of the file are lost as well, and all further calls fail. `InvalidArgument` on a writer that is
+    /// finished.
     pub fn append<B: Borrow<BlockBytes>>(&mut self, blocks: &[B]) -> Result<Vec<WrittenBlock>> {
         if self.finished {
             return Err(Error::invalid_argument("the log writer is closed"));
         }
+        self.check_lost()?;
         let bytes = match blocks {
             [] => return Ok(Vec::new()),
             [only] => Cow::Borrowed(only.borrow().bytes()),
@@ -119,7 +131,8 @@ impl LogWriter {
         };
         let mut offset = sink.position();
         // The sink stays away after an error: nobody knows what stands at its end.
-        sink.write(&bytes)?;
+        let written = sink.write(&bytes);
+        self.checked(sink.as_ref(), written)?;
         let written = blocks.iter().map(|block| {
             let len = block.borrow().bytes().len() as u64;
             let at = offset;
@@ -128,7 +141,8 @@ impl LogWriter {
         });
         let written = written.collect();
         if sink.position() > self.options.max_file_bytes {
-            sink.sync()?;
+            let synced = sink.sync();
+            self.checked(sink.as_ref(), synced)?;
         } else {
             self.sink = Some(sink);
         }
@@ -153,7 +167,24 @@ impl LogWriter {
     /// `Io` where the storage failed.
     pub fn finish(&mut self) -> Result<()> {
         self.finished = true;
-        self.sink.take().map_or(Ok(()), |mut sink| sink.sync())
+        self.check_lost()?;
+        let Some(mut sink) = self.sink.take() else { return Ok(()) };
+        let synced = sink.sync();
+        self.checked(sink.as_ref(), synced)
+    }
+
+    /// Notes that the earlier blocks of a file are lost, if an operation failed and they are.
+    fn checked(&mut self, sink: &dyn Sink, done: Result<()>) -> Result<()> {
+        if done.is_err() && !sink.keeps_earlier_writes() && sink.position() > 0 {
+            self.lost = Some(sink.path().to_owned());
+        }
+        done
+    }
+
+    fn check_lost(&self) -> Result<()> {
+        let Some(path) = &self.lost else { return Ok(()) };
+        let message = "the blocks of this log file are lost, as a write to the object store failed; write them again with a new writer";
+        Err(Error::new(Kind::Io, message).in_file(path))
     }
 
     /// The file for the next block: one to write on, or the first version that is free.
@@ -187,8 +218,10 @@ impl LogWriter {
 
 /// The first file to try, by what the folder has of the slice.
 fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next> {
-    let Some(entries) = place.list("")? else {
-        return Err(Error::not_found("the folder to write to does not exist").in_file(place.root()));
+    let entries = match place.list("")? {
+        Some(entries) => entries,
+        None if place.is_object_store() => Vec::new(),
+        None => return Err(Error::not_found("the folder to write to does not exist").in_file(place.root())),
     };
     let of_slice = |entry: &Entry| match entry {
         Entry::File(file) => LogFileName::parse(&file.name).filter(|name| {
@@ -239,9 +272,8 @@ mod tests {
 
     use super::super::rollback_block;
     use super::*;
-    use crate::Kind;
     use crate::log::{BlockKind, BlockType, LogFile};
-    use crate::storage::{LocalPlace, Place};
+    use crate::storage::{LocalPlace, Place, StorageOptions};
 
     struct Folder(PathBuf);
 
@@ -276,7 +308,7 @@ mod tests {
 
         /// Instants of a file's blocks, `?` for a corrupt one; the same backwards.
         fn instants(&self, name: &str) -> String {
-            let file = LogFile::open(&self.0.join(name).to_string_lossy(), true).unwrap();
+            let file = LogFile::open(&self.0.join(name).to_string_lossy(), &StorageOptions::new(), true).unwrap();
             let read = |reverse| {
                 file.blocks(reverse).map(|block| {
                     let block = block.unwrap();

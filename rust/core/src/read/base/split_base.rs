@@ -198,7 +198,7 @@ fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> R
     let file = base_file::open(open_planned(place, &base.path, &known_base(base), query)?)?;
     let Some(source) = &base.source else { return Ok(file) };
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
-    let opened = storage::open_beside(place, folder, &query.storage)?.open(name).map_err(|error| match error.kind() {
+    let opened = storage::open_beside(place, folder, &query.storage, query.options.mmap)?.open(name).map_err(|error| match error.kind() {
         Kind::NotFound => Error::new(
             Kind::FileCleaned,
             "a file that this table was bootstrapped from has gone; its rows are nowhere else. If the source was moved, write its new place to hoodie.bootstrap.base.path in hoodie.properties",

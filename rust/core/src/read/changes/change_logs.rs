@@ -89,7 +89,7 @@ impl ChangeLogs {
         let most = usize::try_from(memory_limit / 4 / IMAGES).unwrap_or(usize::MAX);
         let rows = query.options.batch_rows.max(1);
         Ok(Self {
-            place: storage::open_counted(&query.uri, &query.storage, report.requests())?,
+            place: storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?,
             files: files.iter().cloned().collect(),
             blocks: VecDeque::new(),
             records: None,

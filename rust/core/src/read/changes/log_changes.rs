@@ -62,7 +62,7 @@ impl LogChanges {
         let query = split.query.as_ref();
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
-        let place = storage::open_counted(&query.uri, &query.storage, report.requests())?;
+        let place = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
         let blocks = scan(&of_commit(split, logs, instant), place.as_ref(), report)?;
         if blocks.blocks.is_empty() {
             return Ok(None);

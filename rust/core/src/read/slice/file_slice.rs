@@ -111,7 +111,7 @@ impl SliceReader {
 
     fn opened_place(&mut self) -> Result<Arc<dyn Place>> {
         let query = &self.split.query;
-        let open = || storage::open_counted(&query.uri, &query.storage, self.report.requests());
+        let open = || storage::open_counted(&query.uri, &query.storage, query.options.mmap, self.report.requests());
         self.place.take().map_or_else(open, Ok)
     }
 

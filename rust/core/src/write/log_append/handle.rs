@@ -367,7 +367,7 @@ mod tests {
         /// The blocks of a file: kind, the keys in it, positions.
         fn blocks(&self, status: &WriteStatus) -> Vec<(BlockType, Vec<String>, Option<Vec<u64>>)> {
             let path = self.0.path().join(&status.file.as_ref().unwrap().path);
-            let file = LogFile::open(&path.to_string_lossy(), true).unwrap();
+            let file = LogFile::open(&path.to_string_lossy(), &Default::default(), true).unwrap();
             let read = |block: Result<crate::log::Block>| {
                 let block = block.unwrap();
                 let BlockKind::Sound(kind) = block.kind else { panic!("a corrupt block") };
