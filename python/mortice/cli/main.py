@@ -144,7 +144,7 @@ def _add_log(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
         "log", help="list the blocks of log files", description="Lists the blocks of log files.", allow_abbrev=False
     )
     command.set_defaults(run=run_log)
-    command.add_argument("files", metavar="FILE", nargs="+", help="a log file: a path, or a URI of an object store")
+    command.add_argument("files", metavar="FILE", nargs="+", help="a log file: a path or a URI")
     command.add_argument(
         "--records",
         metavar="N",

@@ -31,6 +31,7 @@ def test_without_its_client_the_error_says_what_to_do(uri):
     ("uri", "options", "part"),
     [
         ("hdfs://nn/t", {"access_key_id": "x"}, "known: conf_dir, max_requests, read_timeout, timeout, user"),
+        ("hdfs://nn/t", {"mmap": "false"}, "argument of its own"),
         ("hdfs://nn/a/../t", {}, "'..'"),
         ("hdfs://me@nn/t", {}, "storage option user"),
         ("hdfs:///t", {"conf_dir": "/none"}, "fs.defaultFS"),
@@ -62,6 +63,17 @@ class TestOnACluster:
     def test_the_command_line_reads(self, on_hdfs, capsys):
         assert main(["read", on_hdfs(MOR).uri, "--json"]) == 0
         assert len(capsys.readouterr().out.splitlines()) == answer(MOR).num_rows
+
+    def test_a_log_file_has_the_blocks_of_the_local_one(self, on_hdfs, table_of):
+        folder = table_of(MOR)
+        path = next(folder.rglob(".*.log.*"))
+        local = mortice.LogFile(path)
+        remote = mortice.LogFile(f"{on_hdfs(MOR).uri}/{path.relative_to(folder).as_posix()}")
+        assert remote.size == local.size
+        blocks = [block for block in local.blocks() if block.type.endswith("_DATA_BLOCK")]
+        there = [block for block in remote.blocks() if block.type.endswith("_DATA_BLOCK")]
+        assert [block.offset for block in there] == [block.offset for block in blocks] != []
+        assert [remote.records(block) for block in there] == [local.records(block) for block in blocks]
 
     def test_a_table_that_is_not_there(self, on_hdfs):
         with pytest.raises(mortice.TableNotFoundError):
