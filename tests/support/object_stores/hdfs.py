@@ -1,6 +1,6 @@
 """HDFS for the tests: a real NameNode and DataNode of Hadoop's minicluster, on loopback.
 
-Its jars are fetched with Maven, by `python tests/object_stores/hdfs.py` or `make test-object-stores`, into `.servers/`.
+Its jars are fetched with Maven, by `python tests/support/object_stores/hdfs.py` or `make test-object-stores`, into `.servers/`.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 VERSION = "3.4.1"
-FOLDER = Path(__file__).resolve().parents[2] / ".servers" / f"hdfs-{VERSION}"
+FOLDER = Path(__file__).resolve().parents[3] / ".servers" / f"hdfs-{VERSION}"
 LAUNCHER = Path(__file__).with_name("java") / "MiniHdfs.java"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 STARTED_WITHIN = 120.0
@@ -41,7 +41,7 @@ def why_missing():
     if shutil.which("java") is None:
         return "HDFS needs Java (17), which was not found"
     if not any(FOLDER.glob("hadoop-client-minicluster-*.jar")):
-        return "Hadoop's minicluster was not fetched: python tests/object_stores/hdfs.py"
+        return "Hadoop's minicluster was not fetched: python tests/support/object_stores/hdfs.py"
     return None
 
 
