@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or Path(__file__).resolve().parents[2] / "target")
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or Path(__file__).resolve().parents[3] / "target")
 SECONDS = 120
 
 

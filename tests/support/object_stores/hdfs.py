@@ -1,6 +1,7 @@
 """HDFS for the tests: a real NameNode and DataNode of Hadoop's minicluster, on loopback.
 
-Its jars are fetched with Maven, by `python tests/support/object_stores/hdfs.py` or `make test-object-stores`, into `.servers/`.
+Its jars are fetched with Maven, by `python tests/support/object_stores/hdfs.py` or `make test-object-stores`, into
+`.servers/`.
 """
 
 import contextlib

@@ -71,7 +71,7 @@ def moto(folder):
 
 def azurite_main():
     """The script of Azurite (npm), in the folder that AZURITE names, in `.servers/`, or where npm installs globally."""
-    fetched = Path(__file__).resolve().parents[2] / ".servers" / "node_modules" / "azurite"
+    fetched = Path(__file__).resolve().parents[3] / ".servers" / "node_modules" / "azurite"
     everywhere = (Path(folder, "node_modules", "azurite") for folder in ("/usr/local/lib", "/usr/lib"))
     folders = [os.environ.get("AZURITE"), fetched, *everywhere]
     scripts = (Path(folder, "dist", "src", "blob", "main.js") for folder in folders if folder)
