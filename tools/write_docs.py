@@ -167,19 +167,19 @@ def errors_page() -> str:
         builtin = [base.__name__ for base in kind.__mro__[1:] if base.__module__ == "builtins"]
         also = f"also `{builtin[0]}`" if builtin and builtin[0] != "Exception" else ""
         facts = ", ".join(filter(None, [f"`mortice.{kind.__name__}`", also]))
-        texts = [paragraph for paragraph in paragraphs if not paragraph.startswith((">>>", "Args:"))]
+        shown = [paragraph for paragraph in paragraphs if not paragraph.startswith((">>>", "Args:"))]
         parts.append(
-            "\n\n".join([f"## {kind.default_code}", _wrapped(f"{facts}. {texts[0]}"), *map(_wrapped, texts[1:])])
+            "\n\n".join([f"## {kind.default_code}", _wrapped(f"{facts}. {shown[0]}"), *map(_wrapped, shown[1:])])
         )
         parts.append("")
     return "\n".join(parts)
 
 
 def error_classes() -> list[type[mortice.MorticeError]]:
-    """Returns the classes of `mortice.errors` in the order of the file."""
+    """Returns the public classes of `mortice.errors` in the order of the file."""
     tree = ast.parse(Path(mortice.errors.__file__).read_text(encoding="utf-8"))
     found = (getattr(mortice.errors, node.name) for node in tree.body if isinstance(node, ast.ClassDef))
-    return [kind for kind in found if kind is not mortice.MorticeError]
+    return [kind for kind in found if kind is not mortice.MorticeError and not kind.__name__.startswith("_")]
 
 
 def _bullets(items: Iterable[str]) -> str:
