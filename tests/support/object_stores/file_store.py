@@ -23,8 +23,8 @@ def running(operation, uri, options, *arguments):
     """Starts an operation."""
     if program() is None:
         pytest.skip("the program file_store was not built: cargo build -p mortice --example file_store")
-    texts = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
-    command = [str(program()), operation, uri, json.dumps(texts), *map(str, arguments)]
+    strings = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
+    command = [str(program()), operation, uri, json.dumps(strings), *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
