@@ -10,6 +10,7 @@ pub mod bootstrap;
 pub mod commit;
 pub mod config;
 pub mod cursor;
+pub mod edit_distance;
 pub mod error;
 pub mod file_group;
 pub mod filter;

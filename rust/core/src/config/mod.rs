@@ -11,6 +11,7 @@
 //! | `merge_inference` | the merge mode of tables that do not store it |
 //! | `payload` | Hudi's own payload classes |
 //! | `read_options` | what a caller may choose |
+//! | `write_options/` | Hudi's write options: which are followed, and which values are refused |
 
 pub mod payload;
 
@@ -22,6 +23,7 @@ mod property_files;
 mod read_options;
 mod table_config;
 mod table_version;
+mod write_options;
 
 pub use merge_config::{CustomMerge, DeleteMarker, MergeConfig, MergeMode, PartialUpdateMode};
 pub use properties::Properties;
@@ -29,3 +31,4 @@ pub use properties_file::PropertiesFile;
 pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
+pub use write_options::{Decision, OptionDecision, WriteOptions, decisions as write_option_decisions};

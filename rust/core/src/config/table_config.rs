@@ -16,6 +16,17 @@ pub enum TableType {
     MergeOnRead,
 }
 
+impl TableType {
+    /// Hudi's name of the type.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CopyOnWrite => "COPY_ON_WRITE",
+            Self::MergeOnRead => "MERGE_ON_READ",
+        }
+    }
+}
+
 /// The time zone of instant times (`hoodie.table.timeline.timezone`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum TimelineZone {

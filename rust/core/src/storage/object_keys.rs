@@ -3,6 +3,7 @@
 //! Names may be in any case. `aws_`, `azure_storage_`, `azure_` and `google_` may stand before the names of their store.
 
 use super::object_uri::Service;
+use crate::edit_distance::edit_distance;
 use crate::error::{Error, Result};
 
 /// What the value of an option is.
@@ -214,7 +215,7 @@ pub(super) fn unknown(service: Service, name: &str) -> Error {
     let bare = prefixes(service).iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     let nearest = keys(service)
         .flat_map(|key| key.aliases.iter().map(move |alias| (key, *alias)).chain([(key, key.name)]))
-        .map(|(key, alias)| (extra_words(bare, alias).unwrap_or_else(|| distance(bare, alias)), key.name))
+        .map(|(key, alias)| (extra_words(bare, alias).unwrap_or_else(|| edit_distance(bare, alias)), key.name))
         .min();
     match nearest {
         Some((distance, nearest)) if distance <= bare.len().max(6) / 3 => {
@@ -247,27 +248,6 @@ pub(super) fn parse_bool(name: &str, value: &str) -> Result<bool> {
 fn extra_words(name: &str, whole: &str) -> Option<usize> {
     let (words, all): (Vec<&str>, Vec<&str>) = (name.split('_').collect(), whole.split('_').collect());
     (words.len() > 1 && words.iter().all(|word| all.contains(word))).then(|| all.len().saturating_sub(words.len()))
-}
-
-/// The number of characters to insert, delete, replace or swap with their neighbour to make one name of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, a) in one.iter().enumerate() {
-        let mut next = vec![i + 1];
-        for (j, b) in other.iter().enumerate() {
-            let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX - 1);
-            let mut least = (at(&row, j) + usize::from(a != b)).min(at(&row, j + 1) + 1).min(at(&next, j) + 1);
-            let swapped = i > 0 && j > 0 && one.get(i - 1) == Some(b) && other.get(j - 1) == Some(a);
-            if swapped {
-                least = least.min(at(&before, j - 1) + 1);
-            }
-            next.push(least);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or(0)
 }
 
 #[cfg(test)]

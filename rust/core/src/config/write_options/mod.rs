@@ -1,0 +1,15 @@
+//! Write options: every option of Hudi 1.2 that a writer may be given is decided by name.
+//!
+//! | file | job |
+//! |---|---|
+//! | `decisions.tsv` | the decision for each option |
+//! | `decisions` | the table of decisions |
+//! | `agreement` | whether an option agrees with the property of the table that it sets in Hudi |
+//! | `parse` | the options of one write, checked |
+
+mod agreement;
+mod decisions;
+mod parse;
+
+pub use decisions::{Decision, OptionDecision, decisions};
+pub use parse::WriteOptions;

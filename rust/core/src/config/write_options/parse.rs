@@ -1,0 +1,174 @@
+//! The options of one write, checked.
+
+use std::collections::BTreeMap;
+
+use super::agreement::contradicted;
+use super::decisions::{Decision, OptionDecision, decision_for, decisions};
+use crate::config::TableConfig;
+use crate::edit_distance::edit_distance;
+use crate::error::{Error, Result};
+
+/// Options that Hudi passes to Hadoop, Spark or a metrics system, under names that are no fixed list.
+const FREE_PREFIXES: [&str; 4] = ["hoodie.metrics.", "hoodie.datasource.hive_sync.", "hoodie.embed.", "hoodie.keygen."];
+
+/// The options of a write: each is known, and agrees with the table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    values: BTreeMap<String, String>,
+    warnings: Vec<String>,
+}
+
+impl WriteOptions {
+    /// Checks options for an operation (`upsert`, …) on a table. Older names are replaced by the newest.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming the option, if it is unknown, given twice under two names, or contradicts a property of the
+    /// table or the operation; `Unsupported` for values that are not followed, with the remedy.
+    pub fn parse(given: &BTreeMap<String, String>, operation: &str, table: &TableConfig) -> Result<Self> {
+        let mut options = Self::default();
+        for (name, value) in given {
+            let Some(option) = decision_for(name)? else {
+                if FREE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+                    continue;
+                }
+                return Err(unknown(name)?);
+            };
+            options.check(option, value, operation, table)?;
+            if options.values.insert(option.name.to_owned(), value.clone()).is_some_and(|other| other != *value) {
+                let message = format!("option {} is given under two names with two values", option.name);
+                return Err(Error::invalid_argument(message));
+            }
+        }
+        Ok(options)
+    }
+
+    /// The options by their newest names.
+    #[must_use]
+    pub fn values(&self) -> &BTreeMap<String, String> {
+        &self.values
+    }
+
+    /// Sentences on options that are accepted but have no effect where a user may expect one.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    fn check(&mut self, option: &OptionDecision, value: &str, operation: &str, table: &TableConfig) -> Result<()> {
+        let OptionDecision { name, reason, .. } = option;
+        let is_listed = |listed: &str| listed.split(',').any(|one| one.eq_ignore_ascii_case(value.trim()));
+        match option.decision {
+            Decision::Taken | Decision::NoEffect => Ok(()),
+            Decision::Only(listed) if is_listed(listed) => Ok(()),
+            Decision::Only(_) => Err(Error::unsupported(format!("option {name}={value} is not supported: {reason}"))),
+            Decision::Warn(listed) => {
+                if !is_listed(listed) {
+                    self.warnings.push(format!("option {name}={value} has no effect: {reason}"));
+                }
+                Ok(())
+            }
+            Decision::Operation if value.trim().eq_ignore_ascii_case(operation) => Ok(()),
+            Decision::Operation => {
+                let message = format!("option {name}={value} contradicts the operation {operation}: leave it out");
+                Err(Error::invalid_argument(message))
+            }
+            Decision::Property(property) => match contradicted(table, property, value) {
+                None => Ok(()),
+                Some(stored) => Err(Error::invalid_argument(format!(
+                    "option {name}={value} contradicts the table, whose {property} is {stored}: leave the option out"
+                ))),
+            },
+        }
+    }
+}
+
+/// The error for a name that no option has, with the nearest one.
+fn unknown(name: &str) -> Result<Error> {
+    let nearest = decisions()?.iter().map(|one| (edit_distance(name, one.name), one.name)).min();
+    let hint = match nearest {
+        Some((distance, nearest)) if distance <= name.len() / 6 => format!("did you mean {nearest}?"),
+        _ => "docs/options.md lists the options".to_owned(),
+    };
+    Ok(Error::invalid_argument(format!("unknown write option {name:?}; {hint}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Properties;
+
+    fn table() -> TableConfig {
+        let text = b"hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.table.version=9\n\
+            hoodie.table.recordkey.fields=id,sub\nhoodie.table.partition.fields=day\nhoodie.table.ordering.fields=ts\n\
+            hoodie.record.merge.mode=EVENT_TIME_ORDERING\nhoodie.table.keygenerator.type=COMPLEX\n\
+            hoodie.timeline.layout.version=2\n";
+        TableConfig::from_properties(Properties::parse(text).unwrap()).unwrap()
+    }
+
+    fn parse(options: &[(&str, &str)]) -> Result<WriteOptions> {
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        WriteOptions::parse(&options, "upsert", &table())
+    }
+
+    #[test]
+    fn options_that_agree_with_the_table_are_accepted() {
+        parse(&[
+            ("hoodie.table.name", "t"),
+            ("hoodie.datasource.write.recordkey.field", "id, sub"),
+            ("hoodie.datasource.write.partitionpath.field", "day:SIMPLE"),
+            ("hoodie.datasource.write.precombine.field", "ts"),
+            ("hoodie.datasource.write.table.type", "merge_on_read"),
+            ("hoodie.datasource.write.keygenerator.class", "org.apache.hudi.keygen.ComplexKeyGenerator"),
+            ("hoodie.datasource.write.payload.class", "org.apache.hudi.common.model.DefaultHoodieRecordPayload"),
+            ("hoodie.write.table.version", "9"),
+            ("hoodie.datasource.write.operation", "UPSERT"),
+        ])
+        .unwrap();
+    }
+
+    #[test]
+    fn contradictions_name_the_option_and_the_value_of_the_table() {
+        for (name, value, stored) in [
+            ("hoodie.table.name", "u", "is t"),
+            ("hoodie.datasource.write.recordkey.field", "id", "id,sub"),
+            ("hoodie.datasource.write.table.type", "COPY_ON_WRITE", "MERGE_ON_READ"),
+            ("hoodie.datasource.write.keygenerator.class", "org.apache.hudi.keygen.SimpleKeyGenerator", "COMPLEX"),
+            (
+                "hoodie.datasource.write.payload.class",
+                "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload",
+                "EVENT",
+            ),
+            ("hoodie.write.record.merge.mode", "COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"),
+            ("hoodie.write.table.version", "8", "is 9"),
+            ("hoodie.datasource.write.operation", "delete", "upsert"),
+        ] {
+            let error = parse(&[(name, value)]).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(stored), "{error}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_not_followed_are_refused_or_warned_of() {
+        let error = parse(&[("hoodie.datasource.hive_sync.enable", "true")]).unwrap_err().to_string();
+        assert!(error.contains("sync tool"), "{error}");
+        parse(&[("hoodie.datasource.hive_sync.enable", "false")]).unwrap();
+        let warned = parse(&[("hoodie.compact.inline", "true"), ("hoodie.clean.automatic", "false")]).unwrap();
+        assert_eq!(warned.warnings().len(), 1);
+    }
+
+    #[test]
+    fn unknown_options_are_refused_with_the_nearest_name() {
+        let error = parse(&[("hoodie.idnex.type", "BLOOM")]).unwrap_err().to_string();
+        assert!(error.contains("did you mean hoodie.index.type?"), "{error}");
+        assert!(parse(&[("path", "x")]).is_err());
+    }
+
+    #[test]
+    fn older_names_are_replaced() {
+        let merged = parse(&[("hoodie.datasource.clustering.inline.enable", "false")]).unwrap();
+        assert_eq!(merged.values().keys().collect::<Vec<_>>(), ["hoodie.clustering.inline"]);
+        let twice =
+            parse(&[("hoodie.datasource.clustering.inline.enable", "false"), ("hoodie.clustering.inline", "true")]);
+        assert!(twice.unwrap_err().to_string().contains("two names"));
+    }
+}
