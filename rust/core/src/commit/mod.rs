@@ -11,22 +11,33 @@
 //! | `update_properties` | changes to `hoodie.properties` |
 //! | `lock` | the lock of a table, and waiting for it |
 //! | `file_system_lock`, `storage_lock` | the locks of two of Hudi's lock providers |
+//! | `lock_options` | one writer or several, and which lock, by Hudi's options |
+//! | `heartbeat` | files that say that a writer is alive |
+//! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
+//! | `unique_name` | names of writers |
 
 mod clock;
+mod conflicts;
 mod create_table;
 mod file_system_lock;
+mod heartbeat;
 mod lock;
+mod lock_options;
 mod new_table;
 mod new_table_options;
 mod operation;
 mod storage_lock;
 mod timeline_writer;
+mod unique_name;
 mod update_properties;
 
 pub use clock::{Clock, epoch_millis};
+pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;
+pub use heartbeat::{Heartbeat, HeartbeatOptions, Heartbeats, delete_heartbeat};
 pub use lock::{HeldLock, LockWait, TableLock, acquire};
+pub use lock_options::{Concurrency, FailedWrites};
 pub use new_table::NewTable;
 pub use operation::WriteOperation;
 pub use storage_lock::{LockValidity, StorageLock};
