@@ -24,6 +24,7 @@ pub mod plan;
 pub mod protobuf;
 pub mod read;
 pub mod schema;
+pub mod services;
 pub mod spill;
 pub mod split;
 pub mod storage;
