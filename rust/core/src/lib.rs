@@ -7,6 +7,7 @@ pub mod avro_parquet;
 pub mod base_file;
 pub mod bloom;
 pub mod bootstrap;
+pub mod client;
 pub mod commit;
 pub mod config;
 pub mod cursor;

@@ -70,8 +70,11 @@ impl ConflictCheck<'_> {
         self.check_pending_compactions()
     }
 
-    /// The instant must still be pending, and nobody may have begun to roll it back.
-    fn check_own_instant(&self) -> Result<()> {
+    /// Makes sure that the write is still pending, and that nobody has begun to roll it back.
+    ///
+    /// # Errors
+    /// `WriteConflict` otherwise; those of reading the timeline.
+    pub fn check_own_instant(&self) -> Result<()> {
         for rollback in self.now.instants().iter().filter(|instant| instant.action == Action::Rollback) {
             if rollback.requested_time < *self.instant {
                 continue;

@@ -11,23 +11,18 @@ use crate::error::{Error, Kind, Result};
 /// A store whose changes fail from one of them on.
 pub(crate) struct FailingStore {
     inner: LocalPlace,
+    failure: Failure,
+    is_remote: bool,
+}
+
+#[derive(Clone)]
+struct Failure {
     changes: Arc<AtomicUsize>,
-    /// How many changes succeed.
     limit: usize,
-    /// Whether the first change that fails takes place none the less: its answer is lost.
     is_lost: bool,
 }
 
-impl FailingStore {
-    pub(crate) fn new(inner: LocalPlace, limit: usize, is_lost: bool) -> Self {
-        Self { inner, changes: Arc::default(), limit, is_lost }
-    }
-
-    /// Changes that were asked for.
-    pub(crate) fn changes(&self) -> usize {
-        self.changes.load(Ordering::SeqCst)
-    }
-
+impl Failure {
     fn change<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
         let number = self.changes.fetch_add(1, Ordering::SeqCst);
         if number < self.limit {
@@ -37,6 +32,23 @@ impl FailingStore {
             change()?;
         }
         Err(Error::new(Kind::Unreachable, format!("change {number} failed")))
+    }
+}
+
+impl FailingStore {
+    /// The first `limit` changes succeed. With `is_lost`, the next one takes place none the less: its answer is lost.
+    pub(crate) fn new(inner: LocalPlace, limit: usize, is_lost: bool) -> Self {
+        Self { inner, failure: Failure { changes: Arc::default(), limit, is_lost }, is_remote: false }
+    }
+
+    /// The same, over a network.
+    pub(crate) fn remote(self) -> Self {
+        Self { is_remote: true, ..self }
+    }
+
+    /// Changes that were asked for.
+    pub(crate) fn changes(&self) -> usize {
+        self.failure.changes.load(Ordering::SeqCst)
     }
 }
 
@@ -52,15 +64,19 @@ impl Place for FailingStore {
     fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
         self.inner.open(path)
     }
+
+    fn is_remote(&self) -> bool {
+        self.is_remote
+    }
 }
 
 impl FileStore for FailingStore {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
-        self.change(|| self.inner.put_if_absent(path, bytes))
+        self.failure.change(|| self.inner.put_if_absent(path, bytes))
     }
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
-        self.change(|| self.inner.put(path, bytes, expected))
+        self.failure.change(|| self.inner.put(path, bytes, expected))
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
@@ -68,22 +84,38 @@ impl FileStore for FailingStore {
     }
 
     fn delete(&self, path: &str) -> Result<()> {
-        self.change(|| self.inner.delete(path))
+        self.failure.change(|| self.inner.delete(path))
     }
 
     fn create_folder(&self, path: &str) -> Result<()> {
-        self.change(|| self.inner.create_folder(path))
+        self.failure.change(|| self.inner.create_folder(path))
     }
 
     fn remove_empty_folders(&self, path: &str) -> Result<()> {
-        self.change(|| self.inner.remove_empty_folders(path))
+        self.failure.change(|| self.inner.remove_empty_folders(path))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
-        self.change(|| self.inner.rename(from, to))
+        self.failure.change(|| self.inner.rename(from, to))
     }
 
     fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
-        self.change(|| self.inner.upload(path))
+        Ok(Box::new(FailingUpload { inner: self.inner.upload(path)?, failure: self.failure.clone() }))
+    }
+}
+
+struct FailingUpload {
+    inner: Box<dyn Upload>,
+    failure: Failure,
+}
+
+impl Upload for FailingUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.inner.write(bytes)
+    }
+
+    fn finish(self: Box<Self>) -> Result<FileVersion> {
+        let Self { inner, failure } = *self;
+        failure.change(|| inner.finish())
     }
 }
