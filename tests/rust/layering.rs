@@ -74,7 +74,9 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("write", &["names", "storage", "avro", "avro_parquet", "bloom", "log", "timeline"]),
-    ("commit", &["names", "storage", "avro", "config"]),
+    ("commit", &["names", "storage", "avro", "config", "timeline"]),
+    ("services", &["names", "config", "storage", "log", "timeline", "write", "commit"]),
+    ("client", &["names", "config", "storage", "timeline", "plan", "write", "commit", "services"]),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
