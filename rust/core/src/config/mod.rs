@@ -11,8 +11,11 @@
 //! | `merge_inference` | the merge mode of tables that do not store it |
 //! | `payload` | Hudi's own payload classes |
 //! | `read_options` | what a caller may choose |
+//! | `option_values` | values of write options |
 
 pub mod payload;
+
+pub(crate) mod option_values;
 
 mod merge_config;
 mod merge_inference;
