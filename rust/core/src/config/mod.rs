@@ -12,8 +12,11 @@
 //! | `payload` | Hudi's own payload classes |
 //! | `read_options` | what a caller may choose |
 //! | `write_options/` | Hudi's write options: which are followed, and which values are refused |
+//! | `option_values` | values of write options |
 
 pub mod payload;
+
+pub(crate) mod option_values;
 
 mod merge_config;
 mod merge_inference;

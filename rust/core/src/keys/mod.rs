@@ -13,6 +13,10 @@
 //! | `row_number_column` | the column of row numbers that a batch of base rows may end with |
 //! | `ordering_field` | ordering values of one field |
 //! | `key_columns` | the key, ordering values and delete marks of the records of a block |
+//! | `row_keys` | record keys and partition paths of rows that are written |
+//! | `row_generator` | which key generator makes them |
+//! | `row_text` | values of key and partition columns as text |
+//! | `row_partitions`, `row_times`, `time_pattern`, `path_escape` | partition paths: of values, of times, their patterns, escaped |
 //! | `base_keys` | the keys and ordering values of base rows, as the merge reads them |
 
 pub mod partition_path;
@@ -24,13 +28,21 @@ mod key_columns;
 mod key_generator;
 mod ordering_field;
 mod partition_part;
+mod path_escape;
 mod path_value;
 mod record_key;
+mod row_generator;
+mod row_keys;
 mod row_number_column;
+mod row_partitions;
+mod row_text;
+mod row_times;
+mod time_pattern;
 
 pub(crate) use field_path::FieldPath;
 pub(crate) use key_columns::{KeyBatch, KeyColumns};
 pub use partition_part::{PartitionPart, TimeFormat};
 pub(crate) use path_value::{PathValue, bounds_of};
 pub(crate) use record_key::{LogKeys, RecordKey};
+pub use row_keys::{RowKeyReader, RowKeys};
 pub(crate) use row_number_column::{with_row_numbers, without_row_numbers};

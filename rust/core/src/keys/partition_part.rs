@@ -99,14 +99,14 @@ impl TableConfig {
             },
             _ => return None,
         };
-        let zone = property("output.timezone").filter(|zone| !zone.is_empty()).or(property("timezone"));
+        let zone = property("timezone").or(property("output.timezone"));
         let offset_seconds = offset_of(zone.unwrap_or_default())?;
         Some(TimeFormat { unit_micros, offset_seconds, pattern: property("output.dateformat")?.to_owned() })
     }
 }
 
 /// Seconds ahead of UTC, of a zone that is always so many.
-fn offset_of(zone: &str) -> Option<i32> {
+pub(super) fn offset_of(zone: &str) -> Option<i32> {
     let rest = ["UTC", "GMT"].iter().find_map(|name| zone.strip_prefix(name)).unwrap_or(zone);
     if matches!(rest, "" | "Z") {
         return Some(0);

@@ -129,12 +129,12 @@ impl RecordKey {
                 Some(numbers) => BaseRows::NumberList(numbers.clone()),
                 None => BaseRows::Numbers(first..first.saturating_add(base.num_rows() as u64)),
             }),
-            Self::Stored | Self::Virtual(_) => self.of_base(base).map(BaseRows::Keys),
+            Self::Stored | Self::Virtual(_) => self.keys_of(base).map(BaseRows::Keys),
         }
     }
 
-    /// The keys of base rows.
-    fn of_base(&self, base: &RecordBatch) -> Result<StringArray> {
+    /// The keys of rows.
+    pub(crate) fn keys_of(&self, base: &RecordBatch) -> Result<StringArray> {
         let missing = |name: &String| Error::invalid_table(format!("no column {name:?} in the base file"));
         let columns = self.columns();
         let columns = columns.iter().map(|name| base.column_by_name(name).cloned().ok_or_else(|| missing(name)));
@@ -234,7 +234,7 @@ mod tests {
         let base = RecordBatch::try_from_iter([("t", texts), ("n", numbers), ("d", days)]).unwrap();
         let keys = |fields: &[&str]| {
             let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
-            let keys = RecordKey::of(Some(&fields)).unwrap().of_base(&base).unwrap();
+            let keys = RecordKey::of(Some(&fields)).unwrap().keys_of(&base).unwrap();
             keys.iter().map(|key| key.map(str::to_owned)).collect::<Vec<_>>()
         };
         assert_eq!(keys(&["n"]), [Some("1".to_owned()), Some("2".to_owned()), None, Some("-4".to_owned())]);
@@ -253,9 +253,9 @@ mod tests {
         let base = RecordBatch::try_from_iter([("s", outer), ("t", texts)]).unwrap();
         let key = RecordKey::of(Some(&["s.n".to_owned()])).unwrap();
         assert_eq!((key.columns(), key.column()), (vec!["s".to_owned()], None));
-        assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec![Some("7"), None]));
+        assert_eq!(key.keys_of(&base).unwrap(), StringArray::from(vec![Some("7"), None]));
         let key = RecordKey::of(Some(&["t".to_owned(), "s.n".to_owned()])).unwrap();
-        assert_eq!(key.of_base(&base).unwrap(), StringArray::from(vec!["t:a,s.n:7", "t:b,s.n:__null__"]));
+        assert_eq!(key.keys_of(&base).unwrap(), StringArray::from(vec!["t:a,s.n:7", "t:b,s.n:__null__"]));
     }
 
     #[test]

@@ -1,0 +1,180 @@
+//! Partition paths of rows, byte-equal to those of Hudi's key generators (`KeyGenUtils.getPartitionPath`,
+//! `KeyGenUtils.getRecordPartitionPath`).
+
+use std::collections::BTreeMap;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::{RecordBatch, StringArray};
+use arrow_schema::Schema;
+
+use super::field_path::FieldPath;
+use super::partition_path::NULL;
+use super::path_escape::escape_into;
+use super::row_generator::{RowGenerator, kinds_of, partition_kinds};
+use super::row_text;
+use super::row_times::RowTimes;
+use crate::config::TableConfig;
+use crate::error::{Error, Result};
+
+const FIELDS_OPTION: &str = "hoodie.datasource.write.partitionpath.field";
+const CONSISTENT: &str = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled";
+
+/// How the partition path of a row is made.
+#[derive(Debug, Clone)]
+pub(super) struct RowPartitions {
+    parts: Vec<Part>,
+    hive_style: bool,
+    encode: bool,
+    consistent: bool,
+}
+
+/// The part of one column.
+#[derive(Debug, Clone)]
+struct Part {
+    field: FieldPath,
+    /// None: the value as text.
+    times: Option<RowTimes>,
+    /// Whether `-` becomes `/`.
+    slashed: bool,
+}
+
+impl RowPartitions {
+    /// Of a table whose rows have these columns. [`crate::Kind::InvalidArgument`] if one is missing.
+    pub(super) fn new(
+        config: &TableConfig,
+        generator: RowGenerator,
+        schema: &Schema,
+        options: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        let consistent = crate::config::option_values::boolean(options, CONSISTENT, false)?;
+        let fields = match generator {
+            RowGenerator::NonPartitioned | RowGenerator::GlobalDelete => &[][..],
+            _ => config.partition_fields.as_slice(),
+        };
+        if matches!(generator, RowGenerator::Simple | RowGenerator::Timestamp) && fields.len() != 1 {
+            return Err(Error::invalid_table(format!(
+                "the table's key generator is for one partition column, but hoodie.table.partition.fields has {}",
+                fields.len()
+            )));
+        }
+        let kinds = if generator == RowGenerator::Custom { custom_kinds(config, options)? } else { Vec::new() };
+        let mut parts = Vec::with_capacity(fields.len());
+        for (at, name) in fields.iter().enumerate() {
+            let is_time = generator == RowGenerator::Timestamp || kinds.get(at).is_some_and(|kind| kind == "TIMESTAMP");
+            let field = FieldPath::new(name);
+            row_text::check_type(name, checked_type(&field, schema)?)?;
+            let slashed = config.slash_separated_dates && (generator != RowGenerator::Complex || fields.len() == 1);
+            let times = is_time.then(|| RowTimes::new(config, options, consistent)).transpose()?;
+            parts.push(Part { field, slashed: slashed && !is_time, times });
+        }
+        Ok(Self { parts, hive_style: config.hive_style_partitioning, encode: config.url_encode_partitions, consistent })
+    }
+
+    /// The path of each row. Errors name the row, counted from `first_row`.
+    pub(super) fn read(&self, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
+        let texts =
+            self.parts.iter().map(|part| self.part_texts(part, batch, first_row)).collect::<Result<Vec<_>>>()?;
+        let mut paths = StringBuilder::with_capacity(batch.num_rows(), 0);
+        let (mut path, mut checked) = (String::new(), String::new());
+        for (at, row) in (0..batch.num_rows()).zip(first_row..) {
+            path.clear();
+            for texts in &texts {
+                if !path.is_empty() {
+                    path.push('/');
+                }
+                path.push_str(texts.value(at));
+            }
+            // Rows of one partition mostly follow each other.
+            if path != checked {
+                self.check_path(&path, row)?;
+                checked.clone_from(&path);
+            }
+            paths.append_value(&path);
+        }
+        Ok(paths.finish())
+    }
+
+    fn part_texts(&self, part: &Part, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
+        let name = part.field.name();
+        let column = batch.column_by_name(part.field.column()).ok_or_else(|| missing(name))?;
+        let values = part.field.values(column)?;
+        let mut texts = StringBuilder::with_capacity(batch.num_rows(), 0);
+        let mut text = String::new();
+        if let Some(times) = &part.times {
+            for value in times.texts(name, &values, first_row)? {
+                self.write_part(part, Some(&value), &mut text);
+                texts.append_value(&text);
+            }
+        } else {
+            for value in &row_text::texts(&values, self.consistent)? {
+                self.write_part(part, value, &mut text);
+                texts.append_value(&text);
+            }
+        }
+        Ok(texts.finish())
+    }
+
+    fn write_part(&self, part: &Part, value: Option<&str>, text: &mut String) {
+        text.clear();
+        if self.hive_style {
+            text.push_str(part.field.name());
+            text.push('=');
+        }
+        match value.filter(|value| !value.is_empty()) {
+            None => text.push_str(NULL),
+            Some(value) if self.encode => escape_into(value, text),
+            Some(value) => text.push_str(value),
+        }
+        if part.slashed {
+            *text = text.replace('-', "/");
+        }
+    }
+
+    /// Refuses paths that name no folder of their own below the table: another writer would resolve them otherwise.
+    fn check_path(&self, path: &str, row: u64) -> Result<()> {
+        let is_wrong = |segment: &str| matches!(segment, "" | "." | ".." | ".hoodie");
+        if self.parts.is_empty() || !path.split('/').any(is_wrong) {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.parts.iter().map(|part| part.field.name()).collect();
+        Err(Error::invalid_argument(format!(
+            "row {row}, partition columns {names:?}: the partition path {path:?} has an empty segment, \".\", \"..\" or \".hoodie\"; change the value, or write a table with hoodie.datasource.write.partitionpath.urlencode=true"
+        )))
+    }
+}
+
+/// The type of a field. [`crate::Kind::InvalidArgument`] if the rows do not have it.
+pub(super) fn checked_type<'a>(field: &FieldPath, schema: &'a Schema) -> Result<&'a arrow_schema::DataType> {
+    field.type_in(schema).ok_or_else(|| {
+        let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+        Error::invalid_argument(format!(
+            "the rows have no column {:?}, which the table's key or partition path needs; they have {columns:?}",
+            field.name()
+        ))
+    })
+}
+
+pub(super) fn missing(name: &str) -> Error {
+    Error::invalid_argument(format!("a batch has no column {name:?}, which the table's key or partition path needs"))
+}
+
+/// `SIMPLE` or `TIMESTAMP` of each partition column: from the table's properties, else from the options (below version 8 tables do
+/// not store them).
+fn custom_kinds(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Vec<String>> {
+    let declared = options.get(FIELDS_OPTION).map(|declared| kinds_of(declared)).unwrap_or_default();
+    let stored = partition_kinds(config);
+    let kind = |(at, name): (usize, &String)| {
+        let option = declared.iter().find(|(option, _)| option == name).and_then(|(_, kind)| kind.clone());
+        let kind = stored.get(at).cloned().flatten().or(option);
+        match kind.as_deref() {
+            Some("SIMPLE" | "TIMESTAMP") => Ok(kind.unwrap_or_default()),
+            Some(other) => Err(Error::invalid_argument(format!(
+                "partition column {name:?} of the custom key generator has the type {other:?}; it is simple or timestamp"
+            ))),
+            None => Err(Error::invalid_argument(format!(
+                "the table does not store how its custom key generator makes the path of column {name:?}; set {FIELDS_OPTION} to a list such as \"{name}:simple\" or \"{name}:timestamp\""
+            ))),
+        }
+    };
+    config.partition_fields.iter().enumerate().map(kind).collect()
+}

@@ -1,0 +1,251 @@
+//! Partition values of the timestamp-based key generator (`TimestampBasedAvroKeyGenerator`): a time, formatted by
+//! `hoodie.keygen.timebased.*` of the table's properties or of the options.
+
+use std::collections::BTreeMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Decimal128Type, Float32Type, Float64Type, Int64Type};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use chrono::{Local, Offset, TimeZone};
+
+use super::partition_part::offset_of;
+use super::row_text;
+use super::time_pattern::TimePattern;
+use crate::config::TableConfig;
+use crate::error::{Error, Result};
+
+const PREFIXES: [&str; 2] = ["hoodie.keygen.timebased.", "hoodie.deltastreamer.keygen.timebased."];
+const DATE_FORMAT: &str = "hoodie.keygen.timebased.input.dateformat";
+/// The value that Hudi takes in place of null.
+const NULL_VALUE: i64 = 1;
+
+/// How the values of one column become times in paths.
+#[derive(Debug, Clone)]
+pub(super) struct RowTimes {
+    unit: TimeUnit,
+    /// Patterns of strings; none if the values are numbers.
+    inputs: Vec<TimePattern>,
+    input_offset: Option<i32>,
+    output: TimePattern,
+    output_offset: Option<i32>,
+    /// `hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled`.
+    consistent: bool,
+}
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TimeUnit {
+    Nanoseconds,
+    Microseconds,
+    Milliseconds,
+    Seconds,
+    Minutes,
+    Hours,
+    Days,
+    /// The values are strings.
+    None,
+}
+
+impl TimeUnit {
+    /// `TimeUnit.MILLISECONDS.convert`: towards zero, and no further than a long holds.
+    fn to_millis(self, number: i64) -> Option<i64> {
+        Some(match self {
+            Self::Nanoseconds => number / 1_000_000,
+            Self::Microseconds => number / 1000,
+            Self::Milliseconds => number,
+            Self::Seconds => number.saturating_mul(1000),
+            Self::Minutes => number.saturating_mul(60_000),
+            Self::Hours => number.saturating_mul(3_600_000),
+            Self::Days => number.saturating_mul(86_400_000),
+            Self::None => return None,
+        })
+    }
+
+    fn from_properties(property: &impl Fn(&str) -> Option<String>) -> Result<Self> {
+        let kind = property("timestamp.type").ok_or_else(|| {
+            Error::invalid_argument(
+                "the timestamp-based key generator needs hoodie.keygen.timebased.timestamp.type, which neither the table's properties nor the options have",
+            )
+        })?;
+        let scalar = || property("timestamp.scalar.time.unit").unwrap_or_else(|| "SECONDS".to_owned());
+        let unit = match kind.as_str() {
+            "UNIX_TIMESTAMP" => "SECONDS".to_owned(),
+            "EPOCHMILLISECONDS" => "MILLISECONDS".to_owned(),
+            "EPOCHMICROSECONDS" => "MICROSECONDS".to_owned(),
+            "SCALAR" => scalar().to_ascii_uppercase(),
+            "DATE_STRING" | "MIXED" => return Ok(Self::None),
+            other => {
+                return Err(Error::invalid_argument(format!(
+                    "hoodie.keygen.timebased.timestamp.type is {other:?} (known: UNIX_TIMESTAMP, EPOCHMILLISECONDS, EPOCHMICROSECONDS, SCALAR, DATE_STRING, MIXED)"
+                )));
+            }
+        };
+        match unit.as_str() {
+            "NANOSECONDS" => Ok(Self::Nanoseconds),
+            "MICROSECONDS" => Ok(Self::Microseconds),
+            "MILLISECONDS" => Ok(Self::Milliseconds),
+            "SECONDS" => Ok(Self::Seconds),
+            "MINUTES" => Ok(Self::Minutes),
+            "HOURS" => Ok(Self::Hours),
+            "DAYS" => Ok(Self::Days),
+            other => Err(Error::invalid_argument(format!(
+                "hoodie.keygen.timebased.timestamp.scalar.time.unit is {other:?}; it is a java.util.concurrent.TimeUnit, such as SECONDS"
+            ))),
+        }
+    }
+}
+
+impl RowTimes {
+    /// Reads the formats. Properties of the table go before options.
+    pub(super) fn new(config: &TableConfig, options: &BTreeMap<String, String>, consistent: bool) -> Result<Self> {
+        let property = |name: &str| {
+            let mut names = PREFIXES.iter().map(|prefix| format!("{prefix}{name}"));
+            names.find_map(|name| {
+                config.properties.get(&name).or(options.get(&name).map(String::as_str)).map(str::to_owned)
+            })
+        };
+        let unit = TimeUnit::from_properties(&property)?;
+        let format = "hoodie.keygen.timebased.output.dateformat";
+        let output = property("output.dateformat")
+            .filter(|pattern| !pattern.is_empty())
+            .ok_or_else(|| Error::invalid_argument(format!("the timestamp-based key generator needs {format}")))?;
+        let zone = |name: &str| {
+            let zone = property("timezone").or_else(|| property(name)).unwrap_or_default();
+            let zone = Some(zone.trim()).filter(|zone| !zone.is_empty()).map(str::to_owned);
+            let offset = |zone: String| {
+                offset_of(&zone).ok_or_else(|| {
+                    Error::unsupported(format!(
+                        "time zone {zone:?} of hoodie.keygen.timebased.{name} (supported: UTC, and offsets such as GMT+08:00)"
+                    ))
+                })
+            };
+            zone.map(offset).transpose()
+        };
+        Ok(Self {
+            unit,
+            inputs: if unit == TimeUnit::None { input_patterns(&property)? } else { Vec::new() },
+            input_offset: zone("input.timezone")?,
+            output: TimePattern::new(format, &output)?,
+            output_offset: zone("output.timezone")?,
+            consistent,
+        })
+    }
+
+    /// The formatted time of each value; an error names the row, counted from `first_row`.
+    pub(super) fn texts(&self, name: &str, column: &ArrayRef, first_row: u64) -> Result<Vec<String>> {
+        let millis = self.millis(name, column, first_row)?;
+        let rows = millis.into_iter().zip(first_row..);
+        rows.map(|((millis, offset), row)| {
+            let mut text = String::new();
+            let offset = offset.map_or_else(|| process_offset(name, "output.timezone", millis), Ok)?;
+            if self.output.write(millis, offset, &mut text) {
+                return Ok(text);
+            }
+            Err(Error::invalid_argument(format!("row {row}, column {name:?}: the time {millis} ms is out of range")))
+        })
+        .collect()
+    }
+
+    /// Milliseconds from 1970 in UTC, and the offset of the clock of the path.
+    fn millis(&self, name: &str, column: &ArrayRef, first_row: u64) -> Result<Vec<(i64, Option<i32>)>> {
+        if matches!(
+            column.data_type(),
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Dictionary(..)
+        ) {
+            let texts = row_text::texts(column, false)?;
+            return texts.iter().zip(first_row..).map(|(text, row)| self.parse(name, text, row)).collect();
+        }
+        let is_moment = self.consistent && matches!(column.data_type(), DataType::Timestamp(..));
+        let unit = match column.data_type() {
+            DataType::Timestamp(arrow_schema::TimeUnit::Millisecond, _) if is_moment => TimeUnit::Milliseconds,
+            DataType::Timestamp(..) if is_moment => TimeUnit::Microseconds,
+            _ => self.unit,
+        };
+        let numbers = whole_numbers(column)?;
+        let row = |(number, row): (Option<i64>, u64)| {
+            let millis = unit.to_millis(number.unwrap_or(NULL_VALUE)).ok_or_else(|| {
+                Error::invalid_argument(format!(
+                    "row {row}, column {name:?}: a number, but hoodie.keygen.timebased.timestamp.type is for strings; set it to SCALAR"
+                ))
+            })?;
+            Ok((millis, self.output_offset))
+        };
+        numbers.into_iter().zip(first_row..).map(row).collect()
+    }
+
+    fn parse(&self, name: &str, text: Option<&str>, row: u64) -> Result<(i64, Option<i32>)> {
+        if self.inputs.is_empty() {
+            return Err(Error::invalid_argument(format!(
+                "row {row}, column {name:?}: a string, but hoodie.keygen.timebased.timestamp.type is for numbers; set it to DATE_STRING, and {DATE_FORMAT}"
+            )));
+        }
+        let Some(text) = text else {
+            // Hudi formats the first millisecond of 1970 by the first input pattern and parses that.
+            return Ok((NULL_VALUE, self.output_offset.or(self.input_offset)));
+        };
+        let parsed = self.inputs.iter().find_map(|pattern| pattern.parse(text)).ok_or_else(|| {
+            Error::invalid_argument(format!("row {row}, column {name:?}: {text:?} does not match {DATE_FORMAT}"))
+        })?;
+        let offset = parsed.offset_seconds.or(self.input_offset);
+        let offset = offset.map_or_else(|| process_offset(name, "input.timezone", parsed.clock_millis), Ok)?;
+        Ok((parsed.clock_millis.saturating_sub(i64::from(offset) * 1000), self.output_offset.or(Some(offset))))
+    }
+}
+
+/// The input patterns, separated by the delimiter: a regular expression for Hudi, plain text here.
+fn input_patterns(property: &impl Fn(&str) -> Option<String>) -> Result<Vec<TimePattern>> {
+    let option = "hoodie.keygen.timebased.input.dateformat.list.delimiter.regex";
+    let delimiter = property("input.dateformat.list.delimiter.regex").filter(|text| !text.trim().is_empty());
+    let delimiter = delimiter.unwrap_or_else(|| ",".to_owned());
+    let delimiter = delimiter.trim().replace("\\|", "|");
+    if delimiter.contains(|letter: char| ".*+?()[]{}\\^$".contains(letter)) {
+        return Err(Error::unsupported(format!("{option} {delimiter:?} (supported: plain text, such as a comma)")));
+    }
+    let patterns = property("input.dateformat").unwrap_or_default();
+    let patterns = patterns.split(&delimiter).map(str::trim).filter(|pattern| !pattern.is_empty());
+    let patterns = patterns.map(|pattern| TimePattern::new(DATE_FORMAT, pattern)).collect::<Result<Vec<_>>>()?;
+    if patterns.is_empty() {
+        return Err(Error::invalid_argument(format!("partition values that are strings need {DATE_FORMAT}")));
+    }
+    if !patterns.iter().all(TimePattern::has_year) {
+        return Err(Error::unsupported(format!("{DATE_FORMAT} without a year of four digits")));
+    }
+    Ok(patterns)
+}
+
+/// The numbers as Java's `longValue` makes them; dates as days.
+fn whole_numbers(column: &ArrayRef) -> Result<Vec<Option<i64>>> {
+    Ok(match column.data_type() {
+        DataType::Float32 => column.as_primitive::<Float32Type>().iter().map(|x| x.map(|x| x as i64)).collect(),
+        DataType::Float64 => column.as_primitive::<Float64Type>().iter().map(|x| x.map(|x| x as i64)).collect(),
+        DataType::Date32 => column.as_primitive::<Date32Type>().iter().map(|x| x.map(i64::from)).collect(),
+        DataType::Decimal128(_, scale) => {
+            let unit = 10_i128.checked_pow(u32::from(scale.unsigned_abs())).filter(|_| *scale >= 0);
+            let unit =
+                unit.ok_or_else(|| Error::unsupported(format!("decimals of scale {scale} as partition times")))?;
+            // BigDecimal.longValue: the lowest 64 bits of the whole part.
+            column.as_primitive::<Decimal128Type>().iter().map(|x| x.map(|x| (x / unit) as i64)).collect()
+        }
+        DataType::Boolean | DataType::Binary | DataType::LargeBinary | DataType::BinaryView => {
+            return Err(Error::unsupported(format!("partition times in a column of type {}", column.data_type())));
+        }
+        _ => {
+            let numbers = arrow_cast::cast(column, &DataType::Int64)
+                .map_err(|error| Error::unsupported("partition times").caused_by(error))?;
+            numbers.as_primitive::<Int64Type>().iter().collect()
+        }
+    })
+}
+
+/// Without a configured zone Java uses the process's. Its name is not stored, so another writer's may differ: only UTC is taken.
+fn process_offset(column: &str, option: &str, millis: i64) -> Result<i32> {
+    let local = chrono::DateTime::from_timestamp_millis(millis)
+        .map(|moment| Local.offset_from_utc_datetime(&moment.naive_utc()));
+    match local.map(|offset| offset.fix().local_minus_utc()) {
+        Some(0) => Ok(0),
+        _ => Err(Error::invalid_argument(format!(
+            "partition column {column:?}: no hoodie.keygen.timebased.{option} is set and this process's time zone is not UTC; set the option to the zone that the table is written in"
+        ))),
+    }
+}
