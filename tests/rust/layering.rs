@@ -73,7 +73,7 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("write", &["names", "storage", "avro", "avro_parquet", "bloom", "log", "timeline"]),
-    ("commit", &["names", "storage", "avro", "config"]),
+    ("commit", &["names", "storage", "avro", "config", "timeline"]),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 

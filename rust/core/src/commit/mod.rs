@@ -5,21 +5,30 @@
 //! | `new_table` | the properties of a new table |
 //! | `new_table_options` | properties that a user may set when a table is created |
 //! | `create_table` | a new table in storage |
+//! | `operation` | what a write does, and its action on the timeline |
+//! | `clock` | times of new instants |
+//! | `timeline_writer` | files of instants: requested, inflight, completed |
 //! | `update_properties` | changes to `hoodie.properties` |
 //! | `lock` | the lock of a table, and waiting for it |
 //! | `file_system_lock`, `storage_lock` | the locks of two of Hudi's lock providers |
 
+mod clock;
 mod create_table;
 mod file_system_lock;
 mod lock;
 mod new_table;
 mod new_table_options;
+mod operation;
 mod storage_lock;
+mod timeline_writer;
 mod update_properties;
 
+pub use clock::{Clock, epoch_millis};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;
 pub use lock::{HeldLock, LockWait, TableLock, acquire};
 pub use new_table::NewTable;
+pub use operation::WriteOperation;
 pub use storage_lock::{LockValidity, StorageLock};
+pub use timeline_writer::{CompletionOutcome, TimelineWriter};
 pub use update_properties::update_properties;

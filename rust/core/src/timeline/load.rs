@@ -46,6 +46,17 @@ impl Timeline {
     }
 }
 
+impl Timeline {
+    /// Returns the instant of a file name in the timeline folder, in the state that the file stands for; `None` for other files.
+    #[must_use]
+    pub fn parse_file_name(layout: TimelineLayout, name: &str) -> Option<Instant> {
+        match layout {
+            TimelineLayout::V1 => layout_v1::parse(name),
+            TimelineLayout::V2 => layout_v2::parse(name),
+        }
+    }
+}
+
 fn parse(status: &FileStatus, config: &TableConfig) -> Result<Option<Instant>> {
     if config.layout() == TimelineLayout::V1 {
         return Ok(layout_v1::parse(&status.name));

@@ -1,0 +1,369 @@
+//! Files of instants on a timeline: requested, inflight, completed (`HoodieActiveTimeline`).
+//!
+//! | state | layout 1 | layout 2 |
+//! |---|---|---|
+//! | requested | `<t>.<action>.requested` | the same |
+//! | inflight | `<t>.<action>.inflight`; `<t>.inflight` of a commit | the same |
+//! | completed | `<t>.<action>` | `<t>_<c>.<action>` |
+//!
+//! Each file is created by one `put_if_absent` and never changed. The completed one decides whether the action took place, so its
+//! creation has three outcomes ([`CompletionOutcome`]). The timeline of a metadata table is written in the same way
+//! ([`TimelineWriter::below`]).
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::config::{TableConfig, TimelineLayout};
+use crate::error::{Error, Kind, Result};
+use crate::names::{CompletionTime, RequestedTime};
+use crate::storage::{Entry, FileStore, Put};
+use crate::timeline::metadata::Metadata;
+use crate::timeline::{Action, Instant, State, Timeline};
+
+/// Attempts to create a completed file after an answer was lost.
+const ATTEMPTS: usize = 3;
+
+/// What came of creating a completed file.
+#[derive(Debug)]
+pub enum CompletionOutcome {
+    /// The instant is completed.
+    Completed(Instant),
+    /// It is not, and will not be: the file does not exist.
+    Failed(Error),
+    /// The storage does not answer: the file may exist. Nothing may be rolled back.
+    Unknown(Error),
+}
+
+/// Writes the files of a timeline.
+#[derive(Clone)]
+pub struct TimelineWriter {
+    store: Arc<dyn FileStore>,
+    folder: String,
+    layout: TimelineLayout,
+}
+
+impl TimelineWriter {
+    /// The timeline of the table at the store's root.
+    #[must_use]
+    pub fn new(store: Arc<dyn FileStore>, config: &TableConfig) -> Self {
+        Self { store, folder: config.timeline_folder.clone(), layout: config.layout() }
+    }
+
+    /// The timeline of the table at `root`, a folder of the store: `.hoodie/metadata`. `config` is that table's own.
+    #[must_use]
+    pub fn below(store: Arc<dyn FileStore>, root: &str, config: &TableConfig) -> Self {
+        Self { store, folder: format!("{root}/{}", config.timeline_folder), layout: config.layout() }
+    }
+
+    /// The layout of the timeline.
+    #[must_use]
+    pub fn layout(&self) -> TimelineLayout {
+        self.layout
+    }
+
+    /// Commit metadata in the form of the layout: JSON in layout 1, Avro in layout 2. Plans are Avro in both
+    /// ([`Metadata::to_avro`]).
+    ///
+    /// # Errors
+    /// As for [`Metadata::to_avro`].
+    pub fn commit_content(&self, metadata: &impl Metadata) -> Result<Bytes> {
+        match self.layout {
+            TimelineLayout::V1 => Ok(Bytes::from(metadata.to_json())),
+            TimelineLayout::V2 => metadata.to_avro().map(Bytes::from),
+        }
+    }
+
+    /// Creates the requested file. `Refused` if there is one: another writer has the same requested time.
+    ///
+    /// # Errors
+    /// Those of the storage: it is not known whether the file exists.
+    pub fn request(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
+        self.create(&pending_name(time, action, State::Requested), time, content)
+    }
+
+    /// Creates the inflight file. `Refused` if there is one.
+    ///
+    /// # Errors
+    /// Those of the storage: it is not known whether the file exists.
+    pub fn start(&self, time: &RequestedTime, action: Action, content: &Bytes) -> Result<Put> {
+        self.create(&pending_name(time, action, State::Inflight), time, content)
+    }
+
+    /// Creates the completed file. The action is the one that was requested; the completion time is used in layout 2.
+    pub fn complete(
+        &self,
+        time: &RequestedTime,
+        action: Action,
+        completion: &CompletionTime,
+        content: &Bytes,
+    ) -> CompletionOutcome {
+        let action = action.completes_as();
+        let completion_time = (self.layout == TimelineLayout::V2).then(|| completion.clone());
+        let file_name = match &completion_time {
+            Some(completion) => format!("{time}_{completion}.{action}"),
+            None => format!("{time}.{action}"),
+        };
+        let path = self.path(&file_name);
+        match self.create_completed(&path, content) {
+            Created::Yes => {
+                let requested_time = time.clone();
+                let state = State::Completed;
+                CompletionOutcome::Completed(Instant { requested_time, completion_time, action, state, file_name })
+            }
+            Created::No(error) => {
+                CompletionOutcome::Failed(error.in_file(self.store.full_path(&path)).at_instant(time))
+            }
+            Created::Unknown(error) => {
+                let message = format!(
+                    "the storage failed while {action} {time} was completed, and it is not known whether it is: before the write is \
+                     repeated, check whether the instant is on the timeline"
+                );
+                let unknown = Error::new(error.kind(), message).caused_by(error);
+                CompletionOutcome::Unknown(unknown.in_file(self.store.full_path(&path)).at_instant(time))
+            }
+        }
+    }
+
+    /// As [`TimelineWriter::complete`], of an instant that may be completed again later: a rollback, or one of the metadata table.
+    ///
+    /// # Errors
+    /// Those of both outcomes but the first.
+    pub fn complete_or_fail(
+        &self,
+        time: &RequestedTime,
+        action: Action,
+        completion: &CompletionTime,
+        content: &Bytes,
+    ) -> Result<Instant> {
+        match self.complete(time, action, completion, content) {
+            CompletionOutcome::Completed(instant) => Ok(instant),
+            CompletionOutcome::Failed(error) | CompletionOutcome::Unknown(error) => Err(error),
+        }
+    }
+
+    /// All files of instants: one instant for each file, so that of every state there is one.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn files(&self) -> Result<Vec<Instant>> {
+        let entries = self.store.list(&self.folder)?.unwrap_or_default();
+        let names = entries.iter().filter_map(|entry| match entry {
+            Entry::File(status) => Some(status.name.as_str()),
+            Entry::Folder(_) => None,
+        });
+        Ok(names.filter_map(|name| Timeline::parse_file_name(self.layout, name)).collect())
+    }
+
+    /// Reads a file of an instant; none if there is no such file.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn read(&self, file_name: &str) -> Result<Option<Bytes>> {
+        match self.store.get(&self.path(file_name)) {
+            Ok((bytes, _)) => Ok(Some(bytes)),
+            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the requested file of an instant: its plan.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn read_requested(&self, time: &RequestedTime, action: Action) -> Result<Option<Bytes>> {
+        self.read(&pending_name(time, action, State::Requested))
+    }
+
+    /// Deletes the files of an instant: the completed one, then inflight, then requested, so that what is left after a failure is an
+    /// earlier state of the instant. `action` is the requested or the completed one.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn delete_instant(&self, time: &RequestedTime, action: Action) -> Result<()> {
+        self.delete_files(time, action, |_| true)
+    }
+
+    /// Deletes the completed file of an instant, which is inflight then.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn revert_to_inflight(&self, time: &RequestedTime, action: Action) -> Result<()> {
+        self.delete_files(time, action, |instant| instant.state == State::Completed)
+    }
+
+    fn delete_files(&self, time: &RequestedTime, action: Action, is_wanted: impl Fn(&Instant) -> bool) -> Result<()> {
+        let is_same = |instant: &Instant| {
+            instant.requested_time == *time && instant.action.completes_as() == action.completes_as()
+        };
+        let mut files = self.files()?;
+        files.retain(|instant| is_same(instant) && is_wanted(instant));
+        files.sort_by_key(|instant| std::cmp::Reverse(instant.state));
+        files.iter().try_for_each(|instant| self.delete_file(&instant.file_name))
+    }
+
+    /// Deletes a file, after the checksum that Hadoop's local file system keeps beside it.
+    fn delete_file(&self, file_name: &str) -> Result<()> {
+        if !self.store.is_remote() {
+            self.store.delete(&self.path(&format!(".{file_name}.crc")))?;
+        }
+        self.store.delete(&self.path(file_name))
+    }
+
+    fn create(&self, file_name: &str, time: &RequestedTime, content: &Bytes) -> Result<Put> {
+        let path = self.path(file_name);
+        let put = self.store.put_if_absent(&path, content);
+        put.map_err(|error| error.in_file(self.store.full_path(&path)).at_instant(time))
+    }
+
+    /// Creates a completed file. After an error it is read back. A request over a network may also arrive after its error, so that
+    /// there the creation is repeated until it has an answer.
+    fn create_completed(&self, path: &str, content: &Bytes) -> Created {
+        let mut failure = None;
+        for _ in 0..ATTEMPTS {
+            let error = match self.store.put_if_absent(path, content) {
+                Ok(Put::Written(_)) => return Created::Yes,
+                Ok(Put::Refused) => None,
+                Err(error) => Some(error),
+            };
+            match (self.store.get(path), error) {
+                (Ok((found, _)), _) if found == *content => return Created::Yes,
+                (Ok(_), _) => {
+                    let message = "another writer completed the instant: this write is not part of the table";
+                    return Created::No(Error::new(Kind::AlreadyExists, message));
+                }
+                (Err(read), Some(error)) if read.kind() == Kind::NotFound && is_final(&*self.store, &error) => {
+                    return Created::No(error);
+                }
+                (Err(read), error) => failure = Some(error.unwrap_or(read)),
+            }
+        }
+        Created::Unknown(failure.unwrap_or_else(|| Error::internal("a file was not created without an error")))
+    }
+
+    fn path(&self, file_name: &str) -> String {
+        format!("{}/{file_name}", self.folder)
+    }
+}
+
+enum Created {
+    Yes,
+    No(Error),
+    Unknown(Error),
+}
+
+/// Returns true if the failed request has no effect later: on local disks, and where the storage refused it.
+fn is_final(store: &dyn FileStore, error: &Error) -> bool {
+    !store.is_remote() || error.kind() == Kind::Forbidden
+}
+
+/// The name of a pending instant's file. A commit under way leaves its action out.
+fn pending_name(time: &RequestedTime, action: Action, state: State) -> String {
+    match (state, action) {
+        (State::Inflight, Action::Commit) => format!("{time}.inflight"),
+        (State::Inflight, _) => format!("{time}.{action}.inflight"),
+        _ => format!("{time}.{action}.requested"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Properties;
+    use crate::storage::{LocalPlace, Place};
+    use crate::timeline::metadata::HoodieCommitMetadata;
+
+    struct Table {
+        folder: tempfile::TempDir,
+        config: TableConfig,
+    }
+
+    impl Table {
+        fn new(version: &str) -> Self {
+            let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version)];
+            let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+            Self { folder: tempfile::tempdir().unwrap(), config }
+        }
+
+        fn store(&self) -> Arc<LocalPlace> {
+            Arc::new(LocalPlace::new(&self.folder.path().to_string_lossy(), true))
+        }
+
+        fn writer(&self) -> TimelineWriter {
+            TimelineWriter::new(self.store(), &self.config)
+        }
+
+        fn names(&self, folder: &str) -> Vec<String> {
+            let entries = self.store().list(folder).unwrap().unwrap_or_default();
+            entries.iter().map(|entry| entry.name().to_owned()).collect()
+        }
+    }
+
+    fn run(writer: &TimelineWriter, time: &str, action: Action) {
+        let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
+        assert!(matches!(writer.request(&time.into(), action, &Bytes::new()).unwrap(), Put::Written(_)));
+        assert!(matches!(writer.start(&time.into(), action, &content).unwrap(), Put::Written(_)));
+        let completed = writer.complete(&time.into(), action, &"9".into(), &content);
+        let CompletionOutcome::Completed(instant) = completed else { panic!("{completed:?}") };
+        let names: Vec<String> = writer.files().unwrap().into_iter().map(|instant| instant.file_name).collect();
+        assert!(names.contains(&instant.file_name), "{names:?}");
+    }
+
+    #[test]
+    fn files_of_both_layouts() {
+        let old = Table::new("6");
+        run(&old.writer(), "1", Action::DeltaCommit);
+        run(&old.writer(), "2", Action::Commit);
+        let names = ["1.deltacommit", "1.deltacommit.inflight", "1.deltacommit.requested"];
+        assert_eq!(old.names(".hoodie")[..3], names);
+        assert_eq!(old.names(".hoodie")[3..], ["2.commit", "2.commit.requested", "2.inflight"]);
+        let content = old.store().get(".hoodie/2.commit").unwrap().0;
+        assert!(content.starts_with(b"{"), "{content:?}");
+        let new = Table::new("9");
+        run(&new.writer(), "3", Action::Clustering);
+        let names = ["3.clustering.inflight", "3.clustering.requested", "3_9.replacecommit"];
+        assert_eq!(new.names(".hoodie/timeline"), names);
+        assert!(new.store().get(".hoodie/timeline/3_9.replacecommit").unwrap().0.starts_with(b"Obj"));
+    }
+
+    #[test]
+    fn a_metadata_table_has_its_own_timeline() {
+        let table = Table::new("9");
+        let writer = TimelineWriter::below(table.store(), ".hoodie/metadata", &table.config);
+        run(&writer, "1", Action::DeltaCommit);
+        let names = ["1.deltacommit.inflight", "1.deltacommit.requested", "1_9.deltacommit"];
+        assert_eq!(table.names(".hoodie/metadata/.hoodie/timeline"), names);
+        assert_eq!(table.names(".hoodie/timeline"), [""; 0]);
+    }
+
+    #[test]
+    fn a_state_is_reached_once() {
+        let table = Table::new("9");
+        let writer = table.writer();
+        run(&writer, "1", Action::DeltaCommit);
+        assert_eq!(writer.request(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), Put::Refused);
+        assert_eq!(writer.start(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), Put::Refused);
+        let again = writer.complete(&"1".into(), Action::DeltaCommit, &"9".into(), &Bytes::from_static(b"other"));
+        let CompletionOutcome::Failed(error) = again else { panic!("{again:?}") };
+        assert_eq!(error.kind(), Kind::AlreadyExists);
+        let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
+        writer.complete_or_fail(&"1".into(), Action::DeltaCommit, &"9".into(), &content).unwrap();
+    }
+
+    #[test]
+    fn files_are_deleted_from_the_completed_one_on() {
+        let table = Table::new("9");
+        let writer = table.writer();
+        run(&writer, "1", Action::DeltaCommit);
+        run(&writer, "1", Action::Clean);
+        table.store().put(".hoodie/timeline/.1_9.deltacommit.crc", &"crc".into(), None).unwrap();
+        writer.revert_to_inflight(&"1".into(), Action::DeltaCommit).unwrap();
+        let left = ["1.clean.inflight", "1.clean.requested", "1.deltacommit.inflight", "1.deltacommit.requested"];
+        assert_eq!(table.names(".hoodie/timeline"), [left.as_slice(), &["1_9.clean"]].concat());
+        writer.delete_instant(&"1".into(), Action::DeltaCommit).unwrap();
+        writer.delete_instant(&"1".into(), Action::DeltaCommit).unwrap();
+        assert_eq!(table.names(".hoodie/timeline"), ["1.clean.inflight", "1.clean.requested", "1_9.clean"]);
+        assert!(writer.read_requested(&"1".into(), Action::Clean).unwrap().unwrap().is_empty());
+        assert_eq!(writer.read_requested(&"2".into(), Action::Clean).unwrap(), None);
+    }
+}
