@@ -74,6 +74,24 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     ("write", &["names", "storage", "avro", "avro_parquet", "bloom", "log", "timeline"]),
     ("commit", &["names", "storage", "avro", "config", "timeline"]),
+    (
+        "metadata_upkeep",
+        &[
+            "names",
+            "storage",
+            "avro",
+            "bloom",
+            "config",
+            "base_file",
+            "log",
+            "timeline",
+            "file_group",
+            "metadata_table",
+            "plan",
+            "write",
+            "commit",
+        ],
+    ),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
