@@ -28,6 +28,7 @@ from mortice.errors import (
     TableExistsError,
     TableNotFoundError,
     UnsupportedError,
+    WriteConflictError,
 )
 from mortice.file_slice import DataFile, FileSlice
 from mortice.follow import Follower, Ranges
@@ -72,6 +73,7 @@ __all__ = [
     "TableNotFoundError",
     "Timeline",
     "UnsupportedError",
+    "WriteConflictError",
     "WrittenBlock",
     "__version__",
     "create_table",

@@ -26,6 +26,7 @@ __all__ = [
     "TableExistsError",
     "TableNotFoundError",
     "UnsupportedError",
+    "WriteConflictError",
 ]
 
 
@@ -131,6 +132,16 @@ class TableExistsError(_PathError, FileExistsError):
 
     default_code = "MORTICE-ALREADY-EXISTS"
     default_errno = errno.EEXIST
+
+
+class WriteConflictError(MorticeError):
+    """Another writer changed the same file groups while this write was under way, and committed first.
+
+    The write was rolled back, and nothing of it is in the table. The message names the other commit and the file groups.
+    Write again: a new write reads the table as the other one left it.
+    """
+
+    default_code = "MORTICE-WRITE-CONFLICT"
 
 
 class CorruptLogError(MorticeError):

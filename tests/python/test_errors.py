@@ -22,6 +22,7 @@ CLASSES = [
     mortice.StorageUnreachableError,
     mortice.TableNotFoundError,
     mortice.UnsupportedError,
+    mortice.WriteConflictError,
 ]
 ATTRIBUTES = ("path", "offset", "block", "instant", "code")
 

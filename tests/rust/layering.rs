@@ -92,6 +92,8 @@ const MODULES: &[(&str, &[&str])] = &[
             "commit",
         ],
     ),
+    ("services", &["names", "config", "storage", "log", "timeline", "write", "commit"]),
+    ("client", &["names", "config", "storage", "timeline", "plan", "write", "commit", "services"]),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 

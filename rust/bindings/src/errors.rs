@@ -21,6 +21,7 @@ const fn class_of(kind: Kind) -> &'static str {
         Kind::Throttled => "StorageThrottledError",
         Kind::Unreachable => "StorageUnreachableError",
         Kind::FileChanged => "FileChangedError",
+        Kind::WriteConflict => "WriteConflictError",
         Kind::Internal => "InternalError",
         _ => "MorticeError",
     }

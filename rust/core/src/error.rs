@@ -39,6 +39,8 @@ pub enum Kind {
     FileChanged,
     /// A file that was to be created is there already.
     AlreadyExists,
+    /// Another writer wrote to the same file groups at the same time, and was first.
+    WriteConflict,
     /// A signal, or the end of the stream that waited.
     Interrupted,
     /// An invariant of mortice itself does not hold: a defect of this library, never of the data or the caller.
@@ -63,6 +65,7 @@ impl Kind {
             Self::Unreachable => "MORTICE-UNREACHABLE",
             Self::FileChanged => "MORTICE-FILE-CHANGED",
             Self::AlreadyExists => "MORTICE-ALREADY-EXISTS",
+            Self::WriteConflict => "MORTICE-WRITE-CONFLICT",
             Self::Interrupted => "MORTICE-INTERRUPTED",
             Self::Internal => "MORTICE-INTERNAL",
         }

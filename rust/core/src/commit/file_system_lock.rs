@@ -1,7 +1,8 @@
 //! The lock of `FileSystemBasedLockProvider`: a file that is created by the writer that holds the lock (measured on 1.2.0).
 //!
-//! The file is empty, as Hudi's is: it does not say whose it is, and Hudi deletes it without looking. So a lock is only as good as
-//! the clocks where an expiry is set: a writer that works for longer than that may find the lock taken by another.
+//! Hudi's file is empty or says whose it is, and Hudi deletes it without looking. Here it names its writer, since a store whose answer
+//! was lost is asked what the file holds: two writers that put the same content would both have the lock. So the holder can also find
+//! out that another writer took the lock over, where an expiry is set.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 
 use super::lock::{HeldLock, TableLock};
+use super::unique_name::unique_name;
 use crate::error::{Error, Kind, Result};
 use crate::storage::{Entry, FileStore, Put};
 
@@ -56,17 +58,19 @@ impl FileSystemLock {
 impl TableLock for FileSystemLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
         self.remove_expired()?;
-        let held = |taken| HeldFileLock {
+        let taken = Instant::now();
+        let content = Bytes::from(format!("{{\"owner\":\"{}\"}}\n", unique_name()));
+        if self.store.put_if_absent(&self.path(), &content)? == Put::Refused {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(HeldFileLock {
             store: Arc::clone(&self.store),
             path: self.path(),
+            content,
             expiry: self.expiry,
             taken,
             is_released: false,
-        };
-        match self.store.put_if_absent(&self.path(), &Bytes::new())? {
-            Put::Written(_) => Ok(Some(Box::new(held(Instant::now())))),
-            Put::Refused => Ok(None),
-        }
+        })))
     }
 
     fn location(&self) -> String {
@@ -77,13 +81,15 @@ impl TableLock for FileSystemLock {
 struct HeldFileLock {
     store: Arc<dyn FileStore>,
     path: String,
+    content: Bytes,
     expiry: Option<Duration>,
     taken: Instant,
     is_released: bool,
 }
 
-impl HeldLock for HeldFileLock {
-    fn check(&mut self) -> Result<()> {
+impl HeldFileLock {
+    /// Returns an error once the lock may have expired.
+    fn check_age(&self) -> Result<()> {
         match self.expiry {
             Some(expiry) if self.taken.elapsed() >= expiry => {
                 let message = format!(
@@ -97,17 +103,40 @@ impl HeldLock for HeldFileLock {
         }
     }
 
-    fn release(mut self: Box<Self>) -> Result<()> {
+    /// Deletes the file, unless it is another writer's by now.
+    fn delete(&mut self) -> Result<()> {
         self.is_released = true;
-        // An expired lock may be another writer's by now.
-        if self.check().is_ok() { self.store.delete(&self.path) } else { Ok(()) }
+        if self.check_age().is_ok() && self.is_own()? { self.store.delete(&self.path) } else { Ok(()) }
+    }
+
+    fn is_own(&self) -> Result<bool> {
+        match self.store.get(&self.path) {
+            Ok((found, _)) => Ok(found == self.content),
+            Err(error) if error.kind() == Kind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl HeldLock for HeldFileLock {
+    fn check(&mut self) -> Result<()> {
+        self.check_age()?;
+        if self.is_own()? {
+            return Ok(());
+        }
+        let message = "the lock of the table was taken over or removed while it was held: another writer may have it";
+        Err(Error::new(Kind::Io, message).in_file(self.store.full_path(&self.path)))
+    }
+
+    fn release(mut self: Box<Self>) -> Result<()> {
+        self.delete()
     }
 }
 
 impl Drop for HeldFileLock {
     fn drop(&mut self) {
-        if !self.is_released && self.check().is_ok() {
-            let _ = self.store.delete(&self.path);
+        if !self.is_released {
+            let _ = self.delete();
         }
     }
 }
@@ -133,10 +162,22 @@ mod tests {
         let (one, other) = (lock(&folder, None), lock(&folder, None));
         let mut held = one.try_acquire().unwrap().unwrap();
         assert!(other.try_acquire().unwrap().is_none() && held.check().is_ok());
-        assert_eq!(std::fs::read(lock_file(&folder)).unwrap(), b"");
+        assert!(std::fs::read_to_string(lock_file(&folder)).unwrap().contains("\"owner\":\"mortice-"));
         held.release().unwrap();
         drop(other.try_acquire().unwrap().unwrap());
         assert!(!lock_file(&folder).exists());
+    }
+
+    #[test]
+    fn a_lock_that_was_removed_is_not_held_and_that_of_another_is_not_deleted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut held = lock(&folder, None).try_acquire().unwrap().unwrap();
+        std::fs::remove_file(lock_file(&folder)).unwrap();
+        assert!(held.check().unwrap_err().to_string().contains("removed"));
+        std::fs::write(lock_file(&folder), b"").unwrap();
+        assert!(held.check().is_err());
+        held.release().unwrap();
+        assert!(lock_file(&folder).exists(), "the lock of the other writer");
     }
 
     #[test]

@@ -11,24 +11,38 @@
 //! | `update_properties` | changes to `hoodie.properties` |
 //! | `lock` | the lock of a table, and waiting for it |
 //! | `file_system_lock`, `storage_lock` | the locks of two of Hudi's lock providers |
+//! | `lock_options` | one writer or several, and which lock, by Hudi's options |
+//! | `heartbeat` | files that say that a writer is alive |
+//! | `rolled_back_files` | what a rollback did to data files |
+//! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
+//! | `unique_name` | names of writers |
 
 mod clock;
+mod conflicts;
 mod create_table;
 mod file_system_lock;
+mod heartbeat;
 mod lock;
+mod lock_options;
 mod new_table;
 mod new_table_options;
 mod operation;
+mod rolled_back_files;
 mod storage_lock;
 mod timeline_writer;
+mod unique_name;
 mod update_properties;
 
 pub use clock::{Clock, epoch_millis};
+pub use conflicts::{ConflictCheck, WrittenGroups};
 pub use create_table::create_table;
 pub use file_system_lock::FileSystemLock;
+pub use heartbeat::{Heartbeat, HeartbeatOptions, Heartbeats, delete_heartbeat};
 pub use lock::{HeldLock, LockWait, TableLock, acquire};
+pub use lock_options::{Concurrency, FailedWrites};
 pub use new_table::NewTable;
 pub use operation::WriteOperation;
+pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};
 pub use timeline_writer::{CompletionOutcome, TimelineWriter};
 pub use update_properties::update_properties;

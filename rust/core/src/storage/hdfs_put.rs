@@ -93,6 +93,24 @@ impl FileStore for HdfsPlace {
         self.handle.run(&self.full_path(path), create)
     }
 
+    fn remove_empty_folders(&self, path: &str) -> Result<()> {
+        let folders = {
+            let (inside, full) = (self.path(path), self.full_path(path));
+            let list = move |client: Client| async move { empty_folders(&client, inside).await };
+            self.handle.run(&full, list)?
+        };
+        // The deepest ones first. A folder that got a file meanwhile is not deleted, as that would need a recursive deletion.
+        for folder in folders.into_iter().rev() {
+            let full = folder.clone();
+            let delete = move |client: Client| async move { client.delete(&folder, false).await.map(|_| ()) };
+            match self.handle.run(&full, delete) {
+                Err(error) if error.kind() != Kind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
         let (source, target) = (self.path(from), self.path(to));
         let rename = move |client: Client| async move {
@@ -123,6 +141,25 @@ impl FileStore for HdfsPlace {
         let process = std::process::id();
         Ok(Box::new(HdfsUpload { handle, writer, staged: Some(staged), target, path: full, process, _in_use: in_use }))
     }
+}
+
+/// A folder and those below it that hold no file, each after the one that it is in; none if the folder is not there.
+async fn empty_folders(client: &Client, root: String) -> hdfs_native::Result<Vec<String>> {
+    let mut found = match client.list_status(&root, true).await {
+        Ok(found) => found,
+        Err(HdfsError::FileNotFound(_)) => return Ok(Vec::new()),
+        Err(HdfsError::RPCError(class, _)) if class == "java.io.FileNotFoundException" => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    let files: Vec<&str> = found.iter().filter(|entry| !entry.isdir).map(|entry| entry.path.as_str()).collect();
+    let is_empty = |folder: &str| {
+        let inside = format!("{}/", folder.trim_end_matches('/'));
+        !files.iter().any(|file| file.starts_with(&inside) || *file == folder)
+    };
+    let below = found.iter().filter(|entry| entry.isdir && entry.path != root).map(|entry| entry.path.clone());
+    let folders: Vec<String> = std::iter::once(root.clone()).chain(below).collect();
+    Ok(folders.into_iter().filter(|folder| is_empty(folder)).collect())
 }
 
 /// Writes a file under a temporary name and renames it. The temporary file is removed if that fails.

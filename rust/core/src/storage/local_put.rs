@@ -72,6 +72,15 @@ impl FileStore for LocalPlace {
         sync_folder_of(&path)
     }
 
+    fn remove_empty_folders(&self, path: &str) -> Result<()> {
+        let path = self.local_path(path);
+        remove_empty_folders(&path).map_err(|error| failed("could not remove the folder", error, &path))?;
+        match path.parent() {
+            Some(parent) if parent.is_dir() => sync_folder_of(&path),
+            _ => Ok(()),
+        }
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
         let (from, to) = (self.local_path(from), self.local_path(to));
         make_folder_of(&to)?;
@@ -167,6 +176,27 @@ fn version_at(path: &Path) -> Result<Option<FileVersion>> {
     }
 }
 
+/// Removes a folder after those in it, as far as they are empty. Symbolic links are files here, and are not followed.
+fn remove_empty_folders(folder: &Path) -> std::io::Result<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => remove_empty_folders(&entry.path())?,
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    match std::fs::remove_dir(folder) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => Err(error),
+        _ => Ok(()),
+    }
+}
+
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -259,6 +289,21 @@ mod tests {
         assert_eq!(place.put("none", &"1".into(), Some(&first)).unwrap(), Put::Refused);
         assert!(matches!(place.put("a", &"3".into(), None).unwrap(), Put::Written(_)));
         assert_eq!((place.get("a").unwrap().0, names(&place)), ("3".into(), vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn folders_are_removed_unless_they_hold_files() {
+        let (folder, place) = store();
+        place.create_folder("t/1/a/b").unwrap();
+        place.create_folder("t/2/c").unwrap();
+        place.put("t/2/file", &Bytes::new(), None).unwrap();
+        place.remove_empty_folders("t/1").unwrap();
+        place.remove_empty_folders("t/1").unwrap();
+        place.remove_empty_folders("none/none").unwrap();
+        assert!(folder.path().join("t").is_dir() && !folder.path().join("t/1").exists());
+        place.remove_empty_folders("t").unwrap();
+        assert!(!folder.path().join("t/2/c").exists());
+        assert_eq!(names(&place), ["t/2/file"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
 //! | `section` | a stretch of a file, as a file of its own |
+//! | `failing_store` | for tests: a store that stops working |
 //! | `memory` | a file whose bytes are in memory already |
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
 //! | `create` | the writing side: files made exclusively, appended to, made durable |
@@ -53,6 +54,8 @@ mod cancel;
 mod client_settings;
 mod create;
 mod environment;
+#[cfg(test)]
+pub(crate) mod failing_store;
 #[cfg(feature = "object")]
 mod fetch;
 mod fetch_budget;

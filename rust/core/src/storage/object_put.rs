@@ -117,6 +117,10 @@ impl FileStore for ObjectPlace {
         Ok(())
     }
 
+    fn remove_empty_folders(&self, _path: &str) -> Result<()> {
+        Ok(())
+    }
+
     fn rename(&self, _: &str, _: &str) -> Result<Renamed> {
         Ok(Renamed::Unable)
     }

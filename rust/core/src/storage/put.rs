@@ -84,6 +84,13 @@ pub trait FileStore: Place {
     /// Those of the store.
     fn create_folder(&self, path: &str) -> Result<()>;
 
+    /// Removes a folder and those below it that hold no file, on storage that has folders. Folders with files stay, and one that is
+    /// not there is no error.
+    ///
+    /// # Errors
+    /// Those of the store.
+    fn remove_empty_folders(&self, path: &str) -> Result<()>;
+
     /// Renames a file, unless there is one of the new name.
     ///
     /// # Errors

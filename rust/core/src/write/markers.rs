@@ -144,7 +144,7 @@ impl Markers {
         paths.iter().try_for_each(|path| self.table.delete(path))
     }
 
-    /// Removes the markers; lists and their type last, so that what is left after a failure can be read.
+    /// Removes the markers and their folder; lists and their type last, so that what is left after a failure can be read.
     ///
     /// # Errors
     /// Those of the store.
@@ -152,7 +152,8 @@ impl Markers {
         let mut paths: Vec<String> =
             self.table.list_recursively(&self.folder)?.into_iter().map(|(path, _)| path).collect();
         paths.sort_by_key(|path| path.ends_with(TYPE));
-        paths.iter().try_for_each(|path| self.table.delete(path))
+        paths.iter().try_for_each(|path| self.table.delete(path))?;
+        self.table.remove_empty_folders(&self.folder)
     }
 }
 
@@ -207,6 +208,7 @@ mod tests {
         assert!(Markers::new(table.store(), &"002".into()).list().unwrap().is_empty());
         markers.remove().unwrap();
         assert!(markers.list().unwrap().is_empty());
+        assert!(!table.0.path().join(".hoodie/.temp/001").exists());
         markers.remove().unwrap();
     }
 

@@ -1,0 +1,154 @@
+//! The beginning of a write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Target, Transaction, metadata_part};
+use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat};
+use crate::config::TableConfig;
+use crate::error::{Error, Kind, Result};
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::services::{MetadataRollback, Rollbacks, remove_leftovers, roll_back_failed_writes};
+use crate::storage::{FileStore, Put, StorageOptions, open_file_store};
+use crate::timeline::Action;
+use crate::timeline::metadata::{HoodieRequestedReplaceMetadata, Metadata};
+
+/// Attempts to find a requested time that no other writer has.
+const ATTEMPTS: usize = 10;
+
+impl Transaction {
+    /// Begins a write: opens the table as it is now, rolls back writes that failed, creates the metadata table of a table that is to have
+    /// one, and puts the requested instant on the timeline.
+    ///
+    /// Args:
+    ///     uri: The table's base path.
+    ///     storage: Options of its storage.
+    ///     options: Options of the write, by Hudi's names.
+    ///     operation: What the write does.
+    ///
+    /// # Errors
+    /// `Unsupported` and `InvalidArgument`, by name, for tables and options that cannot be written with; `Io` if the lock of the table is
+    /// not free in time; those of the storage. The table is as it was then, except for failed writes that were rolled back.
+    pub fn begin(
+        uri: &str,
+        storage: &StorageOptions,
+        options: &BTreeMap<String, String>,
+        operation: WriteOperation,
+    ) -> Result<Self> {
+        let store = open_file_store(uri, storage)?;
+        Self::begin_at(store, uri, storage, options, operation)
+    }
+
+    /// The same, writing to a store that is open already.
+    ///
+    /// # Errors
+    /// As for [`Transaction::begin`].
+    pub(super) fn begin_at(
+        store: Arc<dyn FileStore>,
+        uri: &str,
+        storage: &StorageOptions,
+        options: &BTreeMap<String, String>,
+        operation: WriteOperation,
+    ) -> Result<Self> {
+        let target = Target { uri: uri.to_owned(), storage: storage.clone(), options: options.clone(), store };
+        let table = target.open()?;
+        check_version(&table.config).map_err(|error| error.in_file(uri))?;
+        let concurrency = Concurrency::from_options(&target.store, storage, options)?;
+        metadata_part::open(&target.store, &table, options)?;
+        let lock = concurrency.lock()?;
+        let begun = Self::begin_locked(target, concurrency, operation)?;
+        if let Some(lock) = lock {
+            begun.clock.wait_for_skew()?;
+            lock.release()?;
+        }
+        Ok(begun)
+    }
+
+    fn begin_locked(target: Target, concurrency: Concurrency, operation: WriteOperation) -> Result<Self> {
+        let table = repaired(&target, &concurrency)?;
+        let action = operation.action(&table.config);
+        let files = TimelineWriter::new(Arc::clone(&target.store), &table.config);
+        let clock = clock(&table.config, &concurrency);
+        let mut table = table;
+        for _ in 0..ATTEMPTS {
+            let instant = clock.requested_time(&[&table.timeline])?;
+            if let Some(heartbeat) = request(&target, &concurrency, &files, (&instant, action))? {
+                let heartbeat = concurrency.has_heartbeats().then_some(heartbeat).flatten();
+                return Ok(Self { target, concurrency, clock, files, table, operation, action, instant, heartbeat });
+            }
+            table = target.open()?;
+        }
+        let message =
+            "other writers keep creating instants at the same times: the table has several writers without a lock";
+        Err(Error::new(Kind::AlreadyExists, message).in_file(target.uri))
+    }
+}
+
+/// Puts the requested instant on the timeline, after its heartbeat, which is in the outer option if the instant is new.
+fn request(
+    target: &Target,
+    concurrency: &Concurrency,
+    files: &TimelineWriter,
+    (instant, action): (&RequestedTime, Action),
+) -> Result<Option<Option<Heartbeat>>> {
+    let start = || Heartbeat::start(Arc::clone(&target.store), instant, concurrency.heartbeat);
+    let heartbeat = concurrency.has_heartbeats().then(start).transpose()?;
+    let content = match action {
+        Action::ReplaceCommit => Bytes::from(HoodieRequestedReplaceMetadata::default().to_avro()?),
+        _ => Bytes::new(),
+    };
+    match files.request(instant, action, &content)? {
+        Put::Written(_) => Ok(Some(heartbeat)),
+        Put::Refused => {
+            if let Some(heartbeat) = heartbeat {
+                heartbeat.stop()?;
+                delete_heartbeat(&*target.store, instant)?;
+            }
+            Ok(None)
+        }
+    }
+}
+
+/// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to have one.
+fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
+    let table = target.open()?;
+    let metadata = metadata_part::open(&target.store, &table, &target.options)?;
+    let clock = clock(&table.config, concurrency);
+    let rollbacks = Rollbacks {
+        store: &target.store,
+        config: &table.config,
+        clock: &clock,
+        metadata: metadata.as_deref().map(|metadata| metadata as &dyn MetadataRollback),
+    };
+    roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat)?;
+    remove_leftovers(&rollbacks, concurrency.heartbeat)?;
+    let table = target.open()?;
+    if let Some(restore) = table.timeline.pending(Action::Restore).next() {
+        let message = format!(
+            "restore {} is not completed: run it again with Hudi before the table is written to",
+            restore.requested_time
+        );
+        return Err(Error::unsupported(message).in_file(&target.uri).at_instant(&restore.requested_time));
+    }
+    if metadata_part::initialize(&target.store, &table, &target.options)? {
+        return target.open();
+    }
+    Ok(table)
+}
+
+fn clock(config: &TableConfig, concurrency: &Concurrency) -> Clock {
+    Clock::new(config).with_skew(concurrency.clock_skew)
+}
+
+/// Tables of other versions have other timelines, markers or metadata tables; Hudi upgrades them when it writes.
+fn check_version(config: &TableConfig) -> Result<()> {
+    match config.version.number() {
+        6 | 8 | 9 => Ok(()),
+        other => Err(Error::unsupported(format!(
+            "writing to a table of version {other} (supported: 6, 8, 9); upgrade it with Hudi (`upgrade table` of its CLI)"
+        ))),
+    }
+}

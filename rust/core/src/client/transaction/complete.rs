@@ -1,0 +1,145 @@
+//! The end of a write that succeeds.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::commit_metadata::{commit_metadata, completed_content, written_groups};
+use super::metadata_part::{self, MetadataPart};
+use super::{CommitExtra, Committed, Transaction};
+use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, delete_heartbeat};
+use crate::error::{Error, Kind, Result};
+use crate::plan::OpenTable;
+use crate::timeline::Instant;
+use crate::timeline::metadata::HoodieCommitMetadata;
+use crate::write::{Markers, WriteStatus, WrittenFile};
+
+/// Why a write is not known to be part of the table.
+enum Failure {
+    /// It is not, and is rolled back.
+    NotCommitted(Error),
+    /// It may be, or its instant is another writer's: nothing is rolled back.
+    Open(Error),
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::NotCommitted(error)
+    }
+}
+
+/// What is left to be released and removed once a write is part of the table.
+struct Done {
+    instant: Instant,
+    metadata: HoodieCommitMetadata,
+    part: Option<Box<dyn MetadataPart>>,
+}
+
+impl Transaction {
+    /// Makes the write part of the table: deletes files of attempts that failed, checks conflicts, writes the metadata table, and
+    /// completes the instant.
+    ///
+    /// # Errors
+    /// `WriteConflict` if another writer wrote to the same file groups; those of the storage. The write is rolled back then, unless it is
+    /// not known whether the instant was completed, which the message says.
+    pub fn commit(mut self, statuses: Vec<WriteStatus>, extra: &CommitExtra) -> Result<Committed> {
+        let mut lock = None;
+        match self.try_commit(&mut lock, &statuses, extra) {
+            Ok(done) => {
+                self.release(lock);
+                self.clean_up(done.part.as_deref());
+                let (instant, completion_time) = (done.instant.requested_time, done.instant.completion_time);
+                let (operation, metadata) = (self.operation, done.metadata);
+                Ok(Committed { instant, completion_time, operation, metadata, statuses })
+            }
+            Err(Failure::NotCommitted(error)) => Err(self.roll_back_after(error, lock)),
+            Err(Failure::Open(error)) => Err(error),
+        }
+    }
+
+    fn try_commit(
+        &mut self,
+        lock: &mut Option<Box<dyn HeldLock>>,
+        statuses: &[WriteStatus],
+        extra: &CommitExtra,
+    ) -> Result<Done, Failure> {
+        self.check_alive()?;
+        self.reconcile(statuses)?;
+        *lock = self.concurrency.lock()?;
+        let now = self.target.open()?;
+        self.check_conflicts(&now, statuses, extra)?;
+        let part = metadata_part::open(&self.target.store, &now, &self.target.options)?;
+        if let Some(part) = &part {
+            part.write_commit(&self.instant, self.operation, statuses, extra)?;
+        }
+        let metadata = commit_metadata(self.operation, statuses, extra);
+        let content = completed_content(&self.files, self.action, &metadata, extra)?;
+        let completion = self.clock.completion_time(&self.instant, &[&now.timeline])?;
+        self.check_alive()?;
+        if let Some(lock) = lock {
+            lock.check()?;
+        }
+        match self.files.complete(&self.instant, self.action, &completion, &content) {
+            CompletionOutcome::Completed(instant) => Ok(Done { instant, metadata, part }),
+            // Its data files may be those of the other writer.
+            CompletionOutcome::Failed(error) if error.kind() == Kind::AlreadyExists => Err(Failure::Open(error)),
+            CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
+            CompletionOutcome::Unknown(error) => Err(Failure::Open(error)),
+        }
+    }
+
+    fn check_alive(&self) -> Result<()> {
+        self.heartbeat.as_ref().map_or(Ok(()), |heartbeat| heartbeat.check())
+    }
+
+    /// Deletes the files of task attempts whose results are not those of the commit: markers name them, and no status does. All files that
+    /// markers of this write name are its own, as it appends to no file.
+    fn reconcile(&self, statuses: &[WriteStatus]) -> Result<()> {
+        let markers = Markers::new(Arc::clone(&self.target.store), &self.instant);
+        let begun: BTreeSet<String> = markers.list()?.into_iter().map(|marker| marker.data_path).collect();
+        let mut committed = BTreeSet::new();
+        for WrittenFile { path, .. } in statuses.iter().filter_map(|status| status.file.as_ref()) {
+            if !begun.contains(path) {
+                return Err(Error::internal("a file that is committed has no marker").in_file(path));
+            }
+            if !committed.insert(path.as_str()) {
+                return Err(Error::internal("a file is committed twice").in_file(path));
+            }
+        }
+        let abandoned = begun.into_iter().filter(|path| !committed.contains(path.as_str())).collect();
+        markers.delete_data_files(&abandoned)
+    }
+
+    fn check_conflicts(&self, now: &OpenTable, statuses: &[WriteStatus], extra: &CommitExtra) -> Result<()> {
+        let groups = written_groups(statuses, extra);
+        let check = ConflictCheck {
+            writer: &self.files,
+            config: &self.table.config,
+            before: &self.table.timeline,
+            now: &now.timeline,
+            instant: &self.instant,
+            groups: &groups,
+        };
+        if self.concurrency.has_several_writers() { check.run() } else { check.check_own_instant() }
+    }
+
+    /// Releases the lock. The write is part of the table, whatever comes of this: a lock that cannot be released expires.
+    fn release(&self, lock: Option<Box<dyn HeldLock>>) {
+        if let Some(lock) = lock {
+            let _ = self.clock.wait_for_skew();
+            let _ = lock.release();
+        }
+    }
+
+    /// Removes what the write does not need any more. The write is part of the table, whatever comes of this: the next one removes what is
+    /// left.
+    fn clean_up(&mut self, part: Option<&dyn MetadataPart>) {
+        if let Some(part) = part {
+            let _ = part.clean_up(&self.instant);
+        }
+        let _ = Markers::new(Arc::clone(&self.target.store), &self.instant).remove();
+        if let Some(heartbeat) = self.heartbeat.take() {
+            let _ = heartbeat.stop();
+            let _ = delete_heartbeat(&*self.target.store, &self.instant);
+        }
+    }
+}

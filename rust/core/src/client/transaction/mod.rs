@@ -1,0 +1,128 @@
+//! One write: begin, inflight, commit or abort. The order of the file operations is described in `docs/write-protocol.md`.
+//!
+//! | file | job |
+//! |---|---|
+//! | `begin` | failed writes of others, the metadata table, the requested instant |
+//! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
+//! | `undo` | the rollback of a write that failed |
+//! | `commit_metadata` | what is written into the completed instant |
+//! | `metadata_part` | the metadata table's part of a write |
+
+mod begin;
+mod commit_metadata;
+mod complete;
+mod metadata_part;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
+use crate::config::ReadOptions;
+use crate::error::{Error, Kind, Result};
+use crate::names::{CompletionTime, RequestedTime};
+use crate::plan::OpenTable;
+use crate::storage::{FileStore, Put, StorageOptions};
+use crate::timeline::Action;
+use crate::timeline::metadata::HoodieCommitMetadata;
+use crate::write::WriteStatus;
+
+/// Where a table is, and how it is written.
+struct Target {
+    uri: String,
+    storage: StorageOptions,
+    options: BTreeMap<String, String>,
+    store: Arc<dyn FileStore>,
+}
+
+impl Target {
+    /// Opens the table as it is now.
+    fn open(&self) -> Result<Arc<OpenTable>> {
+        OpenTable::open(&self.uri, &self.storage, ReadOptions::default()).map(Arc::new)
+    }
+}
+
+/// A write under way. Its instant is on the timeline, and pending.
+///
+/// A transaction that is dropped stays pending; the next write rolls it back.
+pub struct Transaction {
+    target: Target,
+    concurrency: Concurrency,
+    clock: Clock,
+    files: TimelineWriter,
+    table: Arc<OpenTable>,
+    operation: WriteOperation,
+    action: Action,
+    instant: RequestedTime,
+    heartbeat: Option<Heartbeat>,
+}
+
+/// What a commit has besides its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommitExtra {
+    /// The schema of the rows, Avro JSON without meta columns.
+    pub schema: String,
+    /// Metadata of the user's own: checkpoints.
+    pub user_metadata: BTreeMap<String, String>,
+    /// The file groups that the write replaces, by partition.
+    pub replaced: BTreeMap<String, Vec<String>>,
+}
+
+/// A write that is part of the table.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    /// Its requested time.
+    pub instant: RequestedTime,
+    /// When it was completed; none up to table version 7.
+    pub completion_time: Option<CompletionTime>,
+    /// What it did.
+    pub operation: WriteOperation,
+    /// What is in the completed instant, apart from replaced file groups.
+    pub metadata: HoodieCommitMetadata,
+    /// Its files.
+    pub statuses: Vec<WriteStatus>,
+}
+
+impl Transaction {
+    /// The table as it was when the write began: what is looked up in it is what conflicts are checked against.
+    #[must_use]
+    pub fn table(&self) -> &Arc<OpenTable> {
+        &self.table
+    }
+
+    /// The table's root, for writing.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn FileStore> {
+        &self.target.store
+    }
+
+    /// The requested time.
+    #[must_use]
+    pub fn instant(&self) -> &RequestedTime {
+        &self.instant
+    }
+
+    /// What the write does.
+    #[must_use]
+    pub fn operation(&self) -> WriteOperation {
+        self.operation
+    }
+
+    /// Puts the inflight instant on the timeline, with the workload profile: what is about to be written. Before the first data file.
+    ///
+    /// # Errors
+    /// Those of the storage: abort the write then.
+    pub fn inflight(&mut self, profile: &HoodieCommitMetadata) -> Result<()> {
+        let content = self.files.commit_content(profile)?;
+        match self.files.start(&self.instant, self.action, &content)? {
+            Put::Written(_) => Ok(()),
+            Put::Refused => {
+                let message = "the write is inflight already: another writer has the same instant, so that the table has several \
+                               writers without a lock";
+                Err(Error::new(Kind::AlreadyExists, message).at_instant(&self.instant))
+            }
+        }
+    }
+}

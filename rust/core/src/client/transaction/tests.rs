@@ -1,0 +1,336 @@
+//! Whole writes, failed ones, ones that are stopped after each change, and several at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+
+use super::{CommitExtra, Committed, Transaction};
+use crate::Kind;
+use crate::avro;
+use crate::commit::{NewTable, WriteOperation, create_table};
+use crate::config::{ReadOptions, TableType, TableVersion};
+use crate::error::{Error, Result};
+use crate::names::{BaseFileName, meta_columns};
+use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
+use crate::storage::failing_store::FailingStore;
+use crate::storage::{FileStore, LocalPlace, Place, StorageOptions};
+use crate::timeline::metadata::HoodieCommitMetadata;
+use crate::write::{
+    BaseFileOptions, CreateHandle, CreateTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
+};
+
+const SCHEMA: &str = r#"{"type":"record","name":"t_record","fields":[{"name":"id","type":"string"}]}"#;
+
+struct Table {
+    folder: tempfile::TempDir,
+    options: BTreeMap<String, String>,
+}
+
+impl Table {
+    fn new(version: u8) -> Self {
+        let table = Self { folder: tempfile::tempdir().unwrap(), options: BTreeMap::new() };
+        let new = NewTable {
+            name: "t".into(),
+            version: TableVersion::for_new_table(version).unwrap(),
+            table_type: TableType::MergeOnRead,
+            record_key: vec!["id".into()],
+            partition_by: Vec::new(),
+            ordering: Vec::new(),
+            properties: BTreeMap::new(),
+        };
+        create_table(&table.local(), &new, &Schema::new(vec![Field::new("id", DataType::Utf8, false)])).unwrap();
+        table
+    }
+
+    /// The same, with several writers.
+    fn shared(version: u8) -> Self {
+        let mut table = Self::new(version);
+        for (name, value) in [
+            ("hoodie.write.concurrency.mode", "optimistic_concurrency_control"),
+            ("hoodie.write.lock.provider", "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"),
+            ("hoodie.time.generator.max_expected_clock_skew_ms", "2"),
+        ] {
+            table.options.insert(name.into(), value.into());
+        }
+        table
+    }
+
+    fn uri(&self) -> String {
+        self.folder.path().to_string_lossy().into_owned()
+    }
+
+    fn local(&self) -> LocalPlace {
+        LocalPlace::new(&self.uri(), true)
+    }
+
+    fn store(&self) -> Arc<dyn FileStore> {
+        Arc::new(self.local())
+    }
+
+    fn begin(&self, operation: WriteOperation) -> Result<Transaction> {
+        self.begin_at(self.store(), operation)
+    }
+
+    fn begin_at(&self, store: Arc<dyn FileStore>, operation: WriteOperation) -> Result<Transaction> {
+        Transaction::begin_at(store, &self.uri(), &StorageOptions::new(), &self.options, operation)
+    }
+
+    /// Inserts keys into a new file group.
+    fn insert(&self, store: Arc<dyn FileStore>, group: &str, keys: &[&str]) -> Result<Committed> {
+        let transaction = self.begin_at(store, WriteOperation::Insert)?;
+        commit_rows(transaction, group, keys, &CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() })
+    }
+
+    fn keys(&self) -> BTreeSet<String> {
+        let table = OpenTable::open(&self.uri(), &StorageOptions::new(), ReadOptions::default()).unwrap();
+        if table.timeline.latest_visible().is_none() {
+            return BTreeSet::new();
+        }
+        let scan = Arc::new(table).snapshot(&QueryOptions::default(), None, SnapshotRows::Merged).unwrap();
+        let keys = scan.stream().flat_map(|batch| {
+            let batch = batch.unwrap();
+            let column = batch.column_by_name("id").unwrap();
+            let column = column.as_any().downcast_ref::<StringArray>().unwrap();
+            column.iter().map(|key| key.unwrap().to_owned()).collect::<Vec<_>>()
+        });
+        keys.collect()
+    }
+
+    /// Nothing is pending, and there is no file that is not part of the table.
+    fn check_clean(&self, context: &str) {
+        let table = OpenTable::open(&self.uri(), &StorageOptions::new(), ReadOptions::default()).unwrap();
+        let pending: Vec<String> =
+            table.timeline.instants().iter().filter(|i| !i.is_completed()).map(ToString::to_string).collect();
+        assert!(pending.is_empty(), "{context}: {pending:?}");
+        for (path, _) in self.local().list_recursively("").unwrap() {
+            assert!(!path.ends_with(".tmp"), "{context}: {path}");
+            if let Some(name) = BaseFileName::parse(&path) {
+                assert!(table.timeline.is_completed(&name.instant), "{context}: {path}");
+            }
+        }
+        for folder in [".hoodie/.temp", ".hoodie/.heartbeat"] {
+            let left = self.local().list(folder).unwrap().unwrap_or_default();
+            assert!(left.is_empty(), "{context}: {left:?}");
+        }
+        assert!(!self.folder.path().join(".hoodie/lock").exists(), "{context}");
+    }
+}
+
+fn write_rows(transaction: &Transaction, group: &str, keys: &[&str], attempt: u64) -> Result<Vec<WriteStatus>> {
+    let schema = avro::Schema::parse(SCHEMA)?.with_leading_nullable_strings(&meta_columns::ALL)?;
+    let target = CreateTarget {
+        partition: String::new(),
+        file_id_prefix: group.to_owned(),
+        instant: transaction.instant().clone(),
+        token: WriteToken { task: 0, stage: 1, attempt },
+    };
+    let options = BaseFileOptions { bloom: None, ..BaseFileOptions::default() };
+    let mut handle = CreateHandle::new(Arc::clone(transaction.store()), &schema, target, options, false);
+    let keys = StringArray::from_iter_values(keys);
+    let rows = RecordBatch::try_from_iter([("id", Arc::new(keys.clone()) as ArrayRef)]).unwrap();
+    handle.insert(&rows, MetaColumns::Computed { record_keys: &keys })?;
+    handle.finish()
+}
+
+fn commit_rows(mut transaction: Transaction, group: &str, keys: &[&str], extra: &CommitExtra) -> Result<Committed> {
+    let written =
+        transaction.inflight(&HoodieCommitMetadata::default()).and_then(|()| write_rows(&transaction, group, keys, 0));
+    match written {
+        Ok(statuses) => transaction.commit(statuses, extra),
+        Err(error) => {
+            let _ = transaction.abort(&error);
+            Err(error)
+        }
+    }
+}
+
+fn set(keys: &[&str]) -> BTreeSet<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
+
+#[test]
+fn commits_are_read_in_all_versions() {
+    for version in [6, 8, 9] {
+        let table = Table::new(version);
+        let first = table.insert(table.store(), "f", &["a", "b"]).unwrap();
+        let second = table.insert(table.store(), "g", &["c"]).unwrap();
+        assert!(second.instant > first.instant);
+        assert_eq!(second.completion_time.is_some(), version > 6);
+        assert_eq!(table.keys(), set(&["a", "b", "c"]));
+        table.check_clean("");
+        let metadata = second.metadata.partition_to_write_stats.unwrap();
+        assert_eq!(metadata.get("").unwrap()[0].num_writes, Some(1));
+        let names = table.local().list_recursively(".hoodie").unwrap();
+        let of_second = names.iter().filter(|(path, _)| path.contains(second.instant.as_str()));
+        assert_eq!(of_second.count(), 3, "{names:?}");
+    }
+}
+
+#[test]
+fn replaced_file_groups_are_gone() {
+    for version in [6, 9] {
+        let table = Table::new(version);
+        table.insert(table.store(), "f", &["a", "b"]).unwrap();
+        let overwrite = table.begin(WriteOperation::InsertOverwriteTable).unwrap();
+        let replaced = BTreeMap::from([(String::new(), vec!["f-0".to_owned()])]);
+        let extra = CommitExtra { schema: SCHEMA.into(), replaced, ..CommitExtra::default() };
+        commit_rows(overwrite, "g", &["c"], &extra).unwrap();
+        assert_eq!(table.keys(), set(&["c"]));
+        table.check_clean("");
+    }
+}
+
+#[test]
+fn a_write_that_is_aborted_or_dropped_leaves_nothing() {
+    for version in [6, 9] {
+        let table = Table::new(version);
+        table.insert(table.store(), "f", &["a"]).unwrap();
+        let mut aborted = table.begin(WriteOperation::Insert).unwrap();
+        aborted.inflight(&HoodieCommitMetadata::default()).unwrap();
+        write_rows(&aborted, "g", &["b"], 0).unwrap();
+        aborted.abort(&Error::invalid_argument("a row is wrong")).unwrap();
+        assert_eq!(table.keys(), set(&["a"]));
+        table.check_clean("");
+        let dropped = table.begin(WriteOperation::Insert).unwrap();
+        write_rows(&dropped, "g", &["b"], 0).unwrap();
+        drop(dropped);
+        assert_eq!(table.keys(), set(&["a"]));
+        table.insert(table.store(), "h", &["c"]).unwrap();
+        assert_eq!(table.keys(), set(&["a", "c"]));
+        table.check_clean("");
+    }
+}
+
+#[test]
+fn files_of_other_attempts_are_deleted() {
+    let table = Table::new(9);
+    let transaction = table.begin(WriteOperation::Insert).unwrap();
+    write_rows(&transaction, "f", &["a"], 0).unwrap();
+    let statuses = write_rows(&transaction, "f", &["a"], 1).unwrap();
+    let unfinished = format!("g-0_1-1-0_{}.parquet", transaction.instant());
+    Markers::new(table.store(), transaction.instant()).create(&unfinished, MarkerKind::Create).unwrap();
+    let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+    transaction.commit(statuses, &extra).unwrap();
+    assert_eq!(table.keys(), set(&["a"]));
+    let files = table.local().list_recursively("").unwrap();
+    assert_eq!(files.iter().filter(|(path, _)| path.ends_with(".parquet")).count(), 1);
+    table.check_clean("");
+}
+
+/// Stops a write at each of its changes, before or after the change takes place, and has another writer go on.
+fn stop_everywhere(version: u8, is_lost: bool) {
+    let mut stopped = 0;
+    loop {
+        let context = format!("version {version}, stopped at change {stopped}, lost {is_lost}");
+        let table = Table::new(version);
+        table.insert(table.store(), "f", &["a"]).unwrap();
+        let failing = Arc::new(FailingStore::new(table.local(), stopped, is_lost));
+        let store: Arc<dyn FileStore> = Arc::<FailingStore>::clone(&failing);
+        let written = table.insert(store, "g", &["b"]);
+        let expected: &[&str] = if written.is_ok() { &["a", "b"] } else { &["a"] };
+        assert_eq!(table.keys(), set(expected), "{context}");
+        table.insert(table.store(), "h", &["c"]).unwrap();
+        let expected: &[&str] = if written.is_ok() { &["a", "b", "c"] } else { &["a", "c"] };
+        assert_eq!(table.keys(), set(expected), "{context}");
+        table.check_clean(&context);
+        if failing.changes() <= stopped {
+            break;
+        }
+        stopped += 1;
+    }
+    assert!(stopped > 6, "{stopped} changes");
+}
+
+#[test]
+fn a_write_of_version_9_is_whole_or_nothing() {
+    stop_everywhere(9, false);
+}
+
+#[test]
+fn a_write_of_version_9_whose_answers_are_lost_is_whole_or_nothing() {
+    stop_everywhere(9, true);
+}
+
+#[test]
+fn a_write_of_version_6_is_whole_or_nothing() {
+    stop_everywhere(6, false);
+}
+
+#[test]
+fn a_completion_without_an_answer_is_not_rolled_back() {
+    let table = Table::new(9);
+    // Requested, inflight, partition metadata, marker, data file: the next change completes the instant.
+    let failing = FailingStore::new(table.local(), 5, false).remote();
+    let error = table.insert(Arc::new(failing), "f", &["a"]).unwrap_err();
+    assert!(error.to_string().contains("it is not known whether it is"), "{error}");
+    assert_eq!(error.kind(), Kind::Unreachable);
+    let files = table.local().list_recursively("").unwrap();
+    assert!(files.iter().any(|(path, _)| path.ends_with(".parquet")));
+    table.insert(table.store(), "g", &["b"]).unwrap();
+    assert_eq!(table.keys(), set(&["b"]));
+    table.check_clean("");
+}
+
+#[test]
+fn the_first_of_two_writers_of_a_file_group_wins() {
+    for version in [6, 9] {
+        let table = Table::shared(version);
+        let extra = CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() };
+        let one = table.begin(WriteOperation::Upsert).unwrap();
+        let other = table.begin(WriteOperation::Upsert).unwrap();
+        let apart = table.begin(WriteOperation::Upsert).unwrap();
+        assert!(one.instant() < other.instant() && other.instant() < apart.instant());
+        commit_rows(other, "f", &["a"], &extra).unwrap();
+        let error = commit_rows(one, "f", &["b"], &extra).unwrap_err();
+        assert_eq!(error.kind(), Kind::WriteConflict, "{error}");
+        assert!(error.to_string().contains("/f-0"), "{error}");
+        commit_rows(apart, "g", &["c"], &extra).unwrap();
+        assert_eq!(table.keys(), set(&["a", "c"]));
+        table.check_clean("");
+    }
+}
+
+#[test]
+fn a_writer_that_was_rolled_back_finds_out() {
+    for (mut table, word) in [(Table::shared(9), "heartbeat"), (Table::new(9), "took this write for dead")] {
+        let mut late = table.begin(WriteOperation::Upsert).unwrap();
+        late.inflight(&HoodieCommitMetadata::default()).unwrap();
+        let statuses = write_rows(&late, "f", &["a"], 0).unwrap();
+        // Another writer that believes to be the only one.
+        table.options.clear();
+        table.insert(table.store(), "g", &["b"]).unwrap();
+        let error =
+            late.commit(statuses, &CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() }).unwrap_err();
+        assert_eq!(error.kind(), Kind::WriteConflict, "{error}");
+        assert!(error.to_string().contains(word), "{error}");
+        assert_eq!(table.keys(), set(&["b"]));
+        table.insert(table.store(), "h", &["c"]).unwrap();
+        table.check_clean("");
+    }
+}
+
+#[test]
+fn many_writers_at_once_lose_nothing() {
+    let table = Table::shared(9);
+    let keys: Vec<String> = (0..6).map(|writer| format!("k{writer}")).collect();
+    std::thread::scope(|scope| {
+        for key in &keys {
+            let table = &table;
+            scope.spawn(move || table.insert(table.store(), key, &[key.as_str()]).unwrap());
+        }
+    });
+    assert_eq!(table.keys(), keys.iter().cloned().collect());
+    table.check_clean("");
+}
+
+#[test]
+fn tables_that_cannot_be_written_are_refused() {
+    let table = Table::new(9);
+    let place = table.local();
+    let path = ".hoodie/timeline/20240101000000000.restore.requested";
+    place.put(path, &bytes::Bytes::new(), None).unwrap();
+    let error = table.begin(WriteOperation::Upsert).err().unwrap();
+    assert!(error.kind() == Kind::Unsupported && error.to_string().contains("restore"), "{error}");
+}

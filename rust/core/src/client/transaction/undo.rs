@@ -1,0 +1,68 @@
+//! The end of a write that fails.
+
+use super::{Transaction, metadata_part};
+use crate::commit::HeldLock;
+use crate::error::{Error, Result};
+use crate::services::{MetadataRollback, Rollbacks};
+
+impl Transaction {
+    /// Gives the write up: deletes its files and takes its instant off the timeline.
+    ///
+    /// # Errors
+    /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
+    pub fn abort(self, reason: &Error) -> Result<()> {
+        self.undo(None).map_err(|failed| with_note(reason, &failed))
+    }
+
+    /// Rolls the write back under the lock, which may be held already, and returns the error that ended the write.
+    pub(super) fn roll_back_after(self, error: Error, lock: Option<Box<dyn HeldLock>>) -> Error {
+        match self.undo(lock) {
+            Ok(()) => error,
+            Err(failed) => with_note(&error, &failed),
+        }
+    }
+
+    fn undo(mut self, lock: Option<Box<dyn HeldLock>>) -> Result<()> {
+        let still_held = lock.and_then(|mut lock| lock.check().is_ok().then_some(lock));
+        let lock = match still_held {
+            Some(lock) => Some(lock),
+            None => self.concurrency.lock()?,
+        };
+        let undone = self.roll_back();
+        let released = lock.map_or(Ok(()), |lock| lock.release());
+        undone.and(released)
+    }
+
+    fn roll_back(&mut self) -> Result<()> {
+        // The rollback deletes the heartbeat's file.
+        if let Some(heartbeat) = self.heartbeat.take() {
+            heartbeat.stop()?;
+        }
+        let now = self.target.open()?;
+        let metadata = metadata_part::open(&self.target.store, &now, &self.target.options)?;
+        let rollbacks = Rollbacks {
+            store: &self.target.store,
+            config: &now.config,
+            clock: &self.clock,
+            metadata: metadata.as_deref().map(|metadata| metadata as &dyn MetadataRollback),
+        };
+        rollbacks.roll_back(&self.instant).map(|_| ())
+    }
+}
+
+/// An error that ended a write, with the one that ended its rollback.
+fn with_note(error: &Error, failed: &Error) -> Error {
+    let note = format!("the write could not be rolled back either, which the next write does: {}", failed.text());
+    let place = error.place();
+    let mut noted = Error::new(error.kind(), format!("{}; {note}", error.text()));
+    if let Some(path) = &place.path {
+        noted = noted.in_file(path);
+    }
+    if let Some(offset) = place.offset {
+        noted = noted.at_offset(offset);
+    }
+    if let Some(instant) = &place.instant {
+        noted = noted.at_instant(instant);
+    }
+    noted
+}

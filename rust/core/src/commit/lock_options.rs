@@ -1,0 +1,302 @@
+//! Concurrency of writers, from Hudi's options (`HoodieLockConfig`, `WriteConcurrencyMode`, `HoodieFailedWritesCleaningPolicy`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::file_system_lock::FileSystemLock;
+use super::heartbeat::HeartbeatOptions;
+use super::lock::{HeldLock, LockWait, TableLock, acquire};
+use super::storage_lock::{LockValidity, StorageLock};
+use super::unique_name::unique_name;
+use crate::error::{Error, Result};
+use crate::storage::{FileStore, StorageOptions, open_file_store};
+
+const MODE: &str = "hoodie.write.concurrency.mode";
+const PROVIDER: &str = "hoodie.write.lock.provider";
+const STRATEGY: &str = "hoodie.write.lock.conflict.resolution.strategy";
+const POLICY: [&str; 2] = ["hoodie.clean.failed.writes.policy", "hoodie.cleaner.policy.failed.writes"];
+const PACKAGE: &str = "org.apache.hudi.client.transaction.";
+const LOCK_PATH: &str = "hoodie.write.lock.filesystem.path";
+
+/// What is done about writes that were not completed (`hoodie.clean.failed.writes.policy`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailedWrites {
+    /// The next write rolls them back: there is one writer.
+    Eager,
+    /// They are rolled back once their heartbeat has expired: others may be alive.
+    Lazy,
+    /// They stay.
+    Never,
+}
+
+/// How writers of a table keep out of each other's way.
+pub struct Concurrency {
+    lock: Option<Arc<dyn TableLock>>,
+    wait: LockWait,
+    /// What is done about failed writes.
+    pub failed_writes: FailedWrites,
+    /// Heartbeats of writes.
+    pub heartbeat: HeartbeatOptions,
+    /// How far the clocks of writers may differ.
+    pub clock_skew: Duration,
+}
+
+impl Concurrency {
+    /// One writer, no lock.
+    #[must_use]
+    pub fn single_writer() -> Self {
+        Self {
+            lock: None,
+            wait: LockWait::default(),
+            failed_writes: FailedWrites::Eager,
+            heartbeat: HeartbeatOptions::default(),
+            clock_skew: Duration::from_millis(200),
+        }
+    }
+
+    /// By Hudi's options, for the table at the store's root. `storage` opens the folder of the lock, if it is another one.
+    ///
+    /// # Errors
+    /// `Unsupported` for modes, lock providers and strategies that this release does not have, by name; `InvalidArgument` for options
+    /// that contradict each other or cannot be parsed.
+    pub fn from_options(
+        store: &Arc<dyn FileStore>,
+        storage: &StorageOptions,
+        options: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        let mut concurrency = Self::single_writer();
+        concurrency.heartbeat = heartbeat(options)?;
+        concurrency.clock_skew = millis(options, "hoodie.time.generator.max_expected_clock_skew_ms", 200)?;
+        let policy = failed_writes(options)?;
+        match text(options, MODE).to_ascii_lowercase().as_str() {
+            "" | "single_writer" => {
+                concurrency.failed_writes = policy.unwrap_or(FailedWrites::Eager);
+                return Ok(concurrency);
+            }
+            "optimistic_concurrency_control" => {}
+            other => {
+                let message = format!("{MODE}={other} (supported: single_writer, optimistic_concurrency_control)");
+                return Err(Error::unsupported(message));
+            }
+        }
+        if policy == Some(FailedWrites::Eager) {
+            let message = format!(
+                "{}=EAGER with {MODE}=optimistic_concurrency_control: it would roll back writes that are under way; set LAZY",
+                POLICY[0]
+            );
+            return Err(Error::invalid_argument(message));
+        }
+        check_strategy(options)?;
+        concurrency.failed_writes = policy.unwrap_or(FailedWrites::Lazy);
+        concurrency.lock = Some(table_lock(store, storage, options)?);
+        concurrency.wait = lock_wait(options)?;
+        Ok(concurrency)
+    }
+
+    /// Returns true if other writers may be writing to the table at the same time.
+    #[must_use]
+    pub fn has_several_writers(&self) -> bool {
+        self.lock.is_some()
+    }
+
+    /// Returns true if writes have heartbeats.
+    #[must_use]
+    pub fn has_heartbeats(&self) -> bool {
+        self.has_several_writers() || self.failed_writes == FailedWrites::Lazy
+    }
+
+    /// Takes the lock; none if there is one writer.
+    ///
+    /// # Errors
+    /// As for [`acquire`].
+    pub fn lock(&self) -> Result<Option<Box<dyn HeldLock>>> {
+        self.lock.as_ref().map(|lock| acquire(&**lock, self.wait)).transpose()
+    }
+}
+
+fn table_lock(
+    store: &Arc<dyn FileStore>,
+    storage: &StorageOptions,
+    options: &BTreeMap<String, String>,
+) -> Result<Arc<dyn TableLock>> {
+    let class = text(options, PROVIDER);
+    match class.strip_prefix(PACKAGE).and_then(|class| class.strip_prefix("lock.")).unwrap_or(class) {
+        "" => Err(Error::invalid_argument(format!(
+            "{MODE}=optimistic_concurrency_control needs {PROVIDER}: FileSystemBasedLockProvider or StorageBasedLockProvider, the same as \
+             all other writers of the table"
+        ))),
+        "FileSystemBasedLockProvider" => {
+            let minutes = number(options, "hoodie.write.lock.filesystem.expire", 0)?;
+            let expiry = (minutes > 0).then(|| Duration::from_secs(minutes.saturating_mul(60)));
+            match text(options, LOCK_PATH) {
+                "" => Ok(Arc::new(FileSystemLock::new(Arc::clone(store), ".hoodie", expiry))),
+                path => Ok(Arc::new(FileSystemLock::new(open_file_store(path, storage)?, "", expiry))),
+            }
+        }
+        "StorageBasedLockProvider" => {
+            let seconds = |name, default| number(options, name, default).map(Duration::from_secs);
+            let validity = LockValidity {
+                validity: seconds("hoodie.write.lock.storage.validity.timeout.secs", 300)?,
+                renewal: seconds("hoodie.write.lock.storage.renew.interval.secs", 30)?,
+            };
+            if validity.renewal.is_zero() || validity.validity < validity.renewal.saturating_mul(3) {
+                let message = format!(
+                    "a lock that is valid for {} s and renewed every {} s: hoodie.write.lock.storage.validity.timeout.secs must be at least \
+                     3 times hoodie.write.lock.storage.renew.interval.secs",
+                    validity.validity.as_secs(),
+                    validity.renewal.as_secs()
+                );
+                return Err(Error::invalid_argument(message));
+            }
+            Ok(Arc::new(StorageLock::new(Arc::clone(store), &unique_name(), validity)))
+        }
+        "InProcessLockProvider" => Err(Error::invalid_argument(format!(
+            "{PROVIDER}=InProcessLockProvider protects one process only: with {MODE}=optimistic_concurrency_control use \
+             FileSystemBasedLockProvider or StorageBasedLockProvider"
+        ))),
+        _ => Err(Error::unsupported(format!(
+            "{PROVIDER}={class} (supported: FileSystemBasedLockProvider, StorageBasedLockProvider)"
+        ))),
+    }
+}
+
+fn lock_wait(options: &BTreeMap<String, String>) -> Result<LockWait> {
+    let default = LockWait::default();
+    let once = millis(options, "hoodie.write.lock.wait_time_ms", 60_000)?;
+    let pause = millis(options, "hoodie.write.lock.wait_time_ms_between_retry", 1000)?;
+    // Hudi's client tries 50 times by default, for about an hour; here that has to be asked for.
+    let tries = number(options, "hoodie.write.lock.client.num_retries", 0)?.saturating_add(1);
+    let between = millis(options, "hoodie.write.lock.client.wait_time_ms_between_retry", 5000)?;
+    let tries = u32::try_from(tries).unwrap_or(u32::MAX);
+    let retries = once.saturating_add(between).saturating_mul(tries.saturating_sub(1));
+    Ok(LockWait { limit: once.saturating_add(retries), pause: pause.clamp(Duration::from_millis(1), default.pause) })
+}
+
+fn heartbeat(options: &BTreeMap<String, String>) -> Result<HeartbeatOptions> {
+    let interval = millis(options, "hoodie.client.heartbeat.interval_in_ms", 60_000)?;
+    let misses = number(options, "hoodie.client.heartbeat.tolerable.misses", 2)?;
+    if interval.is_zero() || misses == 0 {
+        let message =
+            "hoodie.client.heartbeat.interval_in_ms and hoodie.client.heartbeat.tolerable.misses must be at least 1";
+        return Err(Error::invalid_argument(message));
+    }
+    Ok(HeartbeatOptions { interval, tolerable_misses: u32::try_from(misses).unwrap_or(u32::MAX) })
+}
+
+fn failed_writes(options: &BTreeMap<String, String>) -> Result<Option<FailedWrites>> {
+    let Some(name) = POLICY.into_iter().find(|name| options.contains_key(*name)) else { return Ok(None) };
+    match text(options, name).to_ascii_uppercase().as_str() {
+        "EAGER" => Ok(Some(FailedWrites::Eager)),
+        "LAZY" => Ok(Some(FailedWrites::Lazy)),
+        "NEVER" => Ok(Some(FailedWrites::Never)),
+        other => Err(Error::invalid_argument(format!("option {name} must be EAGER, LAZY or NEVER, got {other:?}"))),
+    }
+}
+
+fn check_strategy(options: &BTreeMap<String, String>) -> Result<()> {
+    let class = text(options, STRATEGY);
+    let name = class.rsplit('.').next().unwrap_or(class);
+    if ["", "SimpleConcurrentFileWritesConflictResolutionStrategy"].contains(&name) {
+        return Ok(());
+    }
+    let message =
+        format!("{STRATEGY}={class} (supported: {PACKAGE}SimpleConcurrentFileWritesConflictResolutionStrategy)");
+    Err(Error::unsupported(message))
+}
+
+fn text<'a>(options: &'a BTreeMap<String, String>, name: &str) -> &'a str {
+    options.get(name).map_or("", |text| text.trim())
+}
+
+fn number(options: &BTreeMap<String, String>, name: &str, default: u64) -> Result<u64> {
+    let Some(text) = options.get(name) else { return Ok(default) };
+    text.trim().parse().map_err(|_| Error::invalid_argument(format!("option {name} must be a number, got {text:?}")))
+}
+
+fn millis(options: &BTreeMap<String, String>, name: &str, default: u64) -> Result<Duration> {
+    number(options, name, default).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::storage::LocalPlace;
+
+    fn concurrency(options: &[(&str, &str)]) -> Result<Concurrency> {
+        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new("/nowhere", true));
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Concurrency::from_options(&store, &StorageOptions::new(), &options)
+    }
+
+    #[test]
+    fn one_writer_has_no_lock() {
+        for options in [&[][..], &[(MODE, "SINGLE_WRITER"), (PROVIDER, "InProcessLockProvider")]] {
+            let single = concurrency(options).unwrap();
+            assert!(!single.has_several_writers() && !single.has_heartbeats() && single.lock().unwrap().is_none());
+            assert_eq!(single.failed_writes, FailedWrites::Eager);
+        }
+        assert!(concurrency(&[(POLICY[1], "LAZY")]).unwrap().has_heartbeats());
+    }
+
+    #[test]
+    fn several_writers_share_a_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_string_lossy().into_owned();
+        let provider = format!("{PACKAGE}lock.FileSystemBasedLockProvider");
+        let options = [
+            (MODE, "optimistic_concurrency_control"),
+            (PROVIDER, provider.as_str()),
+            (LOCK_PATH, path.as_str()),
+            ("hoodie.write.lock.wait_time_ms", "20"),
+        ];
+        let (one, other) = (concurrency(&options).unwrap(), concurrency(&options).unwrap());
+        assert_eq!((one.failed_writes, one.has_heartbeats()), (FailedWrites::Lazy, true));
+        let held = one.lock().unwrap().unwrap();
+        assert!(folder.path().join("lock").exists());
+        assert!(other.lock().err().unwrap().to_string().contains("another writer"));
+        held.release().unwrap();
+        other.lock().unwrap().unwrap().release().unwrap();
+    }
+
+    #[test]
+    fn waits_are_as_long_as_asked() {
+        let wait = |pairs: &[(&str, &str)]| {
+            let options = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            lock_wait(&options).unwrap()
+        };
+        assert_eq!(wait(&[]), LockWait::default());
+        let asked = [("hoodie.write.lock.wait_time_ms", "1000"), ("hoodie.write.lock.client.num_retries", "2")];
+        assert_eq!(wait(&asked).limit, Duration::from_secs(13));
+    }
+
+    #[test]
+    fn what_is_not_supported_is_refused_by_name() {
+        let occ = (MODE, "optimistic_concurrency_control");
+        let file = (PROVIDER, "FileSystemBasedLockProvider");
+        for (options, kind, word) in [
+            (&[(MODE, "NON_BLOCKING_CONCURRENCY_CONTROL")][..], Kind::Unsupported, "non_blocking"),
+            (&[occ], Kind::InvalidArgument, PROVIDER),
+            (&[occ, (PROVIDER, "InProcessLockProvider")], Kind::InvalidArgument, "one process"),
+            (&[occ, (PROVIDER, "a.b.ZookeeperBasedLockProvider")], Kind::Unsupported, "Zookeeper"),
+            (&[occ, file, (POLICY[0], "EAGER")], Kind::InvalidArgument, "LAZY"),
+            (&[occ, file, (STRATEGY, "x.PreferWriter")], Kind::Unsupported, "x.PreferWriter"),
+            (&[(POLICY[0], "sometimes")], Kind::InvalidArgument, "SOMETIMES"),
+            (&[("hoodie.client.heartbeat.interval_in_ms", "x")], Kind::InvalidArgument, "interval_in_ms"),
+            (
+                &[
+                    occ,
+                    (PROVIDER, "StorageBasedLockProvider"),
+                    ("hoodie.write.lock.storage.validity.timeout.secs", "31"),
+                ],
+                Kind::InvalidArgument,
+                "3 times",
+            ),
+        ] {
+            let error = concurrency(options).err().unwrap();
+            assert_eq!(error.kind(), kind, "{error}");
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+}

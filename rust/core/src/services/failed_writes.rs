@@ -1,0 +1,49 @@
+//! Failed writes: pending instants that nobody goes on with (`BaseHoodieTableServiceClient.rollbackFailedWrites`).
+//!
+//! Only writes of rows fail. A pending compaction, log compaction or clustering is a plan that is carried out later.
+
+use crate::commit::{FailedWrites, HeartbeatOptions, Heartbeats};
+use crate::error::Result;
+use crate::names::RequestedTime;
+use crate::timeline::{Action, Timeline};
+
+use super::rollback::Rollbacks;
+
+/// Rolls failed writes back, newest first, and returns their requested times.
+///
+/// With several writers the caller holds the lock, under which writers create heartbeat and instant, and complete it.
+///
+/// # Errors
+/// As for [`Rollbacks::roll_back`].
+pub fn roll_back_failed_writes(
+    rollbacks: &Rollbacks<'_>,
+    policy: FailedWrites,
+    heartbeat: HeartbeatOptions,
+) -> Result<Vec<RequestedTime>> {
+    let mut failed = pending_writes(&rollbacks.timeline()?)?;
+    match policy {
+        FailedWrites::Never => return Ok(Vec::new()),
+        FailedWrites::Eager => {}
+        FailedWrites::Lazy if failed.is_empty() => {}
+        // After the timeline: an instant is created after its heartbeat.
+        FailedWrites::Lazy => {
+            let heartbeats = Heartbeats::list(&**rollbacks.store)?;
+            failed.retain(|instant| heartbeats.is_expired(instant, heartbeat));
+        }
+    }
+    // Newest first, as Hudi does: rollback blocks undo the newest blocks of a log first.
+    failed.reverse();
+    for instant in &failed {
+        rollbacks.roll_back(instant)?;
+    }
+    Ok(failed)
+}
+
+fn pending_writes(timeline: &Timeline) -> Result<Vec<RequestedTime>> {
+    let clustering = timeline.pending_clustering()?;
+    let is_write = |action| matches!(action, Action::Commit | Action::DeltaCommit | Action::ReplaceCommit);
+    let writes = timeline
+        .pending_writes()
+        .filter(|instant| is_write(instant.action) && !clustering.iter().any(|planned| planned.is_same(instant)));
+    Ok(writes.map(|instant| instant.requested_time.clone()).collect())
+}

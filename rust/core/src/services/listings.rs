@@ -1,0 +1,52 @@
+//! Files of partitions, each listed once.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::names::{LogFileName, RequestedTime};
+use crate::storage::{Entry, FileStatus, FileStore};
+
+/// Partitions that were listed.
+pub(super) struct Listings<'a> {
+    store: &'a Arc<dyn FileStore>,
+    known: BTreeMap<String, BTreeMap<String, FileStatus>>,
+}
+
+impl<'a> Listings<'a> {
+    /// Of the table at the store's root.
+    pub(super) const fn new(store: &'a Arc<dyn FileStore>) -> Self {
+        Self { store, known: BTreeMap::new() }
+    }
+
+    /// The files of a partition by name.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn files(&mut self, partition: &str) -> Result<&BTreeMap<String, FileStatus>> {
+        if !self.known.contains_key(partition) {
+            let entries = self.store.list(partition)?.unwrap_or_default();
+            let files = entries.into_iter().filter_map(|entry| match entry {
+                Entry::File(status) => Some((status.name.clone(), status)),
+                Entry::Folder(_) => None,
+            });
+            self.known.insert(partition.to_owned(), files.collect());
+        }
+        self.known.get(partition).ok_or_else(|| Error::internal("a listing is lost"))
+    }
+
+    /// The log files of a slice, with their lengths.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) fn logs(
+        &mut self,
+        partition: &str,
+        file_id: &str,
+        base_instant: &RequestedTime,
+    ) -> Result<Vec<(LogFileName, u64)>> {
+        let files = self.files(partition)?;
+        let named = files.values().filter_map(|status| Some((LogFileName::parse(&status.name)?, status.len)));
+        Ok(named.filter(|(name, _)| name.file_id == file_id && name.instant == *base_instant).collect())
+    }
+}

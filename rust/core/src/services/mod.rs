@@ -1,0 +1,26 @@
+//! Table services: actions on a table that are not writes of a user's rows. Their order of file operations is described in
+//! `docs/write-protocol.md`.
+//!
+//! | file | job |
+//! |---|---|
+//! | `data_paths` | paths of plans and markers, checked before anything is deleted |
+//! | `listings` | files of partitions |
+//! | `rollback_plan` | what undoes an instant: by its markers, or by its commit metadata |
+//! | `undo_files` | carries such a plan out: deletes files, appends rollback blocks |
+//! | `rollback` | the action: plan, files, metadata table, completed instant |
+//! | `failed_writes` | which pending instants have failed |
+//! | `leftovers` | markers and heartbeats that a writer left behind |
+
+mod data_paths;
+mod failed_writes;
+mod leftovers;
+mod listings;
+mod rollback;
+mod rollback_plan;
+#[cfg(test)]
+mod tests;
+mod undo_files;
+
+pub use failed_writes::roll_back_failed_writes;
+pub use leftovers::remove_leftovers;
+pub use rollback::{MetadataRollback, Rollbacks};

@@ -1,0 +1,343 @@
+//! Rollbacks of failed writes, on tables made by hand: whole ones, and ones that are stopped after each change.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::rollback::{MetadataRollback, Rollbacks};
+use super::{remove_leftovers, roll_back_failed_writes};
+use crate::Kind;
+use crate::commit::{Clock, FailedWrites, Heartbeat, HeartbeatOptions, RolledBackFiles};
+use crate::config::{Properties, TableConfig};
+use crate::error::Result;
+use crate::log::{BlockKind, BlockType, Forward};
+use crate::names::RequestedTime;
+use crate::storage::failing_store::FailingStore;
+use crate::storage::{FileStore, LocalPlace, Place};
+use crate::timeline::metadata::{
+    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, Metadata,
+};
+use crate::timeline::{Action, State};
+use crate::write::{MarkerKind, Markers};
+
+const FAILED: &str = "20240102000000000";
+const BASE: &str = "20240101000000000";
+
+struct Table {
+    folder: tempfile::TempDir,
+    config: TableConfig,
+}
+
+impl Table {
+    /// A table with a completed commit, a failed write, and a planned compaction and clustering.
+    fn new(version: &str) -> Self {
+        let entries = [
+            ("hoodie.table.name", "t"),
+            ("hoodie.table.version", version),
+            ("hoodie.table.type", "MERGE_ON_READ"),
+            ("hoodie.table.timeline.timezone", "UTC"),
+        ];
+        let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+        let table = Self { folder: tempfile::tempdir().unwrap(), config };
+        let suffix = if version == "6" { String::new() } else { "_20240101000001000".to_owned() };
+        for name in [
+            format!("{BASE}.deltacommit.requested"),
+            format!("{BASE}.deltacommit.inflight"),
+            format!("{BASE}{suffix}.deltacommit"),
+            "20240101120000000.compaction.requested".to_owned(),
+            format!("{FAILED}.deltacommit.requested"),
+            format!("{FAILED}.deltacommit.inflight"),
+        ] {
+            table.put(&format!("{}/{name}", table.config.timeline_folder), "");
+        }
+        table.put(&format!("p/f-0_0-1-2_{BASE}.parquet"), "kept");
+        table
+    }
+
+    /// The failed write's files: a new base file, one that was not finished, and a log.
+    fn with_files(self) -> Self {
+        let markers = Markers::new(self.store(), &FAILED.into());
+        let base = format!("p/g-0_0-1-2_{FAILED}.parquet");
+        let unfinished = format!("p/q/h-0_0-1-3_{FAILED}.parquet");
+        markers.create(&base, MarkerKind::Create).unwrap();
+        markers.create(&unfinished, MarkerKind::Merge).unwrap();
+        self.put(&base, "failed");
+        self.put(&format!("p/.g-0_0-1-2_{FAILED}.parquet.crc"), "crc");
+        self.put(&format!("p/q/.h-0_0-1-3_{FAILED}.parquet.x1y2.tmp"), "half");
+        if self.config.version.number() == 6 {
+            self.put(&format!("p/.f-0_{BASE}.log.1_0-1-2"), "kept");
+            for (log, written) in
+                [(format!("p/.f-0_{BASE}.log.2_0-1-2"), true), (format!("p/.f-0_{BASE}.log.2_0-1-3"), false)]
+            {
+                markers.create(&log, MarkerKind::Append).unwrap();
+                if written {
+                    self.put(&log, "failed");
+                }
+            }
+            let new = format!("p/.i-0_{FAILED}.log.1_0-1-2");
+            markers.create(&new, MarkerKind::Append).unwrap();
+            self.put(&new, "failed");
+        } else {
+            let log = format!("p/.f-0_{FAILED}.log.1_0-1-2");
+            markers.create(&log, MarkerKind::Create).unwrap();
+            self.put(&log, "failed");
+        }
+        self
+    }
+
+    fn local(&self) -> LocalPlace {
+        LocalPlace::new(&self.folder.path().to_string_lossy(), true)
+    }
+
+    fn store(&self) -> Arc<dyn FileStore> {
+        Arc::new(self.local())
+    }
+
+    fn put(&self, path: &str, text: &str) {
+        self.local().put(path, &Bytes::copy_from_slice(text.as_bytes()), None).unwrap();
+    }
+
+    fn paths(&self, folder: &str) -> Vec<String> {
+        self.local().list_recursively(folder).unwrap().into_iter().map(|(path, _)| path).collect()
+    }
+
+    fn run(&self, store: Arc<dyn FileStore>, metadata: Option<&dyn MetadataRollback>) -> Result<Vec<RequestedTime>> {
+        let clock = Clock::new(&self.config);
+        let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata };
+        let failed = roll_back_failed_writes(&rollbacks, FailedWrites::Eager, HeartbeatOptions::default())?;
+        remove_leftovers(&rollbacks, HeartbeatOptions::default())?;
+        Ok(failed)
+    }
+
+    /// What is left after a rollback, whatever its time.
+    fn check_rolled_back(&self, context: &str) {
+        let mut data = self.paths("p");
+        data.retain(|path| !path.contains(".log.3") && !path.contains(".log.4"));
+        let kept = match self.config.version.number() {
+            6 => vec![
+                format!("p/.f-0_{BASE}.log.1_0-1-2"),
+                format!("p/.f-0_{BASE}.log.2_0-1-2"),
+                format!("p/f-0_0-1-2_{BASE}.parquet"),
+            ],
+            _ => vec![format!("p/f-0_0-1-2_{BASE}.parquet")],
+        };
+        assert_eq!(data, kept, "{context}");
+        let instants = self.instants();
+        assert!(!instants.iter().any(|(time, ..)| time == FAILED), "{context}: {instants:?}");
+        assert!(instants.contains(&("20240101120000000".into(), Action::Compaction, State::Requested)), "{context}");
+        let pending =
+            instants.iter().filter(|(_, action, state)| *action == Action::Rollback && *state != State::Completed);
+        assert_eq!(pending.count(), 0, "{context}: {instants:?}");
+        assert!(instants.iter().any(|(_, action, _)| *action == Action::Rollback), "{context}");
+        assert!(!self.folder.path().join(".hoodie/.temp").join(FAILED).exists(), "{context}");
+    }
+
+    fn instants(&self) -> Vec<(String, Action, State)> {
+        let (store, clock) = (self.store(), Clock::new(&self.config));
+        let rollbacks = Rollbacks { store: &store, config: &self.config, clock: &clock, metadata: None };
+        let timeline = rollbacks.timeline().unwrap();
+        let instant = |instant: &crate::timeline::Instant| {
+            (instant.requested_time.as_str().to_owned(), instant.action, instant.state)
+        };
+        timeline.instants().iter().map(instant).collect()
+    }
+
+    fn result(&self) -> HoodieRollbackMetadata {
+        let names = self.paths(&self.config.timeline_folder);
+        let name = names.iter().find(|name| name.ends_with(".rollback")).unwrap();
+        HoodieRollbackMetadata::from_avro(&self.local().get(name).unwrap().0).unwrap()
+    }
+}
+
+#[derive(Default)]
+struct Recorded(std::sync::Mutex<Vec<(RequestedTime, RolledBackFiles)>>);
+
+impl MetadataRollback for Recorded {
+    fn roll_back(&self, failed: &RequestedTime, _: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
+        self.0.lock().unwrap().push((failed.clone(), touched.clone()));
+        Ok(())
+    }
+}
+
+#[test]
+fn files_of_a_failed_write_are_deleted() {
+    let table = Table::new("9").with_files();
+    let metadata = Recorded::default();
+    assert_eq!(table.run(table.store(), Some(&metadata)).unwrap(), [RequestedTime::from(FAILED)]);
+    table.check_rolled_back("");
+    let result = table.result();
+    assert_eq!((result.commits_rollback.as_slice(), result.total_files_deleted), ([FAILED.to_owned()].as_slice(), 3));
+    let deleted = &result.partition_metadata.get("p").unwrap().success_delete_files;
+    let full = |name: &str| format!("{}/p/{name}", table.folder.path().display());
+    assert_eq!(*deleted, [full(&format!(".f-0_{FAILED}.log.1_0-1-2")), full(&format!("g-0_0-1-2_{FAILED}.parquet"))]);
+    let recorded = metadata.0.into_inner().unwrap();
+    assert_eq!(recorded[0].1.partitions["p/q"].deleted, [format!("h-0_0-1-3_{FAILED}.parquet")]);
+    assert_eq!(recorded.len(), 1);
+    assert!(table.run(table.store(), None).unwrap().is_empty());
+}
+
+#[test]
+fn logs_of_older_slices_get_rollback_blocks() {
+    let table = Table::new("6").with_files();
+    let metadata = Recorded::default();
+    table.run(table.store(), Some(&metadata)).unwrap();
+    table.check_rolled_back("");
+    let name = format!(".f-0_{BASE}.log.3_1-0-1");
+    let bytes = table.local().get(&format!("p/{name}")).unwrap().0;
+    let recorded = metadata.0.into_inner().unwrap();
+    let touched = &recorded[0].1.partitions["p"];
+    assert_eq!(touched.rollback_logs, BTreeMap::from([(name, bytes.len() as u64)]));
+    assert_eq!(touched.failed_logs, BTreeMap::from([(format!(".f-0_{BASE}.log.2_0-1-2"), 6)]));
+    assert_eq!(touched.deleted, [format!(".i-0_{FAILED}.log.1_0-1-2"), format!("g-0_0-1-2_{FAILED}.parquet")]);
+    let block = Forward::new(Arc::new(crate::storage::MemoryFile::new("log", bytes))).next().unwrap().unwrap();
+    assert!(matches!(block.kind, BlockKind::Sound(BlockType::Command)), "{:?}", block.kind);
+    assert_eq!(table.result().partition_metadata.get("p").unwrap().rollback_log_files.as_ref().unwrap().len(), 1);
+}
+
+/// Stops a rollback at each of its changes, before or after the change takes place, and has the next writer go on.
+fn stop_everywhere(version: &str) {
+    for is_lost in [false, true] {
+        let mut stopped = 0;
+        loop {
+            let table = Table::new(version).with_files();
+            let failing = Arc::new(FailingStore::new(table.local(), stopped, is_lost));
+            let store: Arc<dyn FileStore> = Arc::<FailingStore>::clone(&failing);
+            let run = table.run(store, Some(&Recorded::default()));
+            let context = format!("version {version}, stopped at change {stopped}, lost {is_lost}");
+            assert!(table.local().get(&format!("p/f-0_0-1-2_{BASE}.parquet")).is_ok(), "{context}");
+            let is_done = failing.changes() <= stopped;
+            assert_eq!(run.is_ok(), is_done, "{context}");
+            table.run(table.store(), Some(&Recorded::default())).unwrap();
+            table.check_rolled_back(&context);
+            if is_done {
+                break;
+            }
+            stopped += 1;
+        }
+        assert!(stopped > 15, "{stopped} changes");
+    }
+}
+
+#[test]
+fn a_rollback_of_version_9_is_continued_wherever_it_was_stopped() {
+    stop_everywhere("9");
+}
+
+#[test]
+fn a_rollback_of_version_6_is_continued_wherever_it_was_stopped() {
+    stop_everywhere("6");
+}
+
+#[test]
+fn a_plan_of_another_writer_is_carried_out() {
+    let table = Table::new("9").with_files();
+    let instant = HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
+    let request = HoodieRollbackRequest {
+        partition_path: "p".into(),
+        file_id: Some("g-0".into()),
+        files_to_be_deleted: vec![format!("s3a://bucket/t/p/g-0_0-1-2_{FAILED}.parquet")],
+        ..Default::default()
+    };
+    let plan = HoodieRollbackPlan {
+        instant_to_rollback: Some(instant),
+        rollback_requests: Some(vec![request]),
+        ..Default::default()
+    };
+    let bytes = Bytes::from(plan.to_avro().unwrap());
+    table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
+    table.run(table.store(), None).unwrap();
+    let instants = table.instants();
+    assert!(instants.contains(&("20240103000000000".into(), Action::Rollback, State::Completed)), "{instants:?}");
+    assert!(!table.paths("p").iter().any(|path| path.contains("g-0")));
+}
+
+#[test]
+fn a_plan_that_leads_elsewhere_is_refused() {
+    for path in ["/etc/passwd", "/t/p/f-0_0-1-2_20240101000000000.parquet", "/t/p/../.hoodie/hoodie.properties"] {
+        let table = Table::new("9").with_files();
+        let instant =
+            HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
+        let request = HoodieRollbackRequest {
+            partition_path: "p".into(),
+            files_to_be_deleted: vec![path.to_owned()],
+            ..Default::default()
+        };
+        let plan = HoodieRollbackPlan {
+            instant_to_rollback: Some(instant),
+            rollback_requests: Some(vec![request]),
+            ..Default::default()
+        };
+        let bytes = Bytes::from(plan.to_avro().unwrap());
+        table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
+        let before = table.paths("");
+        assert_eq!(table.run(table.store(), None).unwrap_err().kind(), Kind::InvalidTable, "{path}");
+        assert_eq!(table.paths(""), before, "{path}");
+    }
+}
+
+#[test]
+fn writes_that_are_alive_are_left_alone() {
+    let table = Table::new("9").with_files();
+    let (store, clock) = (table.store(), Clock::new(&table.config));
+    let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
+    let heartbeat = HeartbeatOptions::default();
+    let alive = Heartbeat::start(table.store(), &FAILED.into(), heartbeat).unwrap();
+    let before = table.paths("");
+    let run = |policy| {
+        let failed = roll_back_failed_writes(&rollbacks, policy, heartbeat).unwrap();
+        remove_leftovers(&rollbacks, heartbeat).unwrap();
+        failed.len()
+    };
+    assert_eq!((run(FailedWrites::Never), run(FailedWrites::Lazy)), (0, 0));
+    assert_eq!(table.paths(""), before);
+    alive.stop().unwrap();
+    let path = table.folder.path().join(".hoodie/.heartbeat").join(FAILED);
+    let file = std::fs::File::options().write(true).open(&path).unwrap();
+    file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(121)).unwrap();
+    assert_eq!(run(FailedWrites::Lazy), 1);
+    table.check_rolled_back("");
+    assert!(!path.exists());
+}
+
+#[test]
+fn markers_that_were_left_are_removed() {
+    let table = Table::new("9");
+    let left = |instant: &str, file: &str| {
+        Markers::new(table.store(), &instant.into()).create(file, MarkerKind::Create).unwrap();
+        table.put(file, "data");
+    };
+    let committed = format!("p/f-0_0-1-2_{BASE}.parquet");
+    let archived = "p/a-0_0-1-2_20230101000000000.parquet";
+    let late = "p/l-0_0-1-2_20240101180000000.parquet";
+    left(BASE, &committed);
+    left("20230101000000000", archived);
+    left("20240101180000000", late);
+    let waiting = format!("p/w-0_0-1-2_{}.parquet", "20240101120000000");
+    left("20240101120000000", &waiting);
+    table.run(table.store(), None).unwrap();
+    assert_eq!(table.paths("p"), [archived, committed.as_str(), waiting.as_str()]);
+    assert_eq!(table.paths(".hoodie/.temp").len(), 1, "the markers of the pending compaction");
+}
+
+#[test]
+fn a_completed_write_is_rolled_back_by_its_metadata() {
+    let table = Table::new("6").with_files();
+    table.run(table.store(), None).unwrap();
+    let commit = format!(
+        r#"{{"partitionToWriteStats":{{"p":[{{"fileId":"f-0","path":"p/.f-0_{BASE}.log.1_0-1-2"}},
+        {{"fileId":"n-0","path":"p/n-0_0-1-2_20240104000000000.parquet"}}]}},"operationType":"UPSERT"}}"#
+    );
+    for suffix in [".requested", ".inflight", ""] {
+        table.put(&format!(".hoodie/20240104000000000.deltacommit{suffix}"), &commit);
+    }
+    table.put("p/n-0_0-1-2_20240104000000000.parquet", "undone");
+    let (store, clock) = (table.store(), Clock::new(&table.config));
+    let rollbacks = Rollbacks { store: &store, config: &table.config, clock: &clock, metadata: None };
+    assert!(rollbacks.roll_back(&"20240104000000000".into()).unwrap().is_some());
+    assert!(rollbacks.roll_back(&"20240104000000000".into()).unwrap().is_none());
+    let paths = table.paths("p");
+    assert!(!paths.iter().any(|path| path.contains("n-0")), "{paths:?}");
+    assert!(paths.contains(&format!("p/.f-0_{BASE}.log.4_1-0-1")), "{paths:?}");
+    assert!(!table.instants().iter().any(|(time, ..)| time == "20240104000000000"));
+}

@@ -1,0 +1,138 @@
+//! Undoes an instant's data files: deletes them, or appends rollback blocks to the slices whose logs it wrote to
+//! (`BaseRollbackHelper`). It may be repeated: files that are gone are no error, and a second rollback block undoes nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::data_paths::DataPath;
+use super::listings::Listings;
+use super::rollback_plan::{LogRollback, Undo};
+use crate::commit::{RolledBackFiles, RolledBackPartition};
+use crate::error::{Error, Result};
+use crate::log::writer::rollback_block;
+use crate::names::{LogFileName, RequestedTime};
+use crate::storage::{FileStore, Put};
+use crate::write::{Marker, MarkerKind, Markers};
+
+/// The token of log files with rollback blocks (`HoodieLogFormat.UNKNOWN_WRITE_TOKEN`).
+const TOKEN: &str = "1-0-1";
+/// Versions that are tried for a log file.
+const VERSIONS: i64 = 1000;
+
+/// Undoes the files of one instant.
+pub(super) struct UndoFiles<'a> {
+    pub(super) store: &'a Arc<dyn FileStore>,
+    /// The instant that is rolled back.
+    pub(super) instant: &'a RequestedTime,
+    /// The rollback.
+    pub(super) rollback: &'a RequestedTime,
+}
+
+impl UndoFiles<'_> {
+    /// Carries a plan out.
+    ///
+    /// # Errors
+    /// Those of the store: some of the files may have been undone then.
+    pub(super) fn run(&self, undo: &Undo) -> Result<RolledBackFiles> {
+        let mut done = RolledBackFiles::default();
+        for path in &undo.deletions {
+            self.delete(path)?;
+            done.partitions.entry(path.partition.clone()).or_default().deleted.push(path.name.clone());
+        }
+        let markers = Markers::new(Arc::clone(self.store), self.instant).list()?;
+        let mut listings = Listings::new(self.store);
+        self.delete_temporary_files(&markers, &mut listings)?;
+        for slice in &undo.logs {
+            let partition = done.partitions.entry(slice.partition.clone()).or_default();
+            self.append_rollback(slice, &mut listings, partition)?;
+        }
+        if !undo.logs.is_empty() {
+            self.add_earlier_rollback_logs((undo, &markers), &mut listings, &mut done)?;
+        }
+        Ok(done)
+    }
+
+    fn delete(&self, path: &DataPath) -> Result<()> {
+        if !self.store.is_remote() {
+            let checksum = DataPath { name: format!(".{}.crc", path.name), ..path.clone() };
+            self.store.delete(&checksum.path())?;
+        }
+        self.store.delete(&path.path())
+    }
+
+    /// Deletes what writers that were killed left of files that they had not finished, `.NAME.RANDOM.tmp`. Object stores have none.
+    fn delete_temporary_files(&self, markers: &BTreeSet<Marker>, listings: &mut Listings<'_>) -> Result<()> {
+        let mut names: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for marker in markers {
+            let path = DataPath::parse(&marker.data_path)?;
+            names.entry(path.partition).or_default().push(format!(".{}.", path.name.trim_start_matches('.')));
+        }
+        for (partition, prefixes) in names {
+            let is_left = |name: &&String| {
+                name.ends_with(".tmp") && prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()))
+            };
+            let left: Vec<String> = listings.files(&partition)?.keys().filter(is_left).cloned().collect();
+            for name in left {
+                self.store.delete(&DataPath { partition: partition.clone(), name }.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends a rollback block to a slice, in a log file of its own.
+    fn append_rollback(
+        &self,
+        slice: &LogRollback,
+        listings: &mut Listings<'_>,
+        done: &mut RolledBackPartition,
+    ) -> Result<()> {
+        let logs = listings.logs(&slice.partition, &slice.file_id, &slice.base_instant)?;
+        let failed = logs.iter().filter(|(name, _)| slice.logs.contains_key(&name.name));
+        done.failed_logs.extend(failed.map(|(name, len)| (name.name.clone(), *len)));
+        let newest = logs.iter().map(|(name, _)| name.version).max().unwrap_or(0);
+        let block = Bytes::copy_from_slice(rollback_block(self.rollback, self.instant)?.bytes());
+        let markers = Markers::new(Arc::clone(self.store), self.instant);
+        for version in newest.saturating_add(1)..newest.saturating_add(VERSIONS) {
+            let name = LogFileName::compose(&slice.file_id, &slice.base_instant, version, TOKEN)?.name;
+            let path = DataPath { partition: slice.partition.clone(), name }.path();
+            // Hudi finds by it what an attempt that failed has written.
+            markers.create(&path, MarkerKind::Append)?;
+            if let Put::Written(_) = self.store.put_if_absent(&path, &block)? {
+                let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
+                done.rollback_logs.insert(name, block.len() as u64);
+                return Ok(());
+            }
+        }
+        let message = format!("no free version of a log file of file group {}", slice.file_id);
+        Err(Error::internal(message).in_file(self.store.full_path(&slice.partition)))
+    }
+
+    /// Adds the log files with rollback blocks of attempts that failed: they have markers, and the plan does not name them.
+    fn add_earlier_rollback_logs(
+        &self,
+        (undo, markers): (&Undo, &BTreeSet<Marker>),
+        listings: &mut Listings<'_>,
+        done: &mut RolledBackFiles,
+    ) -> Result<()> {
+        let planned: BTreeSet<(&str, &str)> = undo
+            .logs
+            .iter()
+            .flat_map(|slice| slice.logs.keys().map(|name| (slice.partition.as_str(), name.as_str())))
+            .collect();
+        for marker in markers {
+            let path = DataPath::parse(&marker.data_path)?;
+            let is_planned = planned.contains(&(path.partition.as_str(), path.name.as_str()));
+            if marker.kind != MarkerKind::Append || is_planned || path.is_of(self.instant) {
+                continue;
+            }
+            let len = listings.files(&path.partition)?.get(&path.name).map(|status| status.len);
+            let partition = done.partitions.entry(path.partition).or_default();
+            if let Some(len) = len {
+                partition.rollback_logs.entry(path.name).or_insert(len);
+            }
+        }
+        Ok(())
+    }
+}

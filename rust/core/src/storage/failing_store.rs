@@ -1,0 +1,121 @@
+//! For tests: a store that stops working at one of its changes, as the process or the disk may.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+
+use super::{Entry, FileStore, FileVersion, LocalPlace, Place, Put, Renamed, Source, Upload};
+use crate::error::{Error, Kind, Result};
+
+/// A store whose changes fail from one of them on.
+pub(crate) struct FailingStore {
+    inner: LocalPlace,
+    failure: Failure,
+    is_remote: bool,
+}
+
+#[derive(Clone)]
+struct Failure {
+    changes: Arc<AtomicUsize>,
+    limit: usize,
+    is_lost: bool,
+}
+
+impl Failure {
+    fn change<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        let number = self.changes.fetch_add(1, Ordering::SeqCst);
+        if number < self.limit {
+            return change();
+        }
+        if number == self.limit && self.is_lost {
+            change()?;
+        }
+        Err(Error::new(Kind::Unreachable, format!("change {number} failed")))
+    }
+}
+
+impl FailingStore {
+    /// The first `limit` changes succeed. With `is_lost`, the next one takes place none the less: its answer is lost.
+    pub(crate) fn new(inner: LocalPlace, limit: usize, is_lost: bool) -> Self {
+        Self { inner, failure: Failure { changes: Arc::default(), limit, is_lost }, is_remote: false }
+    }
+
+    /// The same, over a network.
+    pub(crate) fn remote(self) -> Self {
+        Self { is_remote: true, ..self }
+    }
+
+    /// Changes that were asked for.
+    pub(crate) fn changes(&self) -> usize {
+        self.failure.changes.load(Ordering::SeqCst)
+    }
+}
+
+impl Place for FailingStore {
+    fn root(&self) -> &str {
+        self.inner.root()
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        self.inner.list(folder)
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        self.inner.open(path)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+}
+
+impl FileStore for FailingStore {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+        self.failure.change(|| self.inner.put_if_absent(path, bytes))
+    }
+
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+        self.failure.change(|| self.inner.put(path, bytes, expected))
+    }
+
+    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
+        self.inner.get(path)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        self.failure.change(|| self.inner.delete(path))
+    }
+
+    fn create_folder(&self, path: &str) -> Result<()> {
+        self.failure.change(|| self.inner.create_folder(path))
+    }
+
+    fn remove_empty_folders(&self, path: &str) -> Result<()> {
+        self.failure.change(|| self.inner.remove_empty_folders(path))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+        self.failure.change(|| self.inner.rename(from, to))
+    }
+
+    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+        Ok(Box::new(FailingUpload { inner: self.inner.upload(path)?, failure: self.failure.clone() }))
+    }
+}
+
+struct FailingUpload {
+    inner: Box<dyn Upload>,
+    failure: Failure,
+}
+
+impl Upload for FailingUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.inner.write(bytes)
+    }
+
+    fn finish(self: Box<Self>) -> Result<FileVersion> {
+        let Self { inner, failure } = *self;
+        failure.change(|| inner.finish())
+    }
+}
