@@ -52,7 +52,8 @@ impl MetadataTable {
     }
 
     /// Its records' schema.
-    pub(super) fn schema(&self) -> &avro::Schema {
+    #[must_use]
+    pub fn schema(&self) -> &avro::Schema {
         &self.schema
     }
 

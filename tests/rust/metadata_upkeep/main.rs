@@ -1,0 +1,10 @@
+//! The upkeep of the metadata table, on tables that Hudi wrote: its commits are written again, and compared.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
+
+mod hudi_commit;
+mod metadata_records;
+mod replay;
+mod table_copy;
+#[path = "../zip_archive.rs"]
+mod zip_archive;
