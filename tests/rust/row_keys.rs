@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, unreachable_pub)]
 
-#[path = "zip_archive.rs"]
+mod table_cases;
 mod zip_archive;
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use mortice::names::RequestedTime;
 use mortice::storage::StorageOptions;
 use mortice::{QueryOptions, ReadOptions, Table};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use zip_archive::ZipArchive;
+use table_cases::{all_cases, bundled, cases, unpack};
 
 /// Rows whose keys were compared, and tables.
 #[derive(Default)]
@@ -27,21 +27,6 @@ struct Compared {
     tables: usize,
     rows: usize,
     generators: BTreeMap<String, usize>,
-}
-
-fn unpack(case: &Path, folder: &Path) {
-    for (name, content) in ZipArchive::open(&case.join("table.zip")).files(|name| !name.ends_with('/')) {
-        let path = folder.join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
-    }
-}
-
-fn cases(folder: &Path) -> Vec<PathBuf> {
-    let children = std::fs::read_dir(folder).unwrap().map(|child| child.unwrap().path());
-    let mut cases: Vec<PathBuf> = children.filter(|path| path.join("table.zip").exists()).collect();
-    cases.sort();
-    cases
 }
 
 /// The base files of a table that are parquet, of every commit.
@@ -104,8 +89,7 @@ fn compare(config: &TableConfig, batch: &RecordBatch, place: &str, of_file: bool
 }
 
 fn check_case(case: &Path, compared: &mut Compared) {
-    let folder = tempfile::tempdir().unwrap();
-    unpack(case, folder.path());
+    let folder = unpack(case);
     let name = case.file_name().unwrap().to_string_lossy().into_owned();
     let table = Table::open(folder.path().to_str().unwrap(), &StorageOptions::new(), ReadOptions::default()).unwrap();
     let config = table.config();
@@ -146,10 +130,7 @@ fn check_case(case: &Path, compared: &mut Compared) {
 
 #[test]
 fn keys_of_hudis_tables() {
-    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
-    let mut all = cases(&bundled);
-    let bundled_cases = all.len();
-    all.extend(std::env::var_os("MORTICE_CORPUS").iter().flat_map(|folder| cases(Path::new(folder))));
+    let (all, bundled_cases) = (all_cases(), cases(&bundled()).len());
     let mut compared = Compared::default();
     for case in &all {
         check_case(case, &mut compared);
@@ -165,9 +146,7 @@ fn schema_of(batch: &RecordBatch) -> Schema {
 
 #[test]
 fn rows_without_a_key_are_refused_by_row_and_column() {
-    let bundled = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/h11_composite_keys_encoded_partitions");
-    let folder = tempfile::tempdir().unwrap();
-    unpack(&bundled, folder.path());
+    let folder = unpack(&bundled().join("h11_composite_keys_encoded_partitions"));
     let table = Table::open(folder.path().to_str().unwrap(), &StorageOptions::new(), ReadOptions::default()).unwrap();
     let batch = table.snapshot(&QueryOptions::default()).unwrap().stream().next().unwrap().unwrap();
     let rows = users(&batch);

@@ -16,6 +16,7 @@ pub mod error;
 pub mod file_group;
 pub mod filter;
 pub mod hfile;
+pub mod index;
 pub mod keys;
 pub mod log;
 pub mod merge;

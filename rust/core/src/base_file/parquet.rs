@@ -155,8 +155,12 @@ impl BaseFile for ParquetFile {
     }
 
     fn avro_schema(&self) -> Option<String> {
+        self.footer_value(AVRO_SCHEMA)
+    }
+
+    fn footer_value(&self, key: &str) -> Option<String> {
         let pairs = self.metadata.metadata().file_metadata().key_value_metadata()?;
-        pairs.iter().find(|pair| pair.key == AVRO_SCHEMA).and_then(|pair| pair.value.clone())
+        pairs.iter().find(|pair| pair.key == key).and_then(|pair| pair.value.clone())
     }
 
     fn has_column(&self, name: &str) -> bool {

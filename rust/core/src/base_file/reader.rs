@@ -19,6 +19,11 @@ pub trait BaseFile: Send {
     /// The Avro schema that the writer left in the file, as JSON.
     fn avro_schema(&self) -> Option<String>;
 
+    /// The value of a key that the writer left in the file's footer, if the format has such values.
+    fn footer_value(&self, _: &str) -> Option<String> {
+        None
+    }
+
     /// Whether the file has a column of its own under that name.
     fn has_column(&self, name: &str) -> bool;
 

@@ -1,10 +1,25 @@
 //! Values of write options, which have Hudi's names.
 
 use std::collections::BTreeMap;
+use std::str::FromStr;
 
 use crate::error::{Error, Result};
 
-/// The value of a boolean, or `default` if the option is not set. [`crate::Kind::InvalidArgument`] for anything else.
+/// The value of a number, or `default` if the option is not set. [`crate::Kind::InvalidArgument`] for anything else.
+pub(crate) fn number<T: FromStr>(options: &BTreeMap<String, String>, name: &str, default: T) -> Result<T> {
+    let Some(text) = options.get(name) else { return Ok(default) };
+    text.trim().parse().map_err(|_| Error::invalid_argument(format!("option {name} must be a number, got {text:?}")))
+}
+
+/// The value of a number of at least 1.
+pub(crate) fn positive(options: &BTreeMap<String, String>, name: &str, default: u64) -> Result<u64> {
+    match number(options, name, default)? {
+        0 => Err(Error::invalid_argument(format!("option {name} must be at least 1, got 0"))),
+        number => Ok(number),
+    }
+}
+
+/// The value of a boolean.
 pub(crate) fn boolean(options: &BTreeMap<String, String>, name: &str, default: bool) -> Result<bool> {
     match options.get(name).map(|text| text.trim().to_ascii_lowercase()).as_deref() {
         None => Ok(default),

@@ -12,6 +12,7 @@
 //! | `path_columns` | the columns whose values are in the paths of partitions |
 //! | `snapshot` | snapshots and read-optimized queries |
 //! | `file_slices` | the file slices of a query, and where they were listed |
+//! | `write_view` | the file slices that a writer works on |
 //! | `slices` | chooses them, and prunes them by the query's filters |
 //! | `partition_filter` | which partitions can hold a matching row, derived from their paths |
 //! | `lister` | lists files, by the metadata table or in storage |
@@ -46,6 +47,7 @@ mod record_keys;
 mod scan;
 mod slices;
 mod snapshot;
+mod write_view;
 mod written_files;
 
 pub use follow::{Follower, Start, Step};
@@ -54,4 +56,5 @@ pub use query_kind::{CommitBounds, FullScanFallback, IncrementalRange, Increment
 pub use query_options::QueryOptions;
 pub use query_plan::QueryPlan;
 pub use scan::Scan;
+pub use write_view::WriteView;
 pub use written_files::Skip;

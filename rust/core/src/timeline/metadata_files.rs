@@ -115,6 +115,23 @@ impl Timeline {
         Ok(pending)
     }
 
+    /// The file groups that pending clustering is to replace; each with the instant of the clustering.
+    ///
+    /// # Errors
+    /// As for [`Timeline::commit_metadata`], of the plans.
+    pub fn file_groups_in_pending_clustering(&self) -> Result<Vec<ReplacedFileGroup>> {
+        let mut groups = Vec::new();
+        for instant in self.pending_clustering()? {
+            let groups_of_plan = self.read(instant, &requested_file(instant), service_plans::clustered_groups)?;
+            groups.extend(groups_of_plan.into_iter().map(|(partition, file_id)| ReplacedFileGroup {
+                partition,
+                file_id,
+                instant: instant.requested_time.clone(),
+            }));
+        }
+        Ok(groups)
+    }
+
     /// The file groups that completed replace commits have replaced. Their files stay until a clean.
     ///
     /// # Errors

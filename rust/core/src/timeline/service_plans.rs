@@ -45,6 +45,14 @@ pub(super) fn is_clustering(bytes: &[u8]) -> Result<bool> {
     Ok(requested.operation_type.as_deref() == Some("CLUSTER") && requested.clustering_plan.is_some())
 }
 
+/// Partition and file id of each file group that the `.requested` file of a clustering plans to replace.
+pub(super) fn clustered_groups(bytes: &[u8]) -> Result<Vec<(String, String)>> {
+    let requested: HoodieRequestedReplaceMetadata = read(bytes)?;
+    let groups = requested.clustering_plan.and_then(|plan| plan.input_groups).into_iter().flatten();
+    let slices = groups.flat_map(|group| group.slices.into_iter().flatten());
+    Ok(slices.map(|slice| (slice.partition_path.unwrap_or_default(), slice.file_id.unwrap_or_default())).collect())
+}
+
 /// `earliestCommitToRetain` of a completed clean: slices that only older instants need may be gone. `None` if the clean
 /// went by versions, or the file is empty.
 pub(super) fn earliest_retained(bytes: &[u8]) -> Result<Option<RequestedTime>> {

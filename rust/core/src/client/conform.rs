@@ -1,0 +1,167 @@
+//! A user's columns in the types of the table.
+//!
+//! A value is taken over only if the table's type holds it unchanged: shorter integers and floats, other text and binary layouts,
+//! dictionaries, other units of time as far as nothing is cut off, decimals of fewer digits. Fields of structs are matched by name.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, GenericListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
+    new_null_array,
+};
+use arrow_cast::{CastOptions, cast_with_options};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
+
+use crate::error::{Error, Result};
+
+/// The columns of a schema, from a batch. Nullable columns that the batch lacks are null.
+///
+/// # Errors
+/// `InvalidArgument`, naming the column (and the row), if a column is missing, of a type that the table's does not hold, or has a
+/// null or a value that cannot be stored.
+pub(super) fn conformed(batch: &RecordBatch, schema: &SchemaRef, first_row: u64) -> Result<RecordBatch> {
+    let column = |field: &FieldRef| {
+        let column = match batch.column_by_name(field.name()) {
+            Some(column) => conform(column, field, field.name())?,
+            None => new_null_array(field.data_type(), batch.num_rows()),
+        };
+        check_nulls(&column, field, first_row)?;
+        Ok(column)
+    };
+    let columns = schema.fields().iter().map(column).collect::<Result<Vec<_>>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)
+        .map_err(|error| Error::internal("conformed columns do not fit their schema").caused_by(error))
+}
+
+fn check_nulls(column: &ArrayRef, field: &Field, first_row: u64) -> Result<()> {
+    if field.is_nullable() || column.null_count() == 0 {
+        return Ok(());
+    }
+    let row = (0..column.len()).find(|row| column.is_null(*row)).unwrap_or_default() as u64;
+    Err(Error::invalid_argument(format!(
+        "row {}, column {:?}: the value is null, but the table's column is not nullable",
+        first_row.saturating_add(row),
+        field.name()
+    )))
+}
+
+/// A column as the table's. `path` is its name in messages.
+fn conform(column: &ArrayRef, target: &Field, path: &str) -> Result<ArrayRef> {
+    let (from, to) = (column.data_type(), target.data_type());
+    if from.equals_datatype(to) && from == to {
+        return Ok(Arc::clone(column));
+    }
+    match (from, to) {
+        (DataType::Null, _) => Ok(new_null_array(to, column.len())),
+        (DataType::Dictionary(_, values), _) => {
+            let plain = cast(column, values, path)?;
+            conform(&plain, target, path)
+        }
+        (DataType::Struct(_), DataType::Struct(fields)) => conform_struct(column.as_struct(), fields, path),
+        (DataType::List(_), DataType::List(item)) => conform_list(column.as_list::<i32>(), item, path),
+        (DataType::LargeList(_) | DataType::FixedSizeList(..), DataType::List(item)) => {
+            let plain = DataType::List(Arc::new(item_of(from, item)));
+            conform_list(cast(column, &plain, path)?.as_list::<i32>(), item, path)
+        }
+        (DataType::Map(..), DataType::Map(entries, sorted)) => conform_map(column.as_map(), entries, *sorted, path),
+        _ if holds(to, from) => exact(column, to, path),
+        _ => Err(Error::invalid_argument(format!("column {path:?} is {from}, but the table's is {to}; cast it before the write"))),
+    }
+}
+
+fn item_of(list: &DataType, table_item: &Field) -> Field {
+    match list {
+        DataType::LargeList(item) | DataType::FixedSizeList(item, _) => item.as_ref().clone(),
+        _ => table_item.clone(),
+    }
+}
+
+fn conform_struct(column: &StructArray, fields: &arrow_schema::Fields, path: &str) -> Result<ArrayRef> {
+    if let Some(unknown) = column.fields().iter().find(|own| fields.find(own.name()).is_none()) {
+        return Err(Error::invalid_argument(format!(
+            "column {path:?} has a field {:?} that the table's does not have; new fields within structs are not added",
+            unknown.name()
+        )));
+    }
+    let child = |field: &FieldRef| match column.column_by_name(field.name()) {
+        Some(child) => conform(child, field, &format!("{path}.{}", field.name())),
+        None if field.is_nullable() => Ok(new_null_array(field.data_type(), column.len())),
+        None => Err(Error::invalid_argument(format!("column {path:?} lacks the field {:?}", field.name()))),
+    };
+    let children = fields.iter().map(child).collect::<Result<Vec<_>>>()?;
+    let len = column.len();
+    StructArray::try_new_with_length(fields.clone(), children, column.nulls().cloned(), len)
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| unfit(path, error))
+}
+
+fn conform_list(column: &GenericListArray<i32>, item: &FieldRef, path: &str) -> Result<ArrayRef> {
+    let values = conform(column.values(), item, &format!("{path}.{}", item.name()))?;
+    GenericListArray::<i32>::try_new(Arc::clone(item), column.offsets().clone(), values, column.nulls().cloned())
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| unfit(path, error))
+}
+
+fn conform_map(column: &MapArray, entries: &FieldRef, sorted: bool, path: &str) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = entries.data_type() else {
+        return Err(Error::internal("the entries of a map are no struct"));
+    };
+    let pairs = fields.iter().zip([column.keys(), column.values()]);
+    let children = pairs
+        .map(|(field, child)| conform(child, field, &format!("{path}.{}", field.name())))
+        .collect::<Result<Vec<_>>>()?;
+    let children = StructArray::try_new(fields.clone(), children, None).map_err(|error| unfit(path, error))?;
+    MapArray::try_new(Arc::clone(entries), column.offsets().clone(), children, column.nulls().cloned(), sorted)
+        .map(|array| Arc::new(array) as ArrayRef)
+        .map_err(|error| unfit(path, error))
+}
+
+/// Whether a type of the table may hold values of another one.
+pub(super) fn holds(table: &DataType, other: &DataType) -> bool {
+    use DataType as T;
+    match (table, other) {
+        (T::Int32, T::Int8 | T::Int16 | T::UInt8 | T::UInt16)
+        | (T::Int64, T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16 | T::UInt32 | T::UInt64)
+        | (T::Float32, T::Float16)
+        | (T::Float64, T::Float16 | T::Float32 | T::Int8 | T::Int16 | T::Int32)
+        | (T::Utf8, T::LargeUtf8 | T::Utf8View)
+        | (T::Binary, T::LargeBinary | T::BinaryView | T::FixedSizeBinary(_))
+        | (T::Date32, T::Date64) => true,
+        (T::Timestamp(_, zone), T::Timestamp(_, other_zone)) => zone.is_some() == other_zone.is_some(),
+        (T::Decimal128(digits, scale), T::Decimal128(own_digits, own_scale)) => {
+            own_scale <= scale && i16::from(*own_digits) - i16::from(*own_scale) <= i16::from(*digits) - i16::from(*scale)
+        }
+        (T::Int32, T::Time32(TimeUnit::Millisecond)) | (T::Int64, T::Time64(TimeUnit::Microsecond)) => true,
+        (one, other) => one.equals_datatype(other),
+    }
+}
+
+/// Casts, and makes sure that nothing was cut off.
+fn exact(column: &ArrayRef, to: &DataType, path: &str) -> Result<ArrayRef> {
+    let converted = cast(column, to, path)?;
+    let may_lose = matches!((column.data_type(), to), (DataType::Timestamp(from, _), DataType::Timestamp(to, _)) if from > to)
+        || matches!((column.data_type(), to), (DataType::Date64, _));
+    if !may_lose {
+        return Ok(converted);
+    }
+    let back = cast(&converted, column.data_type(), path)?;
+    if back.to_data() == column.to_data() {
+        return Ok(converted);
+    }
+    let row = (0..column.len()).find(|row| back.slice(*row, 1).to_data() != column.slice(*row, 1).to_data());
+    Err(Error::invalid_argument(format!(
+        "row {}, column {path:?}: the value has a finer unit than the table's {to}; round it before the write",
+        row.unwrap_or_default()
+    )))
+}
+
+fn cast(column: &ArrayRef, to: &DataType, path: &str) -> Result<ArrayRef> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(column, to, &options).map_err(|error| unfit(path, error))
+}
+
+fn unfit(path: &str, error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_argument(format!("column {path:?} does not fit in the table's type")).caused_by(error)
+}

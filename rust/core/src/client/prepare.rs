@@ -1,0 +1,223 @@
+//! The rows of a write before any is written: in the table's types, with keys, one for each key.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array};
+use arrow_schema::{Field, Schema};
+use arrow_select::concat::{concat, concat_batches};
+use arrow_select::take::take;
+use bytes::Bytes;
+
+use super::combine::combine;
+use super::conform::conformed;
+use super::schema::WriteSchema;
+use crate::commit::WriteOperation;
+use crate::config::{MergeMode, Semantics, option_values};
+use crate::error::{Error, Result};
+use crate::keys::{FieldPath, KeyColumns, RowKeyReader, RowKeys};
+use crate::names::{RequestedTime, meta_columns};
+use crate::plan::OpenTable;
+
+/// Rows that are ready to be written.
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    /// The table's columns, without meta columns.
+    pub rows: RecordBatch,
+    /// Their record keys and partition paths.
+    pub keys: RowKeys,
+    /// Which rows delete their keys.
+    pub deletes: BooleanArray,
+}
+
+/// What rows are prepared for.
+pub struct Preparation<'a> {
+    /// The table.
+    pub table: &'a OpenTable,
+    /// The columns that are written.
+    pub schema: &'a WriteSchema,
+    /// Options of the write.
+    pub options: &'a BTreeMap<String, String>,
+    /// What the write does.
+    pub operation: WriteOperation,
+    /// Whether a key is unique in the table, not in a partition.
+    pub key_is_global: bool,
+}
+
+impl Preparation<'_> {
+    /// Prepares rows of a write that adds rows or changes them.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming row and column, for rows that cannot be written.
+    pub fn rows(&self, batches: &[RecordBatch], instant: &RequestedTime) -> Result<Prepared> {
+        let mut rows = Vec::with_capacity(batches.len());
+        let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
+        let mut first_row = 0_u64;
+        let mut reader: Option<RowKeyReader> = None;
+        for batch in batches {
+            let row = conformed(batch, &self.schema.types, first_row)?;
+            self.check_ordering(&row, first_row)?;
+            let reader = match &mut reader {
+                Some(reader) => reader,
+                empty => {
+                    let made = RowKeyReader::new(&self.table.config, &row.schema(), self.options)?;
+                    empty.insert(made.with_instant(instant, 0))
+                }
+            };
+            let keys = reader.read(&row, first_row)?;
+            record_keys.push(Arc::new(keys.record_keys) as ArrayRef);
+            partitions.push(Arc::new(keys.partitions) as ArrayRef);
+            first_row = first_row.saturating_add(row.num_rows() as u64);
+            rows.push(row);
+        }
+        let keys = RowKeys { record_keys: joined(&record_keys)?, partitions: joined(&partitions)? };
+        let rows = concat_batches(&self.schema.types, &rows).map_err(too_large)?;
+        let deletes = self.deletes_of(&rows, &keys.record_keys)?;
+        let prepared = Prepared { rows, keys, deletes };
+        if self.combines()? { self.combined(prepared) } else { Ok(prepared) }
+    }
+
+    /// Prepares keys to delete: of rows with at least the columns of the key and the partition.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, naming row and column, for keys that cannot be read.
+    pub fn keys_to_delete(&self, batches: &[RecordBatch]) -> Result<Prepared> {
+        let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
+        let mut first_row = 0_u64;
+        for batch in batches {
+            let schema = batch.schema();
+            let reader =
+                RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global)?;
+            let keys = reader.read(batch, first_row)?;
+            record_keys.push(Arc::new(keys.record_keys) as ArrayRef);
+            partitions.push(Arc::new(keys.partitions) as ArrayRef);
+            first_row = first_row.saturating_add(batch.num_rows() as u64);
+        }
+        let keys = RowKeys { record_keys: joined(&record_keys)?, partitions: joined(&partitions)? };
+        let last = self.last_of_each(&keys);
+        let keys = taken_keys(&keys, &UInt32Array::from_iter_values(last.iter().map(|(_, row)| *row)))?;
+        let count = keys.record_keys.len();
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
+        let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
+            .map_err(|error| Error::internal("rows without columns").caused_by(error))?;
+        Ok(Prepared { rows, keys, deletes: BooleanArray::from(vec![true; count]) })
+    }
+
+    fn combines(&self) -> Result<bool> {
+        match self.operation {
+            WriteOperation::Upsert => option_values::boolean(self.options, "hoodie.combine.before.upsert", true),
+            WriteOperation::Delete => Ok(true),
+            _ => option_values::boolean(self.options, "hoodie.combine.before.insert", false),
+        }
+    }
+
+    /// A row without an ordering value cannot be merged by event time; Hudi fails on it when the table is read.
+    fn check_ordering(&self, rows: &RecordBatch, first_row: u64) -> Result<()> {
+        if self.table.merge.mode != MergeMode::EventTime {
+            return Ok(());
+        }
+        for name in &self.table.merge.ordering_fields {
+            let path = FieldPath::new(name);
+            let Some(column) = rows.column_by_name(path.column()) else { continue };
+            let values = path.values(column)?;
+            if let Some(row) = (0..values.len()).find(|row| values.is_null(*row)) {
+                return Err(Error::invalid_argument(format!(
+                    "row {}, column {name:?}: the ordering value is null; rows of this table are ordered by it",
+                    first_row.saturating_add(row as u64)
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Which rows are deletes, by the table's marks.
+    fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
+        let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
+        let types = avro_types(&stored)?;
+        let columns = KeyColumns::of(&stored, &types, &self.table.merge, None, Semantics::default())?;
+        let mut fields: Vec<Arc<Field>> = vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
+        fields.extend(rows.schema_ref().fields().iter().cloned());
+        let mut arrays: Vec<ArrayRef> = vec![Arc::new(record_keys.clone())];
+        arrays.extend(rows.columns().iter().cloned());
+        let keyed = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|error| Error::internal("rows with their keys").caused_by(error))?;
+        let schema = keyed.schema();
+        let wants = columns.wants();
+        let places = wants.iter().map(|want| schema.index_of(want.name()));
+        let places = places.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
+        let wanted = keyed.project(&places).map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
+        let (_, rest) = columns.key.of_log(&wanted, &Bytes::new(), &[])?;
+        let batch = columns.batch(rest, rows.num_rows())?;
+        Ok(batch.deleted.unwrap_or_else(|| BooleanArray::from(vec![false; rows.num_rows()])))
+    }
+
+    /// The last row of each key, in order of the first one.
+    fn last_of_each(&self, keys: &RowKeys) -> Vec<(u32, u32)> {
+        let mut places: HashMap<(&str, &str), usize> = HashMap::with_capacity(keys.record_keys.len());
+        let mut found: Vec<(u32, u32)> = Vec::with_capacity(keys.record_keys.len());
+        for (row, number) in (0..keys.record_keys.len()).zip(0_u32..) {
+            let partition = if self.key_is_global { "" } else { keys.partitions.value(row) };
+            let place = *places.entry((keys.record_keys.value(row), partition)).or_insert(found.len());
+            match found.get_mut(place) {
+                Some((_, last)) => *last = number,
+                None => found.push((number, number)),
+            }
+        }
+        found
+    }
+
+    /// One row for each key, by the table's merge rules.
+    fn combined(&self, prepared: Prepared) -> Result<Prepared> {
+        let each = self.last_of_each(&prepared.keys);
+        if each.len() == prepared.keys.record_keys.len() {
+            return Ok(prepared);
+        }
+        let key = |row: usize| {
+            let partition = if self.key_is_global { "" } else { prepared.keys.partitions.value(row) };
+            format!("{partition}\u{0}{}", prepared.keys.record_keys.value(row))
+        };
+        let keys: StringArray = (0..prepared.keys.record_keys.len()).map(|row| Some(key(row))).collect();
+        let combined = combine(self.table, &prepared.rows, &keys)?;
+        let keys = taken_keys(&prepared.keys, &combined.numbers)?;
+        Ok(Prepared { rows: combined.rows, keys, deletes: combined.deletes })
+    }
+}
+
+fn avro_types(schema: &crate::avro::Schema) -> Result<Schema> {
+    crate::avro::arrow_schema(schema, crate::avro::Types::Table)
+}
+
+/// Some rows of those that are prepared.
+pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepared> {
+    let columns = prepared.rows.columns().iter().map(|column| take(column, numbers, None)).collect::<std::result::Result<Vec<_>, _>>();
+    let columns = columns.map_err(too_large)?;
+    let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(numbers.len()));
+    let rows = RecordBatch::try_new_with_options(prepared.rows.schema(), columns, &options).map_err(too_large)?;
+    let deletes = take(&prepared.deletes, numbers, None).map_err(too_large)?;
+    let deletes = deletes.as_any().downcast_ref::<BooleanArray>().cloned();
+    let deletes = deletes.ok_or_else(|| Error::internal("delete marks are no booleans"))?;
+    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes })
+}
+
+fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKeys> {
+    Ok(RowKeys { record_keys: taken_texts(&keys.record_keys, numbers)?, partitions: taken_texts(&keys.partitions, numbers)? })
+}
+
+/// Some values of a column of texts.
+pub(super) fn taken_texts(texts: &StringArray, numbers: &UInt32Array) -> Result<StringArray> {
+    let values = take(texts, numbers, None).map_err(too_large)?;
+    values.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("texts are no strings"))
+}
+
+fn joined(arrays: &[ArrayRef]) -> Result<StringArray> {
+    if arrays.is_empty() {
+        return Ok(StringArray::from(Vec::<&str>::new()));
+    }
+    let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+    let all = concat(&arrays).map_err(too_large)?;
+    all.as_any().downcast_ref::<StringArray>().cloned().ok_or_else(|| Error::internal("keys are no strings"))
+}
+
+fn too_large(error: arrow_schema::ArrowError) -> Error {
+    Error::invalid_argument("the rows of one write are too large; write them in parts").caused_by(error)
+}

@@ -1,0 +1,166 @@
+//! The bucket index with a fixed number of buckets (`HoodieSimpleBucketIndex`, `BucketIdentifier`): a key's file group is that of the
+//! bucket that its hash selects. The first eight digits of a file id are the bucket.
+
+use std::collections::HashMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+
+use arrow_array::Array;
+
+use super::layout_check::bucket_in;
+use super::options::{BUCKETS, BucketOptions};
+use super::tagged::{Location, Tagged};
+use crate::error::{Error, Result};
+use crate::keys::RowKeys;
+use crate::plan::WriteView;
+
+/// The bucket of a record key.
+#[must_use]
+pub fn bucket_of(key: &str, options: &BucketOptions) -> u32 {
+    let hash = hash_keys(key, &options.fields).into_iter().fold(1_i32, |hash, value| {
+        let value = value.map_or(0, java_hash);
+        hash.wrapping_mul(31).wrapping_add(value)
+    });
+    (hash & i32::MAX).unsigned_abs() % options.buckets.max(1)
+}
+
+/// `String.hashCode`.
+fn java_hash(text: &str) -> i32 {
+    text.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
+}
+
+/// The id of a new file group of a bucket, without its last part: a random UUID that begins with the bucket's eight digits.
+#[must_use]
+pub fn new_bucket_prefix(bucket: u32) -> String {
+    let random = new_group_prefix();
+    format!("{bucket:08}{}", random.get(8..).unwrap_or_default())
+}
+
+/// A random UUID: the id of a new file group without its last part (`FSUtils.createNewFileIdPfx`).
+#[must_use]
+pub fn new_group_prefix() -> String {
+    // Seeds of hash maps are random. Version 4, variant 1.
+    let random = || u128::from(RandomState::new().build_hasher().finish());
+    let bits = (random() << 64 | random()) & !(0xF << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let text = format!("{bits:032x}");
+    let part = |from: usize, to: usize| text.get(from..to).unwrap_or_default();
+    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
+}
+
+/// The values of the hashed fields in a record key `field:value,field:value` (`KeyGenUtils.extractRecordKeysByFields`); a key without
+/// a comma or without a colon is a value itself. Values are not escaped in keys: a value ends at the last comma before the next colon
+/// that has one before it.
+fn hash_keys<'k>(key: &'k str, fields: &[String]) -> Vec<Option<&'k str>> {
+    if !key.contains(',') || !key.contains(':') {
+        return vec![Some(key)];
+    }
+    let is_hashed = |field: &str| match fields {
+        [] => true,
+        [only] if only.is_empty() => true,
+        fields => fields.iter().any(|one| one == field),
+    };
+    let mut values = Vec::new();
+    let mut rest = key;
+    while let Some((field, value)) = rest.split_once(':') {
+        let end = end_of_value(value);
+        let (value, next) = match end {
+            Some(comma) => (value.get(..comma).unwrap_or_default(), value.get(comma + 1..).unwrap_or_default()),
+            None => (value, ""),
+        };
+        if is_hashed(field) {
+            values.push(match value {
+                "__null__" => None,
+                "__empty__" => Some(""),
+                value => Some(value),
+            });
+        }
+        rest = next;
+    }
+    if values.is_empty() { vec![Some(key)] } else { values }
+}
+
+/// Where the comma is that ends a value: the last one before the first colon that has one before it; none in the last value.
+fn end_of_value(value: &str) -> Option<usize> {
+    let colons = value.match_indices(':').map(|(at, _)| at);
+    colons.into_iter().find_map(|colon| value.get(..colon)?.rfind(','))
+}
+
+/// Finds the file groups of keys.
+pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions) -> Result<Tagged> {
+    let rows = keys.record_keys.len();
+    let mut tagged = Tagged::untagged(rows, Arc::clone(&view));
+    let mut groups: HashMap<(&str, u32), u32> = HashMap::new();
+    for slice in &view.slices {
+        let bucket = bucket_in(&slice.file_id).filter(|bucket| *bucket < options.buckets).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "file group {:?} in partition {:?} is not one of {} buckets: the table was written with another index, or with another number of buckets; set hoodie.index.type and {BUCKETS} to those of its writers",
+                slice.file_id, slice.partition, options.buckets
+            ))
+        })?;
+        let group = u32::try_from(tagged.groups.len()).unwrap_or(u32::MAX);
+        if groups.insert((slice.partition.as_str(), bucket), group).is_some() {
+            return Err(Error::invalid_table(format!(
+                "partition {:?} has several file groups of bucket {bucket}: writers without a common lock have made them; roll one of their commits back with Hudi",
+                slice.partition
+            )));
+        }
+        tagged.groups.push(Location {
+            partition: slice.partition.clone(),
+            file_id: slice.file_id.clone(),
+            base_instant: slice.base_instant.clone(),
+        });
+    }
+    for ((key, partition), location) in keys.record_keys.iter().zip(&keys.partitions).zip(&mut tagged.locations) {
+        let (Some(key), Some(partition)) = (key, partition) else { return Err(Error::internal("a row without a key")) };
+        *location = groups.get(&(partition, bucket_of(key, options))).copied();
+    }
+    Ok(tagged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(buckets: u32, fields: &[&str]) -> BucketOptions {
+        BucketOptions { buckets, fields: fields.iter().map(|field| (*field).to_owned()).collect() }
+    }
+
+    #[test]
+    fn values_of_hashed_fields() {
+        let keys = |key: &'static str, fields: &[&str]| hash_keys(key, &options(1, fields).fields);
+        assert_eq!(keys("a", &["id"]), [Some("a")]);
+        assert_eq!(keys("id:a", &["id"]), [Some("id:a")], "without a comma the whole key is the value");
+        assert_eq!(keys("id:a,sub:b", &["id", "sub"]), [Some("a"), Some("b")]);
+        assert_eq!(keys("id:a,sub:b", &["sub"]), [Some("b")]);
+        assert_eq!(keys("id:__null__,sub:__empty__", &["id", "sub"]), [None, Some("")]);
+        assert_eq!(
+            keys("id:a,b,sub:2014-10-22 13:50:42,x:y", &["id", "sub"]),
+            [Some("a,b"), Some("2014-10-22 13:50:42")]
+        );
+        assert_eq!(keys("b:,c", &["id"]), [Some("b:,c")]);
+    }
+
+    #[test]
+    fn hashes_are_those_of_java_lists() {
+        // Arrays.asList("a").hashCode() is 31 + 97; asList("a", "b") is (31 + 97) * 31 + 98; of null 0 is added.
+        assert_eq!(bucket_of("a", &options(1000, &["id"])), 128);
+        assert_eq!(bucket_of("id:a,sub:b", &options(100_000, &["id", "sub"])), 4066);
+        assert_eq!(bucket_of("id:__null__,sub:b", &options(100_000, &["id", "sub"])), 31 * 31 + 98);
+        // The hash may be negative: its lowest 31 bits count.
+        assert_eq!(
+            bucket_of("polygenelubricants", &options(7, &["id"])),
+            (i32::MIN.wrapping_add(31) & i32::MAX) as u32 % 7
+        );
+    }
+
+    #[test]
+    fn new_ids_are_uuids() {
+        let id = new_group_prefix();
+        assert_eq!(id.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12], "{id}");
+        assert!(id.get(14..15) == Some("4") && "89ab".contains(id.get(19..20).unwrap()), "{id}");
+        assert_ne!(id, new_group_prefix());
+        assert!(new_bucket_prefix(12).starts_with("00000012-"), "{}", new_bucket_prefix(12));
+        assert_eq!(new_bucket_prefix(12).len(), id.len());
+    }
+}

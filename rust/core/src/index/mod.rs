@@ -1,0 +1,33 @@
+//! Indexes: in which file groups of a table the keys of rows are (`HoodieIndex`).
+//!
+//! ```text
+//! RowKeys ─> options ─> simple, bloom ─┐
+//!                       bucket ────────┼─> Tagged: a file group for each key that is there
+//!                       record_level ──┘
+//! ```
+//! | file | job |
+//! |---|---|
+//! | `options` | the index that options name, and what it is refused for |
+//! | `tag` | the choice of index |
+//! | `tagged` | file groups by row |
+//! | `incoming_keys` | the keys of rows, by hash |
+//! | `stored_keys` | keys of base files, streamed, with the numbers of their rows |
+//! | `simple` | keys of all base files |
+//! | `bloom` | base files that can hold a key, by their footers |
+//! | `bucket` | file groups by the hash of a key |
+//! | `layout_check` | refuses an index that the table was not written with |
+
+mod bloom;
+mod bucket;
+mod incoming_keys;
+mod layout_check;
+mod options;
+mod simple;
+mod stored_keys;
+mod tag;
+mod tagged;
+
+pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
+pub use options::{BucketOptions, IndexOptions, IndexType};
+pub use tag::tag;
+pub use tagged::{FurtherLocation, Location, Tagged};

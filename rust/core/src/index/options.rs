@@ -1,0 +1,233 @@
+//! The index of a write, by Hudi's option names and defaults (`HoodieIndexConfig` of Hudi 1.2 on Spark).
+//!
+//! Which index a table was written with is not stored in it. An index that looks for keys elsewhere than the table's writers put them
+//! finds none of them, and every update becomes a second row: so nothing is guessed but Hudi's default, and
+//! [`super::layout_check`] refuses what the table's file groups contradict.
+
+use std::collections::BTreeMap;
+
+use crate::config::{TableConfig, option_values};
+use crate::error::{Error, Result};
+
+const TYPE: &str = "hoodie.index.type";
+const CLASS: &str = "hoodie.index.class";
+const ENGINE: &str = "hoodie.index.bucket.engine";
+pub(super) const BUCKETS: &str = "hoodie.bucket.index.num.buckets";
+const HASH_FIELD: &str = "hoodie.bucket.index.hash.field";
+const BUCKETS_BY_PARTITION: &str = "hoodie.bucket.index.partition.expressions";
+const DEFAULT_BUCKETS: u64 = 256;
+
+/// How keys are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexType {
+    /// Keys of base files of the partitions that are written to.
+    Simple,
+    /// Keys of all base files.
+    GlobalSimple,
+    /// As `Simple`, of base files whose footers say that they can hold a key.
+    Bloom,
+    /// As `GlobalSimple`, of such base files.
+    GlobalBloom,
+    /// The hash of the key.
+    Bucket,
+    /// The metadata table's record index, over all partitions.
+    GlobalRecordLevel,
+    /// The same, of the partitions that are written to.
+    RecordLevel,
+}
+
+/// An index and its options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexOptions {
+    /// How keys are found.
+    pub kind: IndexType,
+    /// Of global indexes: whether a row whose partition is another one than its key's moves there. Otherwise it stays.
+    pub updates_partition: bool,
+    /// Of the bucket index.
+    pub bucket: Option<BucketOptions>,
+}
+
+/// Options of the bucket index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BucketOptions {
+    /// Buckets in a partition.
+    pub buckets: u32,
+    /// The key fields that are hashed.
+    pub fields: Vec<String>,
+}
+
+impl IndexType {
+    /// Whether a key is in one partition only.
+    #[must_use]
+    pub const fn is_global(self) -> bool {
+        matches!(self, Self::GlobalSimple | Self::GlobalBloom | Self::GlobalRecordLevel)
+    }
+
+    /// Hudi's name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simple => "SIMPLE",
+            Self::GlobalSimple => "GLOBAL_SIMPLE",
+            Self::Bloom => "BLOOM",
+            Self::GlobalBloom => "GLOBAL_BLOOM",
+            Self::Bucket => "BUCKET",
+            Self::GlobalRecordLevel => "GLOBAL_RECORD_LEVEL_INDEX",
+            Self::RecordLevel => "RECORD_LEVEL_INDEX",
+        }
+    }
+
+    /// The type that options name; `SIMPLE` if they name none.
+    ///
+    /// # Errors
+    /// `Unsupported`, with the alternatives, for indexes that cannot be used here; `InvalidArgument` for unknown names.
+    pub fn from_options(options: &BTreeMap<String, String>) -> Result<Self> {
+        if let Some(class) = options.get(CLASS).filter(|class| !class.trim().is_empty()) {
+            return Err(Error::unsupported(format!(
+                "option {CLASS} {class:?}: an index of a Java class; write to this table with Hudi"
+            )));
+        }
+        let Some(name) = options.get(TYPE) else { return Ok(Self::Simple) };
+        let log_index = |what: &str| {
+            Err(Error::unsupported(format!(
+                "option {TYPE} {name:?}: {what}; write to this table with the engine that keeps the index, or use SIMPLE, BLOOM, BUCKET or RECORD_INDEX for a table of its own"
+            )))
+        };
+        match name.trim().to_ascii_uppercase().as_str() {
+            "SIMPLE" => Ok(Self::Simple),
+            "GLOBAL_SIMPLE" => Ok(Self::GlobalSimple),
+            "BLOOM" => Ok(Self::Bloom),
+            "GLOBAL_BLOOM" => Ok(Self::GlobalBloom),
+            "BUCKET" => Ok(Self::Bucket),
+            "RECORD_INDEX" | "GLOBAL_RECORD_LEVEL_INDEX" => Ok(Self::GlobalRecordLevel),
+            "RECORD_LEVEL_INDEX" => Ok(Self::RecordLevel),
+            "INMEMORY" => log_index("this index is in the memory of one process and is lost with it"),
+            "FLINK_STATE" => log_index("this index is in the state of a Flink job"),
+            "HBASE" => log_index("this index is in an HBase cluster"),
+            _ => Err(Error::invalid_argument(format!(
+                "option {TYPE} {name:?} is not an index (supported: SIMPLE, GLOBAL_SIMPLE, BLOOM, GLOBAL_BLOOM, BUCKET, RECORD_INDEX, GLOBAL_RECORD_LEVEL_INDEX, RECORD_LEVEL_INDEX)"
+            ))),
+        }
+    }
+}
+
+impl IndexOptions {
+    /// The index that options name, for a table.
+    ///
+    /// # Errors
+    /// As for [`IndexType::from_options`]; `InvalidArgument` for values that do not fit.
+    pub fn from_options(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
+        let kind = IndexType::from_options(options)?;
+        let moves = |name, default| {
+            let is_asked = option_values::boolean(options, name, default)?;
+            Ok::<bool, Error>(is_asked && !config.partition_fields.is_empty())
+        };
+        let updates_partition = match kind {
+            IndexType::GlobalSimple => moves("hoodie.simple.index.update.partition.path", true)?,
+            IndexType::GlobalBloom => moves("hoodie.bloom.index.update.partition.path", true)?,
+            IndexType::GlobalRecordLevel => moves("hoodie.record.index.update.partition.path", false)?,
+            _ => false,
+        };
+        let bucket = match kind {
+            IndexType::Bucket => Some(BucketOptions::from_options(config, options)?),
+            _ => None,
+        };
+        Ok(Self { kind, updates_partition, bucket })
+    }
+
+    /// Whether rows of inserts are tagged, too: a bucket index knows the file group of a new key
+    /// (`HoodieBucketIndex.requiresTagging`).
+    #[must_use]
+    pub const fn tags_inserts(&self) -> bool {
+        self.bucket.is_some()
+    }
+}
+
+impl BucketOptions {
+    fn from_options(config: &TableConfig, options: &BTreeMap<String, String>) -> Result<Self> {
+        let engine = options.get(ENGINE).map_or("SIMPLE", |engine| engine.trim());
+        if !engine.eq_ignore_ascii_case("SIMPLE") {
+            return Err(Error::unsupported(format!(
+                "option {ENGINE} {engine:?} (supported: SIMPLE); write to tables with consistent hashing with Hudi"
+            )));
+        }
+        if options.get(BUCKETS_BY_PARTITION).is_some_and(|rules| !rules.trim().is_empty()) {
+            return Err(Error::unsupported(format!(
+                "option {BUCKETS_BY_PARTITION}: numbers of buckets by partition; write to this table with Hudi"
+            )));
+        }
+        let buckets = option_values::positive(options, BUCKETS, DEFAULT_BUCKETS)?;
+        let buckets = u32::try_from(buckets).ok().filter(|buckets| *buckets <= i32::MAX.unsigned_abs());
+        let buckets = buckets.ok_or_else(|| Error::invalid_argument(format!("option {BUCKETS} is too large")))?;
+        let named = options.get(HASH_FIELD).map(|fields| fields.trim()).filter(|fields| !fields.is_empty());
+        let Some(named) = named else { return Ok(Self { buckets, fields: config.record_key_fields.clone() }) };
+        let fields: Vec<String> = named.split(',').map(|field| field.trim().to_owned()).collect();
+        if let Some(other) = fields.iter().find(|field| !config.record_key_fields.contains(field)) {
+            return Err(Error::invalid_argument(format!(
+                "option {HASH_FIELD} has {other:?}, which is not a key field of the table (they are {:?})",
+                config.record_key_fields
+            )));
+        }
+        Ok(Self { buckets, fields })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::config::Properties;
+
+    fn config(lines: &str) -> TableConfig {
+        let text = format!(
+            "hoodie.table.name=t\nhoodie.table.version=9\nhoodie.record.merge.mode=COMMIT_TIME_ORDERING\nhoodie.table.recordkey.fields=a,b\n{lines}\n"
+        );
+        TableConfig::from_properties(Properties::parse(text.as_bytes()).unwrap()).unwrap()
+    }
+
+    fn read(options: &[(&str, &str)]) -> Result<IndexOptions> {
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        IndexOptions::from_options(&config("hoodie.table.partition.fields=p"), &options)
+    }
+
+    #[test]
+    fn defaults_are_those_of_hudi_on_spark() {
+        let simple = IndexOptions { kind: IndexType::Simple, updates_partition: false, bucket: None };
+        assert_eq!(read(&[]).unwrap(), simple);
+        for (name, kind, updates_partition) in [
+            ("global_simple", IndexType::GlobalSimple, true),
+            ("BLOOM", IndexType::Bloom, false),
+            ("GLOBAL_BLOOM", IndexType::GlobalBloom, true),
+            ("RECORD_INDEX", IndexType::GlobalRecordLevel, false),
+            ("GLOBAL_RECORD_LEVEL_INDEX", IndexType::GlobalRecordLevel, false),
+            ("RECORD_LEVEL_INDEX", IndexType::RecordLevel, false),
+        ] {
+            assert_eq!(read(&[(TYPE, name)]).unwrap(), IndexOptions { kind, updates_partition, bucket: None });
+        }
+        let bucket = BucketOptions { buckets: 256, fields: vec!["a".into(), "b".into()] };
+        assert_eq!(read(&[(TYPE, "BUCKET")]).unwrap().bucket, Some(bucket));
+        let moves = [(TYPE, "RECORD_INDEX"), ("hoodie.record.index.update.partition.path", "true")];
+        assert!(read(&moves).unwrap().updates_partition);
+        // Without partitions nothing moves.
+        let options = BTreeMap::from([(TYPE.to_owned(), "GLOBAL_SIMPLE".to_owned())]);
+        assert!(!IndexOptions::from_options(&config(""), &options).unwrap().updates_partition);
+    }
+
+    #[test]
+    fn other_indexes_are_refused_by_name() {
+        for (options, kind, word) in [
+            (&[(TYPE, "INMEMORY")][..], Kind::Unsupported, "INMEMORY"),
+            (&[(TYPE, "HBASE")], Kind::Unsupported, "HBASE"),
+            (&[(TYPE, "FLINK_STATE")], Kind::Unsupported, "FLINK_STATE"),
+            (&[(CLASS, "org.acme.Index")], Kind::Unsupported, "org.acme"),
+            (&[(TYPE, "BUCKET"), (ENGINE, "CONSISTENT_HASHING")], Kind::Unsupported, "CONSISTENT_HASHING"),
+            (&[(TYPE, "BUCKET"), (BUCKETS_BY_PARTITION, "a,1")], Kind::Unsupported, "partition.expressions"),
+            (&[(TYPE, "BUCKET"), (BUCKETS, "0")], Kind::InvalidArgument, "num.buckets"),
+            (&[(TYPE, "BUCKET"), (HASH_FIELD, "c")], Kind::InvalidArgument, "\"c\""),
+            (&[(TYPE, "SIMPEL")], Kind::InvalidArgument, "SIMPEL"),
+        ] {
+            let error = read(options).unwrap_err();
+            assert!(error.kind() == kind && error.to_string().contains(word), "{error}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The simple indexes: keys of rows joined with the keys of base files (`HoodieSimpleIndex`, `HoodieGlobalSimpleIndex`), and the
+//! bloom indexes, which leave out base files by their footers (`HoodieBloomIndex`, `HoodieGlobalBloomIndex`).
+//!
+//! Keys of logs are not read: writers with these indexes put new keys into base files.
+
+use std::sync::Arc;
+
+use super::bloom;
+use super::incoming_keys::IncomingKeys;
+use super::stored_keys::StoredKeys;
+use super::tagged::{FurtherLocation, Location, Tagged};
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+use crate::keys::RowKeys;
+use crate::plan::{OpenTable, WriteView};
+use crate::storage::parallel;
+
+/// A row of a base file whose key is one of the rows'.
+struct Match {
+    row: u32,
+    position: u64,
+}
+
+/// Finds the file groups of keys. `prune`: base files are left out by their footers.
+pub(super) fn tag(
+    table: &OpenTable,
+    view: Arc<WriteView>,
+    keys: &RowKeys,
+    is_global: bool,
+    prune: bool,
+) -> Result<Tagged> {
+    let incoming = IncomingKeys::new(keys, is_global)?;
+    let stored = StoredKeys::new(table)?;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).max(table.place.requests_at_once());
+    let found = parallel::map(&view.base_files, threads, |slice| {
+        let in_file = |error: Error| match &slice.base_file {
+            Some(base) => error.in_file(table.place.full_path(&base.path)),
+            None => error,
+        };
+        matches_of(&incoming, &stored, slice, prune).map_err(in_file)
+    })?;
+    let rows = incoming.rows_len();
+    let mut tagged = Tagged { positions: vec![None; rows], ..Tagged::untagged(rows, Arc::clone(&view)) };
+    for (slice, matches) in view.base_files.iter().zip(found) {
+        add(&mut tagged, slice, matches)?;
+    }
+    if tagged.groups.is_empty() {
+        tagged.positions.clear();
+    }
+    Ok(tagged)
+}
+
+fn matches_of(
+    incoming: &IncomingKeys<'_>,
+    stored: &StoredKeys<'_>,
+    slice: &FileSlice,
+    prune: bool,
+) -> Result<Vec<Match>> {
+    let mut found = Vec::new();
+    let Some(partition) = incoming.partition(&slice.partition) else { return Ok(found) };
+    let Some(file) = stored.open(slice)? else { return Ok(found) };
+    if prune && !bloom::may_hold_any(file.as_ref(), incoming.keys(partition))? {
+        return Ok(found);
+    }
+    stored.read(file, |keys, first| {
+        for (key, position) in keys.iter().zip(first..) {
+            let Some(key) = key else {
+                return Err(Error::invalid_table(format!("row {position} of a base file has no record key")));
+            };
+            found.extend(incoming.rows(partition, key).map(|row| Match { row, position }));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn add(tagged: &mut Tagged, slice: &FileSlice, matches: Vec<Match>) -> Result<()> {
+    if matches.is_empty() {
+        return Ok(());
+    }
+    let group = u32::try_from(tagged.groups.len()).map_err(|_| Error::unsupported("4,294,967,296 file groups"))?;
+    let base_instant = slice.base_file.as_ref().map_or(&slice.base_instant, |base| &base.instant).clone();
+    let (partition, file_id) = (slice.partition.clone(), slice.file_id.clone());
+    tagged.groups.push(Location { partition, file_id, base_instant });
+    for Match { row, position } in matches {
+        let at = usize::try_from(row).unwrap_or(usize::MAX);
+        let (Some(location), Some(known)) = (tagged.locations.get_mut(at), tagged.positions.get_mut(at)) else {
+            return Err(Error::internal(format_args!("row {row} was tagged and is not there")));
+        };
+        if location.is_none() {
+            (*location, *known) = (Some(group), Some(position));
+        } else {
+            tagged.further.push(FurtherLocation { row, group, position: Some(position) });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Finds the file groups of keys by the index of a write.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow_array::Array;
+
+use super::options::{IndexOptions, IndexType};
+use super::tagged::Tagged;
+use super::{bucket, layout_check, simple};
+use crate::error::{Error, Result};
+use crate::keys::RowKeys;
+use crate::plan::{OpenTable, WriteView};
+
+/// Finds the file group of each row's key. Under a global index it may be in another partition than the row.
+///
+/// # Errors
+/// `InvalidArgument` or `Unsupported` if the table was not written with this index; what listing and reading files may fail with.
+pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Result<Tagged> {
+    let view = view_of(table, index, keys)?;
+    layout_check::check(table, &view, index.kind)?;
+    match (index.kind, &index.bucket) {
+        (IndexType::Simple, _) => simple::tag(table, view, keys, false, false),
+        (IndexType::GlobalSimple, _) => simple::tag(table, view, keys, true, false),
+        (IndexType::Bloom, _) => simple::tag(table, view, keys, false, true),
+        (IndexType::GlobalBloom, _) => simple::tag(table, view, keys, true, true),
+        (IndexType::Bucket, Some(options)) => bucket::tag(view, keys, options),
+        (IndexType::Bucket, None) => Err(Error::internal("a bucket index without its options")),
+        (IndexType::RecordLevel, _) => simple::tag(table, view, keys, false, false),
+        (IndexType::GlobalRecordLevel, _) => simple::tag(table, view, keys, true, false),
+    }
+}
+
+/// The file slices that rows may be in: those of their partitions, or of all under a global index.
+fn view_of(table: &OpenTable, index: &IndexOptions, keys: &RowKeys) -> Result<Arc<WriteView>> {
+    if index.kind.is_global() {
+        return table.write_view(None).map(Arc::new);
+    }
+    table.write_view(Some(&partitions_of(keys))).map(Arc::new)
+}
+
+/// The distinct partitions of rows.
+pub(super) fn partitions_of(keys: &RowKeys) -> BTreeSet<String> {
+    let mut partitions = BTreeSet::new();
+    let mut last = None;
+    for partition in &keys.partitions {
+        // Rows of one partition mostly follow each other.
+        if partition != last {
+            partitions.extend(partition.map(str::to_owned));
+            last = partition;
+        }
+    }
+    partitions
+}
+
+impl Tagged {
+    /// Rows that are inserted without looking for their keys.
+    ///
+    /// # Errors
+    /// What listing files may fail with.
+    pub fn of_inserts(table: &OpenTable, keys: &RowKeys) -> Result<Self> {
+        let view = table.write_view(Some(&partitions_of(keys)))?;
+        Ok(Self::untagged(keys.partitions.len(), Arc::new(view)))
+    }
+}

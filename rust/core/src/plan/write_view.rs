@@ -1,0 +1,90 @@
+//! The file slices that a writer tags, updates and adds rows to (`HoodieTable.getBaseFileOnlyView`, `getSliceView`).
+//!
+//! Both kinds of slices are of the newest completed write. Files of pending and failed writes are not among them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::open_table::OpenTable;
+use crate::error::{Error, Kind, Result};
+use crate::file_group::{FileSlice, PartitionFiles, View, files_of};
+use crate::metadata_table::FILES;
+use crate::names::RequestedTime;
+use crate::storage::parallel;
+
+/// An instant for a file group, by partition and file id.
+type InstantsByGroup = BTreeMap<String, BTreeMap<String, RequestedTime>>;
+
+/// What a writer has to know of file groups.
+#[derive(Debug, Clone, Default)]
+pub struct WriteView {
+    /// The newest base file of each file group that has one, as a slice without logs.
+    pub base_files: Vec<FileSlice>,
+    /// The latest slice of each file group; with the slice before it, if it was begun by a pending compaction.
+    pub slices: Vec<FileSlice>,
+    compactions: InstantsByGroup,
+    clustering: InstantsByGroup,
+}
+
+impl WriteView {
+    /// The pending compaction of a file group.
+    #[must_use]
+    pub fn pending_compaction(&self, partition: &str, file_id: &str) -> Option<&RequestedTime> {
+        self.compactions.get(partition)?.get(file_id)
+    }
+
+    /// The pending clustering that is to replace a file group.
+    #[must_use]
+    pub fn pending_clustering(&self, partition: &str, file_id: &str) -> Option<&RequestedTime> {
+        self.clustering.get(partition)?.get(file_id)
+    }
+}
+
+impl OpenTable {
+    /// The view of these partitions, or of all. Partitions that are not there have no file groups.
+    ///
+    /// # Errors
+    /// What listing files and reading plans may fail with.
+    pub fn write_view(&self, partitions: Option<&BTreeSet<String>>) -> Result<WriteView> {
+        let in_table = |error: Error| error.in_file(&self.uri);
+        let view = View::of(&self.timeline, &self.config, None).map_err(in_table)?;
+        let mut found = WriteView::default();
+        for plan in self.timeline.pending_compactions()? {
+            for operation in plan.operations {
+                let groups = found.compactions.entry(operation.partition).or_default();
+                groups.insert(operation.file_id, plan.instant.clone());
+            }
+        }
+        for group in self.timeline.file_groups_in_pending_clustering()? {
+            found.clustering.entry(group.partition).or_default().insert(group.file_id, group.instant);
+        }
+        if view.query_instant().is_none() {
+            return Ok(found);
+        }
+        for files in self.files_to_write(partitions)? {
+            found.base_files.extend(view.base_files(&files)?);
+            found.slices.extend(view.slices(&files)?);
+        }
+        Ok(found)
+    }
+
+    /// The files of partitions, listed as for a query.
+    fn files_to_write(&self, partitions: Option<&BTreeSet<String>>) -> Result<Vec<PartitionFiles>> {
+        let lister = self.lister();
+        let Some(partitions) = partitions else { return Ok(lister.list(None)?.0.files) };
+        if lister.has(FILES) && self.options.metadata {
+            let choose = |paths: &[&str]| Ok(paths.iter().map(|path| partitions.contains(*path)).collect());
+            if let Ok(listed) =
+                lister.metadata_table().and_then(|table| table.list(Some(&choose)).map_err(std::sync::Arc::new))
+            {
+                return Ok(listed.files);
+            }
+        }
+        let partitions: Vec<&String> = partitions.iter().collect();
+        parallel::map(&partitions, self.place.requests_at_once(), |partition| {
+            match files_of(self.place.as_ref(), partition) {
+                Err(error) if error.kind() == Kind::NotFound => Ok(PartitionFiles::of(partition, [])),
+                listed => listed,
+            }
+        })
+    }
+}
