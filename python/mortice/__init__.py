@@ -1,4 +1,4 @@
-"""mortice reads Apache Hudi tables into Arrow, and thereby into Spark, pandas, polars and DuckDB.
+"""mortice reads and writes Apache Hudi tables with Arrow, and thereby with Spark, pandas, polars and DuckDB.
 
     import mortice
 
@@ -11,6 +11,7 @@ With Spark: `mortice.spark.read(spark, "/lake/trips")`, or `spark.read.format("m
 import warnings
 
 from mortice import _mortice, queries
+from mortice.commit import Commit, FileGroupStats, RowError
 from mortice.create_table import create_table
 from mortice.errors import (
     CorruptLogError,
@@ -45,10 +46,12 @@ from mortice.timeline import Instant, Timeline
 __version__ = _mortice.__version__
 
 __all__ = [
+    "Commit",
     "CorruptLogError",
     "DataFile",
     "FileChangedError",
     "FileCleanedError",
+    "FileGroupStats",
     "FileSlice",
     "Follower",
     "Instant",
@@ -62,6 +65,7 @@ __all__ = [
     "MorticeError",
     "QueryPlan",
     "Ranges",
+    "RowError",
     "Scan",
     "Split",
     "StorageError",

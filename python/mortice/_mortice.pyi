@@ -27,6 +27,7 @@ __all__ = [
     "debug_build",
     "has_hdfs",
     "merge_rows",
+    "write",
 ]
 
 __version__: str
@@ -403,4 +404,15 @@ def merge_rows(
 
     Both are Arrow data. The result has the columns and types of the older rows. `schema` is an Avro schema that defines the
     defaults of columns.
+    """
+
+_FileOfCommit = tuple[str, str, str | None, int, int, int, int, int]
+"""(partition, file id, path, bytes, rows written, inserts, updates, deletes)"""
+
+def write(
+    uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, str]
+) -> tuple[str, str | None, str, list[_FileOfCommit], list[tuple[str | None, str]], list[str]]:
+    """Writes Arrow data to a table, or deletes its keys.
+
+    Returns requested time, completion time, operation, files, refused rows as (key, message), and warnings.
     """

@@ -11,7 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from mortice import _mortice, queries
+from mortice import _mortice, queries, writes
+from mortice.commit import Commit
 from mortice.errors import InvalidArgumentError
 from mortice.file_slice import FileSlice
 from mortice.filters import Filters, normal_form
@@ -41,7 +42,7 @@ __all__ = ["Table"]
 
 
 class Table:
-    """A Hudi table in the state that it has when it is opened. Open it again to see later commits.
+    """A Hudi table in the state that it has when it is opened. `refresh` shows later commits.
 
         table = mortice.Table("/lake/trips")
         table.snapshot(columns=["rider", "fare"], filters=[("fare", ">", 3)]).to_arrow()
@@ -105,24 +106,87 @@ class Table:
         use_record_index: bool = False,
     ) -> None:
         self._merge: Merge | None = None
-        self._native = _mortice.Table(
-            checked_uri(uri),
-            checked_storage_options(storage_options),
-            mmap=checked_bool("mmap", mmap),
-            semantics=checked_semantics(semantics),
-            on_corrupt=checked_on_corrupt(on_corrupt),
-            batch_rows=checked_count("batch_rows", batch_rows),
-            optimized_log_scan=checked_bool("optimized_log_scan", optimized_log_scan),
-            threads=checked_optional_count("threads", threads),
-            prune=checked_bool("prune", prune),
-            use_metadata=checked_bool("use_metadata", use_metadata),
-            use_column_stats=checked_bool("use_column_stats", use_column_stats),
-            use_record_index=checked_bool("use_record_index", use_record_index),
-            record_positions=checked_bool("record_positions", record_positions),
-            memory_limit=checked_optional_count("memory_limit", memory_limit),
-            spill_dir=None if spill_dir is None else os.fspath(spill_dir),
-            spill_compressed=checked_bool("spill_compressed", spill_compressed),
-        )
+        self._storage_options = checked_storage_options(storage_options)
+        self._arguments: dict[str, Any] = {
+            "mmap": checked_bool("mmap", mmap),
+            "semantics": checked_semantics(semantics),
+            "on_corrupt": checked_on_corrupt(on_corrupt),
+            "batch_rows": checked_count("batch_rows", batch_rows),
+            "optimized_log_scan": checked_bool("optimized_log_scan", optimized_log_scan),
+            "threads": checked_optional_count("threads", threads),
+            "prune": checked_bool("prune", prune),
+            "use_metadata": checked_bool("use_metadata", use_metadata),
+            "use_column_stats": checked_bool("use_column_stats", use_column_stats),
+            "use_record_index": checked_bool("use_record_index", use_record_index),
+            "record_positions": checked_bool("record_positions", record_positions),
+            "memory_limit": checked_optional_count("memory_limit", memory_limit),
+            "spill_dir": None if spill_dir is None else os.fspath(spill_dir),
+            "spill_compressed": checked_bool("spill_compressed", spill_compressed),
+        }
+        self._native = _mortice.Table(checked_uri(uri), self._storage_options, **self._arguments)
+
+    def refresh(self) -> None:
+        """Opens the table again, to see commits that others made since. `follow` and scans that exist are not changed.
+
+        Raises `TableNotFoundError`, `InvalidTableError`, `UnsupportedError` as when the table is opened.
+        """
+        self._native = _mortice.Table(self.uri, self._storage_options, **self._arguments)
+        for name in ("schema", "properties", "timeline"):
+            self.__dict__.pop(name, None)
+
+    def upsert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Updates the rows whose record key is in the table, and inserts the others, as one commit.
+
+            table.upsert(pa.table({"id": ["a", "b"], "city": ["x", "y"], "ts": [1, 2]}))
+
+        Rows with the same key are merged first, by the table's merge mode. A row whose `_hoodie_is_deleted` is true
+        deletes its key. Columns that the table does not have are added to it. The write starts from the newest state of
+        the table, and the table shows its own commit afterwards.
+
+        Args:
+            data: The rows: anything with `__arrow_c_stream__` (pyarrow, polars, pandas, DuckDB).
+            options: Options of the write by Hudi's names (docs/writing.md), such as `hoodie.index.type`. Others than
+                Hudi's are refused, and so are those that contradict the table.
+
+        Returns:
+            The commit.
+
+        Raises:
+            InvalidArgumentError: A row or an option is invalid; the message names row and column.
+            UnsupportedError: The table or an option needs a feature that mortice does not have.
+            WriteConflictError: Another writer changed the same file groups meanwhile.
+            StorageError: The storage failed. The write was undone, unless the message says otherwise.
+        """
+        return self._write("upsert", data, options)
+
+    def insert(self, data: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Inserts rows as one commit, without looking for their keys in the table.
+
+        Rows whose key is in the table already become duplicates, as in Hudi. Arguments, result and errors are those of
+        `upsert`.
+        """
+        return self._write("insert", data, options)
+
+    def delete(self, keys_or_rows: Any, options: Mapping[str, Any] | None = None) -> Commit:
+        """Deletes keys as one commit.
+
+        Args:
+            keys_or_rows: Rows with at least the columns of the record key and of the partition path, or with
+                `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. Keys that are not in the table
+                are left out.
+            options: As for `upsert`.
+
+        Returns:
+            The commit.
+
+        Raises as `upsert`.
+        """
+        return self._write("delete", keys_or_rows, options)
+
+    def _write(self, operation: str, data: Any, options: Mapping[str, Any] | None) -> Commit:
+        commit = writes.write(self.uri, self._storage_options, operation, data, options)
+        self.refresh()
+        return commit
 
     @property
     def uri(self) -> str:

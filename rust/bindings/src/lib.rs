@@ -20,6 +20,7 @@ mod scan;
 mod split;
 mod stream;
 mod table;
+mod write;
 
 use pyo3::prelude::*;
 
@@ -48,6 +49,7 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_writer::LogBlock>()?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_class::<arrow::ArrowSchema>()?;
     module.add_class::<arrow::ArrowBatch>()?;
     Ok(())

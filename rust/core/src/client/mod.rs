@@ -6,12 +6,19 @@
 //! | `conform` | a user's columns in the table's types |
 //! | `combine` | rows of one write that have the same key |
 //! | `prepare` | the rows of a write before any is written |
+//! | `profile` | what a write is about to do, for other writers |
+//! | `tasks` | the rows of one file group, written |
+//! | `write` | from a user's rows to the commit |
 //! | `transaction/` | one write, from its requested instant to its completed one, or back |
 
 mod combine;
 mod conform;
 mod prepare;
+mod profile;
 mod schema;
+mod tasks;
 mod transaction;
+mod write;
 
 pub use transaction::{CommitExtra, Committed, Transaction};
+pub use write::{WriteInput, WriteResult, write};

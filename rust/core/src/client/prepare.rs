@@ -30,6 +30,13 @@ pub struct Prepared {
     pub deletes: BooleanArray,
 }
 
+impl Prepared {
+    /// Whether a row deletes its key.
+    pub(super) fn is_delete(&self, row: u32) -> bool {
+        usize::try_from(row).is_ok_and(|row| row < self.deletes.len() && self.deletes.value(row))
+    }
+}
+
 /// What rows are prepared for.
 pub struct Preparation<'a> {
     /// The table.

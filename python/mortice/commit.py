@@ -1,0 +1,101 @@
+"""What a write did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Commit", "FileGroupStats", "RowError"]
+
+
+@dataclass(frozen=True)
+class FileGroupStats:
+    """What a write did to a file group: one file of it."""
+
+    partition: str
+    """The partition path; empty if the table is not partitioned."""
+    file_id: str
+    """The id of the file group."""
+    path: str | None
+    """The file's path, relative to the table; None if no file was written."""
+    file_bytes: int
+    """The size of the file, in bytes."""
+    rows_written: int
+    """The number of rows in the file; of a log file, of its records."""
+    inserts: int
+    """The number of rows whose key was new."""
+    updates: int
+    """The number of rows whose key was there."""
+    deletes: int
+    """The number of deleted keys."""
+
+
+@dataclass(frozen=True)
+class RowError:
+    """A row that was not written."""
+
+    record_key: str | None
+    """Its record key; None if it has none."""
+    message: str
+    """Why it was not written."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A completed write.
+
+        commit = table.upsert(rows)
+        commit.instant, commit.inserts, commit.updates
+    """
+
+    instant: str
+    """The requested time: the value of `_hoodie_commit_time` in the rows that were written."""
+    completion_time: str | None
+    """The completion time; None up to table version 7."""
+    operation: str
+    """The operation, as Hudi's constant: `UPSERT`, `INSERT` or `DELETE`."""
+    stats: list[FileGroupStats] = field(repr=False)
+    """What was done to each file group."""
+    errors: list[RowError] = field(default_factory=list, repr=False)
+    """Rows that were not written."""
+
+    @property
+    def inserts(self) -> int:
+        """The number of rows whose key was new."""
+        return sum(stats.inserts for stats in self.stats)
+
+    @property
+    def updates(self) -> int:
+        """The number of rows whose key was there."""
+        return sum(stats.updates for stats in self.stats)
+
+    @property
+    def deletes(self) -> int:
+        """The number of deleted keys."""
+        return sum(stats.deletes for stats in self.stats)
+
+    @property
+    def bytes_written(self) -> int:
+        """The size of the written files, in bytes."""
+        return sum(stats.file_bytes for stats in self.stats)
+
+    def __repr__(self) -> str:
+        counts = (("inserted", self.inserts), ("updated", self.updates), ("deleted", self.deletes))
+        rows = ", ".join(f"{count:,} {what}" for what, count in counts if count) or "no rows"
+        files = len([stats for stats in self.stats if stats.path is not None])
+        failed = f", {len(self.errors)} not written" if self.errors else ""
+        return f"Commit({self.instant}, {self.operation}: {rows} in {files} file{'s' * (files != 1)}{failed})"
+
+    def _repr_html_(self) -> str:
+        """The commit as a table, for notebooks."""
+        columns = ("partition", "file_id", "inserts", "updates", "deletes", "file_bytes")
+        head = "".join(f"<th>{name}</th>" for name in columns)
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{_cell(getattr(stats, name))}</td>" for name in columns) + "</tr>"
+            for stats in self.stats
+        )
+        return f"<p>{_cell(repr(self))}</p><table><tr>{head}</tr>{rows}</table>"
+
+
+def _cell(value: object) -> str:
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,239 @@
+//! The tasks of a write: each writes the rows of one file group, or of new ones of a partition.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
+use arrow_schema::{Field, Schema};
+
+use super::prepare::{Prepared, taken};
+use super::schema::WriteSchema;
+use crate::assign::{GroupTask, TaskKind};
+use crate::config::{MergeMode, TableType};
+use crate::error::{Error, Result};
+use crate::keys::FieldPath;
+use crate::log::writer::{DeleteColumns, PartitionPath};
+use crate::merge_write::{MergeHandle, MergeTarget};
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::storage::{FileStore, check_cancelled};
+use crate::write::{
+    AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget, MetaColumns,
+    WriteStatus, WriteToken,
+};
+
+const KEY: &str = "record_key";
+
+/// What all tasks of a write have in common.
+pub(super) struct TaskRunner<'a> {
+    pub(super) store: &'a Arc<dyn FileStore>,
+    pub(super) table: &'a OpenTable,
+    pub(super) schema: &'a WriteSchema,
+    pub(super) instant: &'a RequestedTime,
+    pub(super) prepared: &'a Prepared,
+    /// Row numbers in base files, as the index knows them; empty if it knows none.
+    pub(super) positions: &'a [Option<u64>],
+    /// Which rows have keys that are new.
+    pub(super) is_new: &'a BooleanArray,
+    /// Whether deletes are ordered as rows are, or win over all.
+    pub(super) deletes_are_ordered: bool,
+    pub(super) base: BaseFileOptions,
+    pub(super) append: AppendOptions,
+    pub(super) writes_positions: bool,
+}
+
+impl TaskRunner<'_> {
+    /// Runs tasks on as many threads as there are cores.
+    ///
+    /// # Errors
+    /// The first of a task; the others end as soon as they have seen it.
+    pub(super) fn run(&self, tasks: &[GroupTask]) -> Result<Vec<WriteStatus>> {
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(tasks.len()).max(1);
+        let next = AtomicUsize::new(0);
+        let failed: Mutex<Option<Error>> = Mutex::new(None);
+        let done: Mutex<Vec<(usize, Vec<WriteStatus>)>> = Mutex::new(Vec::with_capacity(tasks.len()));
+        let work = || {
+            while failed.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(task) = tasks.get(number) else { return };
+                match check_cancelled().and_then(|()| self.run_one(number, task)) {
+                    Ok(statuses) => done.lock().unwrap_or_else(PoisonError::into_inner).push((number, statuses)),
+                    Err(error) => {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(work);
+            }
+            work();
+        });
+        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(number, _)| *number);
+        if done.len() != tasks.len() {
+            return Err(Error::internal("a task of the write has no result"));
+        }
+        Ok(done.into_iter().flat_map(|(_, statuses)| statuses).collect())
+    }
+
+    fn run_one(&self, number: usize, task: &GroupTask) -> Result<Vec<WriteStatus>> {
+        let numbers = UInt32Array::from_iter_values(task.rows.iter().copied());
+        let rows = taken(self.prepared, &numbers)?;
+        let token = WriteToken { task: u32::try_from(number).unwrap_or(u32::MAX), stage: 0, attempt: 0 };
+        match &task.kind {
+            TaskKind::Append { slice, naming } => {
+                let base_instant = slice.base_file.as_ref().map(|base| &base.instant).filter(|_| self.writes_positions);
+                let target = self.log_target(task, &slice.file_id, naming, token);
+                self.append(target, base_instant, &rows, &numbers)
+            }
+            TaskKind::AppendNew { file_id, naming } => {
+                self.append(self.log_target(task, file_id, naming, token), None, &rows, &numbers)
+            }
+            TaskKind::Create { file_id_prefix } => self.create(task, file_id_prefix, token, &rows),
+            TaskKind::Merge { slice } => {
+                let target = MergeTarget {
+                    partition: task.partition.clone(),
+                    slice: slice.clone(),
+                    instant: self.instant.clone(),
+                    token,
+                };
+                let store = Arc::clone(self.store);
+                let mut handle = MergeHandle::new(store, self.table, &self.schema.stored, target, self.base.clone())?;
+                handle.add(&rows.rows, &rows.keys.record_keys, Some(&rows.deletes))?;
+                handle.finish()
+            }
+        }
+    }
+
+    fn log_target(&self, task: &GroupTask, file_id: &str, naming: &LogNaming, token: WriteToken) -> LogTarget {
+        LogTarget {
+            partition: task.partition.clone(),
+            file_id: file_id.to_owned(),
+            instant: self.instant.clone(),
+            token,
+            naming: naming.clone(),
+        }
+    }
+
+    fn create(&self, task: &GroupTask, prefix: &str, token: WriteToken, rows: &Prepared) -> Result<Vec<WriteStatus>> {
+        let target = CreateTarget {
+            partition: task.partition.clone(),
+            file_id_prefix: prefix.to_owned(),
+            instant: self.instant.clone(),
+            token,
+        };
+        let store = Arc::clone(self.store);
+        let mut handle = CreateHandle::new(store, &self.schema.stored, target, self.base.clone(), false);
+        let rows = rows_without_deletes(rows)?;
+        if rows.rows.num_rows() > 0 {
+            handle.insert(&rows.rows, self.meta_columns(&rows.keys.record_keys))?;
+        }
+        handle.finish()
+    }
+
+    fn meta_columns<'a>(&self, record_keys: &'a StringArray) -> MetaColumns<'a> {
+        match self.table.config.populate_meta_fields {
+            true => MetaColumns::Computed { record_keys },
+            false => MetaColumns::Absent,
+        }
+    }
+
+    fn append(
+        &self,
+        target: LogTarget,
+        base_instant: Option<&RequestedTime>,
+        rows: &Prepared,
+        numbers: &UInt32Array,
+    ) -> Result<Vec<WriteStatus>> {
+        let partition = target.partition.clone();
+        let store = Arc::clone(self.store);
+        let mut handle = AppendHandle::new(store, &self.schema.stored, target, base_instant, self.append.clone())?;
+        let positions = self.positions_of(numbers);
+        let is_new: BooleanArray = numbers.values().iter().map(|row| Some(self.is_new(*row))).collect();
+        let kept = indices(rows, false);
+        if !kept.is_empty() {
+            let updates = taken(rows, &kept)?;
+            handle.upsert(&LogRows {
+                data: &updates.rows,
+                meta: self.meta_columns(&updates.keys.record_keys),
+                inserts: Some(&flags_at(&is_new, &kept)),
+                positions: positions.as_ref().map(|positions| positions_at(positions, &kept)).as_ref(),
+            })?;
+        }
+        let deleted = indices(rows, true);
+        if !deleted.is_empty() {
+            let deletes = taken(rows, &deleted)?;
+            let (batch, ordering) = self.delete_batch(&deletes)?;
+            let columns =
+                DeleteColumns { record_key: KEY.to_owned(), partition_path: PartitionPath::Constant(partition), ordering };
+            let positions = positions.as_ref().map(|positions| positions_at(positions, &deleted));
+            handle.delete(&batch, &columns, positions.as_ref())?;
+        }
+        handle.finish()
+    }
+
+    fn is_new(&self, row: u32) -> bool {
+        usize::try_from(row).is_ok_and(|row| row < self.is_new.len() && self.is_new.value(row))
+    }
+
+    fn positions_of(&self, numbers: &UInt32Array) -> Option<UInt64Array> {
+        let at = |row: &u32| usize::try_from(*row).ok().and_then(|row| self.positions.get(row).copied().flatten());
+        (!self.positions.is_empty()).then(|| numbers.values().iter().map(at).collect())
+    }
+
+    /// Deleted keys, with the columns of their ordering values.
+    fn delete_batch(&self, deletes: &Prepared) -> Result<(RecordBatch, Vec<String>)> {
+        let mut fields = vec![Field::new(KEY, arrow_schema::DataType::Utf8, false)];
+        let mut arrays: Vec<ArrayRef> = vec![Arc::new(deletes.keys.record_keys.clone())];
+        let mut ordering = Vec::new();
+        if self.deletes_are_ordered && self.table.merge.mode != MergeMode::CommitTime {
+            for (number, name) in self.table.merge.ordering_fields.iter().enumerate() {
+                let path = FieldPath::new(name);
+                let Some(column) = deletes.rows.column_by_name(path.column()) else { continue };
+                let values = path.values(column)?;
+                let name = format!("ordering_{number}");
+                fields.push(Field::new(&name, values.data_type().clone(), true));
+                arrays.push(values);
+                ordering.push(name);
+            }
+        }
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+            .map_err(|error| Error::internal("keys to delete").caused_by(error))?;
+        Ok((batch, ordering))
+    }
+}
+
+/// The numbers of the rows that are deletes, or that are not.
+fn indices(rows: &Prepared, deletes: bool) -> UInt32Array {
+    let numbers = rows.deletes.iter().zip(0_u32..).filter(|(delete, _)| (*delete == Some(true)) == deletes);
+    UInt32Array::from_iter_values(numbers.map(|(_, number)| number))
+}
+
+fn rows_without_deletes(rows: &Prepared) -> Result<Prepared> {
+    let kept = indices(rows, false);
+    if kept.len() == rows.deletes.len() { Ok(rows.clone()) } else { taken(rows, &kept) }
+}
+
+fn flags_at(flags: &BooleanArray, numbers: &UInt32Array) -> BooleanArray {
+    let at = |row: &u32| usize::try_from(*row).is_ok_and(|row| row < flags.len() && flags.value(row));
+    numbers.values().iter().map(|row| Some(at(row))).collect()
+}
+
+fn positions_at(positions: &UInt64Array, numbers: &UInt32Array) -> UInt64Array {
+    let at = |row: &u32| {
+        let row = usize::try_from(*row).ok().filter(|row| *row < positions.len())?;
+        positions.is_valid(row).then(|| positions.value(row))
+    };
+    numbers.values().iter().map(at).collect()
+}
+
+/// Whether logs hold row positions: from table version 8 on, of merge-on-read tables.
+pub(super) fn may_write_positions(table: &OpenTable) -> bool {
+    table.config.version.number() >= 8 && table.config.table_type == TableType::MergeOnRead
+}

@@ -1,0 +1,162 @@
+//! A write from a user's rows to the commit.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_schema::SchemaRef;
+
+use super::prepare::{Preparation, Prepared};
+use super::profile::profile;
+use super::schema::WriteSchema;
+use super::tasks::{TaskRunner, may_write_positions};
+use super::{CommitExtra, Committed, Transaction};
+use crate::assign::{AssignOptions, assign};
+use crate::commit::WriteOperation;
+use crate::config::{ReadOptions, WriteOptions, option_values};
+use crate::error::{Error, Result};
+use crate::index::{IndexOptions, Tagged, tag};
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::storage::StorageOptions;
+use crate::write::{AppendOptions, BaseFileOptions, WriteStatus};
+
+const COMMIT_METADATA_PREFIX: &str = "hoodie.datasource.write.commitmeta.key.prefix";
+
+/// The rows of a write, as the user gives them.
+pub struct WriteInput {
+    /// Their columns.
+    pub schema: SchemaRef,
+    /// The rows.
+    pub batches: Vec<RecordBatch>,
+    /// Options, by Hudi's names.
+    pub options: BTreeMap<String, String>,
+}
+
+/// What a write did.
+#[derive(Debug, Clone)]
+pub struct WriteResult {
+    /// The commit.
+    pub committed: Committed,
+    /// Sentences on options that have no effect.
+    pub warnings: Vec<String>,
+}
+
+/// What is known of a write before it begins.
+struct Plan {
+    schema: WriteSchema,
+    index: IndexOptions,
+    prepared: Prepared,
+}
+
+/// Writes rows to a table, or deletes keys of it.
+///
+/// # Errors
+/// `InvalidArgument` and `Unsupported` for rows and options that cannot be written, before anything is; as for
+/// [`Transaction::begin`] and [`Transaction::commit`]. The table is unchanged then, unless the message says otherwise.
+pub fn write(
+    uri: &str,
+    storage: &StorageOptions,
+    operation: WriteOperation,
+    input: &WriteInput,
+) -> Result<WriteResult> {
+    let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    let options = WriteOptions::parse(&input.options, &operation.name().to_ascii_lowercase(), &table.config)?;
+    // What cannot be written is refused before there is an instant.
+    plan(&table, operation, input, options.values(), &RequestedTime::from("0"))?;
+    let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
+    let statuses = written(&mut transaction, operation, input, options.values());
+    let (statuses, schema) = match statuses {
+        Ok(done) => done,
+        Err(error) => {
+            transaction.abort(&error)?;
+            return Err(error);
+        }
+    };
+    let extra = CommitExtra {
+        schema: schema.columns.json().to_owned(),
+        user_metadata: user_metadata(&input.options),
+        ..CommitExtra::default()
+    };
+    let committed = transaction.commit(statuses, &extra)?;
+    Ok(WriteResult { committed, warnings: options.warnings().to_vec() })
+}
+
+fn plan(
+    table: &OpenTable,
+    operation: WriteOperation,
+    input: &WriteInput,
+    options: &BTreeMap<String, String>,
+    instant: &RequestedTime,
+) -> Result<Plan> {
+    let index = IndexOptions::from_options(&table.config, options)?;
+    let schema = match operation {
+        WriteOperation::Delete => WriteSchema::of_table(table)?,
+        _ => WriteSchema::resolve(table, &input.schema, options)?,
+    };
+    let preparation =
+        Preparation { table, schema: &schema, options, operation, key_is_global: index.kind.is_global() };
+    let prepared = match operation {
+        WriteOperation::Delete => preparation.keys_to_delete(&input.batches)?,
+        _ => preparation.rows(&input.batches, instant)?,
+    };
+    Ok(Plan { schema, index, prepared })
+}
+
+fn written(
+    transaction: &mut Transaction,
+    operation: WriteOperation,
+    input: &WriteInput,
+    options: &BTreeMap<String, String>,
+) -> Result<(Vec<WriteStatus>, WriteSchema)> {
+    let table = Arc::clone(transaction.table());
+    let instant = transaction.instant().clone();
+    let Plan { schema, index, prepared } = plan(&table, operation, input, options, &instant)?;
+    let tagged = match operation {
+        WriteOperation::Insert | WriteOperation::BulkInsert => Tagged::of_inserts(&table, &prepared.keys)?,
+        _ => tag(&table, &index, &prepared.keys)?,
+    };
+    let assign_options = AssignOptions::from_options(&table.config, &index, options)?;
+    let assignment =
+        assign(&table, &assign_options, operation, &prepared.keys, &tagged, &prepared.deletes, &instant)?;
+    transaction.inflight(&profile(operation, &assignment.tasks, &prepared))?;
+    let runner = TaskRunner {
+        store: transaction.store(),
+        table: &table,
+        schema: &schema,
+        instant: &instant,
+        prepared: &prepared,
+        positions: &tagged.positions,
+        is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
+        deletes_are_ordered: operation != WriteOperation::Delete,
+        base: BaseFileOptions::from_hudi_options(options)?,
+        append: AppendOptions::from_hudi_options(options)?,
+        writes_positions: may_write_positions(&table)
+            && option_values::boolean(options, "hoodie.write.record.positions", true)?,
+    };
+    let statuses = runner.run(&assignment.tasks)?;
+    refuse_failed_rows(&statuses)?;
+    Ok((statuses, schema))
+}
+
+/// A row that could not be written ends the write.
+fn refuse_failed_rows(statuses: &[WriteStatus]) -> Result<()> {
+    let failed: u64 = statuses.iter().map(|status| status.total_errors).sum();
+    match statuses.iter().flat_map(|status| &status.errors).next() {
+        None if failed == 0 => Ok(()),
+        first => {
+            let message = first.map(|error| error.message.as_str()).unwrap_or_default();
+            Err(Error::invalid_argument(format!("{failed} rows cannot be written; the first: {message}")))
+        }
+    }
+}
+
+/// Options with the prefix that the user chose are stored in the commit.
+fn user_metadata(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let Some(prefix) = options.get(COMMIT_METADATA_PREFIX).filter(|prefix| !prefix.is_empty()) else {
+        return BTreeMap::new();
+    };
+    let is_own = |name: &&String| name.starts_with(prefix.as_str()) && !name.starts_with("hoodie.");
+    let found = options.iter().filter(|(name, _)| is_own(name));
+    found.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
