@@ -94,6 +94,7 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("index", &["names", "config", "storage", "bloom", "base_file", "file_group", "keys", "plan"]),
+    ("assign", &["names", "config", "file_group", "timeline", "keys", "plan", "write", "index"]),
     ("services", &["names", "config", "storage", "log", "timeline", "write", "commit"]),
     (
         "client",

@@ -2,6 +2,7 @@
 //!
 //! Modules import downwards only (see `ARCHITECTURE.md`; `tests/rust/layering.rs` holds them to it).
 
+pub mod assign;
 pub mod avro;
 pub mod avro_parquet;
 pub mod base_file;

@@ -1,0 +1,29 @@
+//! Assignment: which rows of a write go to which file group, and how (`UpsertPartitioner`, `SparkUpsertDeltaCommitPartitioner`,
+//! `SparkBucketIndexPartitioner`).
+//!
+//! ```text
+//! RowKeys, Tagged ─> updates ─┐
+//!                    inserts ─┴─> GroupTask: append to logs, rewrite the base file, or write new base files
+//! ```
+//! | file | job |
+//! |---|---|
+//! | `options` | sizes and limits, by Hudi's option names |
+//! | `assignment` | the tasks of a write |
+//! | `record_size` | bytes of a row, estimated from earlier commits |
+//! | `small_files` | base files that take new rows |
+//! | `updates` | rows of the file groups that hold their keys |
+//! | `inserts` | rows whose keys are new |
+//! | `assign` | all of it, by table type |
+
+#[expect(clippy::module_inception, reason = "the module's main function has its name")]
+mod assign;
+mod assignment;
+mod inserts;
+mod options;
+mod record_size;
+mod small_files;
+mod updates;
+
+pub use assign::assign;
+pub use assignment::{Assignment, GroupTask, TaskKind};
+pub use options::{AssignOptions, PlaceInserts};

@@ -1,0 +1,73 @@
+//! Sizes and limits of an assignment, by Hudi's option names and defaults.
+
+use std::collections::BTreeMap;
+
+use crate::config::option_values::{boolean, number, positive};
+use crate::error::{Error, Result};
+use crate::index::{BucketOptions, IndexOptions};
+
+/// Where rows with new keys go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaceInserts {
+    /// To small files, then to new file groups: `upsert`, `insert`.
+    SmallFiles,
+    /// To new file groups, all rows of the write: `bulk_insert`.
+    NewGroups,
+    /// The same, in place of the partitions' file groups: `insert_overwrite`, `insert_overwrite_table`.
+    Overwrite,
+    /// Nowhere: `delete`.
+    Discard,
+}
+
+/// Options of an assignment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssignOptions {
+    /// `hoodie.parquet.max.file.size`.
+    pub max_file_size: u64,
+    /// `hoodie.parquet.small.file.limit`: smaller base files take new rows. 0: none does.
+    pub small_file_limit: u64,
+    /// `hoodie.merge.small.file.group.candidates.limit`: so many of a partition of a merge-on-read table.
+    pub small_file_candidates: usize,
+    /// Rows of a new file group (`hoodie.copyonwrite.insert.split.size`); none: as many as fill a file
+    /// (`hoodie.copyonwrite.insert.auto.split`).
+    pub insert_split: Option<u64>,
+    /// `hoodie.copyonwrite.record.size.estimate`: bytes of a row, if no commit tells.
+    pub record_size: u64,
+    /// `hoodie.record.size.estimation.threshold`: commits of fewer bytes than this share of the small file limit do not tell.
+    pub estimation_threshold: f64,
+    /// `hoodie.record.size.estimator.average.metadata.size`: bytes of a file that are not of its rows.
+    pub metadata_size: u64,
+    /// Of the bucket index.
+    pub bucket: Option<BucketOptions>,
+}
+
+impl AssignOptions {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for values that are not numbers or out of range; `Unsupported` for estimators of the user's own.
+    pub fn from_options(index: &IndexOptions, options: &BTreeMap<String, String>) -> Result<Self> {
+        if let Some(class) = options.get("hoodie.record.size.estimator.class")
+            && !class.ends_with(".AverageRecordSizeEstimator")
+        {
+            return Err(Error::unsupported(format!(
+                "option hoodie.record.size.estimator.class {class:?}; leave it out"
+            )));
+        }
+        // Negative limits switch small files off, as 0 does.
+        let limit: i64 = number(options, "hoodie.parquet.small.file.limit", 100 << 20)?;
+        let threshold: f64 = number(options, "hoodie.record.size.estimation.threshold", 1.0)?;
+        let split = positive(options, "hoodie.copyonwrite.insert.split.size", 500_000)?;
+        let is_automatic = boolean(options, "hoodie.copyonwrite.insert.auto.split", true)?;
+        Ok(Self {
+            max_file_size: positive(options, "hoodie.parquet.max.file.size", 120 << 20)?,
+            small_file_limit: u64::try_from(limit).unwrap_or(0),
+            small_file_candidates: number(options, "hoodie.merge.small.file.group.candidates.limit", 1)?,
+            insert_split: (!is_automatic).then_some(split),
+            record_size: positive(options, "hoodie.copyonwrite.record.size.estimate", 1024)?,
+            estimation_threshold: threshold,
+            metadata_size: number(options, "hoodie.record.size.estimator.average.metadata.size", 0)?,
+            bucket: index.bucket.clone(),
+        })
+    }
+}
