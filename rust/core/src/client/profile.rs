@@ -32,7 +32,7 @@ fn stat_of(task: &GroupTask, prepared: &Prepared) -> HoodieWriteStat {
         TaskKind::Append { slice, .. } | TaskKind::Merge { slice } => {
             (slice.file_id.clone(), slice.base_instant.as_str().to_owned())
         }
-        TaskKind::AppendNew { .. } | TaskKind::Create { .. } => (String::new(), "null".to_owned()),
+        TaskKind::Create { .. } => (String::new(), "null".to_owned()),
     };
     let is_update = !file_id.is_empty();
     HoodieWriteStat {

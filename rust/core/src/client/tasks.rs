@@ -14,13 +14,12 @@ use crate::config::{MergeMode, TableType};
 use crate::error::{Error, Result};
 use crate::keys::FieldPath;
 use crate::log::writer::{DeleteColumns, PartitionPath};
-use crate::merge_write::{MergeHandle, MergeTarget};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::{FileStore, check_cancelled};
 use crate::write::{
-    AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget, MetaColumns,
-    WriteStatus, WriteToken,
+    AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget, MergeHandle,
+    MergeTarget, MetaColumns, WriteStatus, WriteToken,
 };
 
 const KEY: &str = "record_key";
@@ -32,12 +31,10 @@ pub(super) struct TaskRunner<'a> {
     pub(super) schema: &'a WriteSchema,
     pub(super) instant: &'a RequestedTime,
     pub(super) prepared: &'a Prepared,
-    /// Row numbers in base files, as the index knows them; empty if it knows none.
-    pub(super) positions: &'a [Option<u64>],
     /// Which rows have keys that are new.
     pub(super) is_new: &'a BooleanArray,
-    /// Whether deletes are ordered as rows are, or win over all.
-    pub(super) deletes_are_ordered: bool,
+    /// Whether the rows are keys to delete, whatever is stored; other deletes are ordered as rows are.
+    pub(super) deletes_keys: bool,
     pub(super) base: BaseFileOptions,
     pub(super) append: AppendOptions,
     pub(super) writes_positions: bool,
@@ -90,10 +87,7 @@ impl TaskRunner<'_> {
             TaskKind::Append { slice, naming } => {
                 let base_instant = slice.base_file.as_ref().map(|base| &base.instant).filter(|_| self.writes_positions);
                 let target = self.log_target(task, &slice.file_id, naming, token);
-                self.append(target, base_instant, &rows, &numbers)
-            }
-            TaskKind::AppendNew { file_id, naming } => {
-                self.append(self.log_target(task, file_id, naming, token), None, &rows, &numbers)
+                self.append(target, base_instant, &rows, task)
             }
             TaskKind::Create { file_id_prefix } => self.create(task, file_id_prefix, token, &rows),
             TaskKind::Merge { slice } => {
@@ -105,7 +99,9 @@ impl TaskRunner<'_> {
                 };
                 let store = Arc::clone(self.store);
                 let mut handle = MergeHandle::new(store, self.table, &self.schema.stored, target, self.base.clone())?;
-                handle.add(&rows.rows, &rows.keys.record_keys, Some(&rows.deletes))?;
+                // Rows that are marked as deletes are merged by their ordering values.
+                let deletes = self.deletes_keys.then_some(&rows.deletes);
+                handle.add(&rows.rows, &rows.keys.record_keys, deletes)?;
                 handle.finish()
             }
         }
@@ -149,13 +145,13 @@ impl TaskRunner<'_> {
         target: LogTarget,
         base_instant: Option<&RequestedTime>,
         rows: &Prepared,
-        numbers: &UInt32Array,
+        task: &GroupTask,
     ) -> Result<Vec<WriteStatus>> {
         let partition = target.partition.clone();
         let store = Arc::clone(self.store);
         let mut handle = AppendHandle::new(store, &self.schema.stored, target, base_instant, self.append.clone())?;
-        let positions = self.positions_of(numbers);
-        let is_new: BooleanArray = numbers.values().iter().map(|row| Some(self.is_new(*row))).collect();
+        let positions = (!task.positions.is_empty()).then(|| task.positions.iter().copied().collect::<UInt64Array>());
+        let is_new: BooleanArray = task.rows.iter().map(|row| Some(self.is_new(*row))).collect();
         let kept = indices(rows, false);
         if !kept.is_empty() {
             let updates = taken(rows, &kept)?;
@@ -182,17 +178,12 @@ impl TaskRunner<'_> {
         usize::try_from(row).is_ok_and(|row| row < self.is_new.len() && self.is_new.value(row))
     }
 
-    fn positions_of(&self, numbers: &UInt32Array) -> Option<UInt64Array> {
-        let at = |row: &u32| usize::try_from(*row).ok().and_then(|row| self.positions.get(row).copied().flatten());
-        (!self.positions.is_empty()).then(|| numbers.values().iter().map(at).collect())
-    }
-
     /// Deleted keys, with the columns of their ordering values.
     fn delete_batch(&self, deletes: &Prepared) -> Result<(RecordBatch, Vec<String>)> {
         let mut fields = vec![Field::new(KEY, arrow_schema::DataType::Utf8, false)];
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(deletes.keys.record_keys.clone())];
         let mut ordering = Vec::new();
-        if self.deletes_are_ordered && self.table.merge.mode != MergeMode::CommitTime {
+        if !self.deletes_keys && self.table.merge.mode != MergeMode::CommitTime {
             for (number, name) in self.table.merge.ordering_fields.iter().enumerate() {
                 let path = FieldPath::new(name);
                 let Some(column) = deletes.rows.column_by_name(path.column()) else { continue };

@@ -11,7 +11,7 @@ use super::profile::profile;
 use super::schema::WriteSchema;
 use super::tasks::{TaskRunner, may_write_positions};
 use super::{CommitExtra, Committed, Transaction};
-use crate::assign::{AssignOptions, assign};
+use crate::assign::{AssignOptions, PlaceInserts, assign};
 use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, WriteOptions, option_values};
 use crate::error::{Error, Result};
@@ -116,9 +116,13 @@ fn written(
         WriteOperation::Insert | WriteOperation::BulkInsert => Tagged::of_inserts(&table, &prepared.keys)?,
         _ => tag(&table, &index, &prepared.keys)?,
     };
-    let assign_options = AssignOptions::from_options(&table.config, &index, options)?;
-    let assignment =
-        assign(&table, &assign_options, operation, &prepared.keys, &tagged, &prepared.deletes, &instant)?;
+    let inserts = match operation {
+        WriteOperation::Delete => PlaceInserts::Discard,
+        WriteOperation::BulkInsert => PlaceInserts::NewGroups,
+        _ => PlaceInserts::SmallFiles,
+    };
+    let assign_options = AssignOptions::from_options(&index, options)?;
+    let assignment = assign(&table, &assign_options, inserts, &prepared.keys, &tagged, &prepared.deletes)?;
     transaction.inflight(&profile(operation, &assignment.tasks, &prepared))?;
     let runner = TaskRunner {
         store: transaction.store(),
@@ -126,9 +130,8 @@ fn written(
         schema: &schema,
         instant: &instant,
         prepared: &prepared,
-        positions: &tagged.positions,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
-        deletes_are_ordered: operation != WriteOperation::Delete,
+        deletes_keys: operation == WriteOperation::Delete,
         base: BaseFileOptions::from_hudi_options(options)?,
         append: AppendOptions::from_hudi_options(options)?,
         writes_positions: may_write_positions(&table)

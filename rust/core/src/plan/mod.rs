@@ -22,10 +22,12 @@
 //! | `changes` | queries of what a range of commits changed, row by row |
 //! | `changed_files` | the files that hold these changes |
 //! | `follow` | commits one by one, as they complete |
+//! | `base_rows` | the rows of a base file that is rewritten |
 //! | `base_share` | the share of base files that a query reads, estimated |
 //! | `record_keys` | the record keys of some file groups |
 //! | `scan` | a planned query |
 
+mod base_rows;
 mod base_share;
 mod changed_files;
 mod changes;

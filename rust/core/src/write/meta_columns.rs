@@ -82,7 +82,8 @@ impl FileMeta {
     }
 }
 
-fn check_keys(data: &RecordBatch, keys: &StringArray) -> Result<()> {
+/// Returns an error for record keys that are null, empty, or not one for each row.
+pub(super) fn check_keys(data: &RecordBatch, keys: &StringArray) -> Result<()> {
     if keys.len() != data.num_rows() {
         return Err(Error::invalid_argument(format!("{} record keys for {} rows", keys.len(), data.num_rows())));
     }

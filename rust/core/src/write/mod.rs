@@ -15,6 +15,7 @@
 //! | `base_file/` | base files |
 //! | `create_handle` | new base files of a partition: markers, rolling, statuses |
 //! | `log_append/` | log files |
+//! | `merge_handle/` | base files that are rewritten with the records of a commit |
 //! | `row_errors` | rows that are refused, separated from the others |
 //! | `write_status` | what a commit has to know of a file |
 //! | `partition_metadata` | the file that makes a folder a partition |
@@ -27,6 +28,7 @@ mod file_upload;
 mod hudi_options;
 mod log_append;
 mod markers;
+mod merge_handle;
 mod meta_columns;
 mod partition_metadata;
 mod row_errors;
@@ -38,6 +40,7 @@ pub use column_range::{ColumnRange, ColumnValue};
 pub use create_handle::{CreateHandle, CreateTarget};
 pub use log_append::{AppendHandle, AppendOptions, LogFormat, LogNaming, LogRows, LogTarget};
 pub use markers::{Marker, MarkerKind, Markers};
+pub use merge_handle::{MergeHandle, MergeTarget};
 pub use meta_columns::MetaColumns;
 pub use partition_metadata::create_partition_metadata;
 pub use write_status::{LogFileStatus, RowError, WriteStatus, WrittenFile};

@@ -1,0 +1,92 @@
+//! Meta columns of rows that the commit wrote; the others keep theirs.
+
+use std::sync::Arc;
+
+use arrow_array::builder::StringBuilder;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+
+use crate::error::{Error, Result};
+use crate::names::meta_columns;
+use crate::write::base_file::BaseFileTarget;
+
+/// The rows of a batch that the commit wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum WrittenRows {
+    /// None: all are base rows.
+    None,
+    /// All.
+    All,
+    /// Those that are true here.
+    Some(Vec<bool>),
+}
+
+impl WrittenRows {
+    fn contains(&self, row: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Some(rows) => rows.get(row).copied().unwrap_or_default(),
+        }
+    }
+}
+
+/// Sets commit time, sequence number and partition path of the rows that the commit wrote. `first` is the number of the first row in
+/// the file, by which sequence numbers count, as in `HoodieAvroParquetWriter`.
+///
+/// # Errors
+/// `Internal` if the batch has no meta columns.
+pub(super) fn with_new_meta(
+    rows: RecordBatch,
+    written: &WrittenRows,
+    file: &BaseFileTarget,
+    first: u64,
+) -> Result<RecordBatch> {
+    if *written == WrittenRows::None {
+        return Ok(rows);
+    }
+    let instant = file.instant.as_str();
+    let task = file.token.task;
+    let schema = rows.schema();
+    let mut columns = rows.columns().to_vec();
+    let mut set = |name: &str, value: &dyn Fn(u64, &mut String)| -> Result<()> {
+        let missing = || Error::internal(format!("rows that are written have no column {name}"));
+        let (at, _) = schema.column_with_name(name).ok_or_else(missing)?;
+        let column = columns.get_mut(at).ok_or_else(missing)?;
+        *column = replaced(column, written, first, value).ok_or_else(missing)?;
+        Ok(())
+    };
+    set(meta_columns::COMMIT_TIME, &|_, text| text.push_str(instant))?;
+    set(meta_columns::PARTITION_PATH, &|_, text| text.push_str(&file.partition))?;
+    set(meta_columns::COMMIT_SEQNO, &|number, text| {
+        // Writing to a string cannot fail.
+        let _ = std::fmt::Write::write_fmt(text, format_args!("{instant}_{task}_{number}"));
+    })?;
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    RecordBatch::try_new_with_options(schema, columns, &options)
+        .map_err(|error| Error::internal(format!("meta columns do not fit their rows: {error}")))
+}
+
+/// The column with other values in the rows that were written; `None` if it is not of strings.
+fn replaced(
+    column: &ArrayRef,
+    written: &WrittenRows,
+    first: u64,
+    value: &dyn Fn(u64, &mut String),
+) -> Option<ArrayRef> {
+    let stored = column.as_string_opt::<i32>()?;
+    let mut values = StringBuilder::with_capacity(stored.len(), stored.values().len());
+    let mut text = String::new();
+    for (row, number) in (0..stored.len()).zip(first..) {
+        if written.contains(row) {
+            text.clear();
+            value(number, &mut text);
+            values.append_value(&text);
+        } else if stored.is_null(row) {
+            values.append_null();
+        } else {
+            values.append_value(stored.value(row));
+        }
+    }
+    Some(Arc::new(values.finish()))
+}
