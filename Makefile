@@ -175,7 +175,7 @@ lint-language: setup ## check words, lines of Markdown and documented arguments
 docs: develop ## generate docs/options.md and docs/errors.md, and write the output of the examples of the docs
 	$(BIN)/python tools/write_docs.py
 	$(BIN)/python tools/headline_plot.py
-	@$(ON_SPARK) $(BIN)/python -W ignore tools/examples.py README.md docs/reading.md docs/log-files.md docs/tuning.md docs/merging.md docs/spark.md docs/streaming.md
+	@$(ON_SPARK) $(BIN)/python -W ignore tools/examples.py README.md docs/reading.md docs/log-files.md docs/tuning.md docs/merging.md docs/writing.md docs/spark.md docs/streaming.md
 
 docs-api: develop ## write the API reference into target/docs-api, with pdoc in an environment of its own
 	@test -x target/docs-venv/bin/pdoc || { $(PYTHON) -m venv target/docs-venv && target/docs-venv/bin/python $(PIP_INSTALL) --group docs-api; }

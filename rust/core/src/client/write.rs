@@ -63,7 +63,7 @@ pub fn write(
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     let options = WriteOptions::parse(&input.options, &operation.name().to_ascii_lowercase(), &table.config)?;
     // What cannot be written is refused before there is an instant.
-    plan(&table, operation, input, options.values(), &RequestedTime::from("0"))?;
+    plan(&table, operation, input, options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
     let statuses = written(&mut transaction, operation, input, options.values());
     let (statuses, schema) = match statuses {

@@ -1,0 +1,203 @@
+"""Upserts, inserts and deletes through `mortice.Table`, read back by mortice."""
+
+import pyarrow as pa
+import pytest
+
+import mortice
+from mortice import InvalidArgumentError, UnsupportedError
+
+SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("ts", pa.int64()), ("fare", pa.float64())])
+KINDS = [
+    (version, table_type) for version in (6, 8, 9) for table_type in ("MERGE_ON_READ", "COPY_ON_WRITE")
+]
+NO_METADATA = {"hoodie.metadata.enable": "false"}
+
+
+def rows(*given):
+    names = SCHEMA.names
+    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in given], schema=SCHEMA)
+
+
+def new_table(path, version=9, table_type="MERGE_ON_READ", schema=SCHEMA, **arguments):
+    arguments = {"record_key": "id", "partition_by": "city", "ordering": "ts", **arguments}
+    return mortice.create_table(
+        path, schema, name="trips", table_type=table_type, version=version, **arguments
+    )
+
+
+def content(table, *columns):
+    """The rows of a snapshot, ordered by key."""
+    columns = columns or SCHEMA.names
+    found = table.snapshot(columns=list(columns)).to_arrow().to_pylist()
+    return sorted((tuple(row.values()) for row in found), key=str)
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: f"v{kind[0]}-{kind[1].lower()}")
+def table(request, tmp_path):
+    version, table_type = request.param
+    return new_table(tmp_path / "trips", version, table_type)
+
+
+def test_an_upsert_updates_and_inserts(table):
+    first = table.upsert(rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0)), NO_METADATA)
+    assert (first.inserts, first.updates, first.operation) == (3, 0, "UPSERT")
+    second = table.upsert(rows(("a", "x", 2, 10.0), ("d", "y", 2, 4.0)), NO_METADATA)
+    assert (second.inserts, second.updates) == (1, 1)
+    assert content(table) == [
+        ("a", "x", 2, 10.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0), ("d", "y", 2, 4.0),
+    ]  # fmt: skip
+
+
+def test_meta_columns_name_key_partition_and_commit(table):
+    first = table.upsert(rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0)), NO_METADATA)
+    second = table.upsert(rows(("a", "x", 2, 10.0)), NO_METADATA)
+    meta = content(table, "_hoodie_record_key", "_hoodie_partition_path", "_hoodie_commit_time")
+    assert meta == [("a", "x", second.instant), ("b", "x", first.instant)]
+
+
+def test_a_row_with_an_older_ordering_value_loses(table):
+    table.upsert(rows(("a", "x", 5, 1.0)), NO_METADATA)
+    table.upsert(rows(("a", "x", 4, 2.0)), NO_METADATA)
+    assert content(table) == [("a", "x", 5, 1.0)]
+
+
+def test_duplicates_in_a_batch_are_merged(table):
+    commit = table.upsert(rows(("a", "x", 1, 1.0), ("a", "x", 3, 3.0), ("a", "x", 2, 2.0)), NO_METADATA)
+    assert commit.inserts == 1
+    assert content(table) == [("a", "x", 3, 3.0)]
+
+
+def test_deletes_need_only_key_and_partition(table):
+    table.upsert(rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0), ("c", "y", 1, 3.0)), NO_METADATA)
+    keys = pa.table({"id": ["a", "c", "unknown"], "city": ["x", "y", "x"]})
+    commit = table.delete(keys, NO_METADATA)
+    assert (commit.operation, commit.deletes) == ("DELETE", 2)
+    assert content(table) == [("b", "x", 1, 2.0)]
+
+
+def test_rows_of_a_query_can_be_deleted(table):
+    table.upsert(rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0)), NO_METADATA)
+    table.delete(table.snapshot(filters=[("id", "=", "a")]).to_arrow(), NO_METADATA)
+    assert content(table) == [("b", "x", 1, 2.0)]
+
+
+def test_a_key_returns_after_its_delete(table):
+    table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)
+    table.delete(rows(("a", "x", 1, 1.0)), NO_METADATA)
+    assert content(table) == []
+    table.upsert(rows(("a", "x", 2, 2.0)), NO_METADATA)
+    assert content(table) == [("a", "x", 2, 2.0)]
+
+
+def test_an_insert_does_not_look_for_keys(table):
+    table.insert(rows(("a", "x", 1, 1.0)), NO_METADATA)
+    commit = table.insert(rows(("b", "x", 1, 2.0)), NO_METADATA)
+    assert (commit.operation, commit.inserts) == ("INSERT", 1)
+    assert content(table) == [("a", "x", 1, 1.0), ("b", "x", 1, 2.0)]
+
+
+def test_soft_deletes_are_ordered(tmp_path):
+    schema = SCHEMA.append(pa.field("_hoodie_is_deleted", pa.bool_()))
+    table = new_table(tmp_path / "trips", schema=schema)
+
+    def upsert(*given):
+        names = schema.names
+        table.upsert(
+            pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in given], schema=schema), NO_METADATA
+        )
+
+    upsert(("a", "x", 5, 1.0, False), ("b", "x", 5, 2.0, False), ("c", "x", 5, 3.0, False))
+    upsert(("a", "x", 6, 1.0, True), ("b", "x", 4, 2.0, True), ("new", "x", 4, 2.0, True))
+    assert content(table, "id") == [("b",), ("c",)]
+
+
+def test_commit_time_ordering_takes_the_last_row(tmp_path):
+    table = new_table(tmp_path / "trips", ordering=None)
+    table.upsert(rows(("a", "x", 5, 1.0)), NO_METADATA)
+    table.upsert(rows(("a", "x", 4, 2.0), ("b", "x", 1, 1.0), ("b", "x", 0, 2.0)), NO_METADATA)
+    assert content(table) == [("a", "x", 4, 2.0), ("b", "x", 0, 2.0)]
+
+
+def test_new_columns_are_added(tmp_path):
+    table = new_table(tmp_path / "trips")
+    table.upsert(rows(("a", "x", 1, 1.0), ("b", "x", 1, 2.0)), NO_METADATA)
+    wider = rows(("a", "x", 2, 10.0)).append_column("tip", pa.array([0.5]))
+    table.upsert(wider, NO_METADATA)
+    assert content(table, "id", "fare", "tip") == [("a", 10.0, 0.5), ("b", 2.0, None)]
+
+
+def test_a_missing_column_is_null_if_that_is_asked_for(tmp_path):
+    table = new_table(tmp_path / "trips")
+    narrow = rows(("a", "x", 1, 1.0)).drop_columns(["fare"])
+    with pytest.raises(InvalidArgumentError, match="no column \"fare\""):
+        table.upsert(narrow, NO_METADATA)
+    table.upsert(narrow, NO_METADATA | {"hoodie.write.set.null.for.missing.columns": "true"})
+    assert content(table) == [("a", "x", 1, None)]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ((None, "x", 1, 1.0), 'row 1, column "id"'),
+        (("", "x", 1, 1.0), 'row 1, column "id"'),
+        (("b", "x", None, 1.0), 'row 1, column "ts"'),
+    ],
+)
+def test_rows_that_cannot_be_written_are_refused_before_anything_is(tmp_path, row, message):
+    table = new_table(tmp_path / "trips")
+    before = sorted(path.name for path in (tmp_path / "trips" / ".hoodie").rglob("*"))
+    with pytest.raises(InvalidArgumentError, match=message):
+        table.upsert(rows(("a", "x", 1, 1.0), row), NO_METADATA)
+    assert sorted(path.name for path in (tmp_path / "trips" / ".hoodie").rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"hoodie.idnex.type": "SIMPLE"}, InvalidArgumentError, "did you mean hoodie.index.type"),
+        ({"hoodie.index.type": "HBASE"}, UnsupportedError, "HBASE"),
+        ({"hoodie.datasource.write.recordkey.field": "city"}, InvalidArgumentError, "contradicts the table"),
+        ({"hoodie.datasource.hive_sync.enable": "true"}, UnsupportedError, "hive_sync"),
+    ],
+)
+def test_options_are_decided_by_name(tmp_path, options, error, message):
+    table = new_table(tmp_path / "trips")
+    with pytest.raises(error, match=message):
+        table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA | options)
+    assert content(table) == []
+
+
+def test_an_option_without_effect_is_told(tmp_path):
+    table = new_table(tmp_path / "trips")
+    with pytest.warns(UserWarning, match=r"hoodie\.compact\.inline"):
+        table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA | {"hoodie.compact.inline": "true"})
+
+
+def test_a_write_starts_from_the_newest_state(tmp_path):
+    table = new_table(tmp_path / "trips")
+    other = mortice.Table(tmp_path / "trips")
+    other.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)
+    assert content(table) == []
+    table.refresh()
+    assert content(table) == [("a", "x", 1, 1.0)]
+    other.upsert(rows(("b", "x", 1, 1.0)), NO_METADATA)
+    table.upsert(rows(("a", "x", 2, 2.0)), NO_METADATA)
+    assert content(table, "id", "ts") == [("a", 2), ("b", 1)]
+
+
+def test_the_commit_names_its_files(tmp_path):
+    table = new_table(tmp_path / "trips")
+    commit = table.upsert(rows(("a", "x", 1, 1.0), ("b", "y", 1, 2.0)), NO_METADATA)
+    for stats in commit.stats:
+        assert (tmp_path / "trips" / stats.path).stat().st_size == stats.file_bytes
+    assert {stats.partition for stats in commit.stats} == {"x", "y"}
+    assert "2 inserted" in repr(commit)
+    assert "<table>" in commit._repr_html_()  # noqa: SLF001
+
+
+def test_any_arrow_data_can_be_written(tmp_path):
+    table = new_table(tmp_path / "trips", partition_by=None)
+    given = rows(("a", "x", 1, 1.0))
+    for data in (given.to_reader(), given.to_batches()[0], given.cast(SCHEMA.set(0, pa.field("id", pa.large_string())))):
+        table.upsert(data, NO_METADATA)
+    assert content(table) == [("a", "x", 1, 1.0)]
