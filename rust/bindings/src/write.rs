@@ -30,8 +30,7 @@ pub(crate) fn write(
 ) -> PyResult<CommitOfWrite> {
     let rows = Batches::of(data)?;
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
-    let operation =
-        WriteOperation::named(&operation.to_ascii_uppercase()).ok_or_else(|| raised(py, &unknown()))?;
+    let operation = WriteOperation::named(&operation.to_ascii_uppercase()).ok_or_else(|| raised(py, &unknown()))?;
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
         let schema = rows.schema();

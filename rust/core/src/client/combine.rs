@@ -47,8 +47,9 @@ pub(super) fn combine(table: &OpenTable, rows: &RecordBatch, keys: &StringArray)
     };
     let merge = RowsMerge::new(&keyed.schema(), &keyed.schema(), options)?;
     let merged = merge.merge(&[], std::slice::from_ref(&keyed))?;
-    let merged = concat_batches(&merge.schema(), &merged)
-        .map_err(|error| Error::invalid_argument("the rows of one write are too large; write them in parts").caused_by(error))?;
+    let merged = concat_batches(&merge.schema(), &merged).map_err(|error| {
+        Error::invalid_argument("the rows of one write are too large; write them in parts").caused_by(error)
+    })?;
     combined_of(&merged, rows.schema())
 }
 
@@ -60,9 +61,10 @@ fn combined_of(merged: &RecordBatch, columns: SchemaRef) -> Result<Combined> {
     let operations = merged.column_by_name(meta_columns::OPERATION).ok_or_else(|| lost(meta_columns::OPERATION))?;
     let operations = operations.as_string::<i32>();
     let deletes = operations.iter().map(|operation| Some(operation == Some(DELETE))).collect();
-    let arrays = columns.fields().iter().map(|field| {
-        merged.column_by_name(field.name()).cloned().ok_or_else(|| lost(field.name()))
-    });
+    let arrays = columns
+        .fields()
+        .iter()
+        .map(|field| merged.column_by_name(field.name()).cloned().ok_or_else(|| lost(field.name())));
     let rows = RecordBatch::try_new(Arc::clone(&columns), arrays.collect::<Result<Vec<_>>>()?)
         .map_err(|error| Error::internal("rows that were combined").caused_by(error))?;
     Ok(Combined { rows, numbers: UInt32Array::from(numbers), deletes })

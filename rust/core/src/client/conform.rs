@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, GenericListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray,
-    new_null_array,
+    Array, ArrayRef, GenericListArray, MapArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
 };
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{DataType, Field, FieldRef, SchemaRef, TimeUnit};
@@ -67,7 +66,9 @@ fn conform(column: &ArrayRef, target: &Field, path: &str) -> Result<ArrayRef> {
         }
         (DataType::Map(..), DataType::Map(entries, sorted)) => conform_map(column.as_map(), entries, *sorted, path),
         _ if holds(to, from) => exact(column, to, path),
-        _ => Err(Error::invalid_argument(format!("column {path:?} is {from}, but the table's is {to}; cast it before the write"))),
+        _ => Err(Error::invalid_argument(format!(
+            "column {path:?} is {from}, but the table's is {to}; cast it before the write"
+        ))),
     }
 }
 
@@ -131,7 +132,8 @@ pub(super) fn holds(table: &DataType, other: &DataType) -> bool {
         | (T::Date32, T::Date64) => true,
         (T::Timestamp(_, zone), T::Timestamp(_, other_zone)) => zone.is_some() == other_zone.is_some(),
         (T::Decimal128(digits, scale), T::Decimal128(own_digits, own_scale)) => {
-            own_scale <= scale && i16::from(*own_digits) - i16::from(*own_scale) <= i16::from(*digits) - i16::from(*scale)
+            own_scale <= scale
+                && i16::from(*own_digits) - i16::from(*own_scale) <= i16::from(*digits) - i16::from(*scale)
         }
         (T::Int32, T::Time32(TimeUnit::Millisecond)) | (T::Int64, T::Time64(TimeUnit::Microsecond)) => true,
         (one, other) => one.equals_datatype(other),

@@ -21,13 +21,13 @@ use crate::plan::OpenTable;
 
 /// Rows that are ready to be written.
 #[derive(Debug, Clone)]
-pub struct Prepared {
+pub(super) struct Prepared {
     /// The table's columns, without meta columns.
-    pub rows: RecordBatch,
+    pub(super) rows: RecordBatch,
     /// Their record keys and partition paths.
-    pub keys: RowKeys,
+    pub(super) keys: RowKeys,
     /// Which rows delete their keys.
-    pub deletes: BooleanArray,
+    pub(super) deletes: BooleanArray,
 }
 
 impl Prepared {
@@ -38,17 +38,17 @@ impl Prepared {
 }
 
 /// What rows are prepared for.
-pub struct Preparation<'a> {
+pub(super) struct Preparation<'a> {
     /// The table.
-    pub table: &'a OpenTable,
+    pub(super) table: &'a OpenTable,
     /// The columns that are written.
-    pub schema: &'a WriteSchema,
+    pub(super) schema: &'a WriteSchema,
     /// Options of the write.
-    pub options: &'a BTreeMap<String, String>,
+    pub(super) options: &'a BTreeMap<String, String>,
     /// What the write does.
-    pub operation: WriteOperation,
+    pub(super) operation: WriteOperation,
     /// Whether a key is unique in the table, not in a partition.
-    pub key_is_global: bool,
+    pub(super) key_is_global: bool,
 }
 
 impl Preparation<'_> {
@@ -56,7 +56,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and column, for rows that cannot be written.
-    pub fn rows(&self, batches: &[RecordBatch], instant: &RequestedTime) -> Result<Prepared> {
+    pub(super) fn rows(&self, batches: &[RecordBatch], instant: &RequestedTime) -> Result<Prepared> {
         let mut rows = Vec::with_capacity(batches.len());
         let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
         let mut first_row = 0_u64;
@@ -88,13 +88,12 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// `InvalidArgument`, naming row and column, for keys that cannot be read.
-    pub fn keys_to_delete(&self, batches: &[RecordBatch]) -> Result<Prepared> {
+    pub(super) fn keys_to_delete(&self, batches: &[RecordBatch]) -> Result<Prepared> {
         let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
         let mut first_row = 0_u64;
         for batch in batches {
             let schema = batch.schema();
-            let reader =
-                RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global)?;
+            let reader = RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global)?;
             let keys = reader.read(batch, first_row)?;
             record_keys.push(Arc::new(keys.record_keys) as ArrayRef);
             partitions.push(Arc::new(keys.partitions) as ArrayRef);
@@ -142,7 +141,8 @@ impl Preparation<'_> {
         let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = avro_types(&stored)?;
         let columns = KeyColumns::of(&stored, &types, &self.table.merge, None, Semantics::default())?;
-        let mut fields: Vec<Arc<Field>> = vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
+        let mut fields: Vec<Arc<Field>> =
+            vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
         fields.extend(rows.schema_ref().fields().iter().cloned());
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(record_keys.clone())];
         arrays.extend(rows.columns().iter().cloned());
@@ -151,7 +151,9 @@ impl Preparation<'_> {
         let schema = keyed.schema();
         let wants = columns.wants();
         let places = wants.iter().map(|want| schema.index_of(want.name()));
-        let places = places.collect::<std::result::Result<Vec<_>, _>>().map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
+        let places = places
+            .collect::<std::result::Result<Vec<_>, _>>()
+            .map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
         let wanted = keyed.project(&places).map_err(|error| Error::internal("key columns of rows").caused_by(error))?;
         let (_, rest) = columns.key.of_log(&wanted, &Bytes::new(), &[])?;
         let batch = columns.batch(rest, rows.num_rows())?;
@@ -196,7 +198,12 @@ fn avro_types(schema: &crate::avro::Schema) -> Result<Schema> {
 
 /// Some rows of those that are prepared.
 pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepared> {
-    let columns = prepared.rows.columns().iter().map(|column| take(column, numbers, None)).collect::<std::result::Result<Vec<_>, _>>();
+    let columns = prepared
+        .rows
+        .columns()
+        .iter()
+        .map(|column| take(column, numbers, None))
+        .collect::<std::result::Result<Vec<_>, _>>();
     let columns = columns.map_err(too_large)?;
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(numbers.len()));
     let rows = RecordBatch::try_new_with_options(prepared.rows.schema(), columns, &options).map_err(too_large)?;
@@ -207,7 +214,10 @@ pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepar
 }
 
 fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKeys> {
-    Ok(RowKeys { record_keys: taken_texts(&keys.record_keys, numbers)?, partitions: taken_texts(&keys.partitions, numbers)? })
+    Ok(RowKeys {
+        record_keys: taken_texts(&keys.record_keys, numbers)?,
+        partitions: taken_texts(&keys.partitions, numbers)?,
+    })
 }
 
 /// Some values of a column of texts.

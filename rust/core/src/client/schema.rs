@@ -17,13 +17,13 @@ const FILL_MISSING: &str = "hoodie.write.set.null.for.missing.columns";
 
 /// The columns of a write.
 #[derive(Debug, Clone)]
-pub struct WriteSchema {
+pub(super) struct WriteSchema {
     /// The table's columns, without meta columns: what the commit stores.
-    pub columns: Schema,
+    pub(super) columns: Schema,
     /// What files store: with meta columns, if the table has them.
-    pub stored: Schema,
+    pub(super) stored: Schema,
     /// The Arrow types of `columns`.
-    pub types: SchemaRef,
+    pub(super) types: SchemaRef,
 }
 
 impl WriteSchema {
@@ -31,7 +31,7 @@ impl WriteSchema {
     ///
     /// # Errors
     /// As for the table's schema.
-    pub fn of_table(table: &OpenTable) -> Result<Self> {
+    pub(super) fn of_table(table: &OpenTable) -> Result<Self> {
         let (found, _) = table.schema_at(None)?;
         Self::from_columns(table, found.schema.without_fields(&meta_columns::ALL)?)
     }
@@ -42,7 +42,7 @@ impl WriteSchema {
     /// # Errors
     /// `InvalidArgument`, naming the column, if a column is missing, or of a type that neither holds the other; `Unsupported` for
     /// tables whose columns have ids (schema on read) if columns are added.
-    pub fn resolve(table: &OpenTable, given: &ArrowSchema, options: &BTreeMap<String, String>) -> Result<Self> {
+    pub(super) fn resolve(table: &OpenTable, given: &ArrowSchema, options: &BTreeMap<String, String>) -> Result<Self> {
         let given = without_meta_columns(given);
         let Some(own) = own_columns(table)? else {
             return Self::from_columns(table, avro::hudi_schema(&given, &table.config.name)?);
@@ -58,7 +58,8 @@ impl WriteSchema {
                 None => return Err(missing(field)),
             }
         }
-        let added: Vec<_> = given.fields().iter().filter(|column| found.field(column.name()).is_none()).cloned().collect();
+        let added: Vec<_> =
+            given.fields().iter().filter(|column| found.field(column.name()).is_none()).cloned().collect();
         if has_ids && (!added.is_empty() || fields != found.fields()) {
             let names: Vec<_> = added.iter().map(|column| format!("{:?}", column.name())).collect();
             return Err(Error::unsupported(format!(
@@ -67,7 +68,9 @@ impl WriteSchema {
             )));
         }
         let added = avro::hudi_schema(&ArrowSchema::new(added), &table.config.name)?;
-        fields.extend(added.fields().iter().map(|field| Field { default: Some(Value::Null), ..field.clone().nullable() }));
+        fields.extend(
+            added.fields().iter().map(|field| Field { default: Some(Value::Null), ..field.clone().nullable() }),
+        );
         Self::from_columns(table, found.with_fields(fields)?)
     }
 

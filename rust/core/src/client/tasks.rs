@@ -18,8 +18,8 @@ use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::{FileStore, check_cancelled};
 use crate::write::{
-    AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget, MergeHandle,
-    MergeTarget, MetaColumns, WriteStatus, WriteToken,
+    AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget,
+    MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,
 };
 
 const KEY: &str = "record_key";
@@ -166,8 +166,11 @@ impl TaskRunner<'_> {
         if !deleted.is_empty() {
             let deletes = taken(rows, &deleted)?;
             let (batch, ordering) = self.delete_batch(&deletes)?;
-            let columns =
-                DeleteColumns { record_key: KEY.to_owned(), partition_path: PartitionPath::Constant(partition), ordering };
+            let columns = DeleteColumns {
+                record_key: KEY.to_owned(),
+                partition_path: PartitionPath::Constant(partition),
+                ordering,
+            };
             let positions = positions.as_ref().map(|positions| positions_at(positions, &deleted));
             handle.delete(&batch, &columns, positions.as_ref())?;
         }

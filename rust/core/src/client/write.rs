@@ -94,8 +94,7 @@ fn plan(
         WriteOperation::Delete => WriteSchema::of_table(table)?,
         _ => WriteSchema::resolve(table, &input.schema, options)?,
     };
-    let preparation =
-        Preparation { table, schema: &schema, options, operation, key_is_global: index.kind.is_global() };
+    let preparation = Preparation { table, schema: &schema, options, operation, key_is_global: index.kind.is_global() };
     let prepared = match operation {
         WriteOperation::Delete => preparation.keys_to_delete(&input.batches)?,
         _ => preparation.rows(&input.batches, instant)?,
