@@ -60,11 +60,6 @@ impl FileEntry {
     pub(super) fn live(size: u64) -> Self {
         Self { size, is_deleted: false }
     }
-
-    /// A file that is gone.
-    pub(super) fn deleted() -> Self {
-        Self { size: 0, is_deleted: true }
-    }
 }
 
 /// The record of the key `__all_partitions__`.
