@@ -51,7 +51,7 @@ fn a_metadata_table_is_deleted_and_built_again() {
     for (name, partitions) in [
         ("h12_column_stats", "files,column_stats,bloom_filters,record_index,partition_stats"),
         ("h12_moved_partitions", "files,column_stats,bloom_filters,record_index,partition_stats"),
-        ("h10_types", "files,column_stats,bloom_filters,record_index,partition_stats"),
+        ("h10_types", "files,column_stats,bloom_filters,record_index"),
         ("h015_mdt_hfile", "files,bloom_filters,record_index"),
         ("h015_cow_partitioned", "files,bloom_filters,record_index"),
     ] {
