@@ -19,6 +19,7 @@ pub mod keys;
 pub mod log;
 pub mod merge;
 pub mod metadata_table;
+pub mod metadata_upkeep;
 pub mod names;
 pub mod orc;
 pub mod plan;

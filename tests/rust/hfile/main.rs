@@ -10,5 +10,6 @@ mod properties;
 mod real;
 mod seeks;
 mod source;
+mod written;
 #[path = "../zip_archive.rs"]
 mod zip_archive;

@@ -22,6 +22,7 @@
 //! | `data_blocks` | where the data blocks lie, what is in one |
 //! | `reader` | the entry point: [`HFile`] |
 //! | `scan`, `seek` | its two ways of reading |
+//! | `writer/` | new HFiles |
 //!
 //! Both kinds of writers are read: HBase's (Hudi up to 1.0) and Hudi's own (since 1.1), compressed with gzip or not at all, under an index of
 //! any depth. Hudi's own reader stops a few bytes before the end of each decompressed block and loses records there; this one does not.
@@ -43,9 +44,11 @@ mod scan;
 mod seek;
 mod trailer;
 mod wanted;
+mod writer;
 
 pub use cell::{Cell, Cells};
 pub use index::BlockPlace;
 pub use reader::HFile;
 pub use scan::Scan;
 pub use seek::Seek;
+pub use writer::HFileWriter;

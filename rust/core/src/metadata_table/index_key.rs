@@ -2,7 +2,9 @@
 //! (`HoodieMetadataPayload.getColumnStatsIndexKey`, `HashID`).
 //!
 //! ```text
-//! column_stats   base64(xxh64(column)) base64(xxh64(partition)) base64(md5(file name))
+//! column_stats      base64(xxh64(column)) base64(xxh64(partition)) base64(md5(file name))
+//! partition_stats   base64(xxh64(column)) base64(xxh64(partition))
+//! bloom_filters     base64(xxh64(partition)) base64(md5(file name))
 //! ```
 //! The partition of a table that has none is `.`.
 
@@ -17,18 +19,42 @@ const SEED: u64 = 0xffff_ffff_daba_daba;
 const ROOT: &str = ".";
 
 /// Keys of one column's records.
-pub(super) struct ColumnKeys(String);
+pub struct ColumnKeys(String);
 
 impl ColumnKeys {
-    pub(super) fn of(column: &str) -> Self {
+    /// Those of a column, by the path of its name.
+    #[must_use]
+    pub fn of(column: &str) -> Self {
         Self(xxh64(column))
     }
 
     /// The key of the record of a file.
-    pub(super) fn key(&self, partition: &str, file: &str) -> String {
-        let partition = if partition.is_empty() { ROOT } else { partition };
-        format!("{}{}{}", self.0, xxh64(partition), STANDARD.encode(Md5::digest(file)))
+    #[must_use]
+    pub fn key(&self, partition: &str, file: &str) -> String {
+        format!("{}{}", self.partition_key(partition), md5(file))
     }
+
+    /// The key of the record of a partition.
+    #[must_use]
+    pub fn partition_key(&self, partition: &str) -> String {
+        format!("{}{}", self.0, xxh64(partition_name(partition)))
+    }
+}
+
+/// The key of the record of a file's Bloom filter.
+#[must_use]
+pub fn bloom_filter_key(partition: &str, file: &str) -> String {
+    format!("{}{}", xxh64(partition_name(partition)), md5(file))
+}
+
+/// What a partition is called in the metadata table: its path, or `.` for that of a table without partitions.
+#[must_use]
+pub fn partition_name(partition: &str) -> &str {
+    if partition.is_empty() { ROOT } else { partition }
+}
+
+fn md5(text: &str) -> String {
+    STANDARD.encode(Md5::digest(text))
 }
 
 fn xxh64(text: &str) -> String {

@@ -24,5 +24,6 @@ mod record_index;
 
 pub use column_stats::{COLUMN_STATS, Skipping};
 pub use files::{ALL_PARTITIONS, FILES, Listed};
+pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use open::{KEY, MetadataRows, MetadataTable, pending};
 pub use record_index::RECORD_INDEX;

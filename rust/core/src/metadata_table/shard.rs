@@ -29,7 +29,8 @@ pub fn of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileS
 }
 
 /// The number of the group, of so many, that a key is in.
-fn number_of(key: &str, count: u32) -> u32 {
+#[must_use]
+pub fn number_of(key: &str, count: u32) -> u32 {
     let hash = key.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
     // Java's absolute value of the least int is that int; of the remainder it is taken again.
     (i64::from(hash.wrapping_abs()) % i64::from(count)).unsigned_abs().try_into().unwrap_or_default()

@@ -22,6 +22,7 @@
 //! | `changed_files` | the files that hold these changes |
 //! | `follow` | commits one by one, as they complete |
 //! | `base_share` | the share of base files that a query reads, estimated |
+//! | `record_keys` | the record keys of some file groups |
 //! | `scan` | a planned query |
 
 mod base_share;
@@ -41,6 +42,7 @@ mod query;
 mod query_kind;
 mod query_options;
 mod query_plan;
+mod record_keys;
 mod scan;
 mod slices;
 mod snapshot;

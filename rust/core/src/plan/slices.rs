@@ -16,7 +16,7 @@ use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
-use crate::metadata_table::{COLUMN_STATS, RECORD_INDEX, Skipping};
+use crate::metadata_table::{COLUMN_STATS, MetadataTable, RECORD_INDEX, Skipping};
 use crate::names::{RequestedTime, meta_columns};
 use crate::timeline::{Taken, Timeline};
 
@@ -127,6 +127,14 @@ impl OpenTable {
     pub(super) fn lister(&self) -> Lister<'_> {
         let Self { uri, storage, place, config, timeline, options, metadata, .. } = self;
         Lister { uri, storage, place, config, timeline, options, metadata }
+    }
+
+    /// The table's metadata table; opened when it is first used.
+    ///
+    /// # Errors
+    /// Those of opening a table; `InvalidTable` if it lags behind the table's newest write.
+    pub fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
+        self.lister().metadata_table()
     }
 
     /// Leaves out slices that hold no row of the keys that a filter names, as far as the record index tells; what it told.

@@ -85,13 +85,14 @@ impl ColumnValue {
 
 impl ColumnRange {
     /// Of no rows.
-    pub(super) fn new(column: &str) -> Self {
+    #[must_use]
+    pub fn new(column: &str) -> Self {
         let column = column.to_owned();
         Self { column, bounds: None, values: 0, nulls: 0, total_size: 0, total_uncompressed_size: 0 }
     }
 
     /// Adds the rows of another range of the same column.
-    pub(super) fn add(&mut self, other: Self) {
+    pub fn add(&mut self, other: Self) {
         let is_known = |range: &Self| range.bounds.is_some() || range.nulls == range.values;
         let known = is_known(self) && is_known(&other);
         self.values = self.values.saturating_add(other.values);

@@ -80,6 +80,12 @@ impl Markers {
         Self { table, folder: format!("{TEMP}/{instant}") }
     }
 
+    /// Those of an instant of the table at `root`, a folder of the store: the metadata table's. Paths are relative to that table.
+    #[must_use]
+    pub fn below(store: Arc<dyn FileStore>, root: &str, instant: &RequestedTime) -> Self {
+        Self { table: store, folder: format!("{root}/{TEMP}/{instant}") }
+    }
+
     /// Creates the marker of a data file, durable once this has returned. One that is there already is no error: a marker says
     /// that the file may exist.
     ///

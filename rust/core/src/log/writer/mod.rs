@@ -11,6 +11,7 @@
 //! | `block_bytes` | the frame around a content |
 //! | `avro_block` | records as Avro data blocks |
 //! | `parquet_block` | records as a parquet data block |
+//! | `hfile_block` | records under their keys as an HFile data block: the metadata table's |
 //! | `record_format` | the choice between the two |
 //! | `ordering_columns` | ordering values, by the type of their columns |
 //! | `delete_block` | deleted keys |
@@ -22,6 +23,7 @@ mod block_bytes;
 mod block_header;
 mod command_block;
 mod delete_block;
+mod hfile_block;
 mod log_writer;
 mod ordering_columns;
 mod parquet_block;
@@ -32,6 +34,7 @@ pub use block_bytes::{BlockBytes, BlockFrame};
 pub use block_header::BlockHeader;
 pub use command_block::rollback_block;
 pub use delete_block::{DeleteColumns, PartitionPath, delete_block};
+pub use hfile_block::hfile_block;
 pub use log_writer::{LogWriter, LogWriterOptions, WrittenBlock};
 pub use parquet_block::parquet_block;
 pub use record_format::{RecordFormat, record_blocks};

@@ -1,0 +1,47 @@
+//! Records of the partition `bloom_filters`: one for each new base file.
+
+use super::commit_update::CommitUpdate;
+use super::file_keys::keys_of_base_file;
+use super::metadata_folder::MetadataFolder;
+use super::record_bytes;
+use super::records::PartitionRecords;
+use crate::bloom::{BloomBuilder, BloomOptions};
+use crate::error::Result;
+use crate::metadata_table::bloom_filter_key;
+use crate::names::RequestedTime;
+use crate::storage::Place;
+
+/// The records of a commit's base files. Of a file whose footer has no filter, one is built from its keys.
+pub(super) fn of_commit(
+    folder: &MetadataFolder,
+    instant: &RequestedTime,
+    update: &CommitUpdate<'_>,
+) -> Result<PartitionRecords> {
+    let mut records = PartitionRecords::default();
+    for file in update.files()?.iter().filter(|file| file.file.log.is_none()) {
+        let (kind, text) = match &file.file.bloom {
+            Some(bloom) => bloom.clone(),
+            None => built(folder.store().as_ref(), &file.file.path)?,
+        };
+        let record = record_bytes::bloom_filter(folder.schema(), &kind, instant.as_str(), &text);
+        records.upserts.insert(bloom_filter_key(file.partition, file.name), record);
+    }
+    Ok(records)
+}
+
+/// The type and the text of a filter of a base file's keys.
+///
+/// # Errors
+/// What reading the file may fail with.
+pub(super) fn built(place: &dyn Place, path: &str) -> Result<(String, String)> {
+    let mut builder = BloomBuilder::new(&BloomOptions::default())?;
+    let mut failure = Ok(());
+    keys_of_base_file(place, path, &mut |key| {
+        if failure.is_ok() {
+            failure = builder.add(key.as_bytes());
+        }
+    })?;
+    failure?;
+    let filter = builder.finish();
+    Ok((filter.kind().name().to_owned(), filter.to_text()))
+}

@@ -1,0 +1,53 @@
+//! What a commit changed, as far as the metadata table has to know.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::avro;
+use crate::commit::WriteOperation;
+use crate::error::{Error, Result};
+use crate::write::{WriteStatus, WrittenFile};
+
+/// What a commit wrote and replaced.
+#[derive(Debug, Clone, Copy)]
+pub struct CommitUpdate<'a> {
+    /// What it does.
+    pub operation: WriteOperation,
+    /// The files that it wrote.
+    pub statuses: &'a [WriteStatus],
+    /// The file groups that it replaces, by partition.
+    pub replaced: &'a BTreeMap<String, Vec<String>>,
+    /// The schema of the rows, with or without meta columns.
+    pub schema: &'a avro::Schema,
+}
+
+/// A file that a commit wrote.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CommitFile<'a> {
+    pub(super) partition: &'a str,
+    pub(super) name: &'a str,
+    pub(super) status: &'a WriteStatus,
+    pub(super) file: &'a WrittenFile,
+}
+
+impl<'a> CommitUpdate<'a> {
+    /// The files.
+    ///
+    /// # Errors
+    /// `Internal` for an empty file, which Hudi takes for missing.
+    pub(super) fn files(&self) -> Result<Vec<CommitFile<'a>>> {
+        let with_file = self.statuses.iter().filter_map(|status| Some((status, status.file.as_ref()?)));
+        let files = with_file.map(|(status, file)| {
+            if file.bytes == 0 {
+                return Err(Error::internal("a file without bytes is committed").in_file(&file.path));
+            }
+            let name = file.path.rsplit('/').next().unwrap_or(&file.path);
+            Ok(CommitFile { partition: &status.partition, name, status, file })
+        });
+        files.collect()
+    }
+
+    /// The partitions that have new files.
+    pub(super) fn written_partitions(&self) -> BTreeSet<&'a str> {
+        self.statuses.iter().filter(|status| status.file.is_some()).map(|status| status.partition.as_str()).collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! A delta commit of the metadata table.
+//!
+//! | # | operation |
+//! |---|---|
+//! | 1 | heartbeat (table version 8 and later), `t.deltacommit.requested`, `.inflight` |
+//! | 2 | for each file group with records: the marker, then the log file |
+//! | 3 | the completed instant |
+//!
+//! Hudi's writers of version 8 and later roll back instants of the metadata table that are pending without a heartbeat.
+
+use bytes::Bytes;
+
+use super::metadata_folder::{MetadataFolder, NextLog, ROOT};
+use super::partition_kind::PartitionKind;
+use super::records::{PartitionRecords, Records};
+use crate::commit::{Clock, WriteOperation};
+use crate::config::TimelineLayout;
+use crate::error::{Error, Kind, Result};
+use crate::log::writer::{BlockBytes, BlockHeader, DeleteColumns, PartitionPath, delete_block, hfile_block};
+use crate::metadata_table::shard;
+use crate::names::RequestedTime;
+use crate::storage::Put;
+use crate::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
+use crate::timeline::{Action, Timeline};
+use crate::write::{LogFileStatus, MarkerKind, WriteStatus, WrittenFile};
+
+/// Writes and completes a delta commit. `table` is the timeline of the data table, `clock` its clock.
+///
+/// # Errors
+/// `AlreadyExists` if the metadata table has the instant; those of the storage.
+pub(super) fn write_delta_commit(
+    folder: &MetadataFolder,
+    instant: &RequestedTime,
+    records: &Records,
+    (clock, table): (&Clock, &Timeline),
+) -> Result<()> {
+    begin(folder, instant)?;
+    let mut stats = Vec::new();
+    for (kind, records) in records {
+        let written = write_partition(folder, *kind, records, instant)?;
+        stats.push((kind.folder(), written));
+    }
+    complete(folder, instant, WriteOperation::UpsertPrepped, stats, (clock, table))
+}
+
+/// Requests and starts the instant.
+pub(super) fn begin(folder: &MetadataFolder, instant: &RequestedTime) -> Result<()> {
+    if folder.config.layout() == TimelineLayout::V2 {
+        folder.store().put(&heartbeat(instant), &Bytes::new(), None)?;
+    }
+    let writer = folder.timeline_writer();
+    for put in [
+        writer.request(instant, Action::DeltaCommit, &Bytes::new())?,
+        writer.start(instant, Action::DeltaCommit, &Bytes::new())?,
+    ] {
+        if put == Put::Refused {
+            let message = "the metadata table has this instant already: another writer wrote it, or an earlier attempt was not rolled back";
+            return Err(Error::new(Kind::AlreadyExists, message).in_file(ROOT).at_instant(instant));
+        }
+    }
+    Ok(())
+}
+
+/// Completes the instant.
+pub(super) fn complete(
+    folder: &MetadataFolder,
+    instant: &RequestedTime,
+    operation: WriteOperation,
+    stats: Vec<(&str, Vec<HoodieWriteStat>)>,
+    (clock, table): (&Clock, &Timeline),
+) -> Result<()> {
+    let writer = folder.timeline_writer();
+    let metadata = HoodieCommitMetadata {
+        partition_to_write_stats: Some(stats.into_iter().filter(|(_, stats)| !stats.is_empty()).collect()),
+        compacted: Some(false),
+        extra_metadata: Some(OrderedMap::from_iter([("schema", folder.schema().commit.to_owned())])),
+        operation_type: Some(operation.name().to_owned()),
+        ..HoodieCommitMetadata::default()
+    };
+    let content = writer.commit_content(&metadata)?;
+    let completion = clock.completion_time(instant, &[table, &folder.timeline])?;
+    writer.complete_or_fail(instant, Action::DeltaCommit, &completion, &content).map(|_| ())
+}
+
+/// The heartbeat file of an instant of the metadata table.
+pub(super) fn heartbeat(instant: &RequestedTime) -> String {
+    format!("{ROOT}/.hoodie/.heartbeat/{instant}")
+}
+
+/// Writes the records of a partition, each to the file group of its key.
+fn write_partition(
+    folder: &MetadataFolder,
+    kind: PartitionKind,
+    records: &PartitionRecords,
+    instant: &RequestedTime,
+) -> Result<Vec<HoodieWriteStat>> {
+    let logs = folder.next_logs(kind, instant)?;
+    let parts = by_group(records, logs.len())?;
+    let mut stats = Vec::new();
+    for (log, part) in logs.iter().zip(parts) {
+        if part.upserts.is_empty() && part.deletes.is_empty() {
+            continue;
+        }
+        let counts = [part.upserts.len() as u64, part.deletes.len() as u64];
+        let blocks = blocks(folder, kind, instant, part)?;
+        stats.extend(write_log(folder, kind, log, (instant, counts), &blocks)?);
+    }
+    Ok(stats)
+}
+
+/// The records of one file group.
+#[derive(Clone, Default)]
+struct GroupRecords<'a> {
+    upserts: Vec<(&'a str, &'a [u8])>,
+    deletes: Vec<&'a str>,
+}
+
+/// Records by the file groups of their keys, which are so many.
+fn by_group(records: &PartitionRecords, groups: usize) -> Result<Vec<GroupRecords<'_>>> {
+    let lost = || Error::internal("a record of the metadata table without a file group");
+    let count = u32::try_from(groups).map_err(|_| lost())?;
+    let group = |key: &str| usize::try_from(shard::number_of(key, count)).unwrap_or(usize::MAX);
+    let mut parts = vec![GroupRecords::default(); groups];
+    for (key, record) in &records.upserts {
+        parts.get_mut(group(key)).ok_or_else(lost)?.upserts.push((key, record));
+    }
+    for key in &records.deletes {
+        parts.get_mut(group(key)).ok_or_else(lost)?.deletes.push(key);
+    }
+    Ok(parts)
+}
+
+/// The blocks of a log file: records, then deletes.
+fn blocks(
+    folder: &MetadataFolder,
+    kind: PartitionKind,
+    instant: &RequestedTime,
+    records: GroupRecords<'_>,
+) -> Result<Vec<BlockBytes>> {
+    let GroupRecords { upserts, deletes } = records;
+    let header = BlockHeader::new(instant);
+    let schema = folder.schema().block;
+    let mut blocks = Vec::new();
+    if !upserts.is_empty() {
+        blocks.push(hfile_block(upserts, schema, &header)?);
+    }
+    if !deletes.is_empty() {
+        blocks.push(deleted_keys(kind, &deletes, &header.with_schema(schema))?);
+    }
+    Ok(blocks)
+}
+
+/// A block that deletes keys of a partition.
+pub(super) fn deleted_keys(kind: PartitionKind, keys: &[&str], header: &BlockHeader) -> Result<BlockBytes> {
+    use arrow_array::{ArrayRef, RecordBatch, StringArray};
+    const KEYS: &str = "key";
+    let column: ArrayRef = std::sync::Arc::new(StringArray::from(keys.to_vec()));
+    let batch = RecordBatch::try_from_iter([(KEYS, column)])
+        .map_err(|error| Error::internal(format!("keys of the metadata table are no column: {error}")))?;
+    let columns = DeleteColumns {
+        record_key: KEYS.to_owned(),
+        partition_path: PartitionPath::Constant(kind.folder().to_owned()),
+        ordering: Vec::new(),
+    };
+    delete_block(&batch.schema(), &mut std::iter::once(Ok(batch)), &columns, header)
+}
+
+/// Writes a log file after its marker.
+pub(super) fn write_log(
+    folder: &MetadataFolder,
+    kind: PartitionKind,
+    log: &NextLog,
+    (instant, [upserts, deletes]): (&RequestedTime, [u64; 2]),
+    blocks: &[BlockBytes],
+) -> Result<Option<HoodieWriteStat>> {
+    let path = format!("{}/{}", kind.folder(), log.name);
+    let marker = match folder.config.layout() {
+        TimelineLayout::V1 => MarkerKind::Append,
+        TimelineLayout::V2 => MarkerKind::Create,
+    };
+    folder.markers(instant).create(&path, marker)?;
+    let bytes: Vec<u8> = blocks.iter().flat_map(BlockBytes::bytes).copied().collect();
+    let length = bytes.len() as u64;
+    let in_table = format!("{ROOT}/{path}");
+    if folder.store().put_if_absent(&in_table, &Bytes::from(bytes))? == Put::Refused {
+        let message = "the log file exists: another writer wrote to the metadata table at the same time";
+        return Err(Error::new(Kind::AlreadyExists, message)
+            .in_file(folder.store().full_path(&in_table))
+            .at_instant(instant));
+    }
+    let mut status = WriteStatus::new(kind.folder(), &log.file_id);
+    status.previous_commit = Some(log.slice_instant.to_string());
+    (status.writes, status.updates, status.deletes) = (upserts, upserts, deletes);
+    status.file = Some(WrittenFile {
+        path,
+        bytes: length,
+        log: Some(LogFileStatus {
+            version: log.version,
+            offset: 0,
+            base_file: log.base_file.clone(),
+            log_files: log.log_files.clone(),
+        }),
+        previous_base_file: None,
+        key_range: None,
+        bloom: None,
+        columns: Vec::new(),
+    });
+    Ok(status.to_write_stat())
+}

@@ -1,0 +1,71 @@
+//! Record keys of files, read from them: Hudi 1.2 does the same for the record index.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+
+use crate::base_file;
+use crate::error::{Error, Result};
+use crate::log::{BlockKind, BlockType, LogFile};
+use crate::names::{RequestedTime, meta_columns};
+use crate::storage::Place;
+
+const BATCH_ROWS: usize = 64 * 1024;
+
+/// Hands the record keys of a base file to `take`.
+///
+/// # Errors
+/// `InvalidTable` for a row without a key; what reading the file may fail with.
+pub(super) fn keys_of_base_file(place: &dyn Place, path: &str, take: &mut dyn FnMut(&str)) -> Result<()> {
+    let in_file = |error: Error| error.in_file(place.full_path(path));
+    let file = base_file::open(place.open(path)?)?;
+    if !file.has_column(meta_columns::RECORD_KEY) {
+        return Err(in_file(Error::unsupported(
+            "the base file has no record keys (hoodie.populate.meta.fields=false): such a table can have no record index",
+        )));
+    }
+    let wanted = Arc::new(Schema::new(vec![Field::new(meta_columns::RECORD_KEY, DataType::Utf8, true)]));
+    for batch in file.batches(&wanted, BATCH_ROWS)? {
+        for key in keys(&batch?).map_err(in_file)?.iter() {
+            take(key.ok_or_else(|| in_file(Error::invalid_table("a row without a record key")))?);
+        }
+    }
+    Ok(())
+}
+
+/// The column of record keys of a batch that has nothing else.
+pub(super) fn keys(batch: &RecordBatch) -> Result<StringArray> {
+    let keys = batch.columns().first().and_then(|column| column.as_string_opt::<i32>());
+    keys.cloned().ok_or_else(|| Error::invalid_table("record keys are not strings"))
+}
+
+/// Hands the keys of the delete blocks that `instant` wrote to a log file to `take`.
+///
+/// # Errors
+/// `CorruptLog` if the file is damaged; what reading the file may fail with.
+pub(super) fn deleted_keys_of_log(
+    place: &dyn Place,
+    path: &str,
+    instant: &RequestedTime,
+    take: &mut dyn FnMut(&str),
+) -> Result<()> {
+    let log = LogFile::of(place.open(path)?);
+    for block in log.blocks(false) {
+        let block = block?;
+        if let Some(damage) = block.damage() {
+            let message = format!("a log file that was just written is damaged: {}", damage.reason);
+            return Err(Error::corrupt(message).in_file(place.full_path(path)).at_offset(damage.offset));
+        }
+        let is_of_commit = block.header.instant_time().is_some_and(|time| time == instant.as_str());
+        if block.kind != BlockKind::Sound(BlockType::Delete) || !is_of_commit {
+            continue;
+        }
+        let deletes = log.deletes(&block)?;
+        let keys = deletes.column_by_name("record_key").and_then(|keys| keys.as_string_opt::<i32>());
+        let keys = keys.ok_or_else(|| Error::internal("deleted keys are not strings"))?;
+        keys.iter().flatten().for_each(&mut *take);
+    }
+    Ok(())
+}

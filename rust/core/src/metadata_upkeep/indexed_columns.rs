@@ -1,0 +1,204 @@
+//! The columns that have statistics (`HoodieTableMetadataUtil.getColumnsToIndex`), from `.hoodie/.index_defs/index.json`.
+//!
+//! Hudi takes a file that has statistics of some columns for one without values in the others, and prunes it. So statistics are
+//! written of the columns that the file names and of those that a Hudi writer would add by default: the next one names them.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::column_kind::{ColumnKind, IndexVersion};
+use crate::avro::{Schema, Type};
+use crate::config::TableConfig;
+use crate::error::{Error, Kind, Result};
+use crate::names::meta_columns;
+use crate::storage::FileStore;
+
+/// The definitions of a table's indexes.
+pub(super) const DEFINITIONS: &str = ".hoodie/.index_defs/index.json";
+/// `hoodie.metadata.index.column.stats.max.columns.to.index`.
+const MAX_COLUMNS: usize = 32;
+/// Meta columns with statistics, in the order of the definition.
+pub(super) const META: [&str; 3] = [meta_columns::COMMIT_TIME, meta_columns::PARTITION_PATH, meta_columns::RECORD_KEY];
+
+/// Columns with statistics.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IndexedColumns {
+    pub(super) version: IndexVersion,
+    /// Names, the paths of nested ones, and kinds.
+    pub(super) columns: Vec<(String, ColumnKind)>,
+}
+
+#[derive(Deserialize)]
+struct Definitions {
+    #[serde(rename = "indexDefinitions")]
+    definitions: BTreeMap<String, Definition>,
+}
+
+#[derive(Deserialize, Default)]
+struct Definition {
+    #[serde(rename = "sourceFields", default)]
+    source_fields: Vec<String>,
+    #[serde(rename = "indexOptions", default)]
+    options: BTreeMap<String, String>,
+    version: Option<String>,
+}
+
+/// What the definitions of a table's indexes say.
+#[derive(Default)]
+pub(super) struct IndexDefinitions(BTreeMap<String, Definition>);
+
+impl IndexDefinitions {
+    /// Reads them; none if there is no such file, as in tables of Hudi 0.x.
+    ///
+    /// # Errors
+    /// `InvalidTable` if the file cannot be read as JSON; those of the storage.
+    pub(super) fn load(store: &dyn FileStore) -> Result<Self> {
+        let bytes = match store.get(DEFINITIONS) {
+            Ok((bytes, _)) => bytes,
+            Err(error) if error.kind() == Kind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error),
+        };
+        let parsed = serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?;
+        let Definitions { definitions } = parsed;
+        Ok(Self(definitions))
+    }
+
+    /// Refuses a record index for each partition.
+    ///
+    /// # Errors
+    /// `Unsupported`.
+    pub(super) fn check_record_index(&self) -> Result<()> {
+        let options = self.0.get("record_index").map(|definition| &definition.options);
+        let is_partitioned =
+            options.and_then(|options| options.get("isPartitioned")).is_some_and(|value| value == "true");
+        if is_partitioned {
+            return Err(Error::unsupported(
+                "the table has a partitioned record index, which mortice cannot maintain; drop the index with Hudi, or write with Hudi",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The columns with statistics of rows of this schema.
+    pub(super) fn columns(&self, table: &TableConfig, schema: &Schema) -> IndexedColumns {
+        let definition = self.0.get("column_stats");
+        let version = match definition.and_then(|definition| definition.version.as_deref()) {
+            Some("V2") => IndexVersion::V2,
+            Some(_) => IndexVersion::V1,
+            None if table.version.number() >= 9 => IndexVersion::V2,
+            None => IndexVersion::V1,
+        };
+        let Some(definition) = definition else {
+            return IndexedColumns { version, columns: all_columns(table, schema, version) };
+        };
+        let named = definition.source_fields.iter();
+        let named = named.filter_map(|path| Some((path.clone(), kind_of_path(schema, path, version)?)));
+        IndexedColumns { version, columns: with_defaults(named, table, schema, version) }
+    }
+}
+
+/// The columns that Hudi 1.2 gives a new table.
+pub(super) fn default_columns(table: &TableConfig, schema: &Schema) -> IndexedColumns {
+    let version = if table.version.number() >= 9 { IndexVersion::V2 } else { IndexVersion::V1 };
+    IndexedColumns { version, columns: with_defaults(std::iter::empty(), table, schema, version) }
+}
+
+/// Writes the definition of an index, instead of the one that is there. Others are kept.
+///
+/// # Errors
+/// `InvalidTable` if the file that is there cannot be read as JSON; those of the storage.
+pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_json::Value) -> Result<()> {
+    let mut all = match store.get(DEFINITIONS) {
+        Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
+        Err(error) if error.kind() == Kind::NotFound => json!({}),
+        Err(error) => return Err(error),
+    };
+    let definitions = all.as_object_mut().map(|all| all.entry("indexDefinitions").or_insert_with(|| json!({})));
+    match definitions.and_then(|definitions| definitions.as_object_mut()) {
+        Some(definitions) => drop(definitions.insert(name.to_owned(), definition)),
+        None => {
+            return Err(Error::invalid_table("not the definitions of indexes").in_file(store.full_path(DEFINITIONS)));
+        }
+    }
+    let text = serde_json::to_string_pretty(&all)
+        .map_err(|error| Error::internal(format!("definitions of indexes cannot be serialised: {error}")))?;
+    store.put(DEFINITIONS, &Bytes::from(text), None).map(|_| ())
+}
+
+/// The definition of the index of column statistics.
+pub(super) fn column_stats_definition(columns: &IndexedColumns) -> serde_json::Value {
+    let names: Vec<&str> = columns.columns.iter().map(|(name, _)| name.as_str()).collect();
+    let version = match columns.version {
+        IndexVersion::V1 => "V1",
+        IndexVersion::V2 => "V2",
+    };
+    json!({
+        "indexName": "column_stats",
+        "indexType": "column_stats",
+        "indexFunction": "column_stats",
+        "sourceFields": names,
+        "indexOptions": {},
+        "version": version,
+    })
+}
+
+/// The definition of a record index of the whole table.
+pub(super) fn record_index_definition() -> serde_json::Value {
+    json!({
+        "indexName": "record_index",
+        "indexType": "record_index",
+        "indexFunction": "",
+        "sourceFields": [],
+        "indexOptions": {"isPartitioned": "false"},
+        "version": "V1",
+    })
+}
+
+fn unreadable(store: &dyn FileStore, error: serde_json::Error) -> Error {
+    Error::invalid_table("the definitions of the table's indexes cannot be read")
+        .in_file(store.full_path(DEFINITIONS))
+        .caused_by(error)
+}
+
+/// All columns, as Hudi 0.x has statistics of them.
+fn all_columns(table: &TableConfig, schema: &Schema, version: IndexVersion) -> Vec<(String, ColumnKind)> {
+    let meta = meta_columns::ALL.iter().filter(|_| table.populate_meta_fields);
+    let own = schema.fields().iter().filter(|field| !meta_columns::ALL.contains(&field.name.as_str()));
+    let own = own.filter_map(|field| Some((field.name.clone(), ColumnKind::of_type(&field.ty, version)?)));
+    meta.map(|name| ((*name).to_owned(), ColumnKind::string())).chain(own).collect()
+}
+
+fn with_defaults(
+    named: impl Iterator<Item = (String, ColumnKind)>,
+    table: &TableConfig,
+    schema: &Schema,
+    version: IndexVersion,
+) -> Vec<(String, ColumnKind)> {
+    let meta =
+        META.iter().filter(|_| table.populate_meta_fields).map(|name| ((*name).to_owned(), ColumnKind::string()));
+    let mut columns: Vec<(String, ColumnKind)> = meta.collect();
+    let is_meta = |name: &str| meta_columns::ALL.contains(&name) || name == meta_columns::OPERATION;
+    let own = schema.fields().iter().filter(|field| !is_meta(&field.name));
+    let defaults =
+        own.filter_map(|field| Some((field.name.clone(), ColumnKind::of_type(&field.ty, version)?))).take(MAX_COLUMNS);
+    for (name, kind) in named.filter(|(name, _)| !is_meta(name)).chain(defaults) {
+        if !columns.iter().any(|(known, _)| *known == name) {
+            columns.push((name, kind));
+        }
+    }
+    columns
+}
+
+/// The kind of a column, or of a field of a struct by its path.
+fn kind_of_path(schema: &Schema, path: &str, version: IndexVersion) -> Option<ColumnKind> {
+    let mut parts = path.split('.');
+    let mut ty = &schema.field(parts.next()?)?.ty;
+    for part in parts {
+        let Type::Record(record) = ty.non_null() else { return None };
+        ty = &record.field(part)?.ty;
+    }
+    ColumnKind::of_type(ty, version)
+}

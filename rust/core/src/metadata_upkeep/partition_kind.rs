@@ -1,0 +1,135 @@
+//! Partitions of the metadata table (`MetadataPartitionType`).
+
+use std::collections::BTreeSet;
+
+use crate::config::Properties;
+use crate::error::{Error, Result};
+
+/// The property that names the partitions that are complete.
+pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
+/// The property that names those that are being built.
+pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
+
+/// The option that drops partitions that cannot be maintained.
+pub(super) const DROP_UNSUPPORTED: &str = "mortice.metadata.drop_unsupported";
+
+/// A partition that can be maintained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum PartitionKind {
+    Files,
+    ColumnStats,
+    BloomFilters,
+    RecordIndex,
+    PartitionStats,
+}
+
+impl PartitionKind {
+    /// All of them, in the order in which Hudi initialises them.
+    pub(super) const ALL: [Self; 5] =
+        [Self::Files, Self::ColumnStats, Self::BloomFilters, Self::RecordIndex, Self::PartitionStats];
+
+    /// The folder, which is the name in the table's properties.
+    pub(super) const fn folder(self) -> &'static str {
+        match self {
+            Self::Files => "files",
+            Self::ColumnStats => "column_stats",
+            Self::BloomFilters => "bloom_filters",
+            Self::RecordIndex => "record_index",
+            Self::PartitionStats => "partition_stats",
+        }
+    }
+
+    /// What the ids of its file groups begin with.
+    const fn file_group_prefix(self) -> &'static str {
+        match self {
+            Self::Files => "files-",
+            Self::ColumnStats => "col-stats-",
+            Self::BloomFilters => "bloom-filters-",
+            Self::RecordIndex => "record-index-",
+            Self::PartitionStats => "partition-stats-",
+        }
+    }
+
+    /// The id of a file group.
+    pub(super) fn file_group(self, number: u32) -> String {
+        format!("{}{number:04}-0", self.file_group_prefix())
+    }
+
+    /// The partition of a name in the table's properties.
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.folder() == name)
+    }
+}
+
+/// The partitions that a table has, complete or being built.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ListedPartitions {
+    pub(super) known: BTreeSet<PartitionKind>,
+    /// The names of those that cannot be maintained.
+    pub(super) unknown: Vec<String>,
+}
+
+impl ListedPartitions {
+    pub(super) fn of_properties(properties: &Properties) -> Self {
+        let names = [properties.list(&[COMPLETED]), properties.list(&[INFLIGHT])].concat();
+        let mut listed = Self::default();
+        for name in names {
+            match PartitionKind::named(&name) {
+                Some(kind) => drop(listed.known.insert(kind)),
+                None => listed.unknown.push(name),
+            }
+        }
+        listed
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.unknown.is_empty()
+    }
+
+    /// Refuses partitions that cannot be maintained.
+    ///
+    /// # Errors
+    /// `Unsupported`, by name.
+    pub(super) fn check_known(&self) -> Result<()> {
+        if self.unknown.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = PartitionKind::ALL.iter().map(|kind| kind.folder()).collect();
+        Err(Error::unsupported(format!(
+            "the table's metadata table has partitions that mortice cannot maintain: {} (supported: {}); set {DROP_UNSUPPORTED}=true to drop these indexes, or write with Hudi",
+            self.unknown.join(", "),
+            known.join(", "),
+        )))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+
+    fn listed(completed: &str, inflight: &str) -> ListedPartitions {
+        ListedPartitions::of_properties(&[(COMPLETED, completed), (INFLIGHT, inflight)].into_iter().collect())
+    }
+
+    #[test]
+    fn partitions_of_either_property_are_listed() {
+        let found = listed("files,column_stats", "record_index");
+        let folders: Vec<&str> = found.known.iter().map(|kind| kind.folder()).collect();
+        assert_eq!(folders, ["files", "column_stats", "record_index"]);
+        assert!(found.check_known().is_ok() && !found.is_empty() && listed("", "").is_empty());
+    }
+
+    #[test]
+    fn unknown_partitions_are_refused_by_name() {
+        let error = listed("files,secondary_index_x", "expr_index_y").check_known().unwrap_err();
+        assert_eq!(error.kind(), Kind::Unsupported);
+        assert!(error.to_string().contains("secondary_index_x, expr_index_y (supported"), "{error}");
+    }
+
+    #[test]
+    fn file_groups_are_numbered() {
+        assert_eq!(PartitionKind::ColumnStats.file_group(1), "col-stats-0001-0");
+        assert_eq!(PartitionKind::Files.file_group(0), "files-0000-0");
+    }
+}

@@ -1,0 +1,270 @@
+//! Records of the metadata table as Avro bytes (`HoodieMetadataPayload`). The tests decode them by their schema.
+//!
+//! A record has the five meta columns, its key, which are all empty, its type, and one member of several.
+
+use super::record_schema::RecordSchema;
+use crate::avro::{write_bytes, write_long};
+
+/// Members of a record, by their order in the schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Member {
+    Files,
+    BloomFilter,
+    ColumnStats,
+    RecordIndex,
+}
+
+const META_COLUMNS: usize = 5;
+/// Members of the schema of 0.15; 1.x has that of secondary indexes as well.
+const MEMBERS_0_15: usize = 4;
+/// The branch of a union with null.
+const NULL: i64 = 0;
+const PRESENT: i64 = 1;
+
+/// What a record is of (`MetadataPartitionType.recordType`).
+mod record_type {
+    pub(super) const PARTITION_LIST: i64 = 1;
+    pub(super) const FILES: i64 = 2;
+    pub(super) const COLUMN_STATS: i64 = 3;
+    pub(super) const BLOOM_FILTER: i64 = 4;
+    pub(super) const RECORD_INDEX: i64 = 5;
+    pub(super) const PARTITION_STATS: i64 = 6;
+}
+
+fn record(schema: &RecordSchema, kind: i64, member: Member, content: &[u8]) -> Vec<u8> {
+    let members = MEMBERS_0_15 + usize::from(schema.is_1x);
+    let mut out = Vec::with_capacity(content.len().saturating_add(META_COLUMNS + members + 2));
+    out.extend([0; META_COLUMNS]);
+    write_bytes(b"", &mut out);
+    write_long(kind, &mut out);
+    for at in 0..members {
+        if at == member as usize {
+            write_long(PRESENT, &mut out);
+            out.extend_from_slice(content);
+        } else {
+            write_long(NULL, &mut out);
+        }
+    }
+    out
+}
+
+/// A file, or a partition, of which the size is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileEntry {
+    pub(super) size: u64,
+    pub(super) is_deleted: bool,
+}
+
+impl FileEntry {
+    /// A live file.
+    pub(super) fn live(size: u64) -> Self {
+        Self { size, is_deleted: false }
+    }
+}
+
+/// The record of the key `__all_partitions__`.
+pub(super) fn partition_list<'a>(
+    schema: &RecordSchema,
+    partitions: impl ExactSizeIterator<Item = (&'a str, FileEntry)>,
+) -> Vec<u8> {
+    record(schema, record_type::PARTITION_LIST, Member::Files, &entries(partitions))
+}
+
+/// The record of a partition's files.
+pub(super) fn files<'a>(schema: &RecordSchema, files: impl ExactSizeIterator<Item = (&'a str, FileEntry)>) -> Vec<u8> {
+    record(schema, record_type::FILES, Member::Files, &entries(files))
+}
+
+fn entries<'a>(entries: impl ExactSizeIterator<Item = (&'a str, FileEntry)>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let count = entries.len();
+    if count > 0 {
+        write_count(count as u64, &mut out);
+        for (name, entry) in entries {
+            write_bytes(name.as_bytes(), &mut out);
+            write_count(entry.size, &mut out);
+            out.push(u8::from(entry.is_deleted));
+        }
+    }
+    write_long(0, &mut out);
+    out
+}
+
+/// The record of a base file's Bloom filter. `text` is what the file's footer has.
+pub(super) fn bloom_filter(schema: &RecordSchema, kind: &str, instant: &str, text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len().saturating_add(64));
+    write_bytes(kind.as_bytes(), &mut out);
+    write_bytes(instant.as_bytes(), &mut out);
+    write_bytes(text.as_bytes(), &mut out);
+    out.push(u8::from(false));
+    record(schema, record_type::BLOOM_FILTER, Member::BloomFilter, &out)
+}
+
+/// Which wrapper a bound has: the branch of its union.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrapper {
+    Boolean = 1,
+    Int,
+    Long,
+    Float,
+    Double,
+    Bytes,
+    String,
+    Date,
+    Decimal,
+}
+
+/// A bound as it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum WrappedValue {
+    Boolean(bool),
+    /// Of an int, a long or a date.
+    Integer(i64),
+    Float(f32),
+    Double(f64),
+    /// Of bytes and of a decimal.
+    Bytes(Vec<u8>),
+    String(String),
+}
+
+/// Statistics of one column of a file or of a partition.
+#[derive(Debug)]
+pub(super) struct StatisticsRecord<'a> {
+    /// The file's name or the partition.
+    pub(super) name: &'a str,
+    pub(super) is_of_partition: bool,
+    pub(super) column: &'a str,
+    pub(super) wrapper: Wrapper,
+    pub(super) bounds: Option<(WrappedValue, WrappedValue)>,
+    /// Values, nulls, bytes, bytes before compression.
+    pub(super) counts: [u64; 4],
+    pub(super) is_tight: bool,
+    /// The ordinal of the value type with what else is to be known of it: index version 2.
+    pub(super) value_type: Option<(i32, Option<&'a str>)>,
+}
+
+/// The record of a column's statistics.
+pub(super) fn statistics(schema: &RecordSchema, of: &StatisticsRecord<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    optional_string(Some(of.name), &mut out);
+    optional_string(Some(of.column), &mut out);
+    let (least, greatest) = of.bounds.as_ref().map(|(least, greatest)| (least, greatest)).unzip();
+    wrapped(of.wrapper, least, &mut out);
+    wrapped(of.wrapper, greatest, &mut out);
+    for count in of.counts {
+        write_long(PRESENT, &mut out);
+        write_count(count, &mut out);
+    }
+    out.push(u8::from(false));
+    if schema.is_1x {
+        out.push(u8::from(of.is_tight));
+        match of.value_type {
+            None => write_long(NULL, &mut out),
+            Some((ordinal, more)) => {
+                write_long(PRESENT, &mut out);
+                write_long(ordinal.into(), &mut out);
+                optional_string(more, &mut out);
+            }
+        }
+    }
+    let kind = if of.is_of_partition { record_type::PARTITION_STATS } else { record_type::COLUMN_STATS };
+    record(schema, kind, Member::ColumnStats, &out)
+}
+
+fn wrapped(wrapper: Wrapper, value: Option<&WrappedValue>, out: &mut Vec<u8>) {
+    let Some(value) = value else { return write_long(NULL, out) };
+    write_long(wrapper as i64, out);
+    match value {
+        WrappedValue::Boolean(value) => out.push(u8::from(*value)),
+        WrappedValue::Integer(value) => write_long(*value, out),
+        WrappedValue::Float(value) => out.extend(value.to_le_bytes()),
+        WrappedValue::Double(value) => out.extend(value.to_le_bytes()),
+        WrappedValue::Bytes(value) => write_bytes(value, out),
+        WrappedValue::String(value) => write_bytes(value.as_bytes(), out),
+    }
+}
+
+/// Where the row of a record key is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KeyLocation {
+    pub(super) partition: String,
+    pub(super) file_group: FileGroupId,
+    /// Milliseconds since the epoch.
+    pub(super) instant: i64,
+}
+
+/// A file group id, as the record index stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FileGroupId {
+    /// A UUID, and the number behind it.
+    Uuid { high: i64, low: i64, index: i32 },
+    /// Any other text.
+    Text(String),
+}
+
+/// The number of a file group id without one, and of ids that are texts.
+const NO_INDEX: i32 = -1;
+const UUID_LEN: usize = 36;
+
+impl FileGroupId {
+    pub(super) fn parse(id: &str) -> Self {
+        Self::uuid(id).unwrap_or_else(|| Self::Text(id.to_owned()))
+    }
+
+    fn uuid(id: &str) -> Option<Self> {
+        let (uuid, rest) = id.split_at_checked(UUID_LEN)?;
+        let index = match rest.strip_prefix('-') {
+            None if rest.is_empty() => NO_INDEX,
+            Some(number) if number == "0" || !number.starts_with(['0', '+', '-']) => number.parse().ok()?,
+            _ => return None,
+        };
+        let has_dashes = [8, 13, 18, 23].iter().all(|at| uuid.as_bytes().get(*at) == Some(&b'-'));
+        let digits: String = uuid.chars().filter(|char| *char != '-').collect();
+        let is_canonical = digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        if !has_dashes || digits.len() != 32 || !is_canonical {
+            return None;
+        }
+        let bits = u128::from_str_radix(&digits, 16).ok()?;
+        #[expect(clippy::cast_possible_truncation, reason = "the two halves")]
+        let (high, low) = ((bits >> 64) as u64, bits as u64);
+        Some(Self::Uuid { high: high.cast_signed(), low: low.cast_signed(), index })
+    }
+}
+
+/// The record of a record key's location.
+pub(super) fn record_location(schema: &RecordSchema, of: &KeyLocation) -> Vec<u8> {
+    let mut out = Vec::new();
+    optional_string(Some(&of.partition), &mut out);
+    let (high, low, index, text, encoding) = match &of.file_group {
+        FileGroupId::Uuid { high, low, index } => (*high, *low, *index, "", 0),
+        FileGroupId::Text(text) => (-1, -1, NO_INDEX, text.as_str(), 1),
+    };
+    for number in [high, low, index.into()] {
+        write_long(PRESENT, &mut out);
+        write_long(number, &mut out);
+    }
+    optional_string(Some(text), &mut out);
+    write_long(PRESENT, &mut out);
+    write_long(of.instant, &mut out);
+    write_long(encoding, &mut out);
+    if schema.is_1x {
+        // The position in the file group: Hudi 1.x has the field, and leaves it null.
+        write_long(NULL, &mut out);
+    }
+    record(schema, record_type::RECORD_INDEX, Member::RecordIndex, &out)
+}
+
+fn optional_string(text: Option<&str>, out: &mut Vec<u8>) {
+    match text {
+        None => write_long(NULL, out),
+        Some(text) => {
+            write_long(PRESENT, out);
+            write_bytes(text.as_bytes(), out);
+        }
+    }
+}
+
+/// Counts and sizes are longs.
+fn write_count(count: u64, out: &mut Vec<u8>) {
+    write_long(i64::try_from(count).unwrap_or(i64::MAX), out);
+}

@@ -1,0 +1,137 @@
+//! Records of the partition `record_index`: where the row of each record key is (`convertMetadataToRecordIndexRecords`).
+//!
+//! | file of the commit | records |
+//! |---|---|
+//! | base file of a new file group | the location of each key |
+//! | base file that replaces another | the location of keys that the other lacks; deletes of keys that are gone |
+//! | log file | deletes of the keys in its delete blocks |
+//! | none, in a replaced file group | deletes of its keys |
+//! | any, of a compaction | none: rows stay in their file group |
+//!
+//! A key that the commit gives a new location is not deleted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::commit_update::{CommitFile, CommitUpdate};
+use super::file_keys::{deleted_keys_of_log, keys, keys_of_base_file};
+use super::metadata_folder::MetadataFolder;
+use super::record_bytes::{self, FileGroupId, KeyLocation};
+use super::record_schema::RecordSchema;
+use super::records::PartitionRecords;
+use crate::commit::{WriteOperation, epoch_millis};
+use crate::error::{Error, Result};
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+
+/// The records of a commit.
+pub(super) fn of_commit(
+    folder: &MetadataFolder,
+    table: &OpenTable,
+    instant: &RequestedTime,
+    update: &CommitUpdate<'_>,
+) -> Result<PartitionRecords> {
+    let mut records = PartitionRecords::default();
+    if matches!(update.operation, WriteOperation::Compact | WriteOperation::LogCompact) {
+        return Ok(records);
+    }
+    for file in update.files()? {
+        match &file.file.log {
+            Some(_) => add_log(folder, instant, &file, &mut records.deletes)?,
+            None => add_base_file(folder, table, instant, &file, &mut records)?,
+        }
+    }
+    delete_replaced(table, update.replaced, &mut records.deletes)?;
+    let PartitionRecords { upserts, deletes } = &mut records;
+    deletes.retain(|key| !upserts.contains_key(key));
+    Ok(records)
+}
+
+/// The records of all keys of a table.
+///
+/// # Errors
+/// What reading the table may fail with.
+pub(super) fn of_table(schema: &RecordSchema, table: &OpenTable) -> Result<PartitionRecords> {
+    let mut records = PartitionRecords::default();
+    for (slice, batches) in table.record_keys(|_| true)? {
+        let record = location(schema, table, (&slice.partition, &slice.file_id), &slice.base_instant)?;
+        for batch in &batches {
+            let keys = keys(batch)?;
+            records.upserts.extend(keys.iter().flatten().map(|key| (key.to_owned(), record.clone())));
+        }
+    }
+    Ok(records)
+}
+
+/// The record of all keys of a file group.
+fn location(
+    schema: &RecordSchema,
+    table: &OpenTable,
+    (partition, file_id): (&str, &str),
+    instant: &RequestedTime,
+) -> Result<Vec<u8>> {
+    let millis = epoch_millis(instant.as_str(), table.config.timeline_zone).ok_or_else(|| {
+        Error::invalid_table("the instant is not a time of the calendar: the record index cannot store it")
+            .at_instant(instant)
+    })?;
+    let location =
+        KeyLocation { partition: partition.to_owned(), file_group: FileGroupId::parse(file_id), instant: millis };
+    Ok(record_bytes::record_location(schema, &location))
+}
+
+fn add_base_file(
+    folder: &MetadataFolder,
+    table: &OpenTable,
+    instant: &RequestedTime,
+    file: &CommitFile<'_>,
+    records: &mut PartitionRecords,
+) -> Result<()> {
+    let record = location(folder.schema(), table, (file.partition, &file.status.file_id), instant)?;
+    let mut before = BTreeSet::new();
+    if let Some(previous) = &file.file.previous_base_file {
+        let path = if file.partition.is_empty() { previous.clone() } else { format!("{}/{previous}", file.partition) };
+        keys_of_base_file(folder.store().as_ref(), &path, &mut |key| {
+            before.insert(key.to_owned());
+        })?;
+    }
+    keys_of_base_file(folder.store().as_ref(), &file.file.path, &mut |key| {
+        if !before.remove(key) {
+            records.upserts.insert(key.to_owned(), record.clone());
+        }
+    })?;
+    records.deletes.append(&mut before);
+    Ok(())
+}
+
+fn add_log(
+    folder: &MetadataFolder,
+    instant: &RequestedTime,
+    file: &CommitFile<'_>,
+    deletes: &mut BTreeSet<String>,
+) -> Result<()> {
+    if file.status.inserts > 0 {
+        return Err(Error::unsupported(
+            "inserts into a log file of a table with a record index, which finds no keys there; write them to base files, or drop the index",
+        )
+        .in_file(folder.store().full_path(&file.file.path)));
+    }
+    deleted_keys_of_log(folder.store().as_ref(), &file.file.path, instant, &mut |key| {
+        deletes.insert(key.to_owned());
+    })
+}
+
+fn delete_replaced(
+    table: &OpenTable,
+    replaced: &BTreeMap<String, Vec<String>>,
+    deletes: &mut BTreeSet<String>,
+) -> Result<()> {
+    if replaced.values().all(Vec::is_empty) {
+        return Ok(());
+    }
+    let is_replaced =
+        |partition: &str, file_id: &String| replaced.get(partition).is_some_and(|groups| groups.contains(file_id));
+    let slices = table.record_keys(|slice| is_replaced(&slice.partition, &slice.file_id))?;
+    for batch in slices.iter().flat_map(|(_, batches)| batches) {
+        deletes.extend(keys(batch)?.iter().flatten().map(str::to_owned));
+    }
+    Ok(())
+}

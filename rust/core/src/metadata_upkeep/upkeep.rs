@@ -1,0 +1,136 @@
+//! The entry point: the upkeep of the metadata table by one write.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::commit_update::CommitUpdate;
+use super::delta_commit::{heartbeat, write_delta_commit};
+use super::drop_metadata_table::{drop_metadata_table, drop_partitions};
+use super::indexed_columns::IndexDefinitions;
+use super::metadata_folder::MetadataFolder;
+use super::new_metadata_table::create_metadata_table;
+use super::partition_kind::{ListedPartitions, PartitionKind};
+use super::records::{PartitionRecords, Records};
+use super::wanted_partitions::{drops_unsupported, is_enabled};
+use super::{bloom_filters, column_stats, files, partition_stats, record_index};
+use crate::commit::Clock;
+use crate::error::{Error, Result};
+use crate::metadata_table::MetadataTable;
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::storage::FileStore;
+
+const PROPERTIES: &str = ".hoodie/hoodie.properties";
+
+/// The metadata table, as one write maintains it.
+pub struct MetadataUpkeep {
+    pub(super) table: Arc<OpenTable>,
+    pub(super) folder: MetadataFolder,
+    pub(super) clock: Clock,
+    listed: ListedPartitions,
+    definitions: IndexDefinitions,
+}
+
+impl MetadataUpkeep {
+    /// Opens the metadata table of a table that has just been opened, under the table's lock if it has one: Hudi drops partitions whose
+    /// index its own options do not enable. None if the table has no metadata table.
+    ///
+    /// # Errors
+    /// `Unsupported`, by name, if a partition cannot be maintained and is not to be dropped; `InvalidTable` if the metadata table cannot
+    /// be read.
+    pub fn open(
+        store: Arc<dyn FileStore>,
+        table: &Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+    ) -> Result<Option<Self>> {
+        let listed = ListedPartitions::of_properties(&table.config.properties);
+        if listed.is_empty() {
+            return Ok(None);
+        }
+        if is_enabled(options)? && !drops_unsupported(options)? {
+            listed.check_known().map_err(|error| error.in_file(store.full_path(PROPERTIES)))?;
+        }
+        let definitions = IndexDefinitions::load(store.as_ref())?;
+        if listed.known.contains(&PartitionKind::RecordIndex) {
+            definitions.check_record_index()?;
+        }
+        let folder = MetadataFolder::open(&store)?;
+        let (table, clock) = (Arc::clone(table), Clock::new(&table.config));
+        Ok(Some(Self { table, folder, clock, listed, definitions }))
+    }
+
+    /// Brings the metadata table into being, or off, as options say: creates the metadata table of a table that has none and is to have
+    /// one, and deletes the metadata table of a table that is to have none, as Hudi does. Returns true if the table's properties were
+    /// changed, so that it must be opened again. Call it under the table's lock, after failed writes were rolled back.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that cannot be read; those of the storage, after which it can be repeated.
+    pub fn initialize(
+        store: &Arc<dyn FileStore>,
+        table: &Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+    ) -> Result<bool> {
+        let listed = ListedPartitions::of_properties(&table.config.properties);
+        if !is_enabled(options)? {
+            return drop_metadata_table(store, &listed);
+        }
+        if drops_unsupported(options)? && !listed.unknown.is_empty() {
+            drop_partitions(store, &listed.unknown)?;
+            return Ok(true);
+        }
+        if !listed.is_empty() {
+            return Ok(false);
+        }
+        create_metadata_table(store, table, options)
+    }
+
+    /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table.
+    ///
+    /// # Errors
+    /// `AlreadyExists` if the metadata table has the instant; `InvalidTable` if the metadata table lacks the table's newest write;
+    /// those of the storage.
+    pub fn write_commit(&self, instant: &RequestedTime, update: &CommitUpdate<'_>) -> Result<()> {
+        let records = self.records_of(instant, update)?;
+        let records: Records = records.into_iter().filter(|(_, records)| !records.is_empty()).collect();
+        write_delta_commit(&self.folder, instant, &records, (&self.clock, &self.table.timeline))
+    }
+
+    /// Removes the markers and the heartbeat of `instant`, after the instant was completed in the table.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn clean_up(&self, instant: &RequestedTime) -> Result<()> {
+        self.folder.markers(instant).remove()?;
+        self.folder.store().delete(&heartbeat(instant))
+    }
+
+    fn records_of(
+        &self,
+        instant: &RequestedTime,
+        update: &CommitUpdate<'_>,
+    ) -> Result<Vec<(PartitionKind, PartitionRecords)>> {
+        let schema = self.folder.schema();
+        let columns = self.definitions.columns(&self.table.config, update.schema);
+        let records = |kind: &PartitionKind| {
+            let records = match kind {
+                PartitionKind::Files => files::of_commit(schema, update)?,
+                PartitionKind::ColumnStats => column_stats::of_commit(schema, &columns, update)?,
+                PartitionKind::PartitionStats => {
+                    partition_stats::of_commit(schema, &columns, update, || self.metadata_table())?
+                }
+                PartitionKind::BloomFilters => bloom_filters::of_commit(&self.folder, instant, update)?,
+                PartitionKind::RecordIndex => record_index::of_commit(&self.folder, &self.table, instant, update)?,
+            };
+            Ok((*kind, records))
+        };
+        self.listed.check_known()?;
+        self.listed.known.iter().map(records).collect()
+    }
+
+    /// The metadata table as it is before the commit.
+    fn metadata_table(&self) -> Result<&MetadataTable> {
+        self.table.metadata_table().map_err(|error| {
+            Error::new(error.kind(), "the metadata table cannot be read, and so not be maintained").caused_by(error)
+        })
+    }
+}
