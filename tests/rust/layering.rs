@@ -93,7 +93,10 @@ const MODULES: &[(&str, &[&str])] = &[
         ],
     ),
     ("services", &["names", "config", "storage", "log", "timeline", "write", "commit"]),
-    ("client", &["names", "config", "storage", "timeline", "plan", "write", "commit", "services"]),
+    (
+        "client",
+        &["names", "config", "storage", "avro", "timeline", "plan", "write", "commit", "metadata_upkeep", "services"],
+    ),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
