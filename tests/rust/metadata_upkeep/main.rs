@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
 
 mod hudi_commit;
+mod initialize;
 mod metadata_records;
 mod replay;
+mod roll_back;
 mod table_copy;
 #[path = "../zip_archive.rs"]
 mod zip_archive;

@@ -68,7 +68,7 @@ fn read_log(bytes: Vec<u8>, group: &str, found: &mut PartitionRecords) {
 }
 
 /// Maps have no order.
-fn sorted(value: Value<'static>) -> Value<'static> {
+pub fn sorted(value: Value<'static>) -> Value<'static> {
     match value {
         Value::Object(members) => {
             let mut members: Vec<_> = members.into_iter().map(|(name, value)| (name, sorted(value))).collect();

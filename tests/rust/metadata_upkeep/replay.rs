@@ -4,58 +4,68 @@ use std::collections::BTreeMap;
 
 use mortice::avro::Value;
 use mortice::config::ReadOptions;
-use mortice::filter::Filter;
 use mortice::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
+use mortice::write::WriteStatus;
 
 use crate::hudi_commit::{HudiCommit, commits};
 use crate::metadata_records::{PartitionRecords, member, records_of};
-use crate::table_copy::{METADATA, TableCopy};
+use crate::table_copy::{TableCopy, check_listing};
+
+/// The table as it was before a commit, and what the commit is to write.
+pub struct Replay {
+    pub table: TableCopy,
+    pub theirs: BTreeMap<String, PartitionRecords>,
+    statuses: Vec<WriteStatus>,
+    completed: (String, Vec<u8>),
+}
+
+impl Replay {
+    pub fn new(name: &str, commit: &HudiCommit) -> Self {
+        let table = TableCopy::new(name);
+        let theirs = records_of(&table, &commit.instant);
+        let files = table.instant_files("").into_iter();
+        let mut completed = files.filter(|file| {
+            file.starts_with(&commit.instant) && !file.ends_with(".requested") && !file.ends_with(".inflight")
+        });
+        let path = format!("{}/{}", table.timeline(""), completed.next().unwrap());
+        let content = table.read(&path);
+        let statuses = commit.statuses(&table, theirs.get("column_stats"));
+        table.cut_before(&commit.instant);
+        Self { table, theirs, statuses, completed: (path, content) }
+    }
+
+    pub fn upkeep(&self) -> MetadataUpkeep {
+        let table = self.table.open(ReadOptions::default());
+        MetadataUpkeep::open(self.table.store(), &table, &BTreeMap::new()).unwrap().unwrap()
+    }
+
+    /// Writes the commit to the metadata table.
+    pub fn write(&self, commit: &HudiCommit) -> MetadataUpkeep {
+        let upkeep = self.upkeep();
+        let update = CommitUpdate {
+            operation: commit.operation,
+            statuses: &self.statuses,
+            replaced: &commit.replaced,
+            schema: &commit.schema,
+        };
+        upkeep.write_commit(&commit.instant.parse().unwrap(), &update).unwrap();
+        upkeep
+    }
+
+    /// Completes the commit in the table.
+    pub fn complete(&self) {
+        std::fs::write(self.table.root().join(&self.completed.0), &self.completed.1).unwrap();
+    }
+}
 
 /// Writes a commit to the metadata table as it was before the commit. Returns Hudi's records and ours.
 fn replayed(name: &str, commit: &HudiCommit) -> (TableCopy, [BTreeMap<String, PartitionRecords>; 2]) {
-    let table = TableCopy::new(name);
-    let theirs = records_of(&table, &commit.instant);
-    let completed: Vec<String> = table.instant_files("");
-    let completed = completed.iter().find(|file| {
-        file.starts_with(&commit.instant) && !file.ends_with(".requested") && !file.ends_with(".inflight")
-    });
-    let path = format!("{}/{}", table.timeline(""), completed.unwrap());
-    let content = table.read(&path);
-    let statuses = commit.statuses(&table, theirs.get("column_stats"));
-    table.cut_before(&commit.instant);
-    let instant = commit.instant.parse().unwrap();
-    let upkeep = MetadataUpkeep::open(table.store(), &table.open(ReadOptions::default()), &BTreeMap::new());
-    let upkeep = upkeep.unwrap().unwrap();
-    let update = CommitUpdate {
-        operation: commit.operation,
-        statuses: &statuses,
-        replaced: &commit.replaced,
-        schema: &commit.schema,
-    };
-    upkeep.write_commit(&instant, &update).unwrap();
-    std::fs::write(table.root().join(path), content).unwrap();
-    upkeep.clean_up(&instant).unwrap();
-    let ours = records_of(&table, &commit.instant);
-    (table, [theirs, ours])
-}
-
-fn check_listing(table: &TableCopy, what: &str) {
-    let listing = |metadata: bool| {
-        let table = table.open(ReadOptions { metadata, ..ReadOptions::default() });
-        let mut slices = table.file_slices(None, &Filter::default()).unwrap();
-        // Only a listing of storage has versions of the content.
-        slices.sort_by(|one, other| (&one.partition, &one.file_id).cmp(&(&other.partition, &other.file_id)));
-        slices
-            .iter()
-            .map(|slice| {
-                (slice.partition.clone(), slice.files().map(|(path, len)| (path.to_owned(), len)).collect::<Vec<_>>())
-            })
-            .collect::<Vec<_>>()
-    };
-    assert_eq!(listing(true), listing(false), "{what}");
-    let metadata = table.open(ReadOptions::default());
-    assert!(metadata.metadata_table().is_ok(), "{what}");
-    assert!(!table.files_below(METADATA).iter().any(|path| path.contains(".temp/") || path.contains(".heartbeat/")));
+    let replay = Replay::new(name, commit);
+    let upkeep = replay.write(commit);
+    replay.complete();
+    upkeep.clean_up(&commit.instant.parse().unwrap()).unwrap();
+    let ours = records_of(&replay.table, &commit.instant);
+    (replay.table, [replay.theirs, ours])
 }
 
 fn order(one: &Value<'static>, other: &Value<'static>) -> std::cmp::Ordering {

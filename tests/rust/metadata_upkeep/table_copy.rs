@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mortice::config::ReadOptions;
+use mortice::filter::Filter;
 use mortice::log::{BlockKind, LogFile};
 use mortice::plan::OpenTable;
 use mortice::storage::{FileStore, LocalPlace, MemoryFile};
@@ -122,4 +123,23 @@ impl TableCopy {
         assert!(matches!(block.kind, BlockKind::Sound(_)));
         block.header.instant_time().unwrap().into_owned()
     }
+}
+
+/// Whether the metadata table tells what a listing of storage tells, and has no markers left.
+pub fn check_listing(table: &TableCopy, what: &str) {
+    let listing = |metadata: bool| {
+        let table = table.open(ReadOptions { metadata, ..ReadOptions::default() });
+        let mut slices = table.file_slices(None, &Filter::default()).unwrap();
+        slices.sort_by(|one, other| (&one.partition, &one.file_id).cmp(&(&other.partition, &other.file_id)));
+        slices
+            .iter()
+            .map(|slice| {
+                (slice.partition.clone(), slice.files().map(|(path, len)| (path.to_owned(), len)).collect::<Vec<_>>())
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listing(true), listing(false), "{what}");
+    let metadata = table.open(ReadOptions::default());
+    assert!(metadata.metadata_table().is_ok(), "{what}");
+    assert!(!table.files_below(METADATA).iter().any(|path| path.contains(".temp/") || path.contains(".heartbeat/")));
 }

@@ -11,10 +11,15 @@ use arrow_array::RecordBatch;
 use crate::avro;
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
-use crate::timeline::{Action, Timeline};
+use crate::timeline::{Action, Instant, Timeline};
 
 /// The column that records are found by.
 pub const KEY: &str = "key";
+
+/// The requested time of the initialisation of the partition `files`, from table version 8 on.
+const INIT_TIME: &str = "00000000000000000";
+/// What the requested time of that initialisation has after the time of the last completed instant, before.
+const INIT_SUFFIX: &str = "010";
 
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
 pub trait MetadataRows: Send + Sync {
@@ -86,10 +91,19 @@ fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
 fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
     let Some(newest) = table.completed_writes().next_back() else { return Ok(()) };
     let time = &newest.requested_time;
-    if metadata.completed_writes().any(|instant| instant.requested_time == *time) {
+    if metadata.completed_writes().any(|instant| instant.requested_time == *time || lists(instant, newest)) {
         return Ok(());
     }
     Err(Error::invalid_table("the metadata table has not the table's newest write").at_instant(time))
+}
+
+/// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those of `write`.
+fn lists(instant: &Instant, write: &Instant) -> bool {
+    let time = instant.requested_time.as_str();
+    match (&instant.completion_time, &write.completion_time) {
+        (Some(completed), Some(written)) => time == INIT_TIME && completed > written,
+        _ => time.strip_suffix(INIT_SUFFIX).is_some_and(|last| last >= write.requested_time.as_str()),
+    }
 }
 
 /// The requested times of pending instants of any action.
@@ -124,5 +138,16 @@ mod tests {
             assert!(check_newest(&table, &timeline(metadata)).is_err());
         }
         assert!(check_newest(&timeline(&["3.deltacommit.inflight"]), &timeline(&[])).is_ok());
+    }
+
+    #[test]
+    fn an_initialisation_has_the_writes_that_were_completed_before_it() {
+        let old = timeline(&["20240101000000000.deltacommit", "20240102000000000.commit"]);
+        assert!(check_newest(&old, &timeline(&["20240102000000000010.deltacommit"])).is_ok());
+        assert!(check_newest(&old, &timeline(&["20240101000000000010.deltacommit"])).is_err());
+        let new = timeline(&["20240102000000000_20240102000001000.deltacommit"]);
+        let initialised = |completed| timeline(&[&format!("00000000000000000_{completed}.deltacommit")]);
+        assert!(check_newest(&new, &initialised("20240102000001001")).is_ok());
+        assert!(check_newest(&new, &initialised("20240102000000999")).is_err());
     }
 }

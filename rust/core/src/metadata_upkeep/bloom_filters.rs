@@ -1,6 +1,6 @@
 //! Records of the partition `bloom_filters`: one for each new base file.
 
-use super::commit_update::{CommitFile, CommitUpdate};
+use super::commit_update::CommitUpdate;
 use super::file_keys::keys_of_base_file;
 use super::metadata_folder::MetadataFolder;
 use super::record_bytes;
@@ -9,6 +9,7 @@ use crate::bloom::{BloomBuilder, BloomOptions};
 use crate::error::Result;
 use crate::metadata_table::bloom_filter_key;
 use crate::names::RequestedTime;
+use crate::storage::Place;
 
 /// The records of a commit's base files. Of a file whose footer has no filter, one is built from its keys.
 pub(super) fn of_commit(
@@ -20,7 +21,7 @@ pub(super) fn of_commit(
     for file in update.files()?.iter().filter(|file| file.file.log.is_none()) {
         let (kind, text) = match &file.file.bloom {
             Some(bloom) => bloom.clone(),
-            None => built(folder, file)?,
+            None => built(folder.store().as_ref(), &file.file.path)?,
         };
         let record = record_bytes::bloom_filter(folder.schema(), &kind, instant.as_str(), &text);
         records.upserts.insert(bloom_filter_key(file.partition, file.name), record);
@@ -28,10 +29,14 @@ pub(super) fn of_commit(
     Ok(records)
 }
 
-fn built(folder: &MetadataFolder, file: &CommitFile<'_>) -> Result<(String, String)> {
+/// The type and the text of a filter of a base file's keys.
+///
+/// # Errors
+/// What reading the file may fail with.
+pub(super) fn built(place: &dyn Place, path: &str) -> Result<(String, String)> {
     let mut builder = BloomBuilder::new(&BloomOptions::default())?;
     let mut failure = Ok(());
-    keys_of_base_file(folder.store().as_ref(), &file.file.path, &mut |key| {
+    keys_of_base_file(place, path, &mut |key| {
         if failure.is_ok() {
             failure = builder.add(key.as_bytes());
         }

@@ -3,8 +3,11 @@
 //! Hudi takes a file that has statistics of some columns for one without values in the others, and prunes it. So statistics are
 //! written of the columns that the file names and of those that a Hudi writer would add by default: the next one names them.
 
-use serde::Deserialize;
 use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::json;
 
 use super::column_kind::{ColumnKind, IndexVersion};
 use crate::avro::{Schema, Type};
@@ -34,7 +37,7 @@ struct Definitions {
     definitions: BTreeMap<String, Definition>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 struct Definition {
     #[serde(rename = "sourceFields", default)]
     source_fields: Vec<String>,
@@ -58,12 +61,8 @@ impl IndexDefinitions {
             Err(error) if error.kind() == Kind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error),
         };
-        let unreadable = |error: serde_json::Error| {
-            Error::invalid_table("the definitions of the table's indexes cannot be read")
-                .in_file(store.full_path(DEFINITIONS))
-                .caused_by(error)
-        };
-        let Definitions { definitions } = serde_json::from_slice(&bytes).map_err(unreadable)?;
+        let parsed = serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?;
+        let Definitions { definitions } = parsed;
         Ok(Self(definitions))
     }
 
@@ -102,12 +101,66 @@ impl IndexDefinitions {
 }
 
 /// The columns that Hudi 1.2 gives a new table.
-pub(super) fn default_columns(
-    table: &TableConfig,
-    schema: &Schema,
-    version: IndexVersion,
-) -> Vec<(String, ColumnKind)> {
-    with_defaults(std::iter::empty(), table, schema, version)
+pub(super) fn default_columns(table: &TableConfig, schema: &Schema) -> IndexedColumns {
+    let version = if table.version.number() >= 9 { IndexVersion::V2 } else { IndexVersion::V1 };
+    IndexedColumns { version, columns: with_defaults(std::iter::empty(), table, schema, version) }
+}
+
+/// Writes the definition of an index, instead of the one that is there. Others are kept.
+///
+/// # Errors
+/// `InvalidTable` if the file that is there cannot be read as JSON; those of the storage.
+pub(super) fn define_index(store: &dyn FileStore, name: &str, definition: serde_json::Value) -> Result<()> {
+    let mut all = match store.get(DEFINITIONS) {
+        Ok((bytes, _)) => serde_json::from_slice(&bytes).map_err(|error| unreadable(store, error))?,
+        Err(error) if error.kind() == Kind::NotFound => json!({}),
+        Err(error) => return Err(error),
+    };
+    let definitions = all.as_object_mut().map(|all| all.entry("indexDefinitions").or_insert_with(|| json!({})));
+    match definitions.and_then(|definitions| definitions.as_object_mut()) {
+        Some(definitions) => drop(definitions.insert(name.to_owned(), definition)),
+        None => {
+            return Err(Error::invalid_table("not the definitions of indexes").in_file(store.full_path(DEFINITIONS)));
+        }
+    }
+    let text = serde_json::to_string_pretty(&all)
+        .map_err(|error| Error::internal(format!("definitions of indexes cannot be serialised: {error}")))?;
+    store.put(DEFINITIONS, &Bytes::from(text), None).map(|_| ())
+}
+
+/// The definition of the index of column statistics.
+pub(super) fn column_stats_definition(columns: &IndexedColumns) -> serde_json::Value {
+    let names: Vec<&str> = columns.columns.iter().map(|(name, _)| name.as_str()).collect();
+    let version = match columns.version {
+        IndexVersion::V1 => "V1",
+        IndexVersion::V2 => "V2",
+    };
+    json!({
+        "indexName": "column_stats",
+        "indexType": "column_stats",
+        "indexFunction": "column_stats",
+        "sourceFields": names,
+        "indexOptions": {},
+        "version": version,
+    })
+}
+
+/// The definition of a record index of the whole table.
+pub(super) fn record_index_definition() -> serde_json::Value {
+    json!({
+        "indexName": "record_index",
+        "indexType": "record_index",
+        "indexFunction": "",
+        "sourceFields": [],
+        "indexOptions": {"isPartitioned": "false"},
+        "version": "V1",
+    })
+}
+
+fn unreadable(store: &dyn FileStore, error: serde_json::Error) -> Error {
+    Error::invalid_table("the definitions of the table's indexes cannot be read")
+        .in_file(store.full_path(DEFINITIONS))
+        .caused_by(error)
 }
 
 /// All columns, as Hudi 0.x has statistics of them.

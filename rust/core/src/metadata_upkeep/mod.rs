@@ -21,28 +21,42 @@
 //! | `bloom_filters` | records of Bloom filters of base files |
 //! | `record_index` | records of record keys' locations |
 //! | `file_keys` | record keys of files, read from them |
+//! | `wanted_partitions` | which partitions options ask for |
+//! | `file_ranges` | ranges of columns of files that are there already |
+//! | `listing_records` | records of a table, from a listing |
+//! | `base_hfile`, `new_partition`, `new_metadata_table` | a new metadata table |
+//! | `drop_metadata_table` | deletes it, or partitions of it |
+//! | `roll_back` | what a rollback does to it |
 //! | `upkeep` | the entry point: [`MetadataUpkeep`] |
 //!
 //! A commit whose records are incomplete loses rows in filtered queries of Hudi (measured: a stale range of a partition prunes it). So
 //! every partition that the table's properties name is written, or the commit is refused.
 
+mod base_hfile;
 mod bloom_filters;
 mod column_kind;
 mod column_stats;
 mod commit_update;
 mod delta_commit;
+mod drop_metadata_table;
 mod file_keys;
+mod file_ranges;
 mod files;
 mod indexed_columns;
+mod listing_records;
 mod metadata_folder;
+mod new_metadata_table;
+mod new_partition;
 mod partition_kind;
 mod partition_stats;
 mod record_bytes;
 mod record_index;
 mod record_schema;
 mod records;
+mod roll_back;
 mod stored_statistics;
 mod upkeep;
+mod wanted_partitions;
 
 pub use commit_update::CommitUpdate;
 pub use upkeep::MetadataUpkeep;

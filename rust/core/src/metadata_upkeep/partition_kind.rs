@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::PropertiesFile;
+use crate::config::Properties;
 use crate::error::{Error, Result};
 
 /// The property that names the partitions that are complete.
 pub(super) const COMPLETED: &str = "hoodie.table.metadata.partitions";
 /// The property that names those that are being built.
 pub(super) const INFLIGHT: &str = "hoodie.table.metadata.partitions.inflight";
+
+/// The option that drops partitions that cannot be maintained.
+pub(super) const DROP_UNSUPPORTED: &str = "mortice.metadata.drop_unsupported";
 
 /// A partition that can be maintained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,23 +62,45 @@ impl PartitionKind {
 }
 
 /// The partitions that a table has, complete or being built.
-///
-/// # Errors
-/// `Unsupported`, by name, for partitions that cannot be maintained.
-pub(super) fn listed_partitions(properties: &PropertiesFile) -> Result<BTreeSet<PartitionKind>> {
-    let properties = properties.properties();
-    let names = [properties.list(&[COMPLETED]), properties.list(&[INFLIGHT])].concat();
-    let (known, unknown): (Vec<_>, Vec<_>) = names.iter().partition(|name| PartitionKind::named(name).is_some());
-    if !unknown.is_empty() {
-        let unknown: Vec<&str> = unknown.iter().map(|name| name.as_str()).collect();
-        let known: Vec<&str> = PartitionKind::ALL.iter().map(|kind| kind.folder()).collect();
-        return Err(Error::unsupported(format!(
-            "the table's metadata table has partitions that mortice cannot maintain: {} (supported: {}); drop these indexes with Hudi, or write with Hudi",
-            unknown.join(", "),
-            known.join(", "),
-        )));
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct ListedPartitions {
+    pub(super) known: BTreeSet<PartitionKind>,
+    /// The names of those that cannot be maintained.
+    pub(super) unknown: Vec<String>,
+}
+
+impl ListedPartitions {
+    pub(super) fn of_properties(properties: &Properties) -> Self {
+        let names = [properties.list(&[COMPLETED]), properties.list(&[INFLIGHT])].concat();
+        let mut listed = Self::default();
+        for name in names {
+            match PartitionKind::named(&name) {
+                Some(kind) => drop(listed.known.insert(kind)),
+                None => listed.unknown.push(name),
+            }
+        }
+        listed
     }
-    Ok(known.into_iter().filter_map(|name| PartitionKind::named(name)).collect())
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.known.is_empty() && self.unknown.is_empty()
+    }
+
+    /// Refuses partitions that cannot be maintained.
+    ///
+    /// # Errors
+    /// `Unsupported`, by name.
+    pub(super) fn check_known(&self) -> Result<()> {
+        if self.unknown.is_empty() {
+            return Ok(());
+        }
+        let known: Vec<&str> = PartitionKind::ALL.iter().map(|kind| kind.folder()).collect();
+        Err(Error::unsupported(format!(
+            "the table's metadata table has partitions that mortice cannot maintain: {} (supported: {}); set {DROP_UNSUPPORTED}=true to drop these indexes, or write with Hudi",
+            self.unknown.join(", "),
+            known.join(", "),
+        )))
+    }
 }
 
 #[cfg(test)]
@@ -83,21 +108,21 @@ mod tests {
     use super::*;
     use crate::Kind;
 
-    fn properties(completed: &str, inflight: &str) -> PropertiesFile {
-        [("hoodie.table.name", "t"), (COMPLETED, completed), (INFLIGHT, inflight)].into_iter().collect()
+    fn listed(completed: &str, inflight: &str) -> ListedPartitions {
+        ListedPartitions::of_properties(&[(COMPLETED, completed), (INFLIGHT, inflight)].into_iter().collect())
     }
 
     #[test]
     fn partitions_of_either_property_are_listed() {
-        let found = listed_partitions(&properties("files,column_stats", "record_index")).unwrap();
-        let folders: Vec<&str> = found.iter().map(|kind| kind.folder()).collect();
+        let found = listed("files,column_stats", "record_index");
+        let folders: Vec<&str> = found.known.iter().map(|kind| kind.folder()).collect();
         assert_eq!(folders, ["files", "column_stats", "record_index"]);
-        assert!(listed_partitions(&properties("", "")).unwrap().is_empty());
+        assert!(found.check_known().is_ok() && !found.is_empty() && listed("", "").is_empty());
     }
 
     #[test]
     fn unknown_partitions_are_refused_by_name() {
-        let error = listed_partitions(&properties("files,secondary_index_x", "expr_index_y")).unwrap_err();
+        let error = listed("files,secondary_index_x", "expr_index_y").check_known().unwrap_err();
         assert_eq!(error.kind(), Kind::Unsupported);
         assert!(error.to_string().contains("secondary_index_x, expr_index_y (supported"), "{error}");
     }

@@ -16,6 +16,7 @@ use super::commit_update::{CommitFile, CommitUpdate};
 use super::file_keys::{deleted_keys_of_log, keys, keys_of_base_file};
 use super::metadata_folder::MetadataFolder;
 use super::record_bytes::{self, FileGroupId, KeyLocation};
+use super::record_schema::RecordSchema;
 use super::records::PartitionRecords;
 use crate::commit::{WriteOperation, epoch_millis};
 use crate::error::{Error, Result};
@@ -45,12 +46,25 @@ pub(super) fn of_commit(
     Ok(records)
 }
 
-/// The record of all keys of a file group.
+/// The records of all keys of a table.
 ///
 /// # Errors
-/// `InvalidTable` if the instant is not a time of the calendar.
-pub(super) fn location(
-    folder: &MetadataFolder,
+/// What reading the table may fail with.
+pub(super) fn of_table(schema: &RecordSchema, table: &OpenTable) -> Result<PartitionRecords> {
+    let mut records = PartitionRecords::default();
+    for (slice, batches) in table.record_keys(|_| true)? {
+        let record = location(schema, table, (&slice.partition, &slice.file_id), &slice.base_instant)?;
+        for batch in &batches {
+            let keys = keys(batch)?;
+            records.upserts.extend(keys.iter().flatten().map(|key| (key.to_owned(), record.clone())));
+        }
+    }
+    Ok(records)
+}
+
+/// The record of all keys of a file group.
+fn location(
+    schema: &RecordSchema,
     table: &OpenTable,
     (partition, file_id): (&str, &str),
     instant: &RequestedTime,
@@ -61,7 +75,7 @@ pub(super) fn location(
     })?;
     let location =
         KeyLocation { partition: partition.to_owned(), file_group: FileGroupId::parse(file_id), instant: millis };
-    Ok(record_bytes::record_location(folder.schema(), &location))
+    Ok(record_bytes::record_location(schema, &location))
 }
 
 fn add_base_file(
@@ -71,7 +85,7 @@ fn add_base_file(
     file: &CommitFile<'_>,
     records: &mut PartitionRecords,
 ) -> Result<()> {
-    let record = location(folder, table, (file.partition, &file.status.file_id), instant)?;
+    let record = location(folder.schema(), table, (file.partition, &file.status.file_id), instant)?;
     let mut before = BTreeSet::new();
     if let Some(previous) = &file.file.previous_base_file {
         let path = if file.partition.is_empty() { previous.clone() } else { format!("{}/{previous}", file.partition) };
@@ -115,8 +129,9 @@ fn delete_replaced(
     }
     let is_replaced =
         |partition: &str, file_id: &String| replaced.get(partition).is_some_and(|groups| groups.contains(file_id));
-    for batch in table.record_keys(|slice| is_replaced(&slice.partition, &slice.file_id))? {
-        deletes.extend(keys(&batch)?.iter().flatten().map(str::to_owned));
+    let slices = table.record_keys(|slice| is_replaced(&slice.partition, &slice.file_id))?;
+    for batch in slices.iter().flat_map(|(_, batches)| batches) {
+        deletes.extend(keys(batch)?.iter().flatten().map(str::to_owned));
     }
     Ok(())
 }

@@ -1,17 +1,19 @@
 //! The entry point: the upkeep of the metadata table by one write.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::commit_update::CommitUpdate;
 use super::delta_commit::{heartbeat, write_delta_commit};
+use super::drop_metadata_table::{drop_metadata_table, drop_partitions};
 use super::indexed_columns::IndexDefinitions;
 use super::metadata_folder::MetadataFolder;
-use super::partition_kind::{PartitionKind, listed_partitions};
+use super::new_metadata_table::create_metadata_table;
+use super::partition_kind::{ListedPartitions, PartitionKind};
 use super::records::{PartitionRecords, Records};
+use super::wanted_partitions::{drops_unsupported, is_enabled};
 use super::{bloom_filters, column_stats, files, partition_stats, record_index};
 use crate::commit::Clock;
-use crate::config::PropertiesFile;
 use crate::error::{Error, Result};
 use crate::metadata_table::MetadataTable;
 use crate::names::RequestedTime;
@@ -25,37 +27,61 @@ pub struct MetadataUpkeep {
     pub(super) table: Arc<OpenTable>,
     pub(super) folder: MetadataFolder,
     pub(super) clock: Clock,
-    partitions: BTreeSet<PartitionKind>,
+    listed: ListedPartitions,
     definitions: IndexDefinitions,
 }
 
 impl MetadataUpkeep {
-    /// Opens the metadata table, after the table's properties and timeline were read again: Hudi drops partitions of a metadata table
-    /// whose index its own options do not enable. None if the table has no metadata table. Call it under the table's lock.
+    /// Opens the metadata table of a table that has just been opened, under the table's lock if it has one: Hudi drops partitions whose
+    /// index its own options do not enable. None if the table has no metadata table.
     ///
     /// # Errors
-    /// `Unsupported`, by name, if a partition cannot be maintained; `InvalidTable` if the metadata table cannot be read.
+    /// `Unsupported`, by name, if a partition cannot be maintained and is not to be dropped; `InvalidTable` if the metadata table cannot
+    /// be read.
     pub fn open(
         store: Arc<dyn FileStore>,
         table: &Arc<OpenTable>,
         options: &BTreeMap<String, String>,
     ) -> Result<Option<Self>> {
-        let _ = options;
-        let (properties, _) = store.get(PROPERTIES)?;
-        let properties = PropertiesFile::parse(&properties)?;
-        let partitions = listed_partitions(&properties).map_err(|error| error.in_file(store.full_path(PROPERTIES)))?;
-        if partitions.is_empty() {
+        let listed = ListedPartitions::of_properties(&table.config.properties);
+        if listed.is_empty() {
             return Ok(None);
         }
+        if is_enabled(options)? && !drops_unsupported(options)? {
+            listed.check_known().map_err(|error| error.in_file(store.full_path(PROPERTIES)))?;
+        }
         let definitions = IndexDefinitions::load(store.as_ref())?;
-        if partitions.contains(&PartitionKind::RecordIndex) {
+        if listed.known.contains(&PartitionKind::RecordIndex) {
             definitions.check_record_index()?;
         }
         let folder = MetadataFolder::open(&store)?;
-        let OpenTable { uri, storage, place, options, .. } = table.as_ref();
-        let table = Arc::new(OpenTable::at(Arc::clone(place), uri, storage, options.clone())?);
-        let clock = Clock::new(&table.config);
-        Ok(Some(Self { table, folder, clock, partitions, definitions }))
+        let (table, clock) = (Arc::clone(table), Clock::new(&table.config));
+        Ok(Some(Self { table, folder, clock, listed, definitions }))
+    }
+
+    /// Brings the metadata table into being, or off, as options say: creates the metadata table of a table that has none and is to have
+    /// one, and deletes the metadata table of a table that is to have none, as Hudi does. Returns true if the table's properties were
+    /// changed, so that it must be opened again. Call it under the table's lock, after failed writes were rolled back.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for options that cannot be read; those of the storage, after which it can be repeated.
+    pub fn initialize(
+        store: &Arc<dyn FileStore>,
+        table: &Arc<OpenTable>,
+        options: &BTreeMap<String, String>,
+    ) -> Result<bool> {
+        let listed = ListedPartitions::of_properties(&table.config.properties);
+        if !is_enabled(options)? {
+            return drop_metadata_table(store, &listed);
+        }
+        if drops_unsupported(options)? && !listed.unknown.is_empty() {
+            drop_partitions(store, &listed.unknown)?;
+            return Ok(true);
+        }
+        if !listed.is_empty() {
+            return Ok(false);
+        }
+        create_metadata_table(store, table, options)
     }
 
     /// Writes and completes the metadata table's delta commit of `instant`, before the instant is completed in the table.
@@ -97,7 +123,8 @@ impl MetadataUpkeep {
             };
             Ok((*kind, records))
         };
-        self.partitions.iter().map(records).collect()
+        self.listed.check_known()?;
+        self.listed.known.iter().map(records).collect()
     }
 
     /// The metadata table as it is before the commit.

@@ -15,11 +15,11 @@ use crate::split::Split;
 use crate::storage::parallel;
 
 impl OpenTable {
-    /// The record keys of the file slices that are wanted, merged as of the latest commit, in batches of one column.
+    /// The file slices that are wanted, with their record keys, merged as of the latest commit, in batches of one column.
     ///
     /// # Errors
     /// Those of [`OpenTable::snapshot`], and what reading the slices may fail with.
-    pub fn record_keys(&self, is_wanted: impl Fn(&FileSlice) -> bool) -> Result<Vec<RecordBatch>> {
+    pub fn record_keys(&self, is_wanted: impl Fn(&FileSlice) -> bool) -> Result<Vec<(FileSlice, Vec<RecordBatch>)>> {
         let columns = Some(vec![meta_columns::RECORD_KEY.to_owned()]);
         let options = QueryOptions { columns, ..QueryOptions::default() };
         let scan = self.snapshot(&options, None, SnapshotRows::Merged)?;
@@ -27,8 +27,9 @@ impl OpenTable {
         let threads = self.options.threads.unwrap_or_else(|| self.place.requests_at_once());
         let read = |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            reader.in_place(Arc::clone(&self.place)).collect::<Result<Vec<_>>>()
+            let batches = reader.in_place(Arc::clone(&self.place)).collect::<Result<Vec<_>>>()?;
+            Ok((split.slice.clone(), batches))
         };
-        Ok(parallel::map(&splits, threads, read)?.into_iter().flatten().collect())
+        parallel::map(&splits, threads, read)
     }
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::CommitExtra;
-use crate::commit::WriteOperation;
-use crate::error::{Error, Result};
+use crate::avro::Schema;
+use crate::commit::{RolledBackFiles, WriteOperation};
+use crate::error::Result;
+use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::MetadataRollback;
@@ -27,28 +29,46 @@ pub(super) trait MetadataPart: MetadataRollback {
     fn clean_up(&self, instant: &RequestedTime) -> Result<()>;
 }
 
-/// Creates the metadata table of a table that is to have one and has none. Returns true if it was created.
+impl MetadataPart for MetadataUpkeep {
+    fn write_commit(
+        &self,
+        instant: &RequestedTime,
+        operation: WriteOperation,
+        statuses: &[WriteStatus],
+        extra: &CommitExtra,
+    ) -> Result<()> {
+        let schema = Schema::parse(&extra.schema)?;
+        let update = CommitUpdate { operation, statuses, replaced: &extra.replaced, schema: &schema };
+        Self::write_commit(self, instant, &update)
+    }
+
+    fn clean_up(&self, instant: &RequestedTime) -> Result<()> {
+        Self::clean_up(self, instant)
+    }
+}
+
+impl MetadataRollback for MetadataUpkeep {
+    fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
+        Self::roll_back(self, failed, rollback, touched)
+    }
+}
+
+/// Creates the metadata table of a table that is to have one and has none, or deletes that of a table that is to have none. Returns true
+/// if the table's properties were changed.
 pub(super) fn initialize(
-    _store: &Arc<dyn FileStore>,
-    _table: &Arc<OpenTable>,
-    _options: &BTreeMap<String, String>,
+    store: &Arc<dyn FileStore>,
+    table: &Arc<OpenTable>,
+    options: &BTreeMap<String, String>,
 ) -> Result<bool> {
-    Ok(false)
+    MetadataUpkeep::initialize(store, table, options)
 }
 
 /// Opens the metadata table as it is now; none if the table has none.
 pub(super) fn open(
-    _store: &Arc<dyn FileStore>,
+    store: &Arc<dyn FileStore>,
     table: &Arc<OpenTable>,
-    _options: &BTreeMap<String, String>,
+    options: &BTreeMap<String, String>,
 ) -> Result<Option<Box<dyn MetadataPart>>> {
-    let properties = &table.config.properties;
-    let partitions =
-        properties.list(&["hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight"]);
-    match partitions.first() {
-        None => Ok(None),
-        Some(partition) => {
-            Err(Error::unsupported(format!("writing to a table with a metadata table ({partition}, …)")))
-        }
-    }
+    let upkeep = MetadataUpkeep::open(Arc::clone(store), table, options)?;
+    Ok(upkeep.map(|upkeep| Box::new(upkeep) as Box<dyn MetadataPart>))
 }

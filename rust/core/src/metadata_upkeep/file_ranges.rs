@@ -1,0 +1,85 @@
+//! Ranges of the columns of base files that are there already, from their footers.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int32Type, Int64Type, Time32MillisecondType,
+    Time64MicrosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{DataType, Schema, TimeUnit};
+
+use crate::base_file::{self, BaseFile};
+use crate::error::Result;
+use crate::filter::Bounds;
+use crate::storage::Place;
+use crate::write::{ColumnRange, ColumnValue};
+
+/// The ranges of those top-level columns that the file has.
+///
+/// # Errors
+/// What opening the file may fail with.
+pub(super) fn ranges_of_base_file<'a>(
+    place: &dyn Place,
+    path: &str,
+    columns: impl Iterator<Item = &'a str>,
+    types: &Schema,
+) -> Result<Vec<ColumnRange>> {
+    let file = base_file::open(place.open(path)?)?;
+    let known = columns.filter(|column| file.has_column(column));
+    Ok(known.filter_map(|column| range(file.as_ref(), column, types)).collect())
+}
+
+fn range(file: &dyn BaseFile, column: &str, types: &Schema) -> Option<ColumnRange> {
+    let (_, field) = types.fields().find(column)?;
+    let rows = file.row_groups();
+    let bounds = file.bounds(field);
+    let mut sum: Option<ColumnRange> = None;
+    for (group, rows) in rows.into_iter().enumerate() {
+        let mut range = ColumnRange { values: rows, ..ColumnRange::new(column) };
+        if let Some(Bounds { least, greatest, nulls }) = &bounds {
+            range.nulls = if nulls.is_valid(group) { nulls.value(group).min(rows) } else { 0 };
+            range.bounds = value(least, group).zip(value(greatest, group));
+        }
+        match &mut sum {
+            None => sum = Some(range),
+            Some(sum) => sum.add(range),
+        }
+    }
+    sum
+}
+
+fn value(values: &ArrayRef, row: usize) -> Option<ColumnValue> {
+    if row >= values.len() || values.is_null(row) {
+        return None;
+    }
+    Some(match values.data_type() {
+        DataType::Boolean => ColumnValue::Boolean(values.as_boolean().value(row)),
+        DataType::Int32 => ColumnValue::Int(values.as_primitive::<Int32Type>().value(row)),
+        DataType::Date32 => ColumnValue::Int(values.as_primitive::<Date32Type>().value(row)),
+        DataType::Time32(TimeUnit::Millisecond) => {
+            ColumnValue::Int(values.as_primitive::<Time32MillisecondType>().value(row))
+        }
+        DataType::Int64 => ColumnValue::Long(values.as_primitive::<Int64Type>().value(row)),
+        DataType::Time64(TimeUnit::Microsecond) => {
+            ColumnValue::Long(values.as_primitive::<Time64MicrosecondType>().value(row))
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, _) => {
+            ColumnValue::Long(values.as_primitive::<TimestampMicrosecondType>().value(row))
+        }
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            ColumnValue::Long(values.as_primitive::<TimestampMillisecondType>().value(row))
+        }
+        DataType::Float32 => not_nan(f64::from(values.as_primitive::<Float32Type>().value(row)))
+            .map(|_| ColumnValue::from_f32(values.as_primitive::<Float32Type>().value(row)))?,
+        DataType::Float64 => not_nan(values.as_primitive::<Float64Type>().value(row)).map(ColumnValue::from_f64)?,
+        DataType::Utf8 => ColumnValue::String(values.as_string::<i32>().value(row).to_owned()),
+        DataType::Binary => ColumnValue::Bytes(values.as_binary::<i32>().value(row).to_vec()),
+        DataType::FixedSizeBinary(_) => ColumnValue::Bytes(values.as_fixed_size_binary().value(row).to_vec()),
+        DataType::Decimal128(..) => ColumnValue::Decimal(values.as_primitive::<Decimal128Type>().value(row)),
+        _ => return None,
+    })
+}
+
+fn not_nan(value: f64) -> Option<f64> {
+    Some(value).filter(|value| !value.is_nan())
+}

@@ -1,0 +1,149 @@
+//! Records of a table that has no metadata table yet, from a listing of its files.
+//!
+//! Files of pending instants are left out: their own commits add them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::bloom_filters;
+use super::column_stats::{known_bounds, statistics};
+use super::file_ranges::ranges_of_base_file;
+use super::files::{self, Entries};
+use super::indexed_columns::IndexedColumns;
+use super::record_bytes::{self, FileEntry};
+use super::record_schema::RecordSchema;
+use super::records::PartitionRecords;
+use crate::error::Result;
+use crate::file_group::{PartitionFiles, list_table};
+use crate::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
+use crate::plan::OpenTable;
+use crate::storage::{Place, parallel};
+use crate::write::ColumnRange;
+
+/// The completed files of a table.
+pub(super) struct TableListing {
+    partitions: Vec<PartitionFiles>,
+}
+
+/// A base file and the ranges of its columns.
+struct MeasuredFile<'a> {
+    partition: &'a str,
+    name: &'a str,
+    ranges: Vec<ColumnRange>,
+}
+
+impl TableListing {
+    /// Lists the table. A table without commits has no files.
+    ///
+    /// # Errors
+    /// Those of [`list_table`].
+    pub(super) fn load(table: &OpenTable) -> Result<Self> {
+        if table.timeline.latest_visible().is_none() {
+            return Ok(Self { partitions: Vec::new() });
+        }
+        let mut partitions = list_table(table.place.as_ref())?;
+        for files in &mut partitions {
+            files.base_files.retain(|base| table.timeline.is_completed(&base.name.instant));
+            files.log_files.retain(|log| table.timeline.is_completed(&log.name.instant));
+        }
+        Ok(Self { partitions })
+    }
+
+    /// Records of the partition `files`.
+    pub(super) fn files(&self, schema: &RecordSchema) -> PartitionRecords {
+        let mut all: BTreeMap<String, Entries> = BTreeMap::new();
+        for files in &self.partitions {
+            let bases = files.base_files.iter().map(|base| (base.name.name.clone(), FileEntry::live(base.len)));
+            let logs = files.log_files.iter().map(|log| (log.name.name.clone(), FileEntry::live(log.len)));
+            all.insert(partition_name(&files.partition).to_owned(), bases.chain(logs).collect());
+        }
+        files::of_listing(schema, &all)
+    }
+
+    /// Records of the partitions `column_stats` and `partition_stats`. Logs have none, so that slices with logs are always read, and
+    /// partitions with logs have the widest bounds.
+    ///
+    /// # Errors
+    /// What reading footers may fail with.
+    pub(super) fn statistics(
+        &self,
+        table: &OpenTable,
+        schema: &RecordSchema,
+        columns: &IndexedColumns,
+    ) -> Result<[PartitionRecords; 2]> {
+        let measured = self.measured(table, columns)?;
+        let mut of_files = PartitionRecords::default();
+        let mut of_partitions = PartitionRecords::default();
+        for (column, kind) in &columns.columns {
+            let keys = ColumnKeys::of(column);
+            let mut sums: BTreeMap<&str, ColumnRange> = BTreeMap::new();
+            for file in &measured {
+                let sum = sums.entry(file.partition).or_insert_with(|| ColumnRange::new(column));
+                let Some(range) = file.ranges.iter().find(|range| range.column == *column) else {
+                    // The file is older than the column, which is null in it.
+                    sum.add(ColumnRange { values: 1, nulls: 1, ..ColumnRange::new(column) });
+                    continue;
+                };
+                let record = statistics(schema, (file.name, false), columns, (column, kind), range)?;
+                of_files.upserts.insert(keys.key(file.partition, file.name), record);
+                let range = ColumnRange { bounds: known_bounds(range, kind), ..range.clone() };
+                sum.add(range);
+            }
+            for files in self.partitions.iter().filter(|files| !files.log_files.is_empty()) {
+                let unknown =
+                    ColumnRange { values: 2, nulls: 1, bounds: Some(kind.widest()), ..ColumnRange::new(column) };
+                sums.entry(&files.partition).or_insert_with(|| ColumnRange::new(column)).add(unknown);
+            }
+            for (partition, range) in sums {
+                let name = (partition_name(partition), true);
+                let record = statistics(schema, name, columns, (column, kind), &range)?;
+                of_partitions.upserts.insert(keys.partition_key(partition), record);
+            }
+        }
+        Ok([of_files, of_partitions])
+    }
+
+    /// Records of the partition `bloom_filters`: filters are built from the keys of the base files.
+    ///
+    /// # Errors
+    /// What reading the files may fail with.
+    pub(super) fn bloom_filters(&self, table: &OpenTable, schema: &RecordSchema) -> Result<PartitionRecords> {
+        let mut records = PartitionRecords::default();
+        for files in &self.partitions {
+            for base in &files.base_files {
+                let name = &base.name.name;
+                let path = path_of(files, name);
+                let (kind, text) = bloom_filters::built(table.place.as_ref(), &path)?;
+                let record = record_bytes::bloom_filter(schema, &kind, base.name.instant.as_str(), &text);
+                records.upserts.insert(bloom_filter_key(&files.partition, name), record);
+            }
+        }
+        Ok(records)
+    }
+
+    /// The ranges of all base files; footers are read side by side.
+    fn measured(&self, table: &OpenTable, columns: &IndexedColumns) -> Result<Vec<MeasuredFile<'_>>> {
+        let files: Vec<(&str, &str, String)> = self
+            .partitions
+            .iter()
+            .flat_map(|files| files.base_files.iter().map(move |base| (files, base.name.name.as_str())))
+            .map(|(files, name)| (files.partition.as_str(), name, path_of(files, name)))
+            .collect();
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (_, types) = table.schema_at(None)?;
+        let place: &Arc<dyn Place> = &table.place;
+        let measure = |(_, _, path): &(&str, &str, String)| {
+            let names = columns.columns.iter().map(|(column, _)| column.as_str());
+            ranges_of_base_file(place.as_ref(), path, names, &types)
+        };
+        let measured = parallel::map(&files, place.requests_at_once(), measure)?;
+        let file = |((partition, name, _), ranges)| MeasuredFile { partition, name, ranges };
+        Ok(files.into_iter().zip(measured).map(file).collect())
+    }
+}
+
+fn path_of(files: &PartitionFiles, name: &str) -> String {
+    if files.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", files.partition) }
+}

@@ -1,0 +1,200 @@
+//! A new metadata table (`HoodieBackedTableMetadataWriter.initializeFromFilesystem`). The order of the file operations is described in
+//! `docs/write-protocol.md`: the table's properties name a partition once it is complete.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use chrono::Utc;
+
+use super::drop_metadata_table::delete_below;
+use super::indexed_columns::{
+    DEFINITIONS, IndexedColumns, column_stats_definition, default_columns, define_index, record_index_definition,
+};
+use super::listing_records::TableListing;
+use super::metadata_folder::{MetadataFolder, ROOT};
+use super::new_partition::NewPartition;
+use super::partition_kind::{COMPLETED, PartitionKind};
+use super::record_index;
+use super::record_schema::RecordSchema;
+use super::records::{PartitionRecords, Records};
+use super::wanted_partitions::wanted_partitions;
+use crate::avro::Schema;
+use crate::commit::{Clock, update_properties};
+use crate::config::{PropertiesFile, TableConfig, TimelineLayout};
+use crate::error::Result;
+use crate::names::RequestedTime;
+use crate::plan::OpenTable;
+use crate::storage::FileStore;
+
+/// File groups of the index of column statistics, and of that of Bloom filters.
+const COLUMN_STATS_GROUPS: u32 = 2;
+const BLOOM_GROUPS: u32 = 4;
+/// File groups of the record index: by twice the number of its records, of which each is taken to have 48 bytes.
+const RECORD_INDEX_GROUPS: (u32, u32) = (10, 10_000);
+const RECORDS_OF_GROUP: u64 = (1 << 30) / 48;
+const RECORD_GROWTH: u64 = 2;
+
+/// Creates the metadata table of a table that has none, from a listing. Returns false if that has to wait: up to table version 7
+/// while an instant is pending, whose files could be taken for complete.
+///
+/// # Errors
+/// Those of the storage; `InvalidArgument` for options.
+pub(super) fn create_metadata_table(
+    store: &Arc<dyn FileStore>,
+    table: &OpenTable,
+    options: &BTreeMap<String, String>,
+) -> Result<bool> {
+    let config = &table.config;
+    let mut wanted = wanted_partitions(config, options)?;
+    if table.timeline.latest_visible().is_some() && table.has_column_ids(None)? {
+        // Files have columns under names of their own: statistics by name would be those of other columns.
+        wanted.retain(|kind| !matches!(kind, PartitionKind::ColumnStats | PartitionKind::PartitionStats));
+    }
+    if config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some() {
+        return Ok(false);
+    }
+    delete_below(store.as_ref(), ROOT)?;
+    let schema = RecordSchema::of_version(config.version);
+    let records = records_of_table(table, schema, &wanted)?;
+    create_folders(store.as_ref(), config)?;
+    let clock = Clock::new(config);
+    for (kind, instant) in wanted.iter().zip(init_instants(table)) {
+        let folder = MetadataFolder::open(store)?;
+        let none = PartitionRecords::default();
+        let records = records.get(kind).unwrap_or(&none);
+        let new = NewPartition { kind: *kind, file_groups: file_groups(*kind, records), records, instant: instant? };
+        new.write(&folder, (&clock, &table.timeline))?;
+    }
+    if config.layout() == TimelineLayout::V2 {
+        define_indexes(store.as_ref(), table, &wanted)?;
+    }
+    update_properties(store.as_ref(), |properties| {
+        let names: Vec<&str> = wanted.iter().map(|kind| kind.folder()).collect();
+        properties.set(COMPLETED, &names.join(","));
+        if config.layout() == TimelineLayout::V2 {
+            properties.set("hoodie.table.index.defs.path", DEFINITIONS);
+        }
+        Ok(())
+    })?;
+    Ok(true)
+}
+
+/// The records of what the table has now.
+fn records_of_table(table: &OpenTable, schema: &RecordSchema, wanted: &[PartitionKind]) -> Result<Records> {
+    let listing = TableListing::load(table)?;
+    let mut records = Records::from([(PartitionKind::Files, listing.files(schema))]);
+    if table.timeline.latest_visible().is_none() {
+        return Ok(records);
+    }
+    let is_wanted = |kind| wanted.contains(&kind);
+    if is_wanted(PartitionKind::ColumnStats) {
+        let (found, _) = table.schema_at(None)?;
+        let columns = default_columns(&table.config, &found.schema);
+        let [of_files, of_partitions] = listing.statistics(table, schema, &columns)?;
+        records.insert(PartitionKind::ColumnStats, of_files);
+        records.insert(PartitionKind::PartitionStats, of_partitions);
+    }
+    if is_wanted(PartitionKind::BloomFilters) {
+        records.insert(PartitionKind::BloomFilters, listing.bloom_filters(table, schema)?);
+    }
+    if is_wanted(PartitionKind::RecordIndex) {
+        records.insert(PartitionKind::RecordIndex, record_index::of_table(schema, table)?);
+    }
+    Ok(records)
+}
+
+fn file_groups(kind: PartitionKind, records: &PartitionRecords) -> u32 {
+    match kind {
+        PartitionKind::Files | PartitionKind::PartitionStats => 1,
+        PartitionKind::ColumnStats => COLUMN_STATS_GROUPS,
+        PartitionKind::BloomFilters => BLOOM_GROUPS,
+        PartitionKind::RecordIndex => {
+            let expected = (records.upserts.len() as u64).saturating_mul(RECORD_GROWTH);
+            let groups = u32::try_from(expected / RECORDS_OF_GROUP).unwrap_or(u32::MAX);
+            groups.clamp(RECORD_INDEX_GROUPS.0, RECORD_INDEX_GROUPS.1)
+        }
+    }
+}
+
+/// The instants of the partitions: from table version 8 on milliseconds from zero, before that the last completed instant with a
+/// suffix.
+fn init_instants(table: &OpenTable) -> impl Iterator<Item = Result<RequestedTime>> {
+    let last = table.timeline.instants().iter().filter(|instant| instant.is_completed());
+    let last = last.map(|instant| instant.requested_time.as_str()).max().unwrap_or("00000000000000").to_owned();
+    let layout = table.config.layout();
+    (0_u32..).map(move |number| {
+        let text = match layout {
+            TimelineLayout::V2 => format!("{number:017}"),
+            TimelineLayout::V1 => format!("{last}{:03}", number.saturating_add(10)),
+        };
+        RequestedTime::from_metadata("init instant", &text)
+    })
+}
+
+/// Folders and properties.
+fn create_folders(store: &dyn FileStore, config: &TableConfig) -> Result<()> {
+    let timeline = match config.layout() {
+        TimelineLayout::V1 => "archived",
+        TimelineLayout::V2 => "timeline/history",
+    };
+    for folder in [timeline, ".temp", ".aux/.bootstrap/.partitions", ".aux/.bootstrap/.fileids", ".schema"] {
+        store.create_folder(&format!("{ROOT}/.hoodie/{folder}"))?;
+    }
+    let content = properties(config).to_hudi_bytes(Utc::now())?;
+    store.put(&format!("{ROOT}/.hoodie/hoodie.properties"), &Bytes::from(content), None).map(|_| ())
+}
+
+/// The properties of a metadata table.
+fn properties(config: &TableConfig) -> PropertiesFile {
+    let (name, version) = (format!("{}_metadata", config.name), config.version.to_string());
+    let entries = [
+        ("hoodie.table.name", name.as_str()),
+        ("hoodie.table.type", "MERGE_ON_READ"),
+        ("hoodie.table.version", &version),
+        ("hoodie.table.base.file.format", "HFILE"),
+        ("hoodie.table.recordkey.fields", "key"),
+        ("hoodie.populate.meta.fields", "false"),
+        ("hoodie.compaction.payload.class", "org.apache.hudi.metadata.HoodieMetadataPayload"),
+        ("hoodie.datasource.write.drop.partition.columns", "false"),
+    ];
+    let by_layout: &[(&str, &str)] = match config.layout() {
+        TimelineLayout::V1 => &[
+            ("hoodie.timeline.layout.version", "1"),
+            ("hoodie.archivelog.folder", "archived"),
+            ("hoodie.table.keygenerator.class", "org.apache.hudi.metadata.HoodieTableMetadataKeyGenerator"),
+            ("hoodie.compaction.record.merger.strategy", "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"),
+        ],
+        TimelineLayout::V2 => &[
+            ("hoodie.table.initial.version", &version),
+            ("hoodie.timeline.layout.version", "2"),
+            ("hoodie.timeline.path", "timeline"),
+            ("hoodie.timeline.history.path", "history"),
+            ("hoodie.archivelog.folder", "history"),
+            ("hoodie.record.merge.mode", "CUSTOM"),
+            ("hoodie.record.merge.strategy.id", "00000000-0000-0000-0000-000000000000"),
+            ("hoodie.table.keygenerator.type", "HOODIE_TABLE_METADATA"),
+        ],
+    };
+    entries.iter().chain(by_layout).copied().collect()
+}
+
+fn define_indexes(store: &dyn FileStore, table: &OpenTable, wanted: &[PartitionKind]) -> Result<()> {
+    if wanted.contains(&PartitionKind::ColumnStats) {
+        let columns = columns_of_table(table)?;
+        define_index(store, "column_stats", column_stats_definition(&columns))?;
+    }
+    if wanted.contains(&PartitionKind::RecordIndex) {
+        define_index(store, "record_index", record_index_definition())?;
+    }
+    Ok(())
+}
+
+/// The columns with statistics: of a table without commits, of the schema that it was created with.
+fn columns_of_table(table: &OpenTable) -> Result<IndexedColumns> {
+    let schema = match (&table.config.create_schema, table.timeline.latest_visible()) {
+        (Some(created), None) => Schema::parse(created)?,
+        _ => table.schema_at(None)?.0.schema,
+    };
+    Ok(default_columns(&table.config, &schema))
+}

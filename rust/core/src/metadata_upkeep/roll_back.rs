@@ -1,0 +1,291 @@
+//! What a rollback of the table does to the metadata table (`HoodieBackedTableMetadataWriter.update` of a rollback).
+//!
+//! | | table version 8 and later | up to 7 |
+//! |---|---|---|
+//! | 1 | | delta commit at the rollback's instant: logs with rollback blocks, and logs that stay |
+//! | 2 | with the failed instant in the metadata table: a rollback at the rollback's instant | the same, at that instant with the suffix 006 |
+//! | 3 | its logs are deleted | a rollback block is appended to each file group that it wrote to |
+//! | 4 | the rollback is completed, then the failed instant taken off the timeline | the same |
+//!
+//! Each step can be repeated: a rollback that was stopped is run again by the next writer.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::delta_commit::{heartbeat, write_delta_commit, write_log};
+use super::files::{self, Entries};
+use super::metadata_folder::{MetadataFolder, ROOT};
+use super::partition_kind::PartitionKind;
+use super::record_bytes::FileEntry;
+use super::records::{PartitionRecords, Records};
+use super::upkeep::MetadataUpkeep;
+use crate::commit::{RolledBackFiles, TimelineWriter};
+use crate::config::TimelineLayout;
+use crate::error::{Error, Result};
+use crate::log::LogFile;
+use crate::log::writer::rollback_block;
+use crate::metadata_table::{ALL_PARTITIONS, partition_name};
+use crate::names::{LogFileName, RequestedTime};
+use crate::storage::Place;
+use crate::timeline::metadata::{
+    HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan,
+    HoodieRollbackRequest, Metadata, OrderedMap,
+};
+use crate::timeline::{Action, State};
+
+/// The suffix of rollbacks in metadata tables up to version 7 (`HoodieTableMetadataUtil.OperationSuffix`).
+const ROLLBACK_SUFFIX: &str = "006";
+
+/// Files of the failed instant in one partition of the metadata table.
+struct FailedFiles {
+    partition: String,
+    /// Names with lengths.
+    files: BTreeMap<String, u64>,
+}
+
+impl MetadataUpkeep {
+    /// Undoes in the metadata table what the instant `failed` wrote, in the course of its rollback `rollback`, which did to data files
+    /// what `touched` says. It can be repeated.
+    ///
+    /// # Errors
+    /// `Unsupported` up to table version 7 if the metadata table was compacted since; those of the storage.
+    pub fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
+        let writer = self.folder.timeline_writer();
+        let has_failed = writer
+            .files()?
+            .iter()
+            .any(|file| file.requested_time == *failed && file.action.completes_as() == Action::DeltaCommit);
+        match self.folder.config.layout() {
+            TimelineLayout::V2 if has_failed => self.delete_failed(failed, rollback, &writer),
+            // The heartbeat comes before the requested instant.
+            TimelineLayout::V2 => self.clean_up(failed),
+            TimelineLayout::V1 => self.roll_back_v1(has_failed, (failed, rollback), touched, &writer),
+        }
+    }
+
+    fn delete_failed(&self, failed: &RequestedTime, rollback: &RequestedTime, writer: &TimelineWriter) -> Result<()> {
+        let found = files_of_instant(&self.folder, failed)?;
+        let plan = plan(&self.folder, failed, &found);
+        writer.request(rollback, Action::Rollback, &Bytes::from(plan.to_avro()?))?;
+        writer.start(rollback, Action::Rollback, &Bytes::new())?;
+        for FailedFiles { partition, files } in &found {
+            for name in files.keys() {
+                let path = format!("{ROOT}/{partition}/{name}");
+                self.folder.store().delete(&path)?;
+            }
+        }
+        self.complete_rollback((failed, rollback), &found, BTreeMap::new(), writer)?;
+        writer.delete_instant(failed, Action::DeltaCommit)?;
+        self.folder.markers(failed).remove()?;
+        self.folder.store().delete(&heartbeat(failed))
+    }
+
+    fn roll_back_v1(
+        &self,
+        has_failed: bool,
+        (failed, rollback): (&RequestedTime, &RequestedTime),
+        touched: &RolledBackFiles,
+        writer: &TimelineWriter,
+    ) -> Result<()> {
+        self.check_not_compacted(failed)?;
+        let is_recorded = writer.files()?.iter().any(|file| {
+            file.requested_time == *rollback && file.action == Action::DeltaCommit && file.state == State::Completed
+        });
+        if !is_recorded {
+            writer.delete_instant(rollback, Action::DeltaCommit)?;
+            let records = records_of_rollback(&self.folder, touched);
+            write_delta_commit(&self.folder, rollback, &records, (&self.clock, &self.table.timeline))?;
+            self.clean_up(rollback)?;
+        }
+        if !has_failed {
+            return Ok(());
+        }
+        let time = RequestedTime::from_metadata("rollback instant", &format!("{rollback}{ROLLBACK_SUFFIX}"))?;
+        let found = files_of_instant(&self.folder, failed)?;
+        let plan = plan(&self.folder, failed, &found);
+        writer.request(&time, Action::Rollback, &Bytes::from(plan.to_avro()?))?;
+        writer.start(&time, Action::Rollback, &Bytes::new())?;
+        let mut appended = BTreeMap::new();
+        for FailedFiles { partition, files } in &found {
+            appended.insert(partition.clone(), self.append_blocks(partition, files, (&time, failed))?);
+        }
+        self.folder.markers(&time).remove()?;
+        self.complete_rollback((failed, &time), &found, appended, writer)?;
+        writer.delete_instant(failed, Action::DeltaCommit)?;
+        self.folder.markers(failed).remove()
+    }
+
+    /// The metadata table's base files cannot be undone.
+    fn check_not_compacted(&self, failed: &RequestedTime) -> Result<()> {
+        let compactions = self.folder.timeline.completed_writes().filter(|instant| instant.action == Action::Commit);
+        let latest = compactions.map(|instant| &instant.requested_time).max();
+        match latest {
+            // A compaction has the time of the last delta commit that it merges, with a suffix.
+            Some(latest) if latest.as_str().get(..failed.as_str().len()) >= Some(failed.as_str()) => {
+                let message = format!(
+                    "the instant was compacted in the metadata table ({latest}) and cannot be rolled back there: drop the metadata table first, by a write with hoodie.metadata.enable=false"
+                );
+                Err(Error::unsupported(message).in_file(ROOT).at_instant(failed))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends rollback blocks to the file groups that have these logs. Returns the new logs with their lengths.
+    fn append_blocks(
+        &self,
+        partition: &str,
+        failed_logs: &BTreeMap<String, u64>,
+        (time, failed): (&RequestedTime, &RequestedTime),
+    ) -> Result<BTreeMap<String, u64>> {
+        let kind = PartitionKind::ALL.into_iter().find(|kind| kind.folder() == partition);
+        let kind = kind.ok_or_else(|| {
+            Error::unsupported(format!("the rollback of the metadata table's partition {partition}")).at_instant(failed)
+        })?;
+        let block = rollback_block(time, failed)?;
+        let mut appended = BTreeMap::new();
+        for log in self.folder.next_logs(kind, time)? {
+            let wrote = |name: &String| LogFileName::parse(name).is_some_and(|name| name.file_id == log.file_id);
+            if failed_logs.keys().any(wrote) {
+                write_log(&self.folder, kind, &log, (time, [0, 0]), std::slice::from_ref(&block))?;
+                appended.insert(log.name, block.bytes().len() as u64);
+            }
+        }
+        Ok(appended)
+    }
+
+    fn complete_rollback(
+        &self,
+        (failed, rollback): (&RequestedTime, &RequestedTime),
+        found: &[FailedFiles],
+        mut appended: BTreeMap<String, BTreeMap<String, u64>>,
+        writer: &TimelineWriter,
+    ) -> Result<()> {
+        let is_done = |file: &crate::timeline::Instant| {
+            file.requested_time == *rollback && file.action == Action::Rollback && file.state == State::Completed
+        };
+        if writer.files()?.iter().any(is_done) {
+            return Ok(());
+        }
+        let is_v1 = self.folder.config.layout() == TimelineLayout::V1;
+        let partition = |FailedFiles { partition, files }: &FailedFiles| {
+            let deleted = files.keys().map(|name| full_path(&self.folder, partition, name));
+            let logs = |logs: BTreeMap<String, u64>| {
+                let entry = |(name, length): (String, u64)| {
+                    (full_path(&self.folder, partition, &name), i64::try_from(length).unwrap_or(i64::MAX))
+                };
+                Some(logs.into_iter().map(entry).collect::<OrderedMap<i64>>())
+            };
+            let metadata = HoodieRollbackPartitionMetadata {
+                partition_path: partition.clone(),
+                success_delete_files: if is_v1 { Vec::new() } else { deleted.collect() },
+                rollback_log_files: logs(appended.remove(partition).unwrap_or_default()),
+                log_files_from_failed_commit: logs(if is_v1 { files.clone() } else { BTreeMap::new() }),
+                ..HoodieRollbackPartitionMetadata::default()
+            };
+            (partition.clone(), metadata)
+        };
+        let partition_metadata: OrderedMap<_> = found.iter().map(partition).collect();
+        let deleted: usize = partition_metadata.values().map(|one| one.success_delete_files.len()).sum();
+        let metadata = HoodieRollbackMetadata {
+            start_rollback_time: rollback.to_string(),
+            time_taken_in_millis: 0,
+            total_files_deleted: i32::try_from(deleted).unwrap_or(i32::MAX),
+            commits_rollback: vec![failed.to_string()],
+            partition_metadata,
+            version: Some(1),
+            instants_rollback: vec![instant_info(failed)],
+            ..HoodieRollbackMetadata::default()
+        };
+        let completion = self.clock.completion_time(rollback, &[&self.table.timeline, &self.folder.timeline])?;
+        let content = Bytes::from(metadata.to_avro()?);
+        writer.complete_or_fail(rollback, Action::Rollback, &completion, &content).map(|_| ())
+    }
+}
+
+fn instant_info(failed: &RequestedTime) -> HoodieInstantInfo {
+    HoodieInstantInfo {
+        commit_time: failed.to_string(),
+        action: Action::DeltaCommit.to_string(),
+        ..HoodieInstantInfo::default()
+    }
+}
+
+fn full_path(folder: &MetadataFolder, partition: &str, name: &str) -> String {
+    folder.store().full_path(&format!("{ROOT}/{partition}/{name}"))
+}
+
+fn plan(folder: &MetadataFolder, failed: &RequestedTime, found: &[FailedFiles]) -> HoodieRollbackPlan {
+    let is_v1 = folder.config.layout() == TimelineLayout::V1;
+    let request = |partition: &str, (name, length): (&String, &u64)| {
+        let path = full_path(folder, partition, name);
+        let (deleted, appended) = if is_v1 {
+            (Vec::new(), OrderedMap::from_iter([(path, i64::try_from(*length).unwrap_or(i64::MAX))]))
+        } else {
+            (vec![path], OrderedMap::new())
+        };
+        HoodieRollbackRequest {
+            partition_path: partition.to_owned(),
+            file_id: Some(String::new()),
+            latest_base_instant: Some(String::new()),
+            files_to_be_deleted: deleted,
+            log_blocks_to_be_deleted: Some(appended),
+            ..HoodieRollbackRequest::default()
+        }
+    };
+    let requests = found.iter().flat_map(|one| one.files.iter().map(|file| request(&one.partition, file)));
+    HoodieRollbackPlan {
+        instant_to_rollback: Some(instant_info(failed)),
+        rollback_requests: Some(requests.collect()),
+        version: Some(1),
+        ..HoodieRollbackPlan::default()
+    }
+}
+
+/// The log files that an instant wrote to the metadata table, by listing: from table version 8 on by name, before that by their blocks.
+fn files_of_instant(folder: &MetadataFolder, instant: &RequestedTime) -> Result<Vec<FailedFiles>> {
+    let mut found: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+    let store = folder.store();
+    let is_v1 = folder.config.layout() == TimelineLayout::V1;
+    for (path, status) in store.list_recursively(ROOT)? {
+        let below = path.strip_prefix(ROOT).and_then(|path| path.strip_prefix('/')).unwrap_or(&path);
+        let Some((partition, name)) = below.rsplit_once('/') else { continue };
+        let Some(log) = LogFileName::parse(name).filter(|_| !partition.starts_with(".hoodie")) else { continue };
+        let is_of_instant = if is_v1 { wrote(store.as_ref(), &path, instant)? } else { log.instant == *instant };
+        if is_of_instant {
+            found.entry(partition.to_owned()).or_default().insert(name.to_owned(), status.len);
+        }
+    }
+    Ok(found.into_iter().map(|(partition, files)| FailedFiles { partition, files }).collect())
+}
+
+/// Whether a block of a log file is of an instant. A damaged log is none: its blocks are skipped.
+fn wrote(place: &dyn Place, path: &str, instant: &RequestedTime) -> Result<bool> {
+    let log = LogFile::of(place.open(path)?);
+    for block in log.blocks(false) {
+        if block?.header.instant_time().is_some_and(|time| time == instant.as_str()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The files of a rollback up to table version 7: logs with rollback blocks, and those of the failed instant that stay.
+fn records_of_rollback(folder: &MetadataFolder, touched: &RolledBackFiles) -> Records {
+    let mut all: BTreeMap<String, Entries> = BTreeMap::new();
+    for (partition, files) in &touched.partitions {
+        let logs = files.failed_logs.iter().chain(&files.rollback_logs);
+        let entries: Entries = logs.map(|(name, length)| (name.clone(), FileEntry::live(*length))).collect();
+        if !entries.is_empty() {
+            all.insert(partition_name(partition).to_owned(), entries);
+        }
+    }
+    if all.is_empty() {
+        return Records::new();
+    }
+    let mut records: PartitionRecords = files::of_listing(folder.schema(), &all);
+    // The partitions are known, unless the failed instant alone wrote to them.
+    records.upserts.remove(ALL_PARTITIONS);
+    Records::from([(PartitionKind::Files, records)])
+}

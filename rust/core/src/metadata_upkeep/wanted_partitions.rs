@@ -1,0 +1,118 @@
+//! Which partitions a new metadata table gets: those of Hudi 1.2 on Spark, or what options say.
+//!
+//! | partition | option | default |
+//! |---|---|---|
+//! | all | `hoodie.metadata.enable` | true |
+//! | `column_stats` | `hoodie.metadata.index.column.stats.enable` | true from table version 8 on |
+//! | `partition_stats` | `hoodie.metadata.index.partition.stats.enable` | as `column_stats`, of partitioned tables from version 8 on |
+//! | `record_index` | `hoodie.metadata.global.record.level.index.enable`, `hoodie.metadata.record.index.enable` | false |
+//! | `bloom_filters` | `hoodie.metadata.index.bloom.filter.enable` | false |
+//!
+//! Tables of version 6 get `files` alone, as from Hudi 0.15: it drops partitions that its own options do not enable. So do tables whose
+//! base files are not parquet, and those that were bootstrapped: their files have no statistics.
+
+use std::collections::BTreeMap;
+
+use super::partition_kind::{DROP_UNSUPPORTED, PartitionKind};
+use crate::config::{TableConfig, TimelineLayout};
+use crate::error::{Error, Result};
+
+type Options = BTreeMap<String, String>;
+
+const ENABLE: &str = "hoodie.metadata.enable";
+const COLUMN_STATS: &str = "hoodie.metadata.index.column.stats.enable";
+const PARTITION_STATS: &str = "hoodie.metadata.index.partition.stats.enable";
+const RECORD_INDEX: [&str; 2] =
+    ["hoodie.metadata.global.record.level.index.enable", "hoodie.metadata.record.index.enable"];
+const BLOOM_FILTERS: &str = "hoodie.metadata.index.bloom.filter.enable";
+
+/// Whether the table is to have a metadata table.
+///
+/// # Errors
+/// `InvalidArgument` for a value that is not a boolean.
+pub(super) fn is_enabled(options: &Options) -> Result<bool> {
+    Ok(flag(options, ENABLE)?.unwrap_or(true))
+}
+
+/// Whether partitions that cannot be maintained are dropped.
+///
+/// # Errors
+/// `InvalidArgument` for a value that is not a boolean.
+pub(super) fn drops_unsupported(options: &Options) -> Result<bool> {
+    Ok(flag(options, DROP_UNSUPPORTED)?.unwrap_or(false))
+}
+
+/// The partitions of a new metadata table, in the order in which they are initialised.
+///
+/// # Errors
+/// `InvalidArgument` for a value that is not a boolean; `Unsupported` for an index that the table cannot have.
+pub(super) fn wanted_partitions(table: &TableConfig, options: &Options) -> Result<Vec<PartitionKind>> {
+    let is_1x = table.layout() == TimelineLayout::V2;
+    let has_statistics = table.base_file_format == "PARQUET" && !table.is_bootstrapped();
+    let column_stats = flag(options, COLUMN_STATS)?.unwrap_or(is_1x) && has_statistics;
+    let is_partitioned = !table.partition_fields.is_empty();
+    let partition_stats =
+        flag(options, PARTITION_STATS)?.unwrap_or(column_stats) && column_stats && is_1x && is_partitioned;
+    let [global, old] = RECORD_INDEX;
+    let record_index = flag(options, global)?.or(flag(options, old)?).unwrap_or(false);
+    let bloom_filters = flag(options, BLOOM_FILTERS)?.unwrap_or(false);
+    if (record_index || bloom_filters) && !table.populate_meta_fields {
+        return Err(Error::unsupported(
+            "a record index or Bloom filters in the metadata table of a table without meta columns (hoodie.populate.meta.fields=false)",
+        ));
+    }
+    let is_wanted = |kind: &PartitionKind| match kind {
+        PartitionKind::Files => true,
+        PartitionKind::ColumnStats => column_stats,
+        PartitionKind::BloomFilters => bloom_filters,
+        PartitionKind::RecordIndex => record_index,
+        PartitionKind::PartitionStats => partition_stats,
+    };
+    Ok(PartitionKind::ALL.into_iter().filter(is_wanted).collect())
+}
+
+fn flag(options: &Options, key: &str) -> Result<Option<bool>> {
+    match options.get(key).map(|value| value.trim()) {
+        None => Ok(None),
+        Some(value) if value.eq_ignore_ascii_case("true") => Ok(Some(true)),
+        Some(value) if value.eq_ignore_ascii_case("false") => Ok(Some(false)),
+        Some(value) => Err(Error::invalid_argument(format!("{key} must be true or false, got {value:?}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kind;
+    use crate::config::Properties;
+
+    fn wanted(version: &str, partition: &str, options: &[(&str, &str)]) -> Result<Vec<&'static str>> {
+        let entries = [
+            ("hoodie.table.name", "t"),
+            ("hoodie.table.version", version),
+            ("hoodie.table.partition.fields", partition),
+        ];
+        let table = TableConfig::from_properties(entries.into_iter().collect::<Properties>())?;
+        let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Ok(wanted_partitions(&table, &options)?.into_iter().map(PartitionKind::folder).collect())
+    }
+
+    #[test]
+    fn defaults_are_those_of_hudi_on_spark() {
+        assert_eq!(wanted("9", "p", &[]).unwrap(), ["files", "column_stats", "partition_stats"]);
+        assert_eq!(wanted("8", "", &[]).unwrap(), ["files", "column_stats"]);
+        assert_eq!(wanted("6", "p", &[]).unwrap(), ["files"]);
+    }
+
+    #[test]
+    fn options_choose() {
+        let all = [("hoodie.metadata.record.index.enable", "true"), (BLOOM_FILTERS, "TRUE")];
+        let expected = ["files", "column_stats", "bloom_filters", "record_index", "partition_stats"];
+        assert_eq!(wanted("9", "p", &all).unwrap(), expected);
+        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "false")]).unwrap(), ["files"]);
+        assert_eq!(wanted("6", "p", &[(COLUMN_STATS, "true")]).unwrap(), ["files", "column_stats"]);
+        assert_eq!(wanted("9", "p", &[(COLUMN_STATS, "yes")]).unwrap_err().kind(), Kind::InvalidArgument);
+        assert!(!is_enabled(&BTreeMap::from([(ENABLE.to_owned(), "false".to_owned())])).unwrap());
+        assert!(is_enabled(&BTreeMap::new()).unwrap());
+    }
+}
