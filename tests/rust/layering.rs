@@ -74,7 +74,22 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
     ("write", &["names", "storage", "avro", "avro_parquet", "bloom", "log", "timeline"]),
     ("commit", &["names", "storage", "avro", "config"]),
-    ("index", &["names", "config", "storage", "bloom", "base_file", "file_group", "keys", "plan"]),
+    (
+        "index",
+        &[
+            "names",
+            "config",
+            "storage",
+            "filter",
+            "bloom",
+            "base_file",
+            "file_group",
+            "keys",
+            "read",
+            "metadata_table",
+            "plan",
+        ],
+    ),
     ("assign", &["names", "config", "file_group", "timeline", "keys", "plan", "write", "index"]),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];

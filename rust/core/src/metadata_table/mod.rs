@@ -25,4 +25,4 @@ mod record_index;
 pub use column_stats::{COLUMN_STATS, Skipping};
 pub use files::{ALL_PARTITIONS, FILES, Listed};
 pub use open::{KEY, MetadataRows, MetadataTable, pending};
-pub use record_index::RECORD_INDEX;
+pub use record_index::{KeyLocation, RECORD_INDEX};

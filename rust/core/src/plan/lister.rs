@@ -31,7 +31,7 @@ pub(super) struct Lister<'a> {
     pub metadata: &'a OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
 }
 
-impl Lister<'_> {
+impl<'a> Lister<'a> {
     /// Whether the table has this partition of a metadata table, complete.
     #[must_use]
     pub(super) fn has(&self, partition: &str) -> bool {
@@ -42,7 +42,7 @@ impl Lister<'_> {
     ///
     /// # Errors
     /// As for [`metadata::open`].
-    pub(super) fn metadata_table(&self) -> std::result::Result<&MetadataTable, Arc<Error>> {
+    pub(super) fn metadata_table(&self) -> std::result::Result<&'a MetadataTable, Arc<Error>> {
         let open =
             || metadata::open((self.uri, self.place), self.storage, self.timeline, self.options).map_err(Arc::new);
         self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
