@@ -12,7 +12,7 @@
 //! Not all rows are merged: without moves rows of copy-on-write tables and of commit-time ordering go to their keys' file groups as they
 //! are, as do rows whose partition is their key's if the index has each key once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -99,12 +99,17 @@ fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) ->
     let merges = index.updates_partition || (!by_commit_time && is_merge_on_read);
     // Base files of merge-on-read tables hold keys that logs have deleted, or moved to another partition.
     let may_be_stale = is_merge_on_read && index.kind != IndexType::GlobalRecordLevel;
+    // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
+    let further = rows.tagged.further.iter().filter(|_| may_be_stale).map(|further| further.row);
+    let in_doubt: BTreeSet<u32> = further.collect();
     let is_merged = |row: usize| {
         let Some(location) = rows.tagged.location(row) else { return false };
-        merges
-            && (may_be_stale
-                || (index.updates_partition && location.partition != rows.keys.partitions.value(row))
-                || (!by_commit_time && rows.is_delete.value(row)))
+        let is_in_doubt = u32::try_from(row).is_ok_and(|row| in_doubt.contains(&row));
+        is_in_doubt
+            || merges
+                && (may_be_stale
+                    || (index.updates_partition && location.partition != rows.keys.partitions.value(row))
+                    || (!by_commit_time && rows.is_delete.value(row)))
     };
     (0..rows.keys.record_keys.len()).map(is_merged).collect()
 }
@@ -150,7 +155,8 @@ fn merged_outcome<'a>(
     let there = there.ok_or_else(|| Error::internal("a stored row in a file group that is not there"))?;
     let partition = there.partition.as_str();
     let location = Some(found.group);
-    let Some(result) = merged.row_of(key) else {
+    let result = merged.row_of(key).filter(|_| !incoming.is_unconditional);
+    let Some(result) = result else {
         outcomes.push(Outcome { partition, location, is_delete: true, ..incoming });
         return Ok(());
     };

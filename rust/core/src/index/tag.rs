@@ -22,7 +22,10 @@ pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Resu
     if matches!(index.kind, IndexType::RecordLevel | IndexType::GlobalRecordLevel)
         && let Some(metadata) = table.metadata_index(RECORD_INDEX)?
     {
-        return record_level::tag(table, metadata, keys, is_global);
+        let tagged = record_level::tag(table, metadata, keys, is_global)?;
+        // Writers with a bucket index leave the record index empty.
+        layout_check::check(table, &tagged.view, index.kind)?;
+        return Ok(tagged);
     }
     let view = view_of(table, index, keys)?;
     layout_check::check(table, &view, index.kind)?;
@@ -31,7 +34,11 @@ pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Resu
         (IndexType::GlobalSimple, _) => simple::tag(table, view, keys, true, false),
         (IndexType::Bloom, _) => simple::tag(table, view, keys, false, true),
         (IndexType::GlobalBloom, _) => simple::tag(table, view, keys, true, true),
-        (IndexType::Bucket, Some(options)) => bucket::tag(view, keys, options),
+        (IndexType::Bucket, Some(options)) => {
+            let tagged = bucket::tag(Arc::clone(&view), keys, options)?;
+            bucket::check_keys(table, &view, options)?;
+            Ok(tagged)
+        }
         (IndexType::Bucket, None) => Err(Error::internal("a bucket index without its options")),
         // A table whose record index is not built yet is searched as Hudi does
         // (`SparkMetadataTableGlobalRecordLevelIndex.getFallbackIndexType`).
