@@ -91,7 +91,7 @@ fn check(name: &str, rows: &Rows, found: &Tagged) {
 
 #[test]
 fn keys_are_found_where_queries_read_them() {
-    let (mut tables, mut bucketed, mut compared) = (0, 0, 0);
+    let (mut tables, mut bucketed, mut compared, mut looked_up) = (0, 0, 0, 0);
     for case in &table_cases::all_cases() {
         let folder = table_cases::unpack(case);
         let name = case.file_name().unwrap().to_string_lossy().into_owned();
@@ -108,6 +108,12 @@ fn keys_are_found_where_queries_read_them() {
             let number = buckets.to_string();
             let options = [("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", number.as_str())];
             check(&name, &rows, &tagged(&table, &rows.keys, &options).unwrap());
+            if buckets > 1 {
+                let twice = (buckets * 2).to_string();
+                let options = [("hoodie.index.type", "BUCKET"), ("hoodie.bucket.index.num.buckets", twice.as_str())];
+                let error = tagged(&table, &rows.keys, &options).unwrap_err().to_string();
+                assert!(error.contains("num.buckets") || logs_alone, "{name}: {error}");
+            }
             bucketed += 1;
             compared += rows.file_ids.len();
             continue;
@@ -122,12 +128,19 @@ fn keys_are_found_where_queries_read_them() {
             check(&name, &rows, &found);
             compared += rows.file_ids.len();
         }
+        if table.config.metadata_partitions.iter().any(|partition| partition == "record_index") {
+            for index in ["RECORD_INDEX", "RECORD_LEVEL_INDEX"] {
+                let found = tagged(&table, &rows.keys, &[("hoodie.index.type", index)]);
+                check(&name, &rows, &found.unwrap_or_else(|error| panic!("{name}: {error}")));
+                looked_up += rows.file_ids.len();
+            }
+        }
         let error = tagged(&table, &rows.keys, &[("hoodie.index.type", "BUCKET")]).unwrap_err();
         assert!(error.to_string().contains("bucket"), "{name}: {error}");
         tables += 1;
     }
-    println!("{compared} rows of {tables} tables and of {bucketed} with buckets");
-    assert!(tables > 30 && bucketed > 0, "{tables} tables, {bucketed} with buckets");
+    println!("{compared} rows of {tables} tables and of {bucketed} with buckets; {looked_up} by the record index");
+    assert!(tables > 30 && bucketed > 0 && looked_up > 0, "{tables} tables, {bucketed} with buckets");
 }
 
 #[test]

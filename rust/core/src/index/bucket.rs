@@ -10,10 +10,11 @@ use arrow_array::Array;
 
 use super::layout_check::bucket_in;
 use super::options::{BUCKETS, BucketOptions};
+use super::stored_keys::StoredKeys;
 use super::tagged::{Location, Tagged};
 use crate::error::{Error, Result};
 use crate::keys::RowKeys;
-use crate::plan::WriteView;
+use crate::plan::{OpenTable, WriteView};
 
 /// The bucket of a record key.
 #[must_use]
@@ -84,6 +85,32 @@ fn hash_keys<'k>(key: &'k str, fields: &[String]) -> Vec<Option<&'k str>> {
 fn end_of_value(value: &str) -> Option<usize> {
     let colons = value.match_indices(':').map(|(at, _)| at);
     colons.into_iter().find_map(|colon| value.get(..colon)?.rfind(','))
+}
+
+/// File groups whose keys are checked.
+const CHECKED_GROUPS: usize = 8;
+/// Keys of each.
+const CHECKED_KEYS: usize = 16;
+
+/// Refuses another number of buckets, or other hashed fields, than those of the table's writers: some keys of some base files have to be
+/// in the buckets that hold them.
+pub(super) fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOptions) -> Result<()> {
+    let stored = StoredKeys::new(table)?;
+    let groups = view.slices.iter().filter(|slice| slice.base_file.is_some()).take(CHECKED_GROUPS);
+    for slice in groups {
+        let (Some(bucket), Some(file)) = (bucket_in(&slice.file_id), stored.open(slice)?) else { continue };
+        let keys = stored.first_keys(file, CHECKED_KEYS)?;
+        if let Some(key) = keys.iter().flatten().find(|key| bucket_of(key, options) != bucket) {
+            return Err(Error::invalid_argument(format!(
+                "key {key:?} is in bucket {bucket} of partition {:?}, but is {} of {} by this write's options; set {BUCKETS} and hoodie.bucket.index.hash.field to those of the table's writers",
+                slice.partition,
+                bucket_of(key, options),
+                options.buckets
+            ))
+            .in_file(&table.uri));
+        }
+    }
+    Ok(())
 }
 
 /// Finds the file groups of keys.

@@ -1,6 +1,6 @@
 //! The keys of rows by hash: the build side of the join with the keys of base files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use arrow_array::Array;
 
@@ -72,4 +72,18 @@ impl<'a> IncomingKeys<'a> {
     pub(super) fn rows_len(&self) -> usize {
         self.keys.record_keys.len()
     }
+}
+
+/// The distinct partitions of rows.
+pub(super) fn partitions_of(keys: &RowKeys) -> BTreeSet<String> {
+    let mut partitions = BTreeSet::new();
+    let mut last = None;
+    for partition in &keys.partitions {
+        // Rows of one partition mostly follow each other.
+        if partition != last {
+            partitions.extend(partition.map(str::to_owned));
+            last = partition;
+        }
+    }
+    partitions
 }

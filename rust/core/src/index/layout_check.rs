@@ -35,7 +35,7 @@ pub(super) fn check(table: &OpenTable, view: &WriteView, kind: IndexType) -> Res
     }
     let log_only = view.slices.iter().find(|slice| slice.base_file.is_none());
     match log_only {
-        Some(slice) if table.config.table_type == TableType::MergeOnRead && !is_record_level(kind) => {
+        Some(slice) if table.config.table_type == TableType::MergeOnRead => {
             Err(with_table(Error::invalid_argument(format!(
                 "file group {:?} in partition {:?} has logs and no base file: another index than {} wrote it (INMEMORY, Flink's), and its keys would not be found; compact the table with its own writer first",
                 slice.file_id,
@@ -45,8 +45,4 @@ pub(super) fn check(table: &OpenTable, view: &WriteView, kind: IndexType) -> Res
         }
         _ => Ok(()),
     }
-}
-
-fn is_record_level(kind: IndexType) -> bool {
-    matches!(kind, IndexType::GlobalRecordLevel | IndexType::RecordLevel)
 }

@@ -10,24 +10,35 @@
 //! | `options` | the index that options name, and what it is refused for |
 //! | `tag` | the choice of index |
 //! | `tagged` | file groups by row |
+//! | `indexed_rows` | rows with their keys and locations |
 //! | `incoming_keys` | the keys of rows, by hash |
 //! | `stored_keys` | keys of base files, streamed, with the numbers of their rows |
 //! | `simple` | keys of all base files |
 //! | `bloom` | base files that can hold a key, by their footers |
 //! | `bucket` | file groups by the hash of a key |
+//! | `record_level` | file groups by the metadata table's record index |
+//! | `moves` | rows of global indexes that move between partitions |
+//! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
 //! | `layout_check` | refuses an index that the table was not written with |
 
 mod bloom;
 mod bucket;
 mod incoming_keys;
+mod indexed_rows;
 mod layout_check;
+mod merged_rows;
+mod moves;
 mod options;
+mod record_level;
 mod simple;
 mod stored_keys;
+mod stored_rows;
 mod tag;
 mod tagged;
 
 pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
+pub use indexed_rows::IndexedRows;
+pub use moves::merge_moved_rows;
 pub use options::{BucketOptions, IndexOptions, IndexType};
 pub use tag::tag;
 pub use tagged::{FurtherLocation, Location, Tagged};

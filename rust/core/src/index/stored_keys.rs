@@ -67,4 +67,12 @@ impl<'a> StoredKeys<'a> {
         }
         Ok(())
     }
+
+    /// The first keys of a base file, at most so many.
+    pub(super) fn first_keys(&self, file: Box<dyn base_file::BaseFile>, most: usize) -> Result<StringArray> {
+        match file.batches(&self.columns, most)?.next() {
+            Some(batch) => self.key.keys_of(&batch?),
+            None => Ok(StringArray::new_null(0)),
+        }
+    }
 }

@@ -1,15 +1,16 @@
 //! Finds the file groups of keys by the index of a write.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow_array::Array;
 
+use super::incoming_keys::partitions_of;
 use super::options::{IndexOptions, IndexType};
 use super::tagged::Tagged;
-use super::{bucket, layout_check, simple};
+use super::{bucket, layout_check, record_level, simple};
 use crate::error::{Error, Result};
 use crate::keys::RowKeys;
+use crate::metadata_table::RECORD_INDEX;
 use crate::plan::{OpenTable, WriteView};
 
 /// Finds the file group of each row's key. Under a global index it may be in another partition than the row.
@@ -17,6 +18,15 @@ use crate::plan::{OpenTable, WriteView};
 /// # Errors
 /// `InvalidArgument` or `Unsupported` if the table was not written with this index; what listing and reading files may fail with.
 pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Result<Tagged> {
+    let is_global = index.kind.is_global();
+    if matches!(index.kind, IndexType::RecordLevel | IndexType::GlobalRecordLevel)
+        && let Some(metadata) = table.metadata_index(RECORD_INDEX)?
+    {
+        let tagged = record_level::tag(table, metadata, keys, is_global)?;
+        // Writers with a bucket index leave the record index empty.
+        layout_check::check(table, &tagged.view, index.kind)?;
+        return Ok(tagged);
+    }
     let view = view_of(table, index, keys)?;
     layout_check::check(table, &view, index.kind)?;
     match (index.kind, &index.bucket) {
@@ -24,10 +34,15 @@ pub fn tag(table: &Arc<OpenTable>, index: &IndexOptions, keys: &RowKeys) -> Resu
         (IndexType::GlobalSimple, _) => simple::tag(table, view, keys, true, false),
         (IndexType::Bloom, _) => simple::tag(table, view, keys, false, true),
         (IndexType::GlobalBloom, _) => simple::tag(table, view, keys, true, true),
-        (IndexType::Bucket, Some(options)) => bucket::tag(view, keys, options),
+        (IndexType::Bucket, Some(options)) => {
+            let tagged = bucket::tag(Arc::clone(&view), keys, options)?;
+            bucket::check_keys(table, &view, options)?;
+            Ok(tagged)
+        }
         (IndexType::Bucket, None) => Err(Error::internal("a bucket index without its options")),
-        (IndexType::RecordLevel, _) => simple::tag(table, view, keys, false, false),
-        (IndexType::GlobalRecordLevel, _) => simple::tag(table, view, keys, true, false),
+        // A table whose record index is not built yet is searched as Hudi does
+        // (`SparkMetadataTableGlobalRecordLevelIndex.getFallbackIndexType`).
+        (IndexType::RecordLevel | IndexType::GlobalRecordLevel, _) => simple::tag(table, view, keys, is_global, false),
     }
 }
 
@@ -37,20 +52,6 @@ fn view_of(table: &OpenTable, index: &IndexOptions, keys: &RowKeys) -> Result<Ar
         return table.write_view(None).map(Arc::new);
     }
     table.write_view(Some(&partitions_of(keys))).map(Arc::new)
-}
-
-/// The distinct partitions of rows.
-pub(super) fn partitions_of(keys: &RowKeys) -> BTreeSet<String> {
-    let mut partitions = BTreeSet::new();
-    let mut last = None;
-    for partition in &keys.partitions {
-        // Rows of one partition mostly follow each other.
-        if partition != last {
-            partitions.extend(partition.map(str::to_owned));
-            last = partition;
-        }
-    }
-    partitions
 }
 
 impl Tagged {

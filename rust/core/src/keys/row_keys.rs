@@ -158,12 +158,20 @@ impl RowKeyReader {
     /// # Errors
     /// `InvalidArgument`, naming row and column, for keys that are null or empty and for partition paths that cannot be.
     pub fn read(&self, batch: &RecordBatch, first_row: u64) -> Result<RowKeys> {
-        let partitions = match &self.partitions {
-            PartitionSource::Fields(partitions) => partitions.read(batch, first_row)?,
-            PartitionSource::Stored => stored(batch, meta_columns::PARTITION_PATH, first_row, true)?,
-            PartitionSource::Unknown => std::iter::repeat_n(Some(""), batch.num_rows()).collect(),
-        };
+        let partitions = self.read_partitions(batch, first_row)?;
         Ok(RowKeys { record_keys: self.record_keys(batch, first_row)?, partitions })
+    }
+
+    /// The partition paths alone.
+    ///
+    /// # Errors
+    /// As for [`RowKeyReader::read`].
+    pub fn read_partitions(&self, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {
+        match &self.partitions {
+            PartitionSource::Fields(partitions) => partitions.read(batch, first_row),
+            PartitionSource::Stored => stored(batch, meta_columns::PARTITION_PATH, first_row, true),
+            PartitionSource::Unknown => Ok(std::iter::repeat_n(Some(""), batch.num_rows()).collect()),
+        }
     }
 
     fn record_keys(&self, batch: &RecordBatch, first_row: u64) -> Result<StringArray> {

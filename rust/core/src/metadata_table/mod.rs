@@ -26,4 +26,4 @@ pub use column_stats::{COLUMN_STATS, Skipping};
 pub use files::{ALL_PARTITIONS, FILES, Listed};
 pub use index_key::{ColumnKeys, bloom_filter_key, partition_name};
 pub use open::{KEY, MetadataRows, MetadataTable, pending};
-pub use record_index::RECORD_INDEX;
+pub use record_index::{KeyLocation, RECORD_INDEX};

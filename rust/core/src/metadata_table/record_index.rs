@@ -27,7 +27,40 @@ type Found = BTreeMap<String, BTreeSet<String>>;
 /// The file index of an id that has none.
 const NO_INDEX: i32 = -1;
 
+/// Where the index has a key.
+pub struct KeyLocation<'a> {
+    /// The record key.
+    pub key: &'a str,
+    /// The partition.
+    pub partition: &'a str,
+    /// The file group.
+    pub file_id: String,
+}
+
 impl MetadataTable {
+    /// Calls `each` for every location of the keys; of all keys, if none are given. Keys that are not there have none.
+    ///
+    /// # Errors
+    /// `InvalidTable` if other writers have committed to the index since the table was opened; what reading the metadata table may
+    /// fail with.
+    pub fn key_locations(
+        &self,
+        keys: Option<&BTreeSet<String>>,
+        each: &mut dyn FnMut(KeyLocation<'_>) -> Result<()>,
+    ) -> Result<()> {
+        if self.is_ahead() {
+            return Err(Error::invalid_table(
+                "the record index is ahead of the table's timeline: another writer is committing; write again when it has",
+            ));
+        }
+        let columns = [KEY, LOCATION];
+        let rows = match keys {
+            Some(keys) => self.rows_of_keys(RECORD_INDEX, &columns, keys)?,
+            None => self.rows(RECORD_INDEX, &columns)?,
+        };
+        rows.iter().try_for_each(|batch| for_each(batch, each))
+    }
+
     /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not tell.
     ///
     /// # Errors
@@ -58,13 +91,22 @@ impl MetadataTable {
 }
 
 fn locations(batch: &RecordBatch, found: &mut Found) -> Result<()> {
+    for_each(batch, &mut |location| {
+        found.entry(location.key.to_owned()).or_default().insert(location.file_id);
+        Ok(())
+    })
+}
+
+fn for_each(batch: &RecordBatch, each: &mut dyn FnMut(KeyLocation<'_>) -> Result<()>) -> Result<()> {
     let misfit = || Error::invalid_table("records of a record index that name no file group");
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let places = batch.column_by_name(LOCATION).and_then(|places| places.as_struct_opt()).ok_or_else(misfit)?;
+    let partitions = places.column_by_name("partitionName").and_then(|names| names.as_string_opt::<i32>());
     for (row, key) in keys.iter().enumerate() {
         let group = if places.is_valid(row) { file_id(places, row) } else { None };
-        let (Some(key), Some(group)) = (key, group) else { return Err(misfit()) };
-        found.entry(key.to_owned()).or_default().insert(group);
+        let (Some(key), Some(file_id)) = (key, group) else { return Err(misfit()) };
+        let partition = partitions.filter(|names| names.is_valid(row)).map_or("", |names| names.value(row));
+        each(KeyLocation { key, partition, file_id })?;
     }
     Ok(())
 }

@@ -4,11 +4,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::file_slices::Slices;
 use super::open_table::OpenTable;
+use super::query::ScanRequest;
+use super::query_kind::RowForm;
+use super::query_options::QueryOptions;
+use super::scan::Scan;
 use crate::error::{Error, Kind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View, files_of};
-use crate::metadata_table::FILES;
+use crate::metadata_table::{FILES, MetadataTable};
 use crate::names::RequestedTime;
+use crate::split::PathColumns;
 use crate::storage::parallel;
 
 /// An instant for a file group, by partition and file id.
@@ -85,6 +91,44 @@ impl OpenTable {
                 Err(error) if error.kind() == Kind::NotFound => Ok(PartitionFiles::of(partition, [])),
                 listed => listed,
             }
+        })
+    }
+}
+
+impl OpenTable {
+    /// The metadata table, if it has this partition, complete.
+    ///
+    /// # Errors
+    /// `InvalidTable` if the metadata table cannot be used: it is behind the table's timeline, or damaged. An index has no substitute
+    /// in storage.
+    pub fn metadata_index(&self, partition: &str) -> Result<Option<&MetadataTable>> {
+        let lister = self.lister();
+        if !lister.has(partition) {
+            return Ok(None);
+        }
+        let unusable =
+            |error| Error::invalid_table(format!("{partition} of the metadata table cannot be used")).caused_by(error);
+        lister.metadata_table().map(Some).map_err(|error| unusable(error).in_file(&self.uri))
+    }
+
+    /// Plans a query of the merged rows of some slices. Partition columns have the values of the files, not those of the paths.
+    ///
+    /// # Errors
+    /// Those of [`OpenTable::snapshot`].
+    pub fn stored_rows(&self, slices: &[FileSlice], options: &QueryOptions) -> Result<Scan> {
+        let request = ScanRequest {
+            name: "stored_rows",
+            options,
+            form: RowForm::MERGED,
+            schema_at: None,
+            path_columns: PathColumns::default(),
+            uses_record_index: false,
+        };
+        let latest = self.timeline.latest_visible();
+        self.scan(request, |_| {
+            let mut slices = slices.to_vec();
+            self.attach_sources(&mut slices)?;
+            Ok(Slices { slices, instants: self.timeline.instant_filter(latest), ..Slices::default() })
         })
     }
 }

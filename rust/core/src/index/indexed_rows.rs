@@ -1,0 +1,34 @@
+//! Rows with their keys and locations.
+
+use std::collections::HashMap;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{BooleanArray, RecordBatch, StringArray};
+
+use super::tagged::Tagged;
+use crate::error::{Error, Result};
+use crate::keys::RowKeys;
+
+/// Rows that are written: no two have the same key and partition, unless the input had.
+#[derive(Debug, Clone)]
+pub struct IndexedRows {
+    /// The rows, with the columns of the input.
+    pub rows: RecordBatch,
+    /// Their keys.
+    pub keys: RowKeys,
+    /// Which are deletes.
+    pub is_delete: BooleanArray,
+    /// Which deletes hold whatever their ordering values: those of the operation `delete`, and those of rows that have moved.
+    pub is_unconditional: BooleanArray,
+    /// Where their keys are.
+    pub tagged: Tagged,
+}
+
+/// A column of strings.
+pub(super) fn strings(batch: &RecordBatch, name: &str) -> Result<StringArray> {
+    let column = batch.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
+    column.cloned().ok_or_else(|| Error::internal(format_args!("stored rows without {name}")))
+}
+
+/// Rows by record key.
+pub(super) type ByKey<T> = HashMap<String, T, foldhash::fast::RandomState>;

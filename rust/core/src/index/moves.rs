@@ -1,0 +1,217 @@
+//! Global indexes and rows whose keys are in the table: rows that move to another partition, and rows that are merged while they are
+//! tagged (`HoodieIndexUtils.tagGlobalLocationBackToRecords`, `mergeForPartitionUpdatesAndDeletionsIfNeeded`).
+//!
+//! | the stored row and the row, merged | what is written |
+//! |---|---|
+//! | no stored row: its file group has deleted it | the row, as new |
+//! | a delete | the delete, where the stored row is |
+//! | of the stored row's partition | the merged row, where the stored row is; it may be the stored row, as it was |
+//! | of another partition | the merged row, as new; and a delete where the stored row is |
+//! | the same, if rows stay in their partitions | the merged row, where the stored row is |
+//!
+//! Not all rows are merged: without moves rows of copy-on-write tables and of commit-time ordering go to their keys' file groups as they
+//! are, as do rows whose partition is their key's if the index has each key once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::Schema;
+use arrow_select::interleave::interleave;
+
+use super::indexed_rows::IndexedRows;
+use super::merged_rows::MergedRows;
+use super::options::{IndexOptions, IndexType};
+use super::stored_rows::StoredRows;
+use super::tagged::{FurtherLocation, Tagged};
+use crate::config::{MergeMode, TableType};
+use crate::error::{Error, Result};
+use crate::keys::RowKeys;
+use crate::plan::OpenTable;
+
+/// What becomes of one row: the row of one of the sources, its key, and where it goes.
+struct Outcome<'a> {
+    source: (usize, usize),
+    key: &'a str,
+    partition: &'a str,
+    location: Option<u32>,
+    position: Option<u64>,
+    is_delete: bool,
+    is_unconditional: bool,
+}
+
+/// The sources of rows that are written.
+const INCOMING: usize = 0;
+const MERGED: usize = 1;
+const STORED: usize = 2;
+
+/// Merges rows with the stored rows of their keys, where Hudi does so while it tags them. Rows of other indexes stay as they are.
+///
+/// Args:
+///     table: The table.
+///     index: The index.
+///     rows: The rows, combined: each key once, with all columns that are written; with their keys, deletes and locations.
+///     options: Hudi's options, for the key generator.
+///
+/// # Errors
+/// `Unsupported` for ways of merging that are not supported; what reading stored rows may fail with.
+pub fn merge_moved_rows(
+    table: &Arc<OpenTable>,
+    index: &IndexOptions,
+    rows: IndexedRows,
+    options: &BTreeMap<String, String>,
+) -> Result<IndexedRows> {
+    if !index.kind.is_global() {
+        return Ok(rows);
+    }
+    let looked_up = rows_to_merge(table, index, &rows);
+    if !looked_up.contains(&true) {
+        return Ok(rows);
+    }
+    let stored = StoredRows::read(table, &rows, &looked_up)?;
+    let merged = MergedRows::merge(table, &rows, &looked_up, &stored, options)?;
+    let mut outcomes = Vec::with_capacity(rows.keys.record_keys.len());
+    let mut new_row_of = vec![0_u32; looked_up.len()];
+    for (row, is_looked_up) in looked_up.iter().enumerate() {
+        if let Some(new_row) = new_row_of.get_mut(row) {
+            *new_row =
+                u32::try_from(outcomes.len()).map_err(|_| Error::unsupported("4,294,967,296 rows in one write"))?;
+        }
+        if *is_looked_up {
+            merged_outcome(&rows, row, &stored, &merged, index, &mut outcomes)?;
+        } else {
+            outcomes.push(plain_outcome(&rows, row));
+        }
+    }
+    let further = rows.tagged.further.iter().filter_map(|further| {
+        let row = usize::try_from(further.row).ok()?;
+        let is_plain = looked_up.get(row) == Some(&false);
+        is_plain.then(|| new_row_of.get(row).map(|row| FurtherLocation { row: *row, ..*further })).flatten()
+    });
+    let further = further.collect();
+    collect(&rows, &outcomes, &[&rows.rows, merged.rows(), stored.rows()], further)
+}
+
+/// Which rows are merged with stored ones while they are tagged.
+fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) -> Vec<bool> {
+    let is_merge_on_read = table.config.table_type == TableType::MergeOnRead;
+    let by_commit_time = table.merge.mode == MergeMode::CommitTime;
+    let merges = index.updates_partition || (!by_commit_time && is_merge_on_read);
+    // Base files of merge-on-read tables hold keys that logs have deleted, or moved to another partition.
+    let may_be_stale = is_merge_on_read && index.kind != IndexType::GlobalRecordLevel;
+    // Of several places of such a key one is current. Hudi writes to all of them if it does not merge, and the key is there twice.
+    let further = rows.tagged.further.iter().filter(|_| may_be_stale).map(|further| further.row);
+    let in_doubt: BTreeSet<u32> = further.collect();
+    let is_merged = |row: usize| {
+        let Some(location) = rows.tagged.location(row) else { return false };
+        let is_in_doubt = u32::try_from(row).is_ok_and(|row| in_doubt.contains(&row));
+        is_in_doubt
+            || merges
+                && (may_be_stale
+                    || (index.updates_partition && location.partition != rows.keys.partitions.value(row))
+                    || (!by_commit_time && rows.is_delete.value(row)))
+    };
+    (0..rows.keys.record_keys.len()).map(is_merged).collect()
+}
+
+/// A row that is not merged: it goes to its key's partition, whatever its own.
+fn plain_outcome(rows: &IndexedRows, row: usize) -> Outcome<'_> {
+    let location = rows.tagged.locations.get(row).copied().flatten();
+    let partition = rows.tagged.location(row).map(|location| location.partition.as_str());
+    Outcome {
+        source: (INCOMING, row),
+        key: rows.keys.record_keys.value(row),
+        partition: partition.unwrap_or_else(|| rows.keys.partitions.value(row)),
+        location,
+        position: rows.tagged.positions.get(row).copied().flatten(),
+        is_delete: rows.is_delete.value(row),
+        is_unconditional: rows.is_unconditional.value(row),
+    }
+}
+
+fn merged_outcome<'a>(
+    rows: &'a IndexedRows,
+    row: usize,
+    stored: &'a StoredRows,
+    merged: &'a MergedRows,
+    index: &IndexOptions,
+    outcomes: &mut Vec<Outcome<'a>>,
+) -> Result<()> {
+    let key = rows.keys.record_keys.value(row);
+    let incoming = Outcome {
+        source: (INCOMING, row),
+        key,
+        partition: rows.keys.partitions.value(row),
+        location: None,
+        position: None,
+        is_delete: rows.is_delete.value(row),
+        is_unconditional: rows.is_unconditional.value(row),
+    };
+    let Some(found) = stored.row_of(key) else {
+        outcomes.push(incoming);
+        return Ok(());
+    };
+    let there = rows.tagged.groups.get(usize::try_from(found.group).unwrap_or(usize::MAX));
+    let there = there.ok_or_else(|| Error::internal("a stored row in a file group that is not there"))?;
+    let partition = there.partition.as_str();
+    let location = Some(found.group);
+    let result = merged.row_of(key).filter(|_| !incoming.is_unconditional);
+    let Some(result) = result else {
+        outcomes.push(Outcome { partition, location, is_delete: true, ..incoming });
+        return Ok(());
+    };
+    let new_partition = if result.is_stored { partition } else { merged.partition(result.row) };
+    let written = Outcome { source: (MERGED, result.row), is_delete: false, is_unconditional: false, ..incoming };
+    if new_partition == partition || !index.updates_partition {
+        outcomes.push(Outcome { partition, location, ..written });
+        return Ok(());
+    }
+    outcomes.push(Outcome { partition: new_partition, ..written });
+    outcomes.push(Outcome {
+        source: (STORED, found.row),
+        key,
+        partition,
+        location,
+        position: None,
+        is_delete: true,
+        is_unconditional: true,
+    });
+    Ok(())
+}
+
+/// Puts the rows together.
+fn collect(
+    rows: &IndexedRows,
+    outcomes: &[Outcome<'_>],
+    sources: &[&RecordBatch],
+    further: Vec<FurtherLocation>,
+) -> Result<IndexedRows> {
+    let failed = |error| Error::internal("rows of a write cannot be put together").caused_by(error);
+    let schema = rows.rows.schema();
+    // A stored row may lack a value that the input's rows all have.
+    let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect::<Vec<_>>();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let indices: Vec<(usize, usize)> = outcomes.iter().map(|outcome| outcome.source).collect();
+    let column = |at: usize| -> Result<ArrayRef> {
+        let arrays: Vec<&dyn Array> = sources.iter().map(|source| source.column(at).as_ref()).collect();
+        interleave(&arrays, &indices).map_err(failed)
+    };
+    let columns = (0..schema.fields().len()).map(column).collect::<Result<Vec<_>>>()?;
+    let Tagged { groups, view, .. } = &rows.tagged;
+    Ok(IndexedRows {
+        rows: RecordBatch::try_new(schema, columns).map_err(failed)?,
+        keys: RowKeys {
+            record_keys: outcomes.iter().map(|outcome| Some(outcome.key)).collect(),
+            partitions: outcomes.iter().map(|outcome| Some(outcome.partition)).collect(),
+        },
+        is_delete: outcomes.iter().map(|outcome| Some(outcome.is_delete)).collect(),
+        is_unconditional: outcomes.iter().map(|outcome| Some(outcome.is_unconditional)).collect(),
+        tagged: Tagged {
+            locations: outcomes.iter().map(|outcome| outcome.location).collect(),
+            groups: groups.clone(),
+            positions: outcomes.iter().map(|outcome| outcome.position).collect(),
+            further,
+            view: Arc::clone(view),
+        },
+    })
+}

@@ -1,0 +1,67 @@
+//! The record index of the metadata table (`SparkMetadataTableGlobalRecordLevelIndex`, `SparkMetadataTableRecordLevelIndex`).
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::incoming_keys::{IncomingKeys, partitions_of};
+use super::tagged::{FurtherLocation, Location, Tagged};
+use crate::error::{Error, Result};
+use crate::file_group::FileSlice;
+use crate::keys::RowKeys;
+use crate::metadata_table::MetadataTable;
+use crate::plan::OpenTable;
+
+/// More keys than these are not looked up one by one: the index is read through.
+const MOST_LOOK_UPS: usize = 100_000;
+
+/// A file group that the index names, and the rows whose keys are in it.
+type Found = HashMap<(String, String), Vec<u32>>;
+
+/// Finds the file groups of keys.
+pub(super) fn tag(table: &OpenTable, metadata: &MetadataTable, keys: &RowKeys, is_global: bool) -> Result<Tagged> {
+    let incoming = IncomingKeys::new(keys, is_global)?;
+    let found = look_up(metadata, &incoming, keys)?;
+    let mut partitions = partitions_of(keys);
+    partitions.extend(found.keys().map(|(partition, _)| partition.clone()));
+    let view = Arc::new(table.write_view(Some(&partitions))?);
+    let slices: HashMap<(&str, &str), &FileSlice> =
+        view.slices.iter().map(|slice| ((slice.partition.as_str(), slice.file_id.as_str()), slice)).collect();
+    let mut tagged = Tagged::untagged(incoming.rows_len(), Arc::clone(&view));
+    let mut found: Vec<_> = found.into_iter().collect();
+    found.sort_unstable();
+    for ((partition, file_id), rows) in found {
+        let slice = slices.get(&(partition.as_str(), file_id.as_str())).ok_or_else(|| {
+            Error::invalid_table(format!(
+                "the record index has {} of the keys in file group {file_id:?} of partition {partition:?}, which is not a live file group: the index is damaged; drop it with Hudi and build it again",
+                rows.len()
+            ))
+            .in_file(&table.uri)
+        })?;
+        let base_instant = slice.base_file.as_ref().map_or(&slice.base_instant, |base| &base.instant).clone();
+        let group = u32::try_from(tagged.groups.len()).unwrap_or(u32::MAX);
+        tagged.groups.push(Location { partition, file_id, base_instant });
+        for row in rows {
+            match usize::try_from(row).ok().and_then(|row| tagged.locations.get_mut(row)) {
+                Some(location @ None) => *location = Some(group),
+                Some(Some(_)) => tagged.further.push(FurtherLocation { row, group, position: None }),
+                None => return Err(Error::internal(format_args!("row {row} was tagged and is not there"))),
+            }
+        }
+    }
+    Ok(tagged)
+}
+
+fn look_up(metadata: &MetadataTable, incoming: &IncomingKeys<'_>, keys: &RowKeys) -> Result<Found> {
+    let mut found = Found::new();
+    let distinct: Option<BTreeSet<String>> =
+        (incoming.rows_len() <= MOST_LOOK_UPS).then(|| keys.record_keys.iter().flatten().map(str::to_owned).collect());
+    metadata.key_locations(distinct.as_ref(), &mut |location| {
+        let Some(partition) = incoming.partition(location.partition) else { return Ok(()) };
+        let mut rows = incoming.rows(partition, location.key).peekable();
+        if rows.peek().is_some() {
+            found.entry((location.partition.to_owned(), location.file_id)).or_default().extend(rows);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
