@@ -28,6 +28,8 @@ pub(super) struct Prepared {
     pub(super) keys: RowKeys,
     /// Which rows delete their keys.
     pub(super) deletes: BooleanArray,
+    /// Which deletes hold whatever the ordering values are.
+    pub(super) unconditional: BooleanArray,
 }
 
 impl Prepared {
@@ -80,7 +82,8 @@ impl Preparation<'_> {
         let keys = RowKeys { record_keys: joined(&record_keys)?, partitions: joined(&partitions)? };
         let rows = concat_batches(&self.schema.types, &rows).map_err(too_large)?;
         let deletes = self.deletes_of(&rows, &keys.record_keys)?;
-        let prepared = Prepared { rows, keys, deletes };
+        let unconditional = BooleanArray::from(vec![false; rows.num_rows()]);
+        let prepared = Prepared { rows, keys, deletes, unconditional };
         if self.combines()? { self.combined(prepared) } else { Ok(prepared) }
     }
 
@@ -106,7 +109,8 @@ impl Preparation<'_> {
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
             .map_err(|error| Error::internal("rows without columns").caused_by(error))?;
-        Ok(Prepared { rows, keys, deletes: BooleanArray::from(vec![true; count]) })
+        let all = BooleanArray::from(vec![true; count]);
+        Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all })
     }
 
     fn combines(&self) -> Result<bool> {
@@ -188,7 +192,8 @@ impl Preparation<'_> {
         let keys: StringArray = (0..prepared.keys.record_keys.len()).map(|row| Some(key(row))).collect();
         let combined = combine(self.table, &prepared.rows, &keys)?;
         let keys = taken_keys(&prepared.keys, &combined.numbers)?;
-        Ok(Prepared { rows: combined.rows, keys, deletes: combined.deletes })
+        let unconditional = BooleanArray::from(vec![false; combined.rows.num_rows()]);
+        Ok(Prepared { rows: combined.rows, keys, deletes: combined.deletes, unconditional })
     }
 }
 
@@ -207,10 +212,14 @@ pub(super) fn taken(prepared: &Prepared, numbers: &UInt32Array) -> Result<Prepar
     let columns = columns.map_err(too_large)?;
     let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(numbers.len()));
     let rows = RecordBatch::try_new_with_options(prepared.rows.schema(), columns, &options).map_err(too_large)?;
-    let deletes = take(&prepared.deletes, numbers, None).map_err(too_large)?;
-    let deletes = deletes.as_any().downcast_ref::<BooleanArray>().cloned();
-    let deletes = deletes.ok_or_else(|| Error::internal("delete marks are no booleans"))?;
-    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes })
+    let deletes = taken_flags(&prepared.deletes, numbers)?;
+    let unconditional = taken_flags(&prepared.unconditional, numbers)?;
+    Ok(Prepared { rows, keys: taken_keys(&prepared.keys, numbers)?, deletes, unconditional })
+}
+
+fn taken_flags(flags: &BooleanArray, numbers: &UInt32Array) -> Result<BooleanArray> {
+    let values = take(flags, numbers, None).map_err(too_large)?;
+    values.as_any().downcast_ref::<BooleanArray>().cloned().ok_or_else(|| Error::internal("flags are no booleans"))
 }
 
 fn taken_keys(keys: &RowKeys, numbers: &UInt32Array) -> Result<RowKeys> {

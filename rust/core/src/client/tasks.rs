@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
+use arrow_select::nullif::nullif;
 
 use super::prepare::{Prepared, taken};
 use super::schema::WriteSchema;
@@ -33,8 +34,6 @@ pub(super) struct TaskRunner<'a> {
     pub(super) prepared: &'a Prepared,
     /// Which rows have keys that are new.
     pub(super) is_new: &'a BooleanArray,
-    /// Whether the rows are keys to delete, whatever is stored; other deletes are ordered as rows are.
-    pub(super) deletes_keys: bool,
     pub(super) base: BaseFileOptions,
     pub(super) append: AppendOptions,
     pub(super) writes_positions: bool,
@@ -100,8 +99,7 @@ impl TaskRunner<'_> {
                 let store = Arc::clone(self.store);
                 let mut handle = MergeHandle::new(store, self.table, &self.schema.stored, target, self.base.clone())?;
                 // Rows that are marked as deletes are merged by their ordering values.
-                let deletes = self.deletes_keys.then_some(&rows.deletes);
-                handle.add(&rows.rows, &rows.keys.record_keys, deletes)?;
+                handle.add(&rows.rows, &rows.keys.record_keys, Some(&unconditional_deletes(&rows)))?;
                 handle.finish()
             }
         }
@@ -186,11 +184,14 @@ impl TaskRunner<'_> {
         let mut fields = vec![Field::new(KEY, arrow_schema::DataType::Utf8, false)];
         let mut arrays: Vec<ArrayRef> = vec![Arc::new(deletes.keys.record_keys.clone())];
         let mut ordering = Vec::new();
-        if !self.deletes_keys && self.table.merge.mode != MergeMode::CommitTime {
+        let has_ordering = unconditional_deletes(deletes).true_count() < deletes.deletes.len();
+        if has_ordering && self.table.merge.mode != MergeMode::CommitTime {
             for (number, name) in self.table.merge.ordering_fields.iter().enumerate() {
                 let path = FieldPath::new(name);
                 let Some(column) = deletes.rows.column_by_name(path.column()) else { continue };
-                let values = path.values(column)?;
+                // Without an ordering value a delete wins over all.
+                let values = nullif(&path.values(column)?, &deletes.unconditional)
+                    .map_err(|error| Error::internal("ordering values of deletes").caused_by(error))?;
                 let name = format!("ordering_{number}");
                 fields.push(Field::new(&name, values.data_type().clone(), true));
                 arrays.push(values);
@@ -207,6 +208,12 @@ impl TaskRunner<'_> {
 fn indices(rows: &Prepared, deletes: bool) -> UInt32Array {
     let numbers = rows.deletes.iter().zip(0_u32..).filter(|(delete, _)| (*delete == Some(true)) == deletes);
     UInt32Array::from_iter_values(numbers.map(|(_, number)| number))
+}
+
+/// The deletes that hold whatever the ordering values are.
+fn unconditional_deletes(rows: &Prepared) -> BooleanArray {
+    let pairs = rows.deletes.iter().zip(&rows.unconditional);
+    pairs.map(|(delete, unconditional)| Some(delete == Some(true) && unconditional == Some(true))).collect()
 }
 
 fn rows_without_deletes(rows: &Prepared) -> Result<Prepared> {

@@ -15,7 +15,7 @@ use crate::assign::{AssignOptions, PlaceInserts, assign};
 use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, WriteOptions, option_values};
 use crate::error::{Error, Result};
-use crate::index::{IndexOptions, Tagged, tag};
+use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, tag};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::StorageOptions;
@@ -115,6 +115,14 @@ fn written(
         WriteOperation::Insert | WriteOperation::BulkInsert => Tagged::of_inserts(&table, &prepared.keys)?,
         _ => tag(&table, &index, &prepared.keys)?,
     };
+    let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = prepared;
+    let rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged };
+    let rows = match operation {
+        WriteOperation::Upsert => merge_moved_rows(&table, &index, rows, options)?,
+        _ => rows,
+    };
+    let IndexedRows { rows, keys, is_delete, is_unconditional, tagged } = rows;
+    let prepared = Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional };
     let inserts = match operation {
         WriteOperation::Delete => PlaceInserts::Discard,
         WriteOperation::BulkInsert => PlaceInserts::NewGroups,
@@ -130,7 +138,6 @@ fn written(
         instant: &instant,
         prepared: &prepared,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
-        deletes_keys: operation == WriteOperation::Delete,
         base: BaseFileOptions::from_hudi_options(options)?,
         append: AppendOptions::from_hudi_options(options)?,
         writes_positions: may_write_positions(&table)
