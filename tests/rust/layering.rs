@@ -1,4 +1,4 @@
-//! Imports go one way: formats → timeline → file groups → keys → merge plan → split → read → metadata_table → plan → table.
+//! Imports go one way: formats → timeline → file groups → keys → merge plan → split → read → metadata_table → plan → write → table.
 //!
 //! Modules are listed lowest first, each with the modules that it may import; every module may import `error`. An import of
 //! anything else, a module that is not listed, or a cycle within a module fails with its file and line.

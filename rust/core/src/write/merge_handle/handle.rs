@@ -48,7 +48,8 @@ impl MergeHandle {
     /// Columns that the replaced file does not have are null in its rows. Nothing is written before [`Self::finish`].
     ///
     /// # Errors
-    /// `Internal` for a slice with log files or without a base file; `Unsupported` for base files that are not parquet;
+    /// `Internal` for a slice with log files or without a base file; `Unsupported` for base files that are not parquet, and for tables
+    /// with change data capture, whose change logs are not written;
     /// `InvalidArgument` for a schema whose meta columns are not those of the table.
     pub fn new(
         store: Arc<dyn FileStore>,
@@ -57,8 +58,12 @@ impl MergeHandle {
         target: MergeTarget,
         options: BaseFileOptions,
     ) -> Result<Self> {
-        target.replaced()?;
         let config = &table.config;
+        let replaced = target.replaced()?;
+        if config.cdc.is_some() {
+            let message = "rewriting base files of a table with hoodie.table.cdc.enabled=true; write to it with Hudi";
+            return Err(Error::unsupported(message).in_file(&replaced.path));
+        }
         if schema.field(meta_columns::RECORD_KEY).is_some() != config.populate_meta_fields {
             let verb = if config.populate_meta_fields { "lacks" } else { "has" };
             let message = format!("the schema of the new file {verb} the meta columns, unlike the table");
@@ -102,7 +107,7 @@ impl MergeHandle {
     }
 
     /// Adds records in commit order: the columns of the table without meta columns, and the record key of each row. Rows that `deletes`
-    /// is true for delete their keys, whatever is stored, and need no other columns than those of the key. Delete marks in columns
+    /// is true for delete their keys, whatever is stored; their columns are not read. Delete marks in columns
     /// (`_hoodie_is_deleted`) are those of the other rows. If a batch has a key twice, its deletes come last.
     ///
     /// # Errors

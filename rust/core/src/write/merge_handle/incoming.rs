@@ -4,28 +4,28 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{ArrowError, Field, FieldRef, SchemaRef};
-use arrow_select::filter::filter_record_batch;
+use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+use arrow_select::filter::{filter, filter_record_batch};
 
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::write::meta_columns::check_keys;
 
-/// What is done with the rows of a batch of records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RecordKind {
-    /// They are merged; their delete marks count.
-    Data,
-    /// Their keys are deleted, whatever is stored.
-    Delete,
+/// A batch of records.
+pub(super) enum Incoming {
+    /// Rows that are merged; their delete marks count.
+    Rows(RecordBatch),
+    /// Keys that are deleted, whatever is stored.
+    Deletes(StringArray),
 }
 
 /// Records in commit order.
 pub(super) struct IncomingRecords {
     types: SchemaRef,
-    batches: Vec<(RecordKind, RecordBatch)>,
+    batches: Vec<Incoming>,
 }
 
 impl IncomingRecords {
@@ -34,61 +34,71 @@ impl IncomingRecords {
         Self { types, batches: Vec::new() }
     }
 
-    /// Adds rows, with one record key each. Rows that `deletes` is true for delete their keys; they come after the other rows.
+    /// Adds rows, with one record key each. Rows that `deletes` is true for delete their keys; they come after the other rows, and
+    /// no column of theirs is read.
     ///
     /// # Errors
     /// `InvalidArgument` for keys that are null, empty, or not one for each row; for columns that do not fit those of the file.
     pub(super) fn add(&mut self, rows: &RecordBatch, keys: &StringArray, deletes: Option<&BooleanArray>) -> Result<()> {
         check_keys(rows, keys)?;
-        if let Some(deletes) = deletes
-            && (deletes.len() != rows.num_rows() || deletes.null_count() > 0)
-        {
+        let Some(deletes) = deletes else {
+            self.batches.push(Incoming::Rows(self.completed(rows, keys)?));
+            return Ok(());
+        };
+        if deletes.len() != rows.num_rows() || deletes.null_count() > 0 {
             let message = format!("{} delete marks for {} rows", deletes.len() - deletes.null_count(), rows.num_rows());
             return Err(Error::internal(message));
         }
-        let deleted = deletes.map_or(0, BooleanArray::true_count);
+        let deleted = deletes.true_count();
         if deleted < rows.num_rows() {
-            self.batches
-                .push((RecordKind::Data, selected(self.completed(rows, keys, RecordKind::Data)?, deletes, false)?));
+            let kept = BooleanArray::new(!deletes.values(), None);
+            let kept_keys = selected(keys, &kept)?;
+            let rows = filter_record_batch(rows, &kept).map_err(not_selected)?;
+            self.batches.push(Incoming::Rows(self.completed(&rows, &kept_keys)?));
         }
         if deleted > 0 {
-            let rows = self.completed(rows, keys, RecordKind::Delete)?;
-            self.batches.push((RecordKind::Delete, selected(rows, deletes, true)?));
+            self.batches.push(Incoming::Deletes(selected(keys, deletes)?));
         }
         Ok(())
     }
 
     /// The batches, in the order in which they were added.
-    pub(super) fn into_batches(self) -> Vec<(RecordKind, RecordBatch)> {
+    pub(super) fn into_batches(self) -> Vec<Incoming> {
         self.batches
     }
 
-    /// All columns of the file. Of deletes the key alone is read, so that they may lack any column.
-    fn completed(&self, rows: &RecordBatch, keys: &StringArray, kind: RecordKind) -> Result<RecordBatch> {
+    /// All columns of the file.
+    fn completed(&self, rows: &RecordBatch, keys: &StringArray) -> Result<RecordBatch> {
         let column = |field: &FieldRef| -> Result<ArrayRef> {
             let name = field.name().as_str();
-            match rows.column_by_name(name) {
-                _ if name == meta_columns::RECORD_KEY => Ok(Arc::new(keys.clone())),
-                Some(column) if !meta_columns::ALL.contains(&name) => as_type(column, field),
-                None if kind == RecordKind::Data && !meta_columns::ALL.contains(&name) => Err(Error::invalid_argument(
-                    format!("column {name:?} is missing: rows that are merged have all columns of the table"),
-                )),
-                _ => Ok(new_null_array(field.data_type(), rows.num_rows())),
+            if name == meta_columns::RECORD_KEY {
+                return Ok(Arc::new(keys.clone()));
             }
+            if meta_columns::ALL.contains(&name) {
+                return Ok(new_null_array(field.data_type(), rows.num_rows()));
+            }
+            let missing = || {
+                let message = format!("column {name:?} is missing: rows that are merged have all columns of the table");
+                Error::invalid_argument(message)
+            };
+            as_type(rows.column_by_name(name).ok_or_else(missing)?, field)
         };
         let columns = self.types.fields().iter().map(column).collect::<Result<Vec<_>>>()?;
         batch(&self.types, columns, rows.num_rows())
     }
 }
 
-/// The rows whose delete mark is `deleted`.
-fn selected(rows: RecordBatch, deletes: Option<&BooleanArray>, deleted: bool) -> Result<RecordBatch> {
-    let Some(deletes) = deletes else { return Ok(rows) };
-    let wanted = BooleanArray::new(if deleted { deletes.values().clone() } else { !deletes.values() }, None);
-    filter_record_batch(&rows, &wanted).map_err(|error| Error::internal(format!("records were not separated: {error}")))
+fn selected(keys: &StringArray, wanted: &BooleanArray) -> Result<StringArray> {
+    let keys = filter(keys, wanted).map_err(not_selected)?;
+    keys.as_string_opt::<i32>().cloned().ok_or_else(|| Error::internal("record keys are no strings any more"))
 }
 
-/// The columns that all rows of a merge have: any may be null here, as in the row of a delete. The writer checks the rows that remain.
+fn not_selected(error: ArrowError) -> Error {
+    Error::internal(format!("records and deletes were not separated: {error}"))
+}
+
+/// The columns of rows that are merged: any may be null here, as meta columns are before rows are written. The writer checks the rows
+/// that remain.
 pub(super) fn nullable(types: &arrow_schema::Schema) -> SchemaRef {
     let fields = types.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     Arc::new(arrow_schema::Schema::new(fields.collect::<Vec<Field>>()))
@@ -107,16 +117,49 @@ pub(super) fn in_types(rows: &RecordBatch, types: &SchemaRef) -> Result<RecordBa
     batch(types, columns, rows.num_rows())
 }
 
-/// A column in the type of a field. Values that do not fit are an error, not null.
+/// A column in the type of a field, if that holds every value of it unchanged.
 fn as_type(column: &ArrayRef, field: &Field) -> Result<ArrayRef> {
-    if column.data_type() == field.data_type() {
+    let (from, to) = (column.data_type(), field.data_type());
+    if from == to {
         return Ok(Arc::clone(column));
     }
+    let unfit = || Error::invalid_argument(format!("column {:?} is {from} and cannot be stored as {to}", field.name()));
+    if !is_held(from, to) {
+        return Err(unfit());
+    }
     let options = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(column, field.data_type(), &options).map_err(|error| {
-        let (name, from, to) = (field.name(), column.data_type(), field.data_type());
-        Error::invalid_argument(format!("column {name:?} is {from} and cannot be stored as {to}")).caused_by(error)
-    })
+    cast_with_options(column, to, &options).map_err(|error| unfit().caused_by(error))
+}
+
+/// Returns true if values of one type are values of the other: only the layout differs, or the numbers are shorter.
+fn is_held(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::Dictionary(_, values), _) => is_held(values, to),
+        (DataType::Null, _)
+        | (DataType::LargeUtf8 | DataType::Utf8View, DataType::Utf8)
+        | (DataType::LargeBinary | DataType::BinaryView, DataType::Binary)
+        | (DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16, DataType::Int32 | DataType::Int64)
+        | (DataType::Int32 | DataType::UInt32, DataType::Int64)
+        | (DataType::Float32, DataType::Float64) => true,
+        _ => is_alike(from, to),
+    }
+}
+
+/// Returns true if the types differ at most in names of list items, and in which nested values may be null.
+fn is_alike(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::List(from), DataType::List(to)) | (DataType::Map(from, _), DataType::Map(to, _)) => {
+            is_alike(from.data_type(), to.data_type())
+        }
+        (DataType::Struct(from), DataType::Struct(to)) => {
+            let mut pairs = from.iter().zip(to);
+            let same = |(from, to): (&FieldRef, &FieldRef)| {
+                from.name() == to.name() && is_alike(from.data_type(), to.data_type())
+            };
+            from.len() == to.len() && pairs.all(same)
+        }
+        _ => from == to,
+    }
 }
 
 fn batch(types: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {

@@ -1,20 +1,23 @@
 //! Base rows and records of a file group, merged by key, or one after the other.
 
-use arrow_array::{Array, RecordBatch};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
-use super::incoming::{RecordKind, in_types};
+use super::incoming::{Incoming, in_types};
 use super::new_meta::WrittenRows;
 use crate::avro::Schema;
 use crate::config::{MergeConfig, Semantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::keys::{KeyColumns, LogKeys};
+use crate::keys::{KeyColumns, LogKeys, RecordKey};
 use crate::merge::engine::{BaseBatch, BatchOutcomes, BuildSide, MergeCounts, MergeEngine};
 use crate::merge::fold::MissingColumns;
 use crate::merge::{DeletedRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, RecordBatches};
 use crate::merge_plan::{FoldColumns, MergePlan};
+use crate::names::meta_columns;
 use crate::split::MergerHandle;
 
 /// Rows that are inserted at a time.
@@ -37,7 +40,7 @@ pub(super) struct MergeRows<'a> {
     pub(super) schema: &'a Schema,
     pub(super) types: &'a SchemaRef,
     pub(super) base: &'a mut dyn Iterator<Item = Result<RecordBatch>>,
-    pub(super) records: Vec<(RecordKind, RecordBatch)>,
+    pub(super) records: Vec<Incoming>,
 }
 
 impl MergeRows<'_> {
@@ -54,11 +57,16 @@ impl MergeRows<'_> {
         let merger = rules.merger.as_ref().map(|handle| &handle.0);
         let plan = MergePlan::new(&rules.merge, rules.semantics, &keys, false, merger)?;
         let build = indexed(&plan, &keys, &records)?;
+        let of_source = |records: Incoming| match records {
+            Incoming::Rows(rows) => rows,
+            // The row of a delete is not looked at.
+            Incoming::Deletes(_) => RecordBatch::new_empty(SchemaRef::clone(types)),
+        };
         let deleted_rows = DeletedRows::LeftOut;
         let columns = FoldColumns { table: schema, types, projected: types, keys: &keys, deleted_rows };
         let mut engine = MergeEngine::new(build, plan.fold(&columns, MissingColumns::default())?, deleted_rows);
-        let mut records =
-            RecordBatches::new(SchemaRef::clone(types), records.into_iter().map(|(_, rows)| rows).collect());
+        let records = records.into_iter().map(of_source).collect();
+        let mut records = RecordBatches::new(SchemaRef::clone(types), records);
         for rows in base {
             let rows = in_types(&rows?, types)?;
             let outcomes = engine.outcomes(&BaseBatch { rows: &rows, projected: &rows, keys: &keys }, &mut records)?;
@@ -87,10 +95,10 @@ impl MergeRows<'_> {
             counts.base_rows = counts.base_rows.saturating_add(rows.num_rows() as u64);
             write(rows, &WrittenRows::None)?;
         }
-        for (kind, rows) in self.records {
-            if kind == RecordKind::Delete {
+        for records in self.records {
+            let Incoming::Rows(rows) = records else {
                 return Err(Error::internal("deletes among records that are appended to a base file"));
-            }
+            };
             counts.inserts = counts.inserts.saturating_add(rows.num_rows() as u64);
             write(rows, &WrittenRows::All)?;
         }
@@ -98,16 +106,17 @@ impl MergeRows<'_> {
     }
 }
 
-/// The build side of the merge: the records, indexed by key.
-fn indexed(plan: &MergePlan, keys: &KeyColumns, records: &[(RecordKind, RecordBatch)]) -> Result<BuildSide> {
+/// The build side of the merge: the records, indexed by key. The ordinal of a batch is that of its source.
+fn indexed(plan: &MergePlan, keys: &KeyColumns, records: &[Incoming]) -> Result<BuildSide> {
     let mut build = plan.build_side(KeyFilter::All, false);
-    for (index, (kind, rows)) in records.iter().enumerate() {
-        let wanted = keys.wants().iter().map(|want| rows.schema().index_of(want.name())).collect::<Result<Vec<_>, _>>();
-        let probed = wanted.and_then(|wanted| rows.project(&wanted));
-        let probed = probed.map_err(|error| {
-            Error::invalid_argument("a column that the table is merged by is missing in its schema").caused_by(error)
-        })?;
-        let (LogKeys { places, bytes }, rest) = keys.key.of_log(&probed, &Bytes::new(), &[])?;
+    for (index, records) in records.iter().enumerate() {
+        let (kind, LogKeys { places, bytes }, of_rows) = match records {
+            Incoming::Rows(rows) => {
+                let (key, rest) = probed(rows, keys)?;
+                (LogKind::Data, key, Some(keys.batch(&rest, rows.num_rows())?))
+            }
+            Incoming::Deletes(deleted) => (LogKind::Delete, keys_of_deletes(deleted)?, None),
+        };
         if let Some(row) = (0..places.len()).find(|row| places.is_null(*row)) {
             return Err(Error::invalid_argument(format!("row {row} of the records has no record key")));
         }
@@ -115,24 +124,33 @@ fn indexed(plan: &MergePlan, keys: &KeyColumns, records: &[(RecordKind, RecordBa
         if source as usize != index {
             return Err(Error::internal(format!("records {index} were indexed as source {source}")));
         }
-        let numbers = row_numbers(rows.num_rows())?;
-        match kind {
-            RecordKind::Data => {
-                let of_rows = keys.batch(rest, rows.num_rows())?;
-                let (ordering, deleted) = (&of_rows.ordering, of_rows.deleted.as_ref());
-                build.add(
-                    source,
-                    &LogBatch { kind: LogKind::Data, keys: &places, ordering, deleted, places: &numbers },
-                )?;
-            }
-            RecordKind::Delete => {
-                let ordering = &OrderingColumn::Unordered;
-                let kind = LogKind::Delete;
-                build.add(source, &LogBatch { kind, keys: &places, ordering, deleted: None, places: &numbers })?;
-            }
-        }
+        let numbers = row_numbers(places.len())?;
+        let (ordering, deleted) = match &of_rows {
+            Some(of_rows) => (&of_rows.ordering, of_rows.deleted.as_ref()),
+            None => (&OrderingColumn::Unordered, None),
+        };
+        build.add(source, &LogBatch { kind, keys: &places, ordering, deleted, places: &numbers })?;
     }
     Ok(build)
+}
+
+/// The keys of rows, and the columns of ordering values and delete marks.
+fn probed(rows: &RecordBatch, keys: &KeyColumns) -> Result<(LogKeys, Vec<ArrayRef>)> {
+    let schema = rows.schema();
+    let columns = keys.wants().iter().map(|want| schema.index_of(want.name())).collect::<Result<Vec<_>, _>>();
+    let columns = columns.and_then(|columns| rows.project(&columns)).map_err(|error| {
+        Error::invalid_argument("the schema of the file lacks a column that rows are merged by").caused_by(error)
+    })?;
+    let (key, rest) = keys.key.of_log(&columns, &Bytes::new(), &[])?;
+    Ok((key, rest.to_vec()))
+}
+
+/// Deletes come with their keys as text, also where rows have virtual keys.
+fn keys_of_deletes(deleted: &StringArray) -> Result<LogKeys> {
+    let column: ArrayRef = Arc::new(deleted.clone());
+    let column = RecordBatch::try_from_iter([(meta_columns::RECORD_KEY, column)])
+        .map_err(|error| Error::internal(format!("keys of deletes: {error}")))?;
+    Ok(RecordKey::Stored.of_log(&column, &Bytes::new(), &[])?.0)
 }
 
 /// Which rows of a merged batch of `rows` base rows replace a base row; deleted ones are not among them.
