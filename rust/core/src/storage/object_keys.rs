@@ -314,8 +314,8 @@ mod tests {
 
     #[test]
     fn a_swap_is_one_change() {
-        assert_eq!(distance("regoin", "region"), 1);
-        assert_eq!(distance("", "ab"), 2);
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("regoin", "region"), 1);
+        assert_eq!(edit_distance("", "ab"), 2);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
@@ -125,9 +125,10 @@ fn indexed(plan: &MergePlan, keys: &KeyColumns, records: &[Incoming]) -> Result<
             return Err(Error::internal(format!("records {index} were indexed as source {source}")));
         }
         let numbers = row_numbers(places.len())?;
+        let all = BooleanArray::from(vec![true; places.len()]);
         let (ordering, deleted) = match &of_rows {
             Some(of_rows) => (&of_rows.ordering, of_rows.deleted.as_ref()),
-            None => (&OrderingColumn::Unordered, None),
+            None => (&OrderingColumn::Unordered, Some(&all)),
         };
         build.add(source, &LogBatch { kind, keys: &places, ordering, deleted, places: &numbers })?;
     }
