@@ -92,8 +92,23 @@ const MODULES: &[(&str, &[&str])] = &[
             "commit",
         ],
     ),
-    ("services", &["names", "config", "storage", "log", "timeline", "write", "commit"]),
-    ("client", &["names", "config", "storage", "timeline", "plan", "write", "commit", "services"]),
+    ("services", &["names", "config", "storage", "log", "timeline", "write", "commit", "metadata_upkeep"]),
+    (
+        "client",
+        &[
+            "names",
+            "config",
+            "storage",
+            "filter",
+            "avro",
+            "timeline",
+            "plan",
+            "write",
+            "commit",
+            "metadata_upkeep",
+            "services",
+        ],
+    ),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
 
