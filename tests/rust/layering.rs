@@ -77,10 +77,12 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "metadata_upkeep",
         &[
+            "bloom",
             "names",
             "storage",
+            "filter",
             "avro",
-            "bloom",
+            "hfile",
             "config",
             "base_file",
             "log",
@@ -92,10 +94,22 @@ const MODULES: &[(&str, &[&str])] = &[
             "commit",
         ],
     ),
-    ("services", &["names", "config", "storage", "log", "timeline", "write", "commit"]),
+    ("services", &["names", "config", "storage", "log", "timeline", "write", "commit", "metadata_upkeep"]),
     (
         "client",
-        &["names", "config", "storage", "avro", "timeline", "plan", "write", "commit", "metadata_upkeep", "services"],
+        &[
+            "names",
+            "config",
+            "storage",
+            "filter",
+            "avro",
+            "timeline",
+            "plan",
+            "write",
+            "commit",
+            "metadata_upkeep",
+            "services",
+        ],
     ),
     ("table", &["names", "config", "storage", "filter", "timeline", "file_group", "plan"]),
 ];
