@@ -17,10 +17,11 @@ mod leftovers;
 mod listings;
 mod rollback;
 mod rollback_plan;
-#[cfg(test)]
-mod tests;
 mod undo_files;
 
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use rollback::{MetadataRollback, Rollbacks};
+
+#[cfg(test)]
+mod tests;
