@@ -1,5 +1,7 @@
 //! Tables of Hudi's, unpacked.
 
+#![allow(dead_code, reason = "each test uses some of it")]
+
 use std::path::{Path, PathBuf};
 
 use crate::zip_archive::ZipArchive;

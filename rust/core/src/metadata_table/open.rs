@@ -38,6 +38,7 @@ pub struct MetadataTable {
     rows: Box<dyn MetadataRows>,
     schema: avro::Schema,
     is_ahead: bool,
+    is_newer: bool,
 }
 
 impl MetadataTable {
@@ -48,12 +49,19 @@ impl MetadataTable {
     pub fn new(rows: Box<dyn MetadataRows>, schema: avro::Schema, table: &Timeline) -> Result<Self> {
         check_newest(table, rows.timeline())?;
         let is_ahead = is_ahead(table, rows.timeline());
-        Ok(Self { rows, schema, is_ahead })
+        let is_newer = is_newer(table, rows.timeline());
+        Ok(Self { rows, schema, is_ahead, is_newer })
     }
 
     /// Returns true if it has writes that the table's timeline, as it was read, has not completed: its indexes may hold them.
     pub(super) fn is_ahead(&self) -> bool {
         self.is_ahead
+    }
+
+    /// Returns true if it has writes that the table's timeline, as it was read, does not have: records of pending instants are left
+    /// out of rows, those of unknown ones are not.
+    pub(super) fn is_newer(&self) -> bool {
+        self.is_newer
     }
 
     /// Its records' schema.
@@ -84,6 +92,12 @@ fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
     let newest = table.instants().iter().map(|instant| &instant.requested_time).max();
     let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
     writes.any(|write| pending.contains(&write.requested_time) || Some(&write.requested_time) > newest)
+}
+
+fn is_newer(table: &Timeline, metadata: &Timeline) -> bool {
+    let newest = table.instants().iter().map(|instant| &instant.requested_time).max();
+    let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
+    writes.any(|write| Some(&write.requested_time) > newest)
 }
 
 /// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the

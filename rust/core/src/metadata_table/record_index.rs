@@ -48,9 +48,9 @@ impl MetadataTable {
         keys: Option<&BTreeSet<String>>,
         each: &mut dyn FnMut(KeyLocation<'_>) -> Result<()>,
     ) -> Result<()> {
-        if self.is_ahead() {
+        if self.is_newer() {
             return Err(Error::invalid_table(
-                "the record index is ahead of the table's timeline: another writer is committing; write again when it has",
+                "the record index has commits that the table's timeline did not have when it was read: another writer has committed; write again",
             ));
         }
         let columns = [KEY, LOCATION];
