@@ -12,7 +12,7 @@ use crate::avro::Schema;
 use crate::config::{MergeConfig, Semantics};
 use crate::error::{Error, Result};
 use crate::filter::KeyFilter;
-use crate::keys::{KeyColumns, LogKeys, RecordKey};
+use crate::keys::{KeyBatch, KeyColumns, LogKeys, RecordKey};
 use crate::merge::engine::{BaseBatch, BatchOutcomes, BuildSide, MergeCounts, MergeEngine};
 use crate::merge::fold::MissingColumns;
 use crate::merge::{DeletedRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, RecordBatches};
@@ -110,12 +110,15 @@ impl MergeRows<'_> {
 fn indexed(plan: &MergePlan, keys: &KeyColumns, records: &[Incoming]) -> Result<BuildSide> {
     let mut build = plan.build_side(KeyFilter::All, false);
     for (index, records) in records.iter().enumerate() {
-        let (kind, LogKeys { places, bytes }, of_rows) = match records {
+        let (kind, LogKeys { places, bytes }, KeyBatch { ordering, deleted }) = match records {
             Incoming::Rows(rows) => {
                 let (key, rest) = probed(rows, keys)?;
-                (LogKind::Data, key, Some(keys.batch(&rest, rows.num_rows())?))
+                (LogKind::Data, key, keys.batch(&rest, rows.num_rows())?)
             }
-            Incoming::Deletes(deleted) => (LogKind::Delete, keys_of_deletes(deleted)?, None),
+            Incoming::Deletes(keys) => {
+                let deleted = Some(BooleanArray::from(vec![true; keys.len()]));
+                (LogKind::Delete, keys_of_deletes(keys)?, KeyBatch { ordering: OrderingColumn::Unordered, deleted })
+            }
         };
         if let Some(row) = (0..places.len()).find(|row| places.is_null(*row)) {
             return Err(Error::invalid_argument(format!("row {row} of the records has no record key")));
@@ -125,11 +128,7 @@ fn indexed(plan: &MergePlan, keys: &KeyColumns, records: &[Incoming]) -> Result<
             return Err(Error::internal(format!("records {index} were indexed as source {source}")));
         }
         let numbers = row_numbers(places.len())?;
-        let all = BooleanArray::from(vec![true; places.len()]);
-        let (ordering, deleted) = match &of_rows {
-            Some(of_rows) => (&of_rows.ordering, of_rows.deleted.as_ref()),
-            None => (&OrderingColumn::Unordered, Some(&all)),
-        };
+        let (ordering, deleted) = (&ordering, deleted.as_ref());
         build.add(source, &LogBatch { kind, keys: &places, ordering, deleted, places: &numbers })?;
     }
     Ok(build)
