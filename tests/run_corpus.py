@@ -1,7 +1,6 @@
-"""Runs the corpus's own checks on the cases of corpus_cases.txt: `check.py` on tables, `check_logs.py` on log files.
+"""Runs the corpus's checks on the cases of corpus_cases.txt: `check.py` on tables, `check_logs.py` on log files.
 
-The checks come with the corpus and know nothing of this project but its public interface. Without a corpus there is
-nothing to do.
+The checks are part of the corpus and use the public API of mortice only. Without a corpus nothing is run.
 """
 
 import argparse
@@ -46,14 +45,14 @@ def main():
 
 @dataclass(frozen=True)
 class Asked:
-    """What a case is asked."""
+    """The queries of a case."""
 
     semantics: tuple
     types: tuple
 
 
 def read_cases():
-    """Names of cases, by whose rules each is asked (both unless the line says which), and of what types."""
+    """Returns the cases by name, with the semantics (both unless the line names one) and the query types to check."""
     lines = [line.split("#")[0].split() for line in CASES.read_text(encoding="utf-8").splitlines()]
     return {name: asked(words) for name, *words in filter(None, lines)}
 

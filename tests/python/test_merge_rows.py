@@ -1,6 +1,7 @@
-"""Rows merged without a table: against the oracle, and against tables that hold the same rows, in every way of merging.
+"""Rows merged without a table, compared with the oracle and with tables of the same rows, for every merge
+configuration.
 
-Other ones at every commit; `make soak` draws 1,000 of each way (see `exploring.py`).
+Examples differ at every commit; `make soak` draws 1,000 of each scenario (see `exploring.py`).
 """
 
 import pickle
@@ -30,7 +31,7 @@ ORDER = "seq no"
 
 
 def rows_of(history, partial):
-    """The same history without delete blocks; where records are partial, all of them have the columns of the first."""
+    """Returns the history without delete blocks. Partial records all get the columns of the first."""
     commits = [[block for block in blocks if isinstance(block, DataBlock)] for blocks in history.slice.commits]
     blocks = [block for blocks in commits for block in blocks]
     if partial and blocks:
@@ -52,7 +53,7 @@ def blocks_of(history):
 
 
 def table_of_rows(fields, rows):
-    """Rows with all of the columns, defaults where they have none."""
+    """Returns rows with all of the columns, missing ones with their defaults."""
     defaults = {field.name: field.default for field in fields}
     return arrow_table(fields, [{**defaults, **row} for row in rows])
 
@@ -68,9 +69,9 @@ def newer_tables(history, scenario):
 
 
 def arguments(history, scenario):
-    """What `mortice.merge` is told of a scenario."""
+    """Returns the arguments of `mortice.merge` for a scenario."""
     merging = history.merging
-    told = {
+    arguments_ = {
         "record_key": KEY,
         "ordering": list(merging.ordering),
         "avro_schema": avro_schema(merging.fields),
@@ -80,8 +81,8 @@ def arguments(history, scenario):
         "unavailable": merging.unavailable,
     }
     if merging.mode == CUSTOM:
-        return told | {"payload": merging.payload}
-    return told | {
+        return arguments_ | {"payload": merging.payload}
+    return arguments_ | {
         "mode": merging.mode,
         "delete_field": merging.delete_field,
         "delete_marker": merging.delete_marker,
@@ -89,7 +90,7 @@ def arguments(history, scenario):
 
 
 def expected(history, merge):
-    """What the oracle answers, and the keys for which Hudi has no answer."""
+    """Returns the oracle's result, and the keys for which Hudi fails."""
     answers, unanswered = [], set()
     base, blocks = history.slice.base or (), blocks_of(history)
     for key in sorted({row[KEY] for row in base}.union(*({row[KEY] for row in block.rows} for block in blocks))):
@@ -113,8 +114,8 @@ def test_random_rows(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
     rows, unanswered = expected(history, merged)
     older, newer = older_table(history), newer_tables(history, scenario)
-    told = arguments(history, scenario)
-    answer = mortice.merge(older, newer, **told)
+    arguments_ = arguments(history, scenario)
+    answer = mortice.merge(older, newer, **arguments_)
     assert answer.schema == older.schema
     assert multiset(row for row in answer.to_pylist() if row[KEY] not in unanswered) == multiset(rows)
 
@@ -123,7 +124,7 @@ def test_random_rows(scenario, data):
     order = pa.array(random.Random(0).sample(range(len(whole)), len(whole)), pa.int64())
     shuffled = numbered.take(order)
     batches = shuffled.to_batches(max_chunksize=3) or [pa.RecordBatch.from_pylist([], schema=shuffled.schema)]
-    in_order = mortice.merge(older, batches, commit_order=ORDER, **told)
+    in_order = mortice.merge(older, batches, commit_order=ORDER, **arguments_)
     assert in_order[KEY] == answer[KEY]
     assert multiset(in_order.to_pylist()) == multiset(answer.to_pylist())
 
@@ -131,8 +132,8 @@ def test_random_rows(scenario, data):
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
 @explore(10, cases=len(WAYS))
 @given(data=st.data())
-def test_tables_of_the_same_rows(scenario, data):
-    """What a table with these rows gives, asked for deletes, too; and merged by what the table says of itself."""
+def test_tables_with_the_same_rows(scenario, data):
+    """Returns the merged rows of a table with these rows, including deletes, and those merged with `table=`."""
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
     if not history.slice.commits:
         return
@@ -143,13 +144,13 @@ def test_tables_of_the_same_rows(scenario, data):
         table = mortice.Table(path, semantics=scenario.semantics, threads=1)
         for emit_deletes in (False, True):
             of_table = known(table.snapshot(emit_deletes=emit_deletes).to_arrow(), unanswered)
-            told = arguments(history, scenario)
-            assert known(mortice.merge(older, newer, emit_deletes=emit_deletes, **told), unanswered) == of_table
+            arguments_ = arguments(history, scenario)
+            assert known(mortice.merge(older, newer, emit_deletes=emit_deletes, **arguments_), unanswered) == of_table
             assert known(by_table(table, older, newer, scenario, emit_deletes=emit_deletes), unanswered) == of_table
 
 
 def by_table(table, older, newer, scenario, **more):
-    # Its key is the field id, whose values are the keys.
+    # The record key is the field id, whose values are the keys.
     return mortice.merge(older, newer, table=table, partial=scenario.partial_blocks, **more)
 
 
@@ -164,9 +165,9 @@ def test_deleted_keys(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
     keys, unanswered = expected(history, deleted_keys)
     older, newer = older_table(history), newer_tables(history, scenario)
-    told = arguments(history, scenario)
-    rows = mortice.merge(older, newer, **told).to_pylist()
-    deletes = multiset(mortice.merge(older, newer, emit_deletes=True, **told).to_pylist())
+    arguments_ = arguments(history, scenario)
+    rows = mortice.merge(older, newer, **arguments_).to_pylist()
+    deletes = multiset(mortice.merge(older, newer, emit_deletes=True, **arguments_).to_pylist())
     deletes.subtract(multiset({"_hoodie_operation": None, **row} for row in rows))
     assert min(deletes.values(), default=0) >= 0
     deleted = [dict(row) for row, count in deletes.items() for _ in range(count)]
@@ -209,7 +210,7 @@ def test_deletes_by_columns_that_older_rows_lack():
     assert emitted["_hoodie_operation"].to_pylist() == [None, "D", "U", "I"]
 
 
-def test_types_come_out_as_they_went_in():
+def test_types_are_unchanged():
     kinds = {
         "k": pa.dictionary(pa.int32(), pa.string()),
         "n": pa.int16(),
@@ -251,7 +252,7 @@ def test_no_older_rows():
 
 
 def test_large_rows_in_many_batches():
-    """More rows than go at once, many batches on both sides; the order of the older rows stays."""
+    """More rows than a batch, many batches on both sides; the order of the older rows is kept."""
     count = 200_000
     older = pa.table({"id": range(count), "ts": [1] * count, "v": range(count)})
     ids = pa.array(range(count // 2, count + count // 2))
@@ -263,7 +264,7 @@ def test_large_rows_in_many_batches():
     assert answer["v"].to_pylist() == [*range(half), *(-n for n in range(half, count + half))]
 
 
-def test_merger_of_ones_own():
+def test_user_defined_merger():
     def sum_of_both(older, newer):
         both = pc.add(older["ts"], newer["ts"])
         columns = [both if name == "ts" else newer[name] for name in newer.schema.names]
@@ -298,7 +299,7 @@ def test_unavailable_values_are_filled_as_in_tables(rules, text, raw):
 
 
 @pytest.mark.parametrize(("lsn", "text"), [(1, "old"), (2, "old"), (3, "new")])
-def test_the_first_value_of_equal_ordering_values_stays(lsn, text):
+def test_first_value_keeps_the_first_of_equal_ordering_values(lsn, text):
     older = pa.table({"id": ["k"], "lsn": [2], "text": ["old"]})
     newer = pa.table({"id": ["k"], "lsn": [lsn], "text": ["new"]})
     rules = {"payload": "FirstValueAvroPayload", "semantics": "0.x"}
@@ -306,13 +307,13 @@ def test_the_first_value_of_equal_ordering_values_stays(lsn, text):
     assert answer["text"].to_pylist() == [text]
 
 
-def test_settings_travel():
+def test_settings_can_be_pickled():
     by = RowMerge.from_arguments(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
     assert pickle.loads(pickle.dumps(by)) == by
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("arguments_", "words"),
     [
         ({"record_key": None}, "record_key"),
         ({"record_key": []}, "record_key"),
@@ -338,9 +339,9 @@ def test_settings_travel():
         ({"table": "/lake"}, "table"),
     ],
 )
-def test_wrong_arguments(told, words):
+def test_invalid_arguments(arguments_, words):
     with pytest.raises(mortice.InvalidArgumentError, match=words):
-        mortice.merge(OLDER, changed(), **(BY_KEY | told))
+        mortice.merge(OLDER, changed(), **(BY_KEY | arguments_))
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_wrong_arguments(told, words):
         (OLDER.append_column("v", OLDER["v"]), changed(), "two columns"),
     ],
 )
-def test_wrong_rows(older, newer, words):
+def test_invalid_rows(older, newer, words):
     with pytest.raises(mortice.InvalidArgumentError, match=words):
         mortice.merge(older, newer, **BY_KEY)
 
@@ -371,7 +372,7 @@ def test_rows_without_a_key():
         mortice.merge(other, keyless, record_key="id", ordering="ts")
 
 
-def test_meta_columns_are_columns_like_others():
+def test_meta_columns_are_ordinary_columns():
     assert set(META) > {KEY}
     older = pa.table({KEY: ["a"], "v": ["1"]})
     answer = mortice.merge(older, pa.table({KEY: ["a", "b"], "v": ["2", "3"]}), record_key=KEY)

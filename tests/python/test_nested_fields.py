@@ -1,4 +1,4 @@
-"""Ordering fields inside of structs, in base files and in log blocks of either format. Null where the struct is."""
+"""Ordering fields in structs, in base files and in log blocks of either format. They are null if the struct is."""
 
 import pytest
 
@@ -44,7 +44,7 @@ LATE, EARLY, NULL, NO_STRUCT = row("late", 20), row("early", 10), row("null", No
     ],
     ids=str,
 )
-def test_the_greater_wins(tmp_path, blocks_in, merging, history, answer):
+def test_the_greater_ordering_value_wins(tmp_path, blocks_in, merging, history, answer):
     base, *log = history
     base = base and (with_meta({"id": "k", **base}, "k", 0, 0),)
     blocks = tuple((block(entry, number),) for number, entry in enumerate(log, start=1))
@@ -55,13 +55,13 @@ def test_the_greater_wins(tmp_path, blocks_in, merging, history, answer):
 
 
 def block(entry, number):
-    """A row of the log, or the ordering value of a delete."""
+    """Returns the block of a row, or of the ordering value of a delete."""
     if isinstance(entry, dict):
         return DataBlock((with_meta({"id": "k", **entry}, "k", number, 0),))
     return DeleteBlock((("k", entry),))
 
 
-def test_a_field_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_field_is_refused(tmp_path):
     merging = Merging(FIELDS, EVENT_TIME, ("a.nothing",))
     rows = (with_meta({"id": "k", **LATE}, "k", 0, 0),)
     path = write_table(tmp_path, merging, 9, Slice(rows, ((block(EARLY, 1),),)))

@@ -1,4 +1,4 @@
-"""The batches of a scan are the same, bit by bit, by any number of threads: also where several read one file slice."""
+"""The batches of a scan are bit-identical for any number of threads, also if several threads read one file slice."""
 
 import pytest
 
@@ -21,13 +21,13 @@ def outcome(path, threads, **asked):
 @pytest.mark.parametrize(
     "asked", [{}, {"columns": ["_hoodie_record_key"]}, {"merge": False}], ids=["all", "key", "each"]
 )
-def test_the_same_batches_by_any_number_of_threads(name, asked, table_of):
+def test_batches_do_not_depend_on_the_number_of_threads(name, asked, table_of):
     path = table_of(name)
     alone = outcome(path, 1, **asked)
     assert all(outcome(path, threads, **asked) == alone for threads in (2, 5))
 
 
-def test_a_scan_of_one_slice_can_be_left_in_the_middle(table_of):
+def test_a_scan_of_one_slice_can_be_dropped_midway(table_of):
     table = mortice.Table(table_of("h12_column_stats"), threads=8, batch_rows=1)
     for split in table.snapshot().splits()[:1]:
         reader = table.snapshot(filters=[("_hoodie_partition_path", "=", split.partition)]).to_reader()
