@@ -1,4 +1,4 @@
-"""The command: builds, runs in turns, says what got slower and fails if anything did."""
+"""The command: builds, measures in turns, prints what got slower and fails if anything did."""
 
 import argparse
 import sys
@@ -8,11 +8,11 @@ from compare.parts import measured
 from compare.verdict import TOLERANCE, compared, comparison, slower, together
 
 ROUNDS = 4
-"""The first is of all benchmarks, the others of those with a part that seems slower."""
+"""The first round is of all benchmarks, the others of those with a component that seems slower."""
 
 
 def in_turns(base, now, benches, run=measured):
-    """(before, now), each {part: (least, median)}."""
+    """Returns (before, now), each {part: (minimum, median)}."""
     of_base, of_now = [], []
     for round_ in range(ROUNDS):
         for bench in benches:

@@ -1,4 +1,4 @@
-"""The command: `python -m versus run` takes a record and writes its report; see `--help`."""
+"""The command: `python -m versus run` measures, and writes a record and its report; see `--help`."""
 
 import argparse
 import datetime as dt
@@ -24,7 +24,7 @@ EFFORTS = {
 
 
 def chosen(named, known, what):
-    """The names given, or all; an unknown one is refused."""
+    """Returns the named items, or all; an unknown name is an error."""
     names = named.split(",") if named else list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -33,7 +33,7 @@ def chosen(named, known, what):
 
 
 def record_path(given):
-    """Where a record goes: by default the name of the machine and the date. Records are never overwritten."""
+    """Returns the path of a record: by default the name of the machine and the date. Records are never overwritten."""
     if given:
         return Path(given)
     day = dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d")
@@ -42,7 +42,7 @@ def record_path(given):
 
 
 def run(asked):
-    """Prepares tables, takes a record, writes its report."""
+    """Prepares tables, measures, writes the record and its report."""
     workloads = chosen(asked.workloads, WORKLOADS, "workload")
     names = chosen(asked.contenders, [contender.name for contender in CONTENDERS], "contender")
     todo = points(workloads, asked.scale)
@@ -84,7 +84,7 @@ def arguments():
 
 
 def write_report(asked):
-    """The page of a record, or its summary."""
+    """Writes the page of a record, or prints its summary."""
     print("\n".join(report.markdown(asked.record)) if asked.markdown else report.write(asked.record))
 
 

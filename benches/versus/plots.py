@@ -1,6 +1,6 @@
-"""Plots of a record: CPU time with its spread in bars; lines against log ratio, table size, columns, log size, files.
+"""Plots of a record: bars of CPU time with its spread; lines against log ratio, table size, columns, log size, files.
 
-Where there is no matplotlib there are no plots; the page has the same figures in tables.
+Without matplotlib there are no plots; the page contains the same figures in tables.
 """
 
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ ALL_COLUMNS = 25
 
 
 def columns_of(line):
-    """How many columns were asked for."""
+    """Returns the number of projected columns."""
     return ALL_COLUMNS if line.columns == "all" else int(line.columns)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines over something: which results, split into panels by what, against what."""
+    """A line plot: which results, the parameter of the panels, the parameter of the x axis."""
 
     workload: str
     file: str
@@ -99,7 +99,7 @@ BARS = ("decode", "table", "spark")
 
 
 def draw(found, folder):
-    """Draws all plots that the results have something for: [(workload, path)]."""
+    """Draws all plots for which the results have data: [(workload, path)]."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -149,7 +149,7 @@ def _panels(results, name_of):
 
 
 def _from_zero(panels):
-    """The panels of tables with logs, begun by the results of the table without that ask for the same columns."""
+    """Returns the panels of tables with logs, preceded by results of the table without logs for the same columns."""
     without = [result for results in panels.values() for result in results if not result.line.commits]
     begun = {}
     for name, results in panels.items():
@@ -160,7 +160,7 @@ def _from_zero(panels):
 
 
 def _bars(good, workload, folder):
-    """A panel a point: bars of CPU time, whiskers from the least to the most."""
+    """Draws a panel for each point: bars of CPU time, whiskers from minimum to maximum."""
     chosen = [result for result in good if result.line.workload == workload and result.line.state == "warm"]
     if not chosen:
         return None
@@ -190,7 +190,7 @@ def _bar_title(line):
 
 
 def _lines(good, plot, folder):
-    """A panel for each value of what splits them, a line a contender."""
+    """Draws a panel for each value of the panel parameter, and a line for each contender."""
     chosen = [result for result in good if result.line.workload == plot.workload and result.line.state == plot.state]
     if not chosen:
         return None

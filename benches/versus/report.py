@@ -1,4 +1,4 @@
-"""A report of a record: one HTML page beside it, with plots where matplotlib is at hand. Made of the record alone."""
+"""A report of a record: one HTML page, with plots if matplotlib is installed, made from the record alone."""
 
 import html
 from pathlib import Path
@@ -30,7 +30,7 @@ that a JVM has kept included.
 
 
 def write(path, out=None):
-    """The page of a record; its plots are in a folder beside it. Returns the page's path."""
+    """Writes the page of a record, with its plots in a directory next to it. Returns the page's path."""
     path = Path(path)
     head, lines = load(path)
     page = Path(out or path.with_suffix(".html"))
@@ -61,7 +61,7 @@ def _page(head, found, pictures, page):
 
 
 def _per_log_mib(found):
-    """The same cost a MiB at every size is linear growth."""
+    """Equal cost per MiB at every size means linear growth."""
     yield "<p>What a MiB of log costs beyond the table without logs, by the size of the log:</p><table>"
     for (contender, cores), costs in per_log_mib(found).items():
         cells = "".join(f"<td>{size:,.1f} MiB: {_time(max(cost, 0.0))}</td>" for size, cost in costs)
@@ -121,7 +121,8 @@ def _size(count):
 
 
 def summary(found):
-    """Rows of a table of ratios: (point, rival, CPU ratio, wall ratio, spread of the CPU ratio), warm points alone."""
+    """Returns the rows of a table of ratios: (point, contender, CPU ratio, wall ratio, spread of the CPU ratio), warm
+    points only."""
     for (_, state), together in by_point(found).items():
         if state != "warm":
             continue
@@ -140,7 +141,7 @@ def _summary(found):
 
 
 def markdown(path):
-    """The summary of a record as a table for a README, and the command that takes such a record."""
+    """Returns the summary of a record as a Markdown table, and the command that creates such a record."""
     head, lines = load(path)
     yield f"{head.get('processor', '')}; {head.get('date', '')}; commit {head.get('commit', '')}"
     yield ""

@@ -1,6 +1,5 @@
-"""Contenders take turns: at each point every one is asked once a round, in an order that changes from round to round,
-so that what disturbs the machine disturbs all. Nobody's time counts before its rows are those of the first that
-answered.
+"""Alternates contenders: at each point every contender runs once a round, in an order that changes from round to round,
+so that disturbances of the machine affect all. A contender has no time until its rows equal those of the reference.
 """
 
 import os
@@ -11,29 +10,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from versus import equal
-from versus.contenders.contender import Cannot
+from versus.contenders.contender import NotSupported
 from versus.process import Failed, Process
 from versus.record import CANNOT, DIFFERS, FAILED, OK, Line
 
 SHORTEST_SECONDS = 0.1
-"""A query that takes less is run several times a round."""
+"""Shorter queries are run several times a round."""
 MOST_TIMES = 50
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is done for a time."""
+    """The effort of a measurement."""
 
     rounds: int
     warm_ups: int
     limit_seconds: float
-    """What takes longer is given up."""
+    """The time limit of a query."""
     patience_seconds: float
-    """Who takes longer than this for one run has three rounds, and no other warm-up than its answer."""
+    """Contenders that take longer for one run have three rounds, and no warm-up other than their result."""
 
 
 class Rounds:
-    """The contenders' processes and what is known about their answers, for as many points as there are."""
+    """The contenders' processes and their verified results, for any number of points."""
 
     def __init__(self, contenders, effort, record, say=print):
         self.contenders = contenders
@@ -46,7 +45,7 @@ class Rounds:
         self._answer_seconds = {}
 
     def run(self, point, written):
-        """All contenders at one point, on record."""
+        """Measures all contenders at one point and records them."""
         asked = _Asked(point, written)
         field = [one for one in self.contenders if point.kind in one.kinds and one.name not in point.without]
         self.say(point.title)
@@ -85,17 +84,17 @@ class Rounds:
         return self._processes[key]
 
     def _cold(self, contender, asked):
-        """The first query of a new process; None where it fails, which the verdict will tell of."""
+        """Runs the first query of a new process; returns None if it fails, which the verdict will report."""
         try:
             process = self._process(contender, asked.cores, is_new=True)
             process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
             asked.drop_from_page_cache()
             return process.measured(asked.query, 1, self.effort.limit_seconds)
-        except (Cannot, Failed):
+        except (NotSupported, Failed):
             return None
 
     def _verdict(self, contender, asked):
-        """Whether its rows are right; asked once for the same rows, however many cores."""
+        """Returns whether its rows are correct; checked once for the same rows, independent of the number of cores."""
         key = (contender.name, asked.rows_key)
         if key not in self._verdicts:
             no = contender.refuses(asked.query)
@@ -116,7 +115,7 @@ class Rounds:
             return self._compared(equal.read(path), asked)
         except equal.UNREADABLE as error:
             return FAILED, f"its rows cannot be read: {error}"
-        except Cannot as no:
+        except NotSupported as no:
             return CANNOT, str(no)
         except Failed as error:
             return FAILED, str(error)
@@ -132,7 +131,8 @@ class Rounds:
         return (DIFFERS, reason) if reason else (OK, "")
 
     def _warm(self, contenders, asked):
-        """The rounds. `plans`: how often each is run in a round, and in how many rounds; who fails is struck out."""
+        """Runs the rounds. `plans`: how often each contender runs in a round, and the number of rounds; failed ones are
+        removed."""
         plans = {}
         for contender in contenders:
             self._tried(contender, asked, lambda one=contender: plans.update({one: self._warmed_up(one, asked)}))
@@ -146,10 +146,10 @@ class Rounds:
                     plans.pop(contender)
 
     def _tried(self, contender, asked, step):
-        """Whether a step went well; that it did not is put on record."""
+        """Returns whether a step succeeded; a failure is recorded."""
         try:
             step()
-        except (Cannot, Failed) as error:
+        except (NotSupported, Failed) as error:
             self._refused(contender, asked, FAILED, str(error))
             return False
         return True
@@ -159,7 +159,7 @@ class Rounds:
         self._add(contender, asked, "warm", process.measured(asked.query, times, self.effort.limit_seconds), round_)
 
     def _warmed_up(self, contender, asked):
-        """How often it is to be run in a round, and in how many rounds."""
+        """Returns the number of runs in a round, and the number of rounds."""
         process = self._process(contender, asked.cores)
         process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
         wall = self._answer_seconds.get((contender.name, asked.cores, asked.rows_key), 0)
@@ -193,7 +193,7 @@ class Rounds:
 
 
 class _Asked:
-    """A point with its table at hand."""
+    """A point and its table."""
 
     def __init__(self, point, written):
         self.point = point
@@ -207,17 +207,17 @@ class _Asked:
 
     @property
     def rows_key(self):
-        """The same for queries that have the same rows."""
+        """Equal for queries that have the same rows."""
         return (self.point.table.name, self.point.kind, self.point.columns, self.point.metadata)
 
     @property
     def facts(self):
-        """What a line of the record says about it."""
+        """Returns the fields of the point in a record."""
         facts = self.point.facts | {name: getattr(self.point.table, name) for name in ("rows", "fraction", "commits")}
         return facts | {"base_bytes": self.written.base_bytes, "log_bytes": self.written.log_bytes}
 
     def drop_from_page_cache(self):
-        """Has the system forget the contents of the table's files, as far as no process maps them."""
+        """Drops the contents of the table's files from the page cache, unless a process maps them."""
         for path in self.written.files:
             file = os.open(path, os.O_RDONLY)
             os.fsync(file)

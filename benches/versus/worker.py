@@ -1,12 +1,12 @@
-"""A contender's process: `python -m versus.worker NAME CORES`. Requests come and replies go as JSON, a line each:
+"""The process of a contender: `python -m versus.worker NAME CORES`. Requests and replies are JSON, one per line:
 
     {"do": "start"}                                  {"version": …}
     {"do": "prepare", "query": {…}}                  {}
     {"do": "run", "query": {…}, "times": n}          {"wall": seconds of one, "rows": of one, or null}
     {"do": "answer", "query": {…}, "path": …}        {}
 
-Errors are replies, too: {"cannot": why} where the contender says no, else {"error": what}.
-What libraries print goes to standard error, so that it is never taken for a reply.
+Errors are replies, too: {"cannot": why} if the contender does not support the query, otherwise {"error": what}. Output
+of libraries is redirected to standard error, so that it is never taken for a reply.
 """
 
 import json
@@ -15,11 +15,11 @@ import sys
 import time
 
 from versus.contenders import contender_of
-from versus.contenders.contender import Cannot
+from versus.contenders.contender import NotSupported
 
 
 def run(contender, query, times):
-    """Runs a query so often; the wall time of one."""
+    """Runs a query `times` times; returns the wall time of one run."""
     began = time.perf_counter()
     for _ in range(times):
         rows = contender.run(query)
@@ -27,7 +27,7 @@ def run(contender, query, times):
 
 
 def obey(contender, asked, cores):
-    """One request's reply."""
+    """Returns the reply to one request."""
     if asked["do"] == "start":
         contender.start(cores)
         return {"version": contender.version()}
@@ -44,7 +44,7 @@ def reply_to(contender, asked, cores):
     """The same, with errors as replies."""
     try:
         return obey(contender, asked, cores)
-    except Cannot as no:
+    except NotSupported as no:
         return {"cannot": str(no)}
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
