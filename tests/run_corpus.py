@@ -18,7 +18,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=pathlib.Path, required=True)
     parser.add_argument("--engines", default="api,arrow,spark")
-    parser.add_argument("--quick", action="store_true", help="ask Spark each query once, not by column and filter too")
+    parser.add_argument(
+        "--quick", action="store_true", help="run each query on Spark once, without projections and filters"
+    )
     arguments = parser.parse_args()
     if not (arguments.corpus / "check.py").is_file():
         print(f"no corpus at {arguments.corpus}: only the tables of tests/data were compared (by the tests)")
@@ -37,14 +39,14 @@ def main():
             if arguments.quick and engine != "api":
                 options.append("--plain")
             for types in sorted({facts.types for facts in tables.values()}, key=len, reverse=True):
-                asked = [name for name, facts in tables.items() if facts.types == types]
-                title = f"tables, {engine}, rules of {semantics}, {len(asked)} cases"
-                failed |= run(title, "check.py", arguments.corpus, asked, [*options, "--type", ",".join(types)])
+                names = [name for name, facts in tables.items() if facts.types == types]
+                title = f"tables, {engine}, rules of {semantics}, {len(names)} cases"
+                failed |= run(title, "check.py", arguments.corpus, names, [*options, "--type", ",".join(types)])
     return int(failed)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Queries:
     """The queries of a case."""
 
     semantics: tuple
@@ -54,13 +56,13 @@ class Asked:
 def read_cases():
     """Returns the cases by name, with the semantics (both unless the line names one) and the query types to check."""
     lines = [line.split("#")[0].split() for line in CASES.read_text(encoding="utf-8").splitlines()]
-    return {name: asked(words) for name, *words in filter(None, lines)}
+    return {name: parse_queries(words) for name, *words in filter(None, lines)}
 
 
-def asked(words):
+def parse_queries(words):
     semantics = tuple(word for word in words if word in SEMANTICS)
     types = tuple(kind for kind in QUERY_TYPES if f"-{kind}" not in words)
-    return Asked(semantics or SEMANTICS, types)
+    return Queries(semantics or SEMANTICS, types)
 
 
 def run(title, check, corpus, names, options):

@@ -29,18 +29,18 @@ def in_turns(base, now, benches, run=measured):
 def arguments():
     parser = argparse.ArgumentParser(prog="compare", description="Which parts got slower since a commit.")
     parser.add_argument("base", nargs="?", help="a commit; HEAD, or the one before where no file has changed since")
-    parser.add_argument("--only", help="names of benchmarks, with commas between")
+    parser.add_argument("--only", help="names of benchmarks, separated by commas")
     return parser.parse_args()
 
 
 def main():
-    asked = arguments()
-    named = asked.base or ("HEAD" if builds.is_changed() else "HEAD~1")
+    options = arguments()
+    named = options.base or ("HEAD" if builds.is_changed() else "HEAD~1")
     commit = builds.git("rev-parse", named)
     base, now = builds.kept(commit), builds.current()
     if not builds.is_changed():
         builds.keep(now, builds.git("rev-parse", "HEAD"))
-    before, after = in_turns(base, now, asked.only.split(",") if asked.only else now.benches)
+    before, after = in_turns(base, now, options.only.split(",") if options.only else now.benches)
     print(f"\nsince {commit[:10]} ({named}); ratios above 1 are slower")
     for part in compared(before, after):
         print(f"  {comparison(before, after, part)}")

@@ -49,9 +49,9 @@ class Build:
         return [*sorted(self.commands), *(str(path.relative_to(self.source)) for path in found)]
 
 
-def git(*asked):
+def git(*arguments):
     """Runs git and returns its output. Its errors are printed."""
-    return subprocess.run(["git", *asked], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    return subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def is_changed():

@@ -23,7 +23,7 @@ def _of_rust(build, bench, record):
     _run([*build.commands[bench], "--bench"], build.source, BENCH_RECORD=str(record))
     lines = record.read_text().splitlines() if record.is_file() else []
     rows = [line.split("\t") for line in lines]
-    return {(bench, case, name): (float(least), float(median)) for _, case, name, least, median in rows}
+    return {(bench, case, name): (float(minimum), float(median)) for _, case, name, minimum, median in rows}
 
 
 def _of_python(build, bench, record):

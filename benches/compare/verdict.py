@@ -15,7 +15,7 @@ def together(runs):
     parts = dict.fromkeys(part for run in runs for part in run)
     of_part = {part: [run[part] for run in runs if part in run] for part in parts}
     return {
-        part: (min(least for least, _ in times), statistics.median(median for _, median in times))
+        part: (min(minimum for minimum, _ in times), statistics.median(median for _, median in times))
         for part, times in of_part.items()
     }
 
@@ -27,14 +27,14 @@ def is_ours(part):
 def drift(before, now, part):
     """Returns how much slower the machine is: the median ratio of the yardsticks in the same benchmark, or 1 without
     any."""
-    beside = [other for other in now if other[:2] == part[:2] and not is_ours(other) and other in before]
-    return statistics.median(now[other][1] / before[other][1] for other in beside) if beside else 1.0
+    yardsticks = [other for other in now if other[:2] == part[:2] and not is_ours(other) and other in before]
+    return statistics.median(now[other][1] / before[other][1] for other in yardsticks) if yardsticks else 1.0
 
 
 def comparison(before, now, part):
     """Returns a line that says how much slower a part is."""
-    least, median = (new / old for new, old in zip(now[part], before[part], strict=True))
-    ratios = f"least {least:5.2f}  median {median:5.2f}  yardsticks {drift(before, now, part):5.2f}"
+    minimum, median = (new / old for new, old in zip(now[part], before[part], strict=True))
+    ratios = f"minimum {minimum:5.2f}  median {median:5.2f}  yardsticks {drift(before, now, part):5.2f}"
     return f"{' / '.join(part):80} {ratios}"
 
 
@@ -46,6 +46,6 @@ def compared(before, now):
 def slower(before, now):
     """Returns the parts that got slower."""
     for part in compared(before, now):
-        by_least, by_median = (new / old for new, old in zip(now[part], before[part], strict=True))
-        if min(by_least, by_median) > TOLERANCE * max(1.0, drift(before, now, part)):
+        by_minimum, by_median = (new / old for new, old in zip(now[part], before[part], strict=True))
+        if min(by_minimum, by_median) > TOLERANCE * max(1.0, drift(before, now, part)):
             yield part

@@ -93,7 +93,7 @@ def main():
     contenders = {"mortice": (sys.executable, MORTICE)}
     if given.hudi_rs:
         contenders["hudi-rs"] = (given.hudi_rs, HUDI_RS)
-    print("| contender | added latency | least | median | requests a round | beside none |\n|---|---|---|---|---|---|")
+    print("| contender | latency | minimum | median | requests per round | ratio to none |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         with servers.moto(folder) as moto, proxy.proxy(moto) as delayed:

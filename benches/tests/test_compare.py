@@ -45,17 +45,17 @@ def test_a_part_without_a_yardstick_is_compared_alone():
 )
 def test_parts_that_seem_slower_are_measured_again(of_now, is_slower, runs):
     times = {"base": [100.0] * ROUNDS, "now": of_now}
-    asked = []
+    calls = []
 
     def run(build, bench):
-        asked.append((build, bench))
-        time = times[build][asked.count((build, bench)) - 1] if bench == OURS[0] else 100.0
+        calls.append((build, bench))
+        time = times[build][calls.count((build, bench)) - 1] if bench == OURS[0] else 100.0
         return {(bench, "wide", "mortice"): (time, time)}
 
     before, now = in_turns("base", "now", [OURS[0], "key_pass"], run)
     assert list(slower(before, now)) == ([OURS] if is_slower else [])
-    assert asked.count(("now", OURS[0])) == asked.count(("base", OURS[0])) == runs
-    assert asked.count(("now", "key_pass")) == 1
+    assert calls.count(("now", OURS[0])) == calls.count(("base", OURS[0])) == runs
+    assert calls.count(("now", "key_pass")) == 1
 
 
 @pytest.mark.skipif(not (builds.ROOT / ".git").exists(), reason="these files are of no commit")

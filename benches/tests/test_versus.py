@@ -23,7 +23,7 @@ from versus import avro_types, cpu, equal, plots, process, report, rounds, workl
 from versus.contenders import CONTENDERS
 from versus.contenders.contender import Contender, NotSupported
 from versus.contenders.fastavro_rows import datums
-from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, load, still_to_ask
+from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, incomplete_points, load
 from versus.results import ratios, results
 from versus.tables import Table, Written
 
@@ -227,9 +227,9 @@ def recorded(path, points):
 
 
 def test_a_resumed_record_loses_the_points_that_are_measured_again(tmp_path):
-    path, asked = tmp_path / "record.csv", list(workloads.points(["planning"], "tiny"))
-    lines = recorded(path, asked)
-    Record.resumed(path, {"date": "2024-01-02", "commit": "b"}, asked[-1:])
+    path, measured_points = tmp_path / "record.csv", list(workloads.points(["planning"], "tiny"))
+    lines = recorded(path, measured_points)
+    Record.resumed(path, {"date": "2024-01-02", "commit": "b"}, measured_points[-1:])
     head, kept = load(path)
     assert head == {"date": "2024-01-01", "commit": "a", "gone on with, 1": "2024-01-02; b"}
     assert kept == lines[:-1]
@@ -238,7 +238,7 @@ def test_a_resumed_record_loses_the_points_that_are_measured_again(tmp_path):
 def test_a_record_resumed_for_other_points_loses_none(tmp_path):
     path = tmp_path / "record.csv"
     lines = recorded(path, workloads.points(["planning"], "tiny"))
-    todo = still_to_ask(workloads.points(["decode"], "tiny"), path)
+    todo = incomplete_points(workloads.points(["decode"], "tiny"), path)
     assert todo
     Record.resumed(path, {}, todo)
     assert load(path)[1] == lines
@@ -247,28 +247,28 @@ def test_a_record_resumed_for_other_points_loses_none(tmp_path):
 def test_only_incomplete_points_of_a_record_are_measured(tmp_path):
     todo = [point for point in workloads.points(["decode", "planning"], "tiny") if point.cores != 1]
     recorded(tmp_path / "record.csv", todo)
-    assert still_to_ask(todo, tmp_path / "record.csv") == [todo[-1]]
+    assert incomplete_points(todo, tmp_path / "record.csv") == [todo[-1]]
 
 
 def test_an_empty_record_measures_all_points(tmp_path):
     todo = workloads.points(["planning"], "tiny")
     recorded(tmp_path / "record.csv", [])
-    assert still_to_ask(todo, tmp_path / "record.csv") == todo
+    assert incomplete_points(todo, tmp_path / "record.csv") == todo
 
 
 @pytest.mark.parametrize("warm_ups", [1, 3])
 def test_slow_contenders_have_one_warm_up_and_three_rounds(raced, monkeypatch, warm_ups):
-    asked = []
+    calls = []
 
     def slowly(self, query, times, limit_seconds):
-        asked.append(times)
+        calls.append(times)
         return {"wall_s": EFFORT.patience_seconds + 1, "cpu_s": 1.0, "peak_bytes": 1, "rows": 3}
 
     monkeypatch.setattr(FakeProcess, "measured", slowly)
     monkeypatch.setattr(sys.modules[__name__], "EFFORT", replace(EFFORT, rounds=5, warm_ups=warm_ups))
     _, lines = load(raced(FakeContender("mortice API", ROWS)))
     # One cold run, one warm-up, three rounds.
-    assert asked == [1] * 5
+    assert calls == [1] * 5
     assert [one.round for one in lines if one.state == "warm"] == [1, 2, 3]
 
 
@@ -294,10 +294,10 @@ def test_plots_are_drawn_if_matplotlib_is_installed(record):
 
 
 def line(contender, cpu_s, round_=1, status=OK):
-    asked = {"workload": "slice", "table": "t-1.2.0", "kind": "read", "columns": "all", "cores": 1, "metadata": False}
-    asked |= {"rows": 1, "fraction": 0.5, "commits": 1, "base_bytes": 1, "log_bytes": 1}
+    fields = {"workload": "slice", "table": "t-1.2.0", "kind": "read", "columns": "all", "cores": 1, "metadata": False}
+    fields |= {"rows": 1, "fraction": 0.5, "commits": 1, "base_bytes": 1, "log_bytes": 1}
     return Line(
-        **asked,
+        **fields,
         contender=contender,
         version="1",
         is_limit=False,
@@ -326,14 +326,14 @@ def test_a_contender_that_fails_in_a_later_round_has_no_time():
 def test_a_process_runs_queries_and_is_ended(tmp_path):
     written = Written(Table(150), unpack("h11_event_time_deletes", tmp_path))
     api = next(contender for contender in CONTENDERS if contender.name == "mortice API")
-    asked = workloads.Point("slice", written.table, "read").query(written) | {"columns": ["_hoodie_record_key"]}
+    query = workloads.Point("slice", written.table, "read").query(written) | {"columns": ["_hoodie_record_key"]}
     started = process.Process(LocalContender(api), 1)
     try:
-        taken = started.measured(asked, 2, 60)
+        taken = started.measured(query, 2, 60)
         assert taken["rows"] > 0
         assert taken["cpu_s"] > 0
         with pytest.raises(process.Failed, match="no_such"):
-            started.ask({"do": "run", "query": asked | {"columns": ["no_such"]}, "times": 1}, 60)
+            started.ask({"do": "run", "query": query | {"columns": ["no_such"]}, "times": 1}, 60)
     finally:
         started.end()
     with pytest.raises(process.Failed, match="its process ended"):

@@ -25,11 +25,11 @@ def machine():
 
 def commit():
     """Returns the measured commit, with a plus sign if files have changed since."""
-    said = [
-        subprocess.run(["git", *asked], cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout.strip()
-        for asked in (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+    outputs = [
+        subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout.strip()
+        for arguments in (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
     ]
-    return f"{said[0] or 'unknown'}{'+' if said[1] else ''}"
+    return f"{outputs[0] or 'unknown'}{'+' if outputs[1] else ''}"
 
 
 def surroundings(scale):

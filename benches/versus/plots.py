@@ -169,7 +169,7 @@ def _bars(good, workload, folder):
     for axis, (name, results) in zip(axes, panels.items(), strict=False):
         spreads = [result.spread("cpu_s") for result in results]
         medians = [spread.median for spread in spreads]
-        whiskers = [[s.median - s.least for s in spreads], [s.most - s.median for s in spreads]]
+        whiskers = [[s.median - s.minimum for s in spreads], [s.maximum - s.median for s in spreads]]
         axis.barh(
             [r.line.contender for r in results],
             medians,
@@ -185,8 +185,8 @@ def _bars(good, workload, folder):
 
 
 def _bar_title(line):
-    asked = f"{line.columns} columns" if line.kind == "read" else line.kind
-    return f"{line.table}\n{asked}, {line.cores} core{'s' * (line.cores != 1)}"
+    shown = f"{line.columns} columns" if line.kind == "read" else line.kind
+    return f"{line.table}\n{shown}, {line.cores} core{'s' * (line.cores != 1)}"
 
 
 def _lines(good, plot, folder):
@@ -217,8 +217,8 @@ def _line(axis, plot, contender, results):
     points = sorted(((plot.x(result.line), result.spread(plot.y)) for result in results), key=lambda point: point[0])
     xs = [x for x, _ in points]
     middle = [_scale(plot.y, spread.median) for _, spread in points]
-    low = [_scale(plot.y, spread.median - spread.least) for _, spread in points]
-    high = [_scale(plot.y, spread.most - spread.median) for _, spread in points]
+    low = [_scale(plot.y, spread.median - spread.minimum) for _, spread in points]
+    high = [_scale(plot.y, spread.maximum - spread.median) for _, spread in points]
     style = "--" if results[0].line.is_limit else "-"
     axis.errorbar(
         xs,

@@ -87,11 +87,11 @@ def _facts(point):
     return tuple(point.facts[name] for name in POINT)
 
 
-def still_to_ask(points, path):
+def incomplete_points(points, path):
     """Returns the points that a record does not contain completely: its last one may be incomplete."""
     lines = load(path)[1]
-    asked = {line.point for line in lines} - {line.point for line in lines[-1:]}
-    return [point for point in points if _facts(point) not in asked]
+    complete = {line.point for line in lines} - {line.point for line in lines[-1:]}
+    return [point for point in points if _facts(point) not in complete]
 
 
 def load(path):

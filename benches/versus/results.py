@@ -22,8 +22,8 @@ class Spread:
     """Median, minimum and maximum of rounds."""
 
     median: float
-    least: float
-    most: float
+    minimum: float
+    maximum: float
 
     @classmethod
     def of(cls, values):
@@ -113,8 +113,8 @@ def per_log_mib(found):
 
 def title(line):
     """Returns the title of a point in reports."""
-    asked = {"read": f"{line.columns} columns", "decode": f"{line.table.partition('-')[0]} records"}
-    parts = [line.workload, asked.get(line.kind, line.kind), f"{line.rows:,} rows"]
+    kinds = {"read": f"{line.columns} columns", "decode": f"{line.table.partition('-')[0]} records"}
+    parts = [line.workload, kinds.get(line.kind, line.kind), f"{line.rows:,} rows"]
     parts += [f"{line.fraction:.0%} updated by {line.commits} upserts"] if line.commits else []
     parts += [("metadata table" if line.metadata else "listing")] if line.kind == "plan" else []
     return ", ".join([*parts, f"{line.cores} core" + "s" * (line.cores != 1), f"Hudi {line.table.rpartition('-')[2]}"])

@@ -26,24 +26,24 @@ def run(contender, query, times):
     return {"wall": (time.perf_counter() - began) / times, "rows": rows}
 
 
-def obey(contender, asked, cores):
+def handle(contender, request, cores):
     """Returns the reply to one request."""
-    if asked["do"] == "start":
+    if request["do"] == "start":
         contender.start(cores)
         return {"version": contender.version()}
-    if asked["do"] == "prepare":
-        contender.prepare(asked["query"])
+    if request["do"] == "prepare":
+        contender.prepare(request["query"])
         return {}
-    if asked["do"] == "answer":
-        contender.answer(asked["query"], asked["path"])
+    if request["do"] == "answer":
+        contender.answer(request["query"], request["path"])
         return {}
-    return run(contender, asked["query"], asked["times"])
+    return run(contender, request["query"], request["times"])
 
 
-def reply_to(contender, asked, cores):
+def handle_safely(contender, request, cores):
     """The same, with errors as replies."""
     try:
-        return obey(contender, asked, cores)
+        return handle(contender, request, cores)
     except NotSupported as no:
         return {"cannot": str(no)}
     except BaseException as error:
@@ -58,7 +58,7 @@ def main():
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
-        print(json.dumps(reply_to(contender, json.loads(line), cores)), file=replies, flush=True)
+        print(json.dumps(handle_safely(contender, json.loads(line), cores)), file=replies, flush=True)
 
 
 if __name__ == "__main__":

@@ -197,8 +197,8 @@ def tables(scale):
     groups = scale.table_groups
     table = Table(scale.table_rows, groups=groups, partitions=groups, commits=5, fraction=0.1, release=NEWEST)
     older = replace(table, release=OLDER)
-    asked = [(table, 0, scale.queries), (table, 1, scale.queries_of_one_core), (older, 0, scale.queries_of_older)]
-    for of, cores, queries in asked:
+    groups = [(table, 0, scale.queries), (table, 1, scale.queries_of_one_core), (older, 0, scale.queries_of_older)]
+    for of, cores, queries in groups:
         for kind, columns in queries:
             is_cold = (of, cores, kind, columns) == (table, 0, *ALL)
             yield Point("table", of, kind, columns, cores, states=("cold", "warm") if is_cold else ("warm",))

@@ -59,9 +59,9 @@ def test_columns_of_the_skeleton_the_source_or_both(name, columns, table_of):
     ids=str,
 )
 def test_pruning_does_not_change_the_rows(name, as_of, filters, table_of):
-    asked = {"as_of": as_of, "filters": filters}
-    pruned = mortice.Table(table_of(name)).snapshot(**asked).to_arrow()
-    assert_same_result(mortice.Table(table_of(name), prune=False).snapshot(**asked).to_arrow(), pruned)
+    arguments = {"as_of": as_of, "filters": filters}
+    pruned = mortice.Table(table_of(name)).snapshot(**arguments).to_arrow()
+    assert_same_result(mortice.Table(table_of(name), prune=False).snapshot(**arguments).to_arrow(), pruned)
     whole = mortice.Table(table_of(name)).snapshot(as_of=as_of).to_arrow()
     assert pruned.num_rows == sum(all(satisfies(row, *term) for term in filters) for row in whole.to_pylist())
 
@@ -108,9 +108,9 @@ def test_a_moved_source_is_found_by_the_table_properties(table_of, copy_of):
 
 def test_the_error_for_a_missing_source_names_it(table_of, copy_of):
     table, source = copy_with_source(table_of, copy_of, COW)
-    gone = next(source.rglob("*.parquet"))
-    gone.unlink()
-    with pytest.raises(mortice.FileCleanedError, match=gone.name):
+    missing = next(source.rglob("*.parquet"))
+    missing.unlink()
+    with pytest.raises(mortice.FileCleanedError, match=missing.name):
         mortice.Table(table).snapshot(as_of=BOOTSTRAP).to_arrow()
 
 

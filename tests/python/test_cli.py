@@ -132,10 +132,10 @@ def log_file(name):
 
 
 def test_log_lists_blocks():
-    said = mortice("log", log_file("log_avro_multi"), "--json").stdout
-    assert [json.loads(line)["type"] for line in said.splitlines()] == ["AVRO_DATA_BLOCK"] * 5
+    output = mortice("log", log_file("log_avro_multi"), "--json").stdout
+    assert [json.loads(line)["type"] for line in output.splitlines()] == ["AVRO_DATA_BLOCK"] * 5
     backwards = mortice("log", log_file("log_avro_multi"), "--json", "--reverse").stdout
-    assert backwards.splitlines() == said.splitlines()[::-1]
+    assert backwards.splitlines() == output.splitlines()[::-1]
     assert mortice("log", log_file("log_avro_multi")).stdout.count("AVRO_DATA_BLOCK") == 5
 
 
@@ -189,7 +189,7 @@ def test_verify_reports_blocks_that_a_table_read_refuses(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "says"),
+    ("arguments", "status", "message"),
     [
         (["read", "{missing}"], 1, "NOT-FOUND"),
         (["timeline", "{missing}"], 1, "NOT-FOUND"),
@@ -202,12 +202,12 @@ def test_verify_reports_blocks_that_a_table_read_refuses(tmp_path, kind):
     ],
     ids=str,
 )
-def test_bad_input_prints_one_line(table_of, tmp_path, arguments, status, says):
+def test_bad_input_prints_one_line(table_of, tmp_path, arguments, status, message):
     places = {"missing": tmp_path / "missing", "table": table_of(NAME)}
     done = mortice(*[argument.format(**places) for argument in arguments], status=status)
     assert done.stderr.startswith("mortice: ")
     assert len(done.stderr.splitlines()) == 1
-    assert says in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(

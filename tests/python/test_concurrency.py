@@ -35,7 +35,7 @@ def test_a_reader_during_writes_sees_whole_commits(tmp_path, live):
     """A process commits, compacts, cleans and archives meanwhile."""
     path, steps = tmp_path / "other", 40
     command = [sys.executable, "-m", "support.tables.live_table", str(path), str(live.version), str(steps)]
-    seen, gone = [], []
+    seen, errors = [], []
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(TESTS)}, stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"0\n"
         while writer.poll() is None:
@@ -45,13 +45,13 @@ def test_a_reader_during_writes_sees_whole_commits(tmp_path, live):
                 seen.append(state(scan))
             except mortice.FileCleanedError as error:
                 # The files of this plan were cleaned; plan again.
-                gone.append(error)
+                errors.append(error)
         assert writer.returncode == 0
     seen.append(state(mortice.Table(path).snapshot()))
     assert seen == sorted(seen), "time went backwards"
     assert len(set(seen)) > 3
-    assert len(gone) < len(seen)
-    assert all(error.instant and error.path for error in gone)
+    assert len(errors) < len(seen)
+    assert all(error.instant and error.path for error in errors)
 
 
 def test_commits_after_opening_the_table_are_not_visible(live):

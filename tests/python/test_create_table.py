@@ -85,7 +85,7 @@ def test_a_table_is_created_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "says"),
+    ("arguments", "error", "message"),
     [
         ({"record_key": "no"}, mortice.InvalidArgumentError, 'record_key names "no", which is not a column'),
         ({"record_key": "s.b"}, mortice.InvalidArgumentError, "s.b"),
@@ -111,10 +111,10 @@ def test_a_table_is_created_once(tmp_path):
     ],
     ids=str,
 )
-def test_invalid_arguments_are_refused_and_nothing_is_written(tmp_path, arguments, error, says):
+def test_invalid_arguments_are_refused_and_nothing_is_written(tmp_path, arguments, error, message):
     with pytest.raises(error) as refused:
         created(tmp_path / "t", **arguments)
-    assert says in str(refused.value)
+    assert message in str(refused.value)
     assert not (tmp_path / "t").exists()
 
 

@@ -28,12 +28,12 @@ class QueryResult:
     case: str
     id: str
     arguments: dict
-    answer: Path
+    expected_file: Path
     positions: bool
 
     @property
     def expected(self):
-        return pq.read_table(self.answer)
+        return pq.read_table(self.expected_file)
 
     def scan(self, path, *, memory_limit=None, batch_rows=1000, **choices):
         table = mortice.Table(
@@ -46,13 +46,13 @@ class QueryResult:
 
 
 def by_key(name, query):
-    asked = {argument: query["options"][option] for argument, option in OPTIONS.items() if option in query["options"]}
-    return QueryResult(name, query["id"], asked, DATA / name / query["expected"], positions=False)
+    arguments = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
+    return QueryResult(name, query["id"], arguments, DATA / name / query["expected"], positions=False)
 
 
 ALL = [by_key(name, query) for name in CASES for query in case(name)["queries_by_key"]]
 ALL += [
-    QueryResult(query.case, query.id, query.asked, query.expected_file, positions=True)
+    QueryResult(query.case, query.id, query.arguments, query.expected_file, positions=True)
     for query in queries()
     if query.case in CASES and query.type != "read_optimized"
 ]
@@ -71,15 +71,15 @@ def test_rows_equal_hudis_result(table_of, query):
 @each_query
 @pytest.mark.parametrize("column", [KEY, "id", "v", "_hoodie_commit_time"])
 def test_filters_do_not_change_rows(table_of, query, column):
-    answer = query.expected
-    for value in answer[column].unique().to_pylist():
+    result = query.expected
+    for value in result[column].unique().to_pylist():
         kept = query.scan(table_of(query.case), filters=[(column, "=", value)]).to_arrow()
-        assert_same_result(answer.filter(pc.equal(answer[column], value)), kept, ordered=False)
+        assert_same_result(result.filter(pc.equal(result[column], value)), kept, ordered=False)
 
 
 def test_hudis_results_by_position_and_by_key_differ():
-    answers = {(query.case, query.id, query.positions): query.expected for query in ALL}
-    differ = {name for case, name, _ in answers if not answers[case, name, True].equals(answers[case, name, False])}
+    results = {(query.case, query.id, query.positions): query.expected for query in ALL}
+    differ = {name for case, name, _ in results if not results[case, name, True].equals(results[case, name, False])}
     assert {"snapshot", "as_of_01", "incr_all", "incr_after_02"} <= differ
 
 

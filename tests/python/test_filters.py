@@ -134,7 +134,7 @@ def test_scalars_of_other_libraries_are_converted(given, plain):
 
 
 @pytest.mark.parametrize(
-    ("filters", "says"),
+    ("filters", "message"),
     [
         ("fare > 3", "list"),
         ({"fare": 3}, "list"),
@@ -161,8 +161,8 @@ def test_scalars_of_other_libraries_are_converted(given, plain):
     ],
     ids=lambda value: ascii(value)[:40],
 )
-def test_malformed_filters_are_refused(filters, says):
-    with pytest.raises(mortice.InvalidArgumentError, match=says):
+def test_malformed_filters_are_refused(filters, message):
+    with pytest.raises(mortice.InvalidArgumentError, match=message):
         normal_form(filters)
 
 

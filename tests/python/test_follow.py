@@ -26,8 +26,8 @@ def live(request, tmp_path):
     return LiveTable(tmp_path / "table", request.param)
 
 
-def follow(live, start="earliest", poll_seconds=None, **asked):
-    return mortice.Table(live.folder).follow(start, poll_seconds, **asked)
+def follow(live, start="earliest", poll_seconds=None, **arguments):
+    return mortice.Table(live.folder).follow(start, poll_seconds, **arguments)
 
 
 def values(scan):
@@ -327,7 +327,7 @@ def test_a_position_from_before_a_table_upgrade(live):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         {"start": None},
         {"start": ""},
@@ -340,9 +340,9 @@ def test_a_position_from_before_a_table_upgrade(live):
     ],
     ids=str,
 )
-def test_invalid_arguments_are_refused(live, asked):
+def test_invalid_arguments_are_refused(live, arguments):
     with pytest.raises(mortice.InvalidArgumentError):
-        mortice.Table(live.folder).follow(**asked)
+        mortice.Table(live.folder).follow(**arguments)
 
 
 def test_a_table_without_meta_columns_cannot_be_followed(live):

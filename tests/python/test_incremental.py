@@ -93,7 +93,7 @@ def test_an_empty_range_has_no_rows_and_all_columns(path, version, begin, end):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         {"begin": None},
         {"begin": ""},
@@ -108,9 +108,9 @@ def test_an_empty_range_has_no_rows_and_all_columns(path, version, begin, end):
     ],
     ids=str,
 )
-def test_invalid_arguments_are_refused(path, asked):
+def test_invalid_arguments_are_refused(path, arguments):
     with pytest.raises(mortice.InvalidArgumentError):
-        mortice.Table(path).incremental(**asked)
+        mortice.Table(path).incremental(**arguments)
 
 
 def test_the_commit_time_need_not_be_projected(path, version):
@@ -253,12 +253,12 @@ def test_cleaned_files_are_an_error_or_cause_a_full_scan(path, version):
 
 def test_cleaned_files_cause_a_full_scan_from_table_version_8_on(path, version):
     next(file for file in Path(path).iterdir() if file.name.endswith("_0-2-0")).unlink()
-    asked = mortice.Table(path).incremental(bound(version, 0))
+    scan = mortice.Table(path).incremental(bound(version, 0))
     if version >= 8:
-        assert fares(asked) == {"b": 20, "e": 50}
+        assert fares(scan) == {"b": 20, "e": 50}
         return
     with pytest.raises(mortice.FileCleanedError):
-        asked.to_arrow()
+        scan.to_arrow()
 
 
 def test_a_table_without_meta_columns_is_an_error(path):
@@ -333,10 +333,10 @@ def test_commits_can_be_excluded_by_operation(tmp_path):
     place = Path(write_table(tmp_path / "table", MERGING, 9, Slice(BASE, COMMITS)))
     commit = place / ".hoodie" / "timeline" / f"{instant(4)}_{completion(4)}.deltacommit"
     (metadata,) = fastavro.reader(io.BytesIO(commit.read_bytes()))
-    for operation, asked in (("COMPACT", "skip_compact"), ("CLUSTER", "skip_cluster")):
+    for operation, option in (("COMPACT", "skip_compact"), ("CLUSTER", "skip_cluster")):
         with commit.open("wb") as file:
             fastavro.writer(file, COMMIT_METADATA, [metadata | {"operationType": operation}])
         table = mortice.Table(place)
         assert fares(table.incremental(completion(3))) == {"e": 50}
-        assert fares(table.incremental(completion(3), **{asked: True})) == {}
-        assert fares(table.incremental(completion(2), **{asked: True})) == {}
+        assert fares(table.incremental(completion(3), **{option: True})) == {}
+        assert fares(table.incremental(completion(2), **{option: True})) == {}

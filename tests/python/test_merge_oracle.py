@@ -31,16 +31,16 @@ def read(history, scenario, table_arguments=(), **choices):
 
 def expected(history, merge):
     """Returns the oracle's result of `merge`, and the keys for which Hudi fails."""
-    answers, unanswered = [], set()
+    results, failed_keys = [], set()
     blocks = [block for blocks in history.slice.commits for block in blocks]
     base = history.slice.base or ()
     for key in sorted({row[KEY] for row in base}.union(*(keys_of(block) for block in blocks))):
         of_base, of_log = [row for row in base if row[KEY] == key], [only_key(block, key) for block in blocks]
         try:
-            answers += merge(of_base, of_log, history.merging)
+            results += merge(of_base, of_log, history.merging)
         except HudiFails:
-            unanswered.add(key)
-    return answers, unanswered
+            failed_keys.add(key)
+    return results, failed_keys
 
 
 def keys_of(block):
@@ -64,9 +64,9 @@ def test_random_histories(scenario, data):
         with pytest.raises(mortice.UnsupportedError):
             read(history, scenario)
         return
-    rows, unanswered = expected(history, skip_merged if scenario.skip_merge else merged)
-    answer = [row for row in read(history, scenario) if row[KEY] not in unanswered]
-    assert multiset(answer) == multiset(rows)
+    rows, failed_keys = expected(history, skip_merged if scenario.skip_merge else merged)
+    result = [row for row in read(history, scenario) if row[KEY] not in failed_keys]
+    assert multiset(result) == multiset(rows)
 
 
 @pytest.mark.parametrize("scenario", MERGED, ids=str)
@@ -75,7 +75,7 @@ def test_random_histories(scenario, data):
 def test_random_deletes(scenario, data):
     """With emit_deletes, a read returns the same rows and one for each deleted key."""
     history = data.draw(histories(scenario))
-    keys, unanswered = expected(history, deleted_keys)
+    keys, failed_keys = expected(history, deleted_keys)
     rows = [{"_hoodie_operation": None, **row} for row in read(history, scenario)]
     with_deletes = read(history, scenario, emit_deletes=True)
     deletes = multiset(with_deletes)
@@ -83,7 +83,7 @@ def test_random_deletes(scenario, data):
     assert min(deletes.values(), default=0) >= 0
     deleted = [dict(row) for row, count in deletes.items() for _ in range(count)]
     assert {row["_hoodie_operation"] for row in deleted} <= {repr("D")}
-    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, unanswered)) == Counter(map(repr, keys))
+    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, failed_keys)) == Counter(map(repr, keys))
 
 
 def known_difference(name):
@@ -212,8 +212,8 @@ def test_differences_found_earlier(merging, version, base, commits):
     blocks = tuple((block_of(block, number),) for number, block in enumerate(commits, start=1))
     scenario = Scenario("found", semantics=merging.semantics)
     history = History(merging, version, Slice(base, blocks))
-    rows, unanswered = expected(history, merged)
-    assert not unanswered
+    rows, failed_keys = expected(history, merged)
+    assert not failed_keys
     assert multiset(read(history, scenario)) == multiset(rows)
 
 

@@ -91,16 +91,16 @@ def arguments(history, scenario):
 
 def expected(history, merge):
     """Returns the oracle's result, and the keys for which Hudi fails."""
-    answers, unanswered = [], set()
+    results, failed_keys = [], set()
     base, blocks = history.slice.base or (), blocks_of(history)
     for key in sorted({row[KEY] for row in base}.union(*({row[KEY] for row in block.rows} for block in blocks))):
         of_base = [row for row in base if row[KEY] == key]
         of_log = [DataBlock(tuple(row for row in block.rows if row[KEY] == key), block.partial) for block in blocks]
         try:
-            answers += merge(of_base, of_log, history.merging)
+            results += merge(of_base, of_log, history.merging)
         except HudiFails:
-            unanswered.add(key)
-    return answers, unanswered
+            failed_keys.add(key)
+    return results, failed_keys
 
 
 def older_table(history):
@@ -112,12 +112,12 @@ def older_table(history):
 @given(data=st.data())
 def test_random_rows(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
-    rows, unanswered = expected(history, merged)
+    rows, failed_keys = expected(history, merged)
     older, newer = older_table(history), newer_tables(history, scenario)
     arguments_ = arguments(history, scenario)
-    answer = mortice.merge(older, newer, **arguments_)
-    assert answer.schema == older.schema
-    assert multiset(row for row in answer.to_pylist() if row[KEY] not in unanswered) == multiset(rows)
+    result = mortice.merge(older, newer, **arguments_)
+    assert result.schema == older.schema
+    assert multiset(row for row in result.to_pylist() if row[KEY] not in failed_keys) == multiset(rows)
 
     whole = pa.concat_tables(newer)
     numbered = whole.append_column(ORDER, pa.array(range(len(whole)), pa.int64()))
@@ -125,8 +125,8 @@ def test_random_rows(scenario, data):
     shuffled = numbered.take(order)
     batches = shuffled.to_batches(max_chunksize=3) or [pa.RecordBatch.from_pylist([], schema=shuffled.schema)]
     in_order = mortice.merge(older, batches, commit_order=ORDER, **arguments_)
-    assert in_order[KEY] == answer[KEY]
-    assert multiset(in_order.to_pylist()) == multiset(answer.to_pylist())
+    assert in_order[KEY] == result[KEY]
+    assert multiset(in_order.to_pylist()) == multiset(result.to_pylist())
 
 
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
@@ -137,16 +137,16 @@ def test_tables_with_the_same_rows(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
     if not history.slice.commits:
         return
-    _, unanswered = expected(history, merged)
+    _, failed_keys = expected(history, merged)
     older, newer = older_table(history), newer_tables(history, scenario)
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder), history.merging, history.version, history.slice)
         table = mortice.Table(path, semantics=scenario.semantics, threads=1)
         for emit_deletes in (False, True):
-            of_table = known(table.snapshot(emit_deletes=emit_deletes).to_arrow(), unanswered)
+            of_table = known(table.snapshot(emit_deletes=emit_deletes).to_arrow(), failed_keys)
             arguments_ = arguments(history, scenario)
-            assert known(mortice.merge(older, newer, emit_deletes=emit_deletes, **arguments_), unanswered) == of_table
-            assert known(by_table(table, older, newer, scenario, emit_deletes=emit_deletes), unanswered) == of_table
+            assert known(mortice.merge(older, newer, emit_deletes=emit_deletes, **arguments_), failed_keys) == of_table
+            assert known(by_table(table, older, newer, scenario, emit_deletes=emit_deletes), failed_keys) == of_table
 
 
 def by_table(table, older, newer, scenario, **more):
@@ -154,8 +154,8 @@ def by_table(table, older, newer, scenario, **more):
     return mortice.merge(older, newer, table=table, partial=scenario.partial_blocks, **more)
 
 
-def known(rows, unanswered):
-    return multiset(row for row in rows.to_pylist() if row[KEY] not in unanswered)
+def known(rows, failed_keys):
+    return multiset(row for row in rows.to_pylist() if row[KEY] not in failed_keys)
 
 
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
@@ -163,7 +163,7 @@ def known(rows, unanswered):
 @given(data=st.data())
 def test_deleted_keys(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
-    keys, unanswered = expected(history, deleted_keys)
+    keys, failed_keys = expected(history, deleted_keys)
     older, newer = older_table(history), newer_tables(history, scenario)
     arguments_ = arguments(history, scenario)
     rows = mortice.merge(older, newer, **arguments_).to_pylist()
@@ -172,7 +172,7 @@ def test_deleted_keys(scenario, data):
     assert min(deletes.values(), default=0) >= 0
     deleted = [dict(row) for row, count in deletes.items() for _ in range(count)]
     assert {row["_hoodie_operation"] for row in deleted} <= {repr("D")}
-    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, unanswered)) == Counter(map(repr, keys))
+    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, failed_keys)) == Counter(map(repr, keys))
 
 
 OLDER = pa.table({"a": ["x", "x", "y"], "b": [1, 2, None], "ts": [5, 5, 5], "v": ["1", "2", "3"]})
@@ -194,14 +194,14 @@ def test_keys_of_several_columns():
 def test_fields_of_structs():
     rows = [{"id": {"n": n}, "at": {"ts": n}, "v": str(n)} for n in (1, 2)]
     newer = [{"id": {"n": 2}, "at": {"ts": 1}, "v": "late"}, {"id": {"n": 1}, "at": {"ts": 9}, "v": "new"}]
-    answer = mortice.merge(pa.Table.from_pylist(rows), pa.Table.from_pylist(newer), record_key="id.n", ordering="at.ts")
-    assert values(answer) == ["new", "2"]
+    result = mortice.merge(pa.Table.from_pylist(rows), pa.Table.from_pylist(newer), record_key="id.n", ordering="at.ts")
+    assert values(result) == ["new", "2"]
 
 
 def test_deletes_by_columns_that_older_rows_lack():
     newer = changed(op=["d", "u", "c"])
-    answer = mortice.merge(OLDER, newer, delete_field="op", delete_marker="d", **BY_KEY)
-    assert (answer.schema, values(answer)) == (OLDER.schema, ["1", "new", "new"])
+    result = mortice.merge(OLDER, newer, delete_field="op", delete_marker="d", **BY_KEY)
+    assert (result.schema, values(result)) == (OLDER.schema, ["1", "new", "new"])
     flags = changed(_hoodie_is_deleted=[True, None, False])
     assert values(mortice.merge(OLDER, flags, **BY_KEY)) == ["1", "new", "new"]
     operations = changed(_hoodie_operation=["-U", "U", "I"])
@@ -226,21 +226,21 @@ def test_types_are_unchanged():
     schema = pa.schema(kinds)
     older, newer = (pa.Table.from_pylist([row], schema=schema) for row in (one, other))
     for more in ({}, {"partial_update": IGNORE_DEFAULTS}):
-        answer = mortice.merge(older, newer, record_key="k", ordering="ts", **more)
-        assert answer.schema == schema
-        assert answer.to_pylist() == [
-            other | {"ts": answer["ts"][0].as_py(), "span": answer["span"][0].as_py()} | ({"text": "t"} if more else {})
+        result = mortice.merge(older, newer, record_key="k", ordering="ts", **more)
+        assert result.schema == schema
+        assert result.to_pylist() == [
+            other | {"ts": result["ts"][0].as_py(), "span": result["span"][0].as_py()} | ({"text": "t"} if more else {})
         ]
-        assert answer["ts"].cast(pa.int64()).to_pylist() == [11]
+        assert result["ts"].cast(pa.int64()).to_pylist() == [11]
 
 
 def test_any_arrow_data():
     polars = pytest.importorskip("polars")
     duckdb = pytest.importorskip("duckdb")
-    answer = values(mortice.merge(OLDER, changed(), **BY_KEY))
+    result = values(mortice.merge(OLDER, changed(), **BY_KEY))
     for newer in (polars.from_arrow(changed()), duckdb.from_arrow(changed()), changed().to_reader()):
-        assert values(mortice.merge(OLDER, newer, **BY_KEY)) == answer
-    assert values(mortice.merge(polars.from_arrow(OLDER), changed(), **BY_KEY)) == answer
+        assert values(mortice.merge(OLDER, newer, **BY_KEY)) == result
+    assert values(mortice.merge(polars.from_arrow(OLDER), changed(), **BY_KEY)) == result
     assert duckdb.from_arrow(mortice.merge(OLDER, changed(), **BY_KEY)).count("v").fetchall() == [(4,)]
 
 
@@ -258,10 +258,10 @@ def test_large_rows_in_many_batches():
     ids = pa.array(range(count // 2, count + count // 2))
     newer = pa.table({"id": ids, "ts": [2] * count, "v": pc.negate(ids)})
     chunked = [pa.Table.from_batches(table.to_batches(max_chunksize=7001)) for table in (older, newer)]
-    answer = mortice.merge(*chunked, record_key="id", ordering="ts")
-    assert answer["id"].to_pylist() == list(range(count + count // 2))
+    result = mortice.merge(*chunked, record_key="id", ordering="ts")
+    assert result["id"].to_pylist() == list(range(count + count // 2))
     half = count // 2
-    assert answer["v"].to_pylist() == [*range(half), *(-n for n in range(half, count + half))]
+    assert result["v"].to_pylist() == [*range(half), *(-n for n in range(half, count + half))]
 
 
 def test_user_defined_merger():
@@ -272,10 +272,10 @@ def test_user_defined_merger():
 
     mortice.register_merger("com.acme.Sum", sum_of_both)
     try:
-        answer = mortice.merge(OLDER, [changed(), changed()], payload="com.acme.Sum", **BY_KEY)
+        result = mortice.merge(OLDER, [changed(), changed()], payload="com.acme.Sum", **BY_KEY)
     finally:
         mortice.register_merger("com.acme.Sum", None)
-    assert answer["ts"].to_pylist() == [5, 17, 17, 12]
+    assert result["ts"].to_pylist() == [5, 17, 17, 12]
     with pytest.raises(mortice.UnsupportedError, match=r"com\.acme\.Sum"):
         mortice.merge(OLDER, changed(), payload="com.acme.Sum", **BY_KEY)
 
@@ -294,8 +294,8 @@ UNAVAILABLE = "__debezium_unavailable_value"
 def test_unavailable_values_are_filled_as_in_tables(rules, text, raw):
     older = pa.table({"id": ["k"], "lsn": [1], "text": ["old"], "raw": [b"old"]})
     newer = pa.table({"id": ["k"], "lsn": [2], "text": [UNAVAILABLE], "raw": [UNAVAILABLE.encode()]})
-    answer = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
-    assert answer.to_pylist() == [{"id": "k", "lsn": 2, "text": text, "raw": raw}]
+    result = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
+    assert result.to_pylist() == [{"id": "k", "lsn": 2, "text": text, "raw": raw}]
 
 
 @pytest.mark.parametrize(("lsn", "text"), [(1, "old"), (2, "old"), (3, "new")])
@@ -303,8 +303,8 @@ def test_first_value_keeps_the_first_of_equal_ordering_values(lsn, text):
     older = pa.table({"id": ["k"], "lsn": [2], "text": ["old"]})
     newer = pa.table({"id": ["k"], "lsn": [lsn], "text": ["new"]})
     rules = {"payload": "FirstValueAvroPayload", "semantics": "0.x"}
-    answer = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
-    assert answer["text"].to_pylist() == [text]
+    result = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
+    assert result["text"].to_pylist() == [text]
 
 
 def test_settings_can_be_pickled():
@@ -375,5 +375,5 @@ def test_rows_without_a_key():
 def test_meta_columns_are_ordinary_columns():
     assert set(META) > {KEY}
     older = pa.table({KEY: ["a"], "v": ["1"]})
-    answer = mortice.merge(older, pa.table({KEY: ["a", "b"], "v": ["2", "3"]}), record_key=KEY)
-    assert values(answer) == ["2", "3"]
+    result = mortice.merge(older, pa.table({KEY: ["a", "b"], "v": ["2", "3"]}), record_key=KEY)
+    assert values(result) == ["2", "3"]

@@ -78,10 +78,10 @@ def test_records_of_a_key_are_merged_from_the_oldest_to_the_newest(path, registe
 
 
 def test_it_is_called_for_many_keys_at_once_with_all_columns(path, registered):
-    asked = []
+    calls = []
 
     def recorded(older, newer):
-        asked.append((older.num_rows, older.schema.names))
+        calls.append((older.num_rows, older.schema.names))
         assert older["id"].equals(newer["id"])
         return add_up(older, newer)
 
@@ -89,9 +89,9 @@ def test_it_is_called_for_many_keys_at_once_with_all_columns(path, registered):
     table = mortice.Table(path)
     table.snapshot(columns=["id"]).to_arrow()
     # The first two records of a, its third, then a, b and c with the base; finally the new key's two records.
-    assert sum(rows for rows, _ in asked) == 6
-    assert len(asked) < 6
-    assert all(names == table.schema.names for _, names in asked)
+    assert sum(rows for rows, _ in calls) == 6
+    assert len(calls) < 6
+    assert all(names == table.schema.names for _, names in calls)
 
 
 def test_deleted_keys_can_be_returned(path, registered):
@@ -113,7 +113,7 @@ def test_results_may_have_any_column_order_and_castable_types(path, registered):
 
 
 @pytest.mark.parametrize(
-    ("merge", "said"),
+    ("merge", "message"),
     [
         (lambda _older, newer: newer, r"return \(rows, mask\), got RecordBatch"),
         (lambda _older, newer: (newer.slice(1), [True] * (newer.num_rows - 1)), "pairs of rows"),
@@ -125,9 +125,9 @@ def test_results_may_have_any_column_order_and_castable_types(path, registered):
     ids=["no mask", "too few rows", "too short a mask", "nulls in the mask", "too few columns", "an exception"],
 )
 @pytest.mark.parametrize("threads", [1, 2])
-def test_errors_of_mergers_name_the_problem(path, registered, merge, said, threads):
+def test_errors_of_mergers_name_the_problem(path, registered, merge, message, threads):
     registered(merge)
-    with pytest.raises(mortice.InvalidArgumentError, match=said):
+    with pytest.raises(mortice.InvalidArgumentError, match=message):
         mortice.Table(path, threads=threads).snapshot().to_arrow()
 
 

@@ -15,13 +15,13 @@ def metadata_of(path):
     return path / ".hoodie" / "metadata"
 
 
-def listing(table, **asked):
-    lines = table.snapshot(**asked).explain().splitlines()
+def listing(table, **arguments):
+    lines = table.snapshot(**arguments).explain().splitlines()
     return next(line.split(maxsplit=1)[1] for line in lines if line.split()[0] == "listing")
 
 
-def slices(path, *, use_metadata, **asked):
-    return mortice.Table(path, use_metadata=use_metadata).file_slices(**asked)
+def slices(path, *, use_metadata, **arguments):
+    return mortice.Table(path, use_metadata=use_metadata).file_slices(**arguments)
 
 
 def timeline_folder(path):
@@ -77,11 +77,11 @@ def test_partitions_that_a_filter_excludes_are_not_listed(name, table_of):
     values = hudi_result(name).column(partition).unique().to_pylist()
     assert len(values) > 1
     for value in [*values, "none"]:
-        asked = {"filters": [(partition, "=", value)]}
-        found = slices(path, use_metadata=True, **asked)
-        assert found == slices(path, use_metadata=False, **asked)
+        arguments = {"filters": [(partition, "=", value)]}
+        found = slices(path, use_metadata=True, **arguments)
+        assert found == slices(path, use_metadata=False, **arguments)
         assert bool(found) == (value != "none")
-        scan = mortice.Table(path).snapshot(**asked)
+        scan = mortice.Table(path).snapshot(**arguments)
         assert f"({len(values) - bool(found)} pruned)" in scan.explain()
         assert_same_result(hudi_result(name).filter(pc.equal(hudi_result(name)[partition], value)), scan.to_arrow())
 
@@ -189,8 +189,8 @@ def test_keys_are_looked_up_in_the_record_index(name, count, table_of):
     keys = rows["_hoodie_record_key"].to_pylist()
     for start in range(0, len(keys) - count, 9):
         some = keys[start : start + count]
-        asked = {"filters": [("_hoodie_record_key", "in", some)]}
-        scan = mortice.Table(path, use_record_index=True).snapshot(**asked)
+        arguments = {"filters": [("_hoodie_record_key", "in", some)]}
+        scan = mortice.Table(path, use_record_index=True).snapshot(**arguments)
         expected = rows.filter(pc.is_in(rows["_hoodie_record_key"], pa.array(some)))
         assert_same_result(expected, scan.to_arrow())
         file_ids = {name.split("_")[0] for name in expected["_hoodie_file_name"].to_pylist()}
@@ -222,9 +222,9 @@ def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
     assert used_record_index(table.snapshot(emit_deletes=True, **one)) is None
     assert used_record_index(table.snapshot(merge=False, **one)) is None
     (metadata_of(path) / "record_index").rename(path / ".hoodie" / "elsewhere")
-    gone = table.snapshot(**one)
-    assert "not used" in used_record_index(gone)
-    assert_same_result(rows.filter(pc.equal(rows["_hoodie_record_key"], key)), gone.to_arrow())
+    scan = table.snapshot(**one)
+    assert "not used" in used_record_index(scan)
+    assert_same_result(rows.filter(pc.equal(rows["_hoodie_record_key"], key)), scan.to_arrow())
 
 
 @both

@@ -23,7 +23,7 @@ LATE, EARLY, NULL, NO_STRUCT = row("late", 20), row("early", 10), row("null", No
 
 @pytest.mark.parametrize("blocks_in", ["avro", "parquet"])
 @pytest.mark.parametrize(
-    ("merging", "history", "answer"),
+    ("merging", "history", "result"),
     [
         (BY_NUMBER, [LATE, EARLY], "late"),
         (BY_NUMBER, [EARLY, LATE], "late"),
@@ -44,14 +44,14 @@ LATE, EARLY, NULL, NO_STRUCT = row("late", 20), row("early", 10), row("null", No
     ],
     ids=str,
 )
-def test_the_greater_ordering_value_wins(tmp_path, blocks_in, merging, history, answer):
+def test_the_greater_ordering_value_wins(tmp_path, blocks_in, merging, history, result):
     base, *log = history
     base = base and (with_meta({"id": "k", **base}, "k", 0, 0),)
     blocks = tuple((block(entry, number),) for number, entry in enumerate(log, start=1))
     version = 8 if merging.mode == CUSTOM else 9
     path = write_table(tmp_path, merging, version, Slice(base, blocks, parquet_blocks=blocks_in == "parquet"))
     rows = mortice.Table(path).snapshot(columns=["y", "x"]).to_arrow().to_pylist()
-    assert ["-".join(filter(None, (one["x"], one["y"]))) for one in rows] == ([] if answer is None else [answer])
+    assert ["-".join(filter(None, (one["x"], one["y"]))) for one in rows] == ([] if result is None else [result])
 
 
 def block(entry, number):

@@ -58,9 +58,9 @@ def test_every_query_gives_the_same_rows(name, version, copy_of):
     path = downgraded(copy_of(name), version)
     table = mortice.Table(path)
     assert table.version == version
-    asked = [query for query in queries() if query.case == name and not query.path]
-    assert len(asked) > 2
-    for query in asked:
+    bundled = [query for query in queries() if query.case == name and not query.path]
+    assert len(bundled) > 2
+    for query in bundled:
         assert_same_result(query.expected, query.scan(table).to_arrow(), ordered=query.ordered)
 
 

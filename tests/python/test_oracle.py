@@ -147,8 +147,8 @@ def test_unavailable_values():
     merging = Merging(fields, EVENT_TIME, ("ts",), partial_update=FILL_UNAVAILABLE, unavailable="?")
     base = {KEY: "k", "a": "one", "b": b"two", "ts": 1}
     log = [DataBlock(({KEY: "k", "a": "?", "b": b"?", "ts": 2},))]
-    (answer,) = merged([base], log, merging)
-    assert (answer["a"], answer["b"], answer["ts"]) == ("one", b"?", 2)
+    (result,) = merged([base], log, merging)
+    assert (result["a"], result["b"], result["ts"]) == ("one", b"?", 2)
 
 
 @pytest.mark.parametrize(

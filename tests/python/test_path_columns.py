@@ -65,12 +65,12 @@ def test_the_path_of_an_empty_value_is_null(table_of):
 def test_copy_on_write_in_0_x(table_of, query):
     """Its partition columns come last. Log records are merged with the values in the rows."""
     table = mortice.Table(table_of(COPY_ON_WRITE), semantics="0.x")
-    asked = next(one for one in case(COPY_ON_WRITE)["queries"] if one["id"] == query)
+    arguments = next(one for one in case(COPY_ON_WRITE)["queries"] if one["id"] == query)
     scan = {
         "snapshot": table.snapshot,
         "read_optimized": table.read_optimized,
-        "time_travel": lambda: table.snapshot(as_of=asked["options"]["as.of.instant"]),
-    }[asked["type"]]()
+        "time_travel": lambda: table.snapshot(as_of=arguments["options"]["as.of.instant"]),
+    }[arguments["type"]]()
     expected = pq.read_table(DATA / COPY_ON_WRITE / f"{query}_by_0_15.parquet")
     assert_same_result(expected, scan.to_arrow())
     assert scan.schema.names[-1] == "p"

@@ -149,5 +149,5 @@ rows = sum(batch.num_rows for batch in stream)
 stream.close()
 print(rows, len(set(os.listdir("/proc/self/task")) - before))
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
-    assert said.split() == [str(hudi_result(NAME).num_rows), "0"]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.split() == [str(hudi_result(NAME).num_rows), "0"]

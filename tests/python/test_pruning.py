@@ -112,7 +112,7 @@ def pruned_share():
         pruned = list(chain.from_iterable(notes.get(name, {}).values()))
         # A few cases that run alone may happen to prune nothing.
         if len(notes.get(name, ())) == len(cases):
-            assert sum(pruned) > len(pruned) * least, f"a test of pruning {name} that prunes next to nothing"
+            assert sum(pruned) > len(pruned) * least, f"a test of pruning {name} that prunes almost nothing"
 
 
 @pytest.mark.property

@@ -37,9 +37,9 @@ def extracted_tables(tmp_path_factory):
 
 
 def read(table, query, **more):
-    asked = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
+    arguments = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
     methods = {"read_optimized": table.read_optimized, "incremental": table.incremental}
-    return methods.get(query["type"], table.snapshot)(**asked, **more).to_arrow()
+    return methods.get(query["type"], table.snapshot)(**arguments, **more).to_arrow()
 
 
 @pytest.mark.parametrize(("name", "query"), QUERIES)
@@ -66,8 +66,8 @@ ASKED_1_2 = [query for query in case_metadata(UNAVAILABLE) if query["id"] in {"s
 
 @pytest.mark.parametrize("query", ASKED_1_2, ids=lambda query: query["id"])
 def test_semantics_1_x_fills_no_unavailable_values_by_the_payload_class(query, extracted_tables):
-    answer = CASES / UNAVAILABLE / f"{query['id']}_by_1_2.parquet"
-    assert_same_result(pq.read_table(answer), read(mortice.Table(extracted_tables(UNAVAILABLE)), query), ordered=True)
+    result = CASES / UNAVAILABLE / f"{query['id']}_by_1_2.parquet"
+    assert_same_result(pq.read_table(result), read(mortice.Table(extracted_tables(UNAVAILABLE)), query), ordered=True)
 
 
 def test_first_value_is_refused_where_hudi_has_removed_it(extracted_tables):

@@ -140,12 +140,12 @@ def test_savepoints_of_hudi(name, tmp_path):
     table = mortice.Table(unpack(place, tmp_path))
     (savepoint,) = [one.requested_time for one in table.timeline if one.action == "savepoint"]
     names = ["_hoodie_commit_time", "id", "part", "fare"]
-    answers = json.loads((place / "answers.json").read_text(encoding="utf-8"))
-    for as_of, expected in answers.items():
+    results = json.loads((place / "answers.json").read_text(encoding="utf-8"))
+    for as_of, expected in results.items():
         found = table.snapshot(as_of=as_of, columns=names).to_arrow().to_pylist()
         assert sorted([one[name] for name in names] for one in found) == expected, as_of
-    assert savepoint in answers
-    assert len(answers) > 1
+    assert savepoint in results
+    assert len(results) > 1
     others = [one.requested_time for one in table.timeline if one.requested_time < savepoint]
     assert others
     for as_of in others:
@@ -158,5 +158,5 @@ def test_a_log_that_compactions_skipped(tmp_path):
     place = TIMELINES / "v9_skipped_logs"
     names = ["_hoodie_commit_time", "id", "part", "fare"]
     found = mortice.Table(unpack(place, tmp_path)).snapshot(columns=names).to_arrow().to_pylist()
-    answer = json.loads((place / "answers.json").read_text(encoding="utf-8"))["snapshot"]
-    assert sorted([one[name] for name in names] for one in found) == answer
+    result = json.loads((place / "answers.json").read_text(encoding="utf-8"))["snapshot"]
+    assert sorted([one[name] for name in names] for one in found) == result

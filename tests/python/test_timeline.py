@@ -27,7 +27,7 @@ def described(instants):
 def test_completed_actions_equal_those_that_hudi_lists(name, table_of):
     commits = case(name).get("commits")
     if not commits or not isinstance(commits[0], dict):
-        pytest.skip("the case does not tell")
+        pytest.skip("the case metadata has no timeline")
     active = mortice.Table(table_of(name)).timeline.active.completed
     hudis, ours = {(one["instant"], one["action"]) for one in commits}, set(described(active))
     # The case metadata lists writes; it lists no writes that were rolled back later.

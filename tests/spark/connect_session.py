@@ -30,10 +30,10 @@ def print_step(step, value):
 
 
 def planned(frame):
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         frame.explain()
-    return said.getvalue()
+    return output.getvalue()
 
 
 def keys(frame):

@@ -62,7 +62,7 @@ def test_readers_during_writes_of_hudi(tmp_path, version, use_metadata):
         *options,
     ]
     paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
-    seen, gone, followed = [], [], []
+    seen, errors, followed = [], [], []
 
     def follow():
         for instant, scan in mortice.Table(path).follow("earliest", 0.05):
@@ -82,7 +82,7 @@ def test_readers_during_writes_of_hudi(tmp_path, version, use_metadata):
         while writer.poll() is None:
             time.sleep(0.1)
             outcome = read_state(path, use_metadata)
-            (gone if isinstance(outcome, mortice.FileCleanedError) else seen).append(outcome)
+            (errors if isinstance(outcome, mortice.FileCleanedError) else seen).append(outcome)
         assert writer.returncode == 0
     follower.join(60)
     assert not follower.is_alive()
@@ -90,8 +90,8 @@ def test_readers_during_writes_of_hudi(tmp_path, version, use_metadata):
     assert seen == sorted(seen)
     assert seen[-1] == COMMITS
     assert len(set(seen)) > COMMITS // 2
-    assert len(gone) < len(seen)
-    assert all(error.path and error.instant for error in gone)
+    assert len(errors) < len(seen)
+    assert all(error.path and error.instant for error in errors)
     numbered = [(number, rows) for number, (_, rows) in enumerate(followed, start=1)]
     # Hudi compacts and archives at every other commit: files that were read at once existed.
     assert all(rows == Counter({number: number}) for number, rows in numbered if isinstance(rows, Counter)), numbered

@@ -91,7 +91,7 @@ def test_a_stream_returns_the_rows_of_an_incremental_query_once(steps, table_of)
 def test_errors_keep_their_code_and_location(steps):
     assert "MORTICE-INVALID-ARGUMENT" in steps["wrong option"]
     for entry_point in ("source", "arrow"):
-        said = steps[f"error of the {entry_point}"]
-        assert "MORTICE-CORRUPT-LOG" in said
-        assert steps["log"] in said
-        assert "offset" in said
+        output = steps[f"error of the {entry_point}"]
+        assert "MORTICE-CORRUPT-LOG" in output
+        assert steps["log"] in output
+        assert "offset" in output

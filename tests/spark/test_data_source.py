@@ -56,8 +56,8 @@ def test_small_slices_share_a_task(spark, table_of):
 
 
 def test_columns_and_filters_are_options(spark, table_of):
-    asked = {"columns": "fare,trip_id", "filters": json.dumps([["city", "=", "oslo"]])}
-    frame = load(spark, table_of(NAME), **asked)
+    arguments = {"columns": "fare,trip_id", "filters": json.dumps([["city", "=", "oslo"]])}
+    frame = load(spark, table_of(NAME), **arguments)
     assert frame.columns == ["fare", "trip_id"]
     expected = [(row["fare"], row["trip_id"]) for row in hudi_result(NAME).to_pylist() if row["city"] == "oslo"]
     assert sorted(tuple(row) for row in frame.collect()) == sorted(expected)
@@ -69,12 +69,12 @@ def test_a_user_defined_schema_is_a_projection(spark, table_of):
 
 
 @pytest.mark.parametrize(
-    ("schema", "says"), [("fare float", "double"), ("nope string", "nope"), ("note string not null", "NOT NULL")]
+    ("schema", "message"), [("fare float", "double"), ("nope string", "nope"), ("note string not null", "NOT NULL")]
 )
-def test_an_incompatible_schema_is_refused(spark, table_of, schema, says):
+def test_an_incompatible_schema_is_refused(spark, table_of, schema, message):
     with pytest.raises(Exception, match="MORTICE-INVALID-ARGUMENT") as raised:
         spark.read.format("mortice").schema(schema).load(str(table_of(NAME))).collect()
-    assert says in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_columns_and_a_different_schema_are_refused(spark, table_of):

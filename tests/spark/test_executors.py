@@ -41,7 +41,7 @@ def test_the_error_for_a_cleaned_file_names_it_and_the_instant(spark, copy_of, e
     path = copy_of(NAME)
     frame = mortice.spark.read(spark, path) if entry_point == "arrow" else spark.read.format("mortice").load(str(path))
     if entry_point == "source" and PLANS_AGAIN:
-        pytest.skip("Spark 4.0 plans a source at each action, and so finds the file gone")
+        pytest.skip("Spark 4.0 plans a source at each action, and so notices the missing file")
     # Spark plans a source at the first action, and reuses the plan.
     assert frame.count() == hudi_result(NAME).num_rows
     base = next(path.glob("*.parquet"))

@@ -363,9 +363,9 @@ ORDERINGS = {
 def test_deletes_of_every_ordering_type(hudi, writer, kind):
     values, java, java_values = ORDERINGS[kind]
     keys = [f"k{row}ü" for row in range(len(values) + 1)]
-    gone = pa.table({"record_key": keys, "o": pa.concat_arrays([values, pa.nulls(1, values.type)])})
+    deletes = pa.table({"record_key": keys, "o": pa.concat_arrays([values, pa.nulls(1, values.type)])})
     with writer() as log:
-        log.write_deletes(gone, partition_path="city=Zürich", ordering="o")
+        log.write_deletes(deletes, partition_path="city=Zürich", ordering="o")
     (block,) = hudi.blocks(log.path)
     assert (block["type"], block["header"]) == ("DELETE_BLOCK", {"INSTANT_TIME": INSTANT})
     if java == "java.math.BigDecimal":
@@ -375,7 +375,7 @@ def test_deletes_of_every_ordering_type(hudi, writer, kind):
 
 
 def test_deletes_without_ordering_and_with_several(hudi, writer):
-    gone = pa.table(
+    deletes = pa.table(
         {
             "id": ["a", "b"],
             "partition_path": ["p", "q"],
@@ -385,8 +385,8 @@ def test_deletes_without_ordering_and_with_several(hudi, writer):
         }
     )
     with writer() as log:
-        log.write_deletes(gone, record_key="id")
-        log.write_deletes(gone, record_key="id", ordering=["ts", "day", "name"])
+        log.write_deletes(deletes, record_key="id")
+        log.write_deletes(deletes, record_key="id", ordering=["ts", "day", "name"])
     one, several = hudi.blocks(log.path)
     assert one["deletes"] == [("a", "p", "java.lang.Integer", 0), ("b", "q", "java.lang.Integer", 0)]
     array = "org.apache.hudi.common.util.collection.ArrayComparable"
@@ -406,11 +406,11 @@ def test_rollbacks_and_header_extras(hudi, writer):
     }
     trips = pa.table({"id": ["a", "b"]})
     schema = {"type": "record", "name": "t", "fields": [{"name": "id", "type": "string"}]}
-    gone = pa.table({"record_key": trips["id"]})
+    deletes = pa.table({"record_key": trips["id"]})
     with writer() as log:
         log.append(
             *log.records(trips, schema=schema, header={**extras, "IS_PARTIAL": "true"}, instant="20240101000000001"),
-            log.deletes(gone, partition_path="", header=extras, schema=schema, instant="20240101000000001"),
+            log.deletes(deletes, partition_path="", header=extras, schema=schema, instant="20240101000000001"),
         )
         log.write_rollback("20240101000000001", instant="20240101000000002")
     data, deletes, rollback = hudi.blocks(log.path)

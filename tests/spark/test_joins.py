@@ -34,10 +34,10 @@ def low_broadcast_threshold(spark):
 
 def planned(frame):
     """Returns the output of `explain`."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
         frame.explain()
-    return said.getvalue()
+    return output.getvalue()
 
 
 def large(spark):

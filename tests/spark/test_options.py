@@ -104,12 +104,12 @@ def test_a_range_of_commits(table_of, end):
 
 
 def test_bounds_of_another_table_version_are_refused(table_of):
-    asked = INCREMENTAL | {"path": str(table_of("h11_v6_uncommitted"))}
+    arguments = INCREMENTAL | {"path": str(table_of("h11_v6_uncommitted"))}
     version = "hoodie.datasource.read.incr.table.version"
-    for given, rows in ((asked, 93), (asked | {version: "6"}, 93)):
+    for given, rows in ((arguments, 93), (arguments | {version: "6"}, 93)):
         query = read_query(given)
         assert query.prepare(query.table(), None).scan().count() == rows
-    query = read_query(asked | {version: "8"})
+    query = read_query(arguments | {version: "8"})
     with pytest.raises(UnsupportedError, match=version.replace(".", r"\.")):
         query.prepare(query.table(), None).scan()
 

@@ -116,8 +116,8 @@ def test_batches_use_sparks_names_of_children():
 
 def test_a_user_defined_schema_is_a_projection_by_name_and_type():
     table = pa.schema([("a", pa.int32()), ("b", pa.string()), ("l", pa.list_(pa.int32()))])
-    asked = st.StructType().add("l", st.ArrayType(st.IntegerType())).add("a", st.IntegerType(), nullable=False)
-    assert checked_projection(asked, table) == ["l", "a"]
+    requested = st.StructType().add("l", st.ArrayType(st.IntegerType())).add("a", st.IntegerType(), nullable=False)
+    assert checked_projection(requested, table) == ["l", "a"]
     with pytest.raises(InvalidArgumentError, match="no column 'A'"):
         checked_projection(st.StructType().add("A", st.IntegerType()), table)
     with pytest.raises(InvalidArgumentError, match="bigint"):

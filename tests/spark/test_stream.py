@@ -65,10 +65,10 @@ class Copy:
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
-def expected(path, ranges, **asked):
+def expected(path, ranges, **arguments):
     table, found = mortice.Table(path), Counter()
     for span in ranges:
-        found += rows(table.incremental(*span, **asked).to_arrow())
+        found += rows(table.incremental(*span, **arguments).to_arrow())
     return found
 
 
@@ -169,8 +169,8 @@ def test_changes_columns_and_filters(spark, table_of, tmp_path):
     path = table_of("h12_cdc_odd_data_before_after")
     copy = Copy(spark, path, tmp_path / "changes", **CHANGES).all()
     assert rows(copy.rows) == rows(mortice.Table(path).changes("earliest").to_arrow())
-    asked = {"columns": "fare,trip_id", "filters": '[["city", "=", "oslo"]]', "mortice.emit_deletes": "true"}
-    some = Copy(spark, table_of(NAME), tmp_path / "some", **asked).all()
+    arguments = {"columns": "fare,trip_id", "filters": '[["city", "=", "oslo"]]', "mortice.emit_deletes": "true"}
+    some = Copy(spark, table_of(NAME), tmp_path / "some", **arguments).all()
     assert rows(some.rows) == expected(
         table_of(NAME), some.ranges, columns=["fare", "trip_id"], filters=[("city", "=", "oslo")], emit_deletes=True
     )

@@ -53,10 +53,10 @@ def live(request, tmp_path):
     return LiveTable(tmp_path / "table", request.param)
 
 
-def incremental(path, begin, end, **asked):
+def incremental(path, begin, end, **arguments):
     # Rows of a log compaction are in the increments of other ranges already. Later commits do not change a range.
-    asked = {"fall_back_to_full_scan": False, **asked}
-    return mortice.Table(path).incremental(begin, end, skip_log_compact=True, **asked).to_arrow()
+    arguments = {"fall_back_to_full_scan": False, **arguments}
+    return mortice.Table(path).incremental(begin, end, skip_log_compact=True, **arguments).to_arrow()
 
 
 def values(query):
@@ -124,7 +124,7 @@ def test_changes(case, table_of, is_old):
 
 
 @pytest.mark.parametrize(
-    ("options", "asked"),
+    ("options", "arguments"),
     [
         ({"mortice.emit_deletes": "true"}, {"emit_deletes": True}),
         (CHANGELOG, {"changelog": True}),
@@ -136,10 +136,10 @@ def test_changes(case, table_of, is_old):
     ],
     ids=["emit_deletes", "changelog", "columns", "columns of a changelog"],
 )
-def test_options_of_incremental_queries_apply(table_of, options, asked):
+def test_options_of_incremental_queries_apply(table_of, options, arguments):
     path = table_of("h11_event_time_deletes")
     query = MicroBatches(path, maxInstantsPerTrigger=2, is_old=not HAS_LIMITS, **options).start().run()
-    assert_batches_equal_ranges(query, path, lambda *span: incremental(*span, **asked))
+    assert_batches_equal_ranges(query, path, lambda *span: incremental(*span, **arguments))
     assert len(query.batches) == 4
     if "filters" not in options:
         assert "D" in query.rows[OPERATION].to_pylist()
@@ -164,9 +164,9 @@ def test_log_compaction_would_repeat_rows_of_other_commits(table_of):
     (at,) = [instant for instant, operation in operations.items() if operation == "LOG_COMPACT"]
     completed = {one.requested_time: one.completion_time for one in table.timeline.completed}
     before_it = sorted(time for instant, time in completed.items() if instant < at)
-    asked = {"begin": before_it[-2], "end": completed[at], "columns": [COMMIT_TIME, "_hoodie_record_key"]}
-    with_it = table.incremental(**asked).to_arrow()
-    without = table.incremental(**asked, skip_log_compact=True).to_arrow()
+    arguments = {"begin": before_it[-2], "end": completed[at], "columns": [COMMIT_TIME, "_hoodie_record_key"]}
+    with_it = table.incremental(**arguments).to_arrow()
+    without = table.incremental(**arguments, skip_log_compact=True).to_arrow()
     assert at in with_it[COMMIT_TIME].to_pylist()
     assert at not in without[COMMIT_TIME].to_pylist()
     assert set(without["_hoodie_record_key"].to_pylist()) < set(with_it["_hoodie_record_key"].to_pylist())
@@ -464,7 +464,7 @@ GOOD = {"version": 1, "layout": 2, "after": "20260101000000001", "instant": "202
 
 
 @pytest.mark.parametrize(
-    ("offset", "kind", "says"),
+    ("offset", "kind", "message"),
     [
         ({"commit": "20240101"}, mortice.InvalidArgumentError, "was not written"),
         (GOOD | {"version": "1"}, mortice.InvalidArgumentError, "was not written"),
@@ -477,13 +477,13 @@ GOOD = {"version": 1, "layout": 2, "after": "20260101000000001", "instant": "202
     ],
     ids=str,
 )
-def test_an_invalid_offset_is_refused(live, offset, kind, says):
+def test_an_invalid_offset_is_refused(live, offset, kind, message):
     live.commit()
     reader = MicroBatches(live.folder, is_old=not HAS_LIMITS).start().reader
-    with pytest.raises(kind, match=says):
+    with pytest.raises(kind, match=message):
         reader.latestOffset(offset, None)
     for start, end in ((GOOD, offset), (offset, GOOD)):
-        with pytest.raises(kind, match=says):
+        with pytest.raises(kind, match=message):
             reader.partitions(start, end)
 
 
@@ -555,9 +555,9 @@ class Evolving(LiveTable):
         from support.tables.table_writer import avro_schema
 
         original = live_table.avro_schema
-        live_table.avro_schema = lambda *asked: (
-            json.loads(json.dumps(avro_schema(*asked)))
-            | {"fields": self.changed(json.loads(json.dumps(avro_schema(*asked)))["fields"])}
+        live_table.avro_schema = lambda *arguments: (
+            json.loads(json.dumps(avro_schema(*arguments)))
+            | {"fields": self.changed(json.loads(json.dumps(avro_schema(*arguments)))["fields"])}
         )
         try:
             return super().metadata(paths, operation)
@@ -578,14 +578,14 @@ def added(fields):
 
 
 @pytest.mark.parametrize("version", [6, 9])
-@pytest.mark.parametrize(("change", "says"), [(dropped, "no longer has"), (retyped, "is string in the table")])
-def test_a_dropped_or_changed_column_stops_the_stream(tmp_path, version, change, says, is_old):
+@pytest.mark.parametrize(("change", "message"), [(dropped, "no longer has"), (retyped, "is string in the table")])
+def test_a_dropped_or_changed_column_stops_the_stream(tmp_path, version, change, message, is_old):
     live = Evolving(tmp_path / "table", version)
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
     live.changed = change
     live.commit()
-    with pytest.raises(mortice.UnsupportedError, match=says):
+    with pytest.raises(mortice.UnsupportedError, match=message):
         query.trigger()
     assert len(query.batches) == 1
     # After a restart it has the new columns, and no row is missing.

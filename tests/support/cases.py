@@ -35,7 +35,7 @@ class Query:
     case: str
     id: str
     type: str
-    asked: dict
+    arguments: dict
     expected_file: pathlib.Path
     path: str = ""
 
@@ -51,7 +51,7 @@ class Query:
         return {
             "hoodie.datasource.query.type": kind,
             **form,
-            **{OPTIONS[name]: value for name, value in self.asked.items()},
+            **{OPTIONS[name]: value for name, value in self.arguments.items()},
         }
 
     @property
@@ -65,7 +65,7 @@ class Query:
 
     def scan(self, table, **more):
         reads = {"read_optimized": table.read_optimized, "incremental": table.incremental, "cdc": table.changes}
-        return reads.get(self.type, table.snapshot)(**self.asked, **more)
+        return reads.get(self.type, table.snapshot)(**self.arguments, **more)
 
     def __str__(self):
         return f"{self.case}-{self.id}"
@@ -81,13 +81,15 @@ def queries():
     found = []
     for name in TABLES:
         facts = case(name)
-        answers = {}
+        results = {}
         for query in facts["queries"]:
             readers = query.get("readers") or [query.get("reader", facts["hudi_version"])]
-            if NEWEST in readers or (facts["hudi_version"] in readers and query["id"] not in answers):
-                answers[query["id"]] = query
-        for query in answers.values():
-            asked = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
+            if NEWEST in readers or (facts["hudi_version"] in readers and query["id"] not in results):
+                results[query["id"]] = query
+        for query in results.values():
+            arguments = {
+                name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]
+            }
             # Before 1.1, Hudi treated the begin of an incremental query as inclusive from table version 8 on, and wrote
             # the before and after images of CDC queries in another format.
             outdated = query["type"] in {"incremental", "cdc"} and NEWEST not in (
@@ -95,7 +97,7 @@ def queries():
             )
             if query["type"] in TYPES and not outdated and "quirk" not in query:
                 expected, path = DATA / name / query["expected"], query.get("path", "")
-                found.append(Query(name, query["id"], query["type"], asked, expected, path))
+                found.append(Query(name, query["id"], query["type"], arguments, expected, path))
     return found
 
 

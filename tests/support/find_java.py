@@ -73,10 +73,10 @@ def find_java(environment: MutableMapping[str, str] = os.environ, suitable: rang
 def java_version(java: Path) -> int:
     """Returns the feature release of a `java` command (8, 11, 17, …), or 0 if it does not run."""
     try:
-        said = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
+        output = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
     except (OSError, subprocess.SubprocessError):
         return 0
-    match = re.search(r'version "(?:1\.)?(\d+)', said)
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match.group(1)) if match else 0
 
 

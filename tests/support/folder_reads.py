@@ -33,7 +33,7 @@ class FolderReads:
         counts: dict[Path, int] = {}
         for watch, mask, name in self._events():
             if mask & _OVERFLOW:
-                raise AssertionError("more events than the system keeps")
+                raise AssertionError("the inotify queue overflowed")
             # An event with a name is about a file in the directory.
             if mask & _OPEN and mask & _IS_FOLDER and not name:
                 counts[self._folders[watch]] = counts.get(self._folders[watch], 0) + 1

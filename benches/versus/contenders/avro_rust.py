@@ -16,10 +16,10 @@ class ArrowAvro(Contender):
     kinds = ("decode",)
 
     def command(self):
-        said = subprocess.run(
+        output = subprocess.run(
             [*BUILD, "--message-format", "json"], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=False
         )
-        for line in said.stdout.splitlines():
+        for line in output.stdout.splitlines():
             message = json.loads(line)
             if message.get("executable") and message["target"]["name"] == "decode_worker":
                 return [message["executable"], "--worker"]

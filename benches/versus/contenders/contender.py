@@ -9,7 +9,7 @@ then runs queries. A query is a dict:
     columns   names, or None for all
     logs, bases           its log files and base files
     instant, begin, key   of time travel, of an incremental query (exclusive), of a look-up
-    metadata  of plan: whether the metadata table is asked
+    metadata  of plan: whether the metadata table is used
     release   of Hudi that wrote the table
 
 Unsupported queries raise `NotSupported` with a reason, which the report shows instead of a time.

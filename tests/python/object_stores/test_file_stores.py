@@ -83,9 +83,9 @@ def test_one_of_many_threads_creates_a_file_and_one_replaces_it(store):
 @pytest.mark.parametrize("store", STORES, indirect=True)
 def test_one_of_many_processes_creates_a_file(store):
     racing = [store.start("put_if_absent", "commit", f"writer {writer}") for writer in range(WRITERS)]
-    answers = [answer["put"] for answer in _results(racing)]
-    assert sorted(answers) == ["refused"] * (WRITERS - 1) + ["written"]
-    assert store.get("commit") == f"writer {answers.index('written')}"
+    results = [result["put"] for result in _results(racing)]
+    assert sorted(results) == ["refused"] * (WRITERS - 1) + ["written"]
+    assert store.get("commit") == f"writer {results.index('written')}"
 
 
 def _results(racing):
@@ -191,17 +191,17 @@ def test_concurrent_creates_with_lost_responses(faulty):
     running, store = faulty
     running.faults[:] = [Fault("lose", "/commit", method="PUT", times=4)]
     racing = [store.start("put_if_absent", "commit", f"writer {writer}") for writer in range(WRITERS)]
-    answers = [answer["put"] for answer in _results(racing)]
-    assert sorted(answers) == ["refused"] * (WRITERS - 1) + ["written"]
-    assert store.get("commit") == f"writer {answers.index('written')}"
+    results = [result["put"] for result in _results(racing)]
+    assert sorted(results) == ["refused"] * (WRITERS - 1) + ["written"]
+    assert store.get("commit") == f"writer {results.index('written')}"
 
 
 @pytest.mark.object_stores
 def test_a_wrong_secret_is_refused_by_a_server_that_checks_signatures(on_seaweed):
     wrong = FileStore(on_seaweed.uri, {**on_seaweed.options, "secret_access_key": "hunter2"})
-    answer = wrong.run("get", "a")
-    assert answer["error"] == "MORTICE-FORBIDDEN"
-    assert "hunter2" not in answer["message"]
+    result = wrong.run("get", "a")
+    assert result["error"] == "MORTICE-FORBIDDEN"
+    assert "hunter2" not in result["message"]
     assert wrong.run("put_if_absent", "a", "x")["error"] == "MORTICE-FORBIDDEN"
 
 

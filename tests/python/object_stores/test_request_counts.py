@@ -33,10 +33,10 @@ class Counter(http.server.BaseHTTPRequestHandler):
         self.server.most = max(self.server.most, self.server.enter())
         try:
             headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
-            asked = urllib.request.Request(self.server.store + self.path, headers=headers, method=self.command)
+            request = urllib.request.Request(self.server.store + self.path, headers=headers, method=self.command)
             try:
-                with urllib.request.urlopen(asked, timeout=20) as answer:
-                    status, kept, body = answer.status, answer.headers, answer.read()
+                with urllib.request.urlopen(request, timeout=20) as response:
+                    status, kept, body = response.status, response.headers, response.read()
             except urllib.error.HTTPError as error:
                 status, kept, body = error.code, error.headers, error.read()
             self.send_response(status)

@@ -76,7 +76,7 @@ def test_reads_take_the_documented_requests(rows):
     end = page.index("\n\n", start) + 1
     if os.environ.get("MORTICE_WRITE_DOCS") == "1":
         PAGE.write_text(page[:start] + table + page[end:])
-    assert PAGE.read_text()[start:].startswith(table), f"docs/storage.md has another table than\n{table}"
+    assert PAGE.read_text()[start:].startswith(table), f"the table of docs/storage.md differs from\n{table}"
 
 
 def test_a_narrow_projection_of_small_row_groups_takes_no_more_requests_than_all_columns(rows):

@@ -206,5 +206,5 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _log(self, status):
         signed = self.headers.get("Authorization") or ""
-        asked = Request(self.command, self.path, self.headers.get("Range"), status, signed, time.monotonic())
-        self.server.proxy.log(asked)
+        request = Request(self.command, self.path, self.headers.get("Range"), status, signed, time.monotonic())
+        self.server.proxy.log(request)

@@ -36,5 +36,5 @@ def over_base(base, log, merging, _partial):
 
 def insert(log, merging):
     """`getInsertValue`: returns nothing for a delete."""
-    gone = log.row is None or merging.payload == "EmptyHoodieRecordPayload" or payloads.deletes(log.row, merging)
-    return Record(log.ordering, None, deleted=True) if gone else log
+    is_deleted = log.row is None or merging.payload == "EmptyHoodieRecordPayload" or payloads.deletes(log.row, merging)
+    return Record(log.ordering, None, deleted=True) if is_deleted else log

@@ -223,7 +223,7 @@ class LiveTable:
 
     def clean(self, keep=1, spare=()):
         """Removes all slices older than the newest `keep` slices with a base file."""
-        requested, gone, floor = self.tick(), {}, None
+        requested, removed, floor = self.tick(), {}, None
         for partition, slices in self.slices.items():
             based = [at for at, (_, base, _) in enumerate(slices) if base is not None]
             if len(based) <= keep:
@@ -231,15 +231,15 @@ class LiveTable:
             first = based[-keep]
             floor = min(floor or slices[first][0], slices[first][0])
             names = [name for _, base, logs in slices[:first] for name in (base, *logs) if name and name not in spare]
-            gone[partition] = names
+            removed[partition] = names
             del slices[:first]
         infos = {
             partition: [{"filePath": f"{partition}/{name}", "isBootstrapBaseFile": False} for name in names]
-            for partition, names in gone.items()
+            for partition, names in removed.items()
         }
         plan = {"filesToBeDeletedPerPartition": {}, "filePathsToBeDeletedPerPartition": infos, "version": 2}
         self.pending("clean", avro(CLEAN_PLAN, plan), requested=requested)
-        for partition, names in gone.items():
+        for partition, names in removed.items():
             for name in names:
                 (self.folder / partition / name).unlink()
         return self.completed(requested, "clean", avro(CLEAN_METADATA, {"earliestCommitToRetain": floor, "version": 2}))
