@@ -6,7 +6,7 @@ BASE, by default HEAD if files have changed since, otherwise the commit before. 
 alternate, because the speed of a machine changes within an hour. Components that seem slower are measured again,
 because it also changes within a minute.
 
-    builds      what is run: of the files as they are, or of a commit, kept
+    builds      builds of the working tree, and of commits, which are kept
     parts       one run of one benchmark
-    verdict     what counts as slower
+    verdict     decides what counts as slower
 """

@@ -1,9 +1,9 @@
 """CPU seconds and memory of a process and its descendants, read by another process from Linux' /proc.
 
-    CPU of a tree   the clock of each living process (nanoseconds, all its threads, dead ones too), and of each the time
-                    of its children that ended (`cutime`, `cstime` of /proc/PID/stat, in ticks)
-    peak of memory  `VmHWM`, reset before (`clear_refs` 5), added up over the tree: exact for one process, and at most
-                    what all had at once for several. Mapped files count in it where they were touched
+    CPU of a tree   the CPU clock of each living process (nanoseconds, all its threads, also ended ones), plus the time
+                    of its ended children (`cutime`, `cstime` of /proc/PID/stat, in ticks)
+    peak memory     `VmHWM`, reset before (`clear_refs` 5), summed over the tree: exact for one process, an upper bound
+                    of the joint peak for several. Includes touched pages of mapped files
 
 The garbage collector and compiler of a JVM, and Spark's Python workers, are part of the tree.
 """

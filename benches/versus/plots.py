@@ -151,12 +151,12 @@ def _panels(results, name_of):
 def _from_zero(panels):
     """Returns the panels of tables with logs, preceded by results of the table without logs for the same columns."""
     without = [result for results in panels.values() for result in results if not result.line.commits]
-    begun = {}
+    extended = {}
     for name, results in panels.items():
         of_panel = results[0].line
         if of_panel.commits:
-            begun[name] = [one for one in without if one.line.columns == of_panel.columns] + results
-    return begun or panels
+            extended[name] = [one for one in without if one.line.columns == of_panel.columns] + results
+    return extended or panels
 
 
 def _bars(good, workload, folder):

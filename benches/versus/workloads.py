@@ -2,12 +2,12 @@
 
 decode     raw decoding of a log: wide, narrow, nested records
 slice      one file slice; 0 to 100 % of its rows updated, by 1 to 20 log files; all columns, 5, 1
-table      many slices: count, projection, aggregates, time travel, incremental, look-up; of two releases
+table      many slices: count, projection, aggregates, time travel, incremental, lookup; tables of two releases
 planning   files listed and planned, with and without the metadata table
 memory     the peak of a new process, by the size of the log
 growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
-spark      what mortice and Hudi take on Spark, and what Spark takes itself: few large slices, many small ones
+spark      mortice and Hudi on Spark, and Spark's own overhead: few large slices, many small ones
 """
 
 import os

@@ -32,9 +32,9 @@ SHOWN = 4
 @contextmanager
 def timed(what: str, timings: list[tuple[str, str]]) -> Iterator[None]:
     """Records the time of the block."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     yield
-    timings.append((what, f"{(time.perf_counter() - begun) * 1000:.0f} ms"))
+    timings.append((what, f"{(time.perf_counter() - started) * 1000:.0f} ms"))
 
 
 def main() -> None:

@@ -59,9 +59,9 @@ def test_commits_after_opening_the_table_are_not_visible(live):
         live.work(step)
     commits = live.commits
     table = mortice.Table(live.folder)
-    begun = live.begin()
+    started = live.begin()
     assert state(table.snapshot()) == commits
-    live.end(begun)
+    live.end(started)
     planned = live.plan_compaction()
     live.commit()
     assert state(table.snapshot()) == commits

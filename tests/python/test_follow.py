@@ -106,13 +106,13 @@ def test_compactions_and_cleans_are_not_returned(live):
 def test_before_version_8_a_pending_commit_holds_back_later_ones(tmp_path):
     live = LiveTable(tmp_path / "table", 6)
     first = live.commit()
-    begun = live.begin()
+    started = live.begin()
     last = live.commit()
     follower = follow(live, poll_seconds=0.01)
     assert next(follower)[0] == first
     assert list(follow(live, first)) == [] == list(follow(live, "latest"))
     latest = follow(live, "latest")
-    middle = live.end(begun)
+    middle = live.end(started)
     assert [next(follower)[0] for _ in range(2)] == [middle, last]
     assert [instant for instant, _ in latest] == [middle, last]
 
@@ -120,11 +120,11 @@ def test_before_version_8_a_pending_commit_holds_back_later_ones(tmp_path):
 def test_from_version_8_a_commit_that_completes_late_is_returned(tmp_path):
     live = LiveTable(tmp_path / "table", 9)
     live.commit()
-    begun = live.begin()
+    started = live.begin()
     second = live.commit()
     follower = follow(live)
     assert [instant for instant, _ in follower][-1] == second
-    late = live.end(begun)
+    late = live.end(started)
     ((instant, scan),) = follow(live, follower.position)
     assert (instant, values(scan)) == (late, {2: 2})
 
@@ -138,10 +138,10 @@ def test_archived_commits_are_returned(live):
 
 def test_commits_archived_between_two_polls_are_returned(live):
     live.commit()
-    begun = live.begin()
+    started = live.begin()
     follower = follow(live, poll_seconds=0.01)
     got = [next(follower)[0]]
-    positions = [*got, live.end(begun), *(live.commit() for _ in range(8))]
+    positions = [*got, live.end(started), *(live.commit() for _ in range(8))]
     live.archive(keep=1)
     got += [next(follower)[0] for _ in positions[1:]]
     assert got == positions
@@ -181,13 +181,13 @@ class Reader:
         if number % 2:
             self.follower = follow(self.live, self.follower.position or "earliest", 0.001)
         # Below version 8, commits after a pending one are held back.
-        held = min((begun[1] for begun in self.pending), default="9") if self.live.version < 8 else "9"
+        held = min((started[1] for started in self.pending), default="9") if self.live.version < 8 else "9"
         while len(self.got) < sum(instant < held for instant, _ in self.expected):
             instant, scan = next(self.follower)
             self.got.append((instant, Counter(scan.to_arrow()[COMMIT_TIME].to_pylist())))
 
-    def _complete(self, begun):
-        self.expected.append((self.live.end(begun), Counter({begun[1]: begun[0]})))
+    def _complete(self, started):
+        self.expected.append((self.live.end(started), Counter({started[1]: started[0]})))
 
 
 STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "read"]
@@ -212,10 +212,10 @@ def test_followed_commits_equal_the_committed_ones(tmp_path_factory, steps, vers
 
 def test_an_incomplete_timeline_file_is_read_later(live):
     live.commit()
-    begun = live.begin()
-    position = live.end(begun)
+    started = live.begin()
+    position = live.end(started)
     (completed,) = [
-        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and begun[1] in path.name
+        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and started[1] in path.name
     ]
     whole = completed.read_bytes()
     for half in (b"", whole[:40]):

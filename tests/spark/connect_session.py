@@ -54,7 +54,7 @@ def stream_to(spark, table, folder, **options):
     writer = stream.writeStream.format("parquet").option("checkpointLocation", f"{folder}/checkpoint")
     query = writer.trigger(availableNow=True).start(f"{folder}/rows")
     if not query.awaitTermination(200):
-        raise TimeoutError("the stream goes on")
+        raise TimeoutError("the stream did not end")
     return keys(spark.read.parquet(f"{folder}/rows"))
 
 

@@ -15,7 +15,7 @@ if VERSION < (4, 1):
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, InputPartition  # noqa: E402
 
 ROWS = [("a", 1), ("b", 2), ("c", 3)]
-MENDED = "Spark hands a plan with pushed-down filters to other queries over the same DataFrame"
+REASON = "Spark uses a plan with pushed-down filters for other queries over the same DataFrame"
 
 pytestmark = pytest.mark.spark4
 
@@ -69,20 +69,20 @@ def test_one_query_over_one_dataframe_is_correct(load):
     assert rows(load()) == ROWS
 
 
-@pytest.mark.xfail(reason=MENDED, raises=AssertionError, strict=True)
+@pytest.mark.xfail(reason=REASON, raises=AssertionError, strict=True)
 def test_a_later_query_without_the_filter(load):
     frame = load()
     assert rows(frame.filter("k = 'a'")) == ROWS[:1]
     assert rows(frame) == ROWS
 
 
-@pytest.mark.xfail(reason=MENDED, raises=AssertionError, strict=True)
+@pytest.mark.xfail(reason=REASON, raises=AssertionError, strict=True)
 def test_two_filters_in_one_query(load):
     frame = load()
     assert rows(frame.filter("k = 'a'").union(frame.filter("k = 'b'"))) == ROWS[:2]
 
 
-@pytest.mark.xfail(reason=MENDED, raises=AssertionError, strict=True)
+@pytest.mark.xfail(reason=REASON, raises=AssertionError, strict=True)
 def test_a_view_in_sql(load, spark):
     load().createOrReplaceTempView("letters_of_test")
     found = spark.sql("select a.v, b.v from letters_of_test a join letters_of_test b on b.k = 'c' where a.k = 'a'")

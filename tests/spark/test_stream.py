@@ -129,9 +129,9 @@ def test_commits_are_returned_as_they_complete(spark, tmp_path):
         while not list((copy.checkpoint / "commits").glob("0")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        begun = live.begin()
+        started = live.begin()
         positions = []
-        for commit in (live.commit, lambda: live.end(begun)):
+        for commit in (live.commit, lambda: live.end(started)):
             positions.append(commit())
             while not copy.ranges or copy.ranges[-1][1] != positions[-1]:
                 assert time.monotonic() < deadline

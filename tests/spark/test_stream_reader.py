@@ -277,11 +277,11 @@ def test_before_version_8_a_pending_commit_holds_back_later_ones(tmp_path, is_ol
     live = LiveTable(tmp_path / "table", 6)
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
-    begun = live.begin()
+    started = live.begin()
     live.commit()
     assert query.trigger() is False
     assert MicroBatches(live.folder, is_old).start(available_now=True).run().batches[-1].num_rows == 1
-    live.end(begun)
+    live.end(started)
     query.run()
     assert values(query)[1:] == [{3: 3}]
     assert_batches_equal_ranges(query, live.folder)
@@ -290,10 +290,10 @@ def test_before_version_8_a_pending_commit_holds_back_later_ones(tmp_path, is_ol
 def test_from_version_8_a_commit_that_completes_late_is_returned(tmp_path, is_old):
     live = LiveTable(tmp_path / "table", 9)
     live.commit()
-    begun = live.begin()
+    started = live.begin()
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
-    late = live.end(begun)
+    late = live.end(started)
     query.run()
     assert query.ranges[-1][1] == late
     assert values(query) == [{3: 3}, {2: 2}]
@@ -636,10 +636,10 @@ def test_added_columns_of_a_real_table(table_of, tmp_path, is_old):
 def test_an_incomplete_timeline_file_is_read_later(live, is_old, monkeypatch):
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
-    begun = live.begin()
-    live.end(begun)
+    started = live.begin()
+    live.end(started)
     (completed,) = [
-        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and begun[1] in path.name
+        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and started[1] in path.name
     ]
     whole = completed.read_bytes()
     completed.write_bytes(whole[:40])

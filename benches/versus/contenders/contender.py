@@ -8,9 +8,9 @@ then runs queries. A query is a dict:
     path      the table
     columns   names, or None for all
     logs, bases           its log files and base files
-    instant, begin, key   of time travel, of an incremental query (exclusive), of a look-up
-    metadata  of plan: whether the metadata table is used
-    release   of Hudi that wrote the table
+    instant, begin, key   for as_of, incremental (exclusive), lookup
+    metadata  for plan: whether the metadata table is used
+    release   the release of Hudi that wrote the table
 
 Unsupported queries raise `NotSupported` with a reason, which the report shows instead of a time.
 """

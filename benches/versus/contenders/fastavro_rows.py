@@ -45,7 +45,7 @@ class FastavroRows(Contender):
             into([read(io.BytesIO(record), schema, None) for record in records])
             yield len(records)
 
-    def run(self, query):  # noqa: ARG002 (what was prepared)
+    def run(self, query):  # noqa: ARG002 (uses what `prepare` stored)
         return sum(self.rows(lambda rows: rows))
 
     def answer(self, query, path):  # noqa: ARG002

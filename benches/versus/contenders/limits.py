@@ -31,7 +31,7 @@ class Memcpy(Contender):
         self.bytes = [self.numpy.fromfile(path, dtype=self.numpy.uint8) for path in query["logs"]]
         self.copies = [self.numpy.empty_like(bytes_) for bytes_ in self.bytes]
 
-    def run(self, query):  # noqa: ARG002 (what was prepared)
+    def run(self, query):  # noqa: ARG002 (uses what `prepare` stored)
         for copy, bytes_ in zip(self.copies, self.bytes, strict=True):
             self.numpy.copyto(copy, bytes_)
 

@@ -42,7 +42,7 @@ class EmptyTasks(MorticeMapInArrow):
     def prepare(self, query):
         self.tasks = self.frame(query).rdd.getNumPartitions()
 
-    def run(self, query):  # noqa: ARG002 (all queries of so many tasks are the same)
+    def run(self, query):  # noqa: ARG002 (the query does not matter)
         from versus.contenders.ready_batches import empty
 
         frame = self.spark.range(0, self.tasks, 1, self.tasks).mapInArrow(empty, "id long")

@@ -141,8 +141,8 @@ def test_a_large_file_appears_when_complete_and_leaves_nothing_otherwise(store, 
         names = ("endpoint", "access_key_id", "secret_access_key")
         client = s3_client(*(store.options[name] for name in names))
         bucket, _, prefix = store.uri.removeprefix("s3://").partition("/")
-        begun = client.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
-        assert not [upload for upload in begun if upload["Key"].startswith(prefix)]
+        pending = client.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
+        assert not [upload for upload in pending if upload["Key"].startswith(prefix)]
 
 
 @pytest.fixture

@@ -208,7 +208,7 @@ def histories(draw, by):
     return history
 
 
-# --- what is read
+# --- expected rows
 
 
 def expected(history):

@@ -176,9 +176,9 @@ class LiveTable:
             logs.append(name)
         return number, requested, paths
 
-    def end(self, begun):
+    def end(self, started):
         """Completes a delta commit; returns its position."""
-        _, requested, paths = begun
+        _, requested, paths = started
         self.written.append(requested)
         return self.completed(requested, "deltacommit", self.metadata(paths, "UPSERT"))
 

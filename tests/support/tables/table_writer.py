@@ -1,12 +1,12 @@
 """A minimal writer of whole tables for tests: one file slice in each partition, with the layout of a merge-on-read
 table.
 
-    hoodie.properties                            by table version: where the merge mode stands differs
+    hoodie.properties                            the merge mode depends on the table version
     .hoodie/<t>.deltacommit                      versions 1 to 7, JSON
     .hoodie/timeline/<t>_<c>.deltacommit         from version 8, Avro
     <file id>_<token>_<t>.parquet                the base file, if there is one
-    .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the base's instant before
-                                                 version 8, and the commit's own from then on
+    .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the instant of the base file
+                                                 before version 8, and of the commit from then on
 
 The settings and the slices are those of the oracle. Files are below their partition's path.
 """
