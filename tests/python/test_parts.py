@@ -48,7 +48,7 @@ def read_in_parts(scan, parts):
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=str)
 @explore(4, cases=len(SCENARIOS))
 @given(data=st.data())
-def test_parts_together_return_the_same_rows(scenario, data, tmp_path_factory):
+def test_parts_return_all_rows(scenario, data, tmp_path_factory):
     history = data.draw(histories(scenario))
     limit, copies = data.draw(st.sampled_from((({}, FEW), ({"memory_limit": 1}, MANY))))
     slice_ = copy_keys(history.slice, copies, data.draw(st.integers(1, 30)), data.draw(st.booleans()))
