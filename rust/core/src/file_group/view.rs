@@ -186,7 +186,7 @@ impl<'a> View<'a> {
             // All that a later delta commit wrote lies in files of its own.
             draft.logs.retain(|log| log.name.instant <= *query_instant);
         }
-        draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
+        draft.logs.sort_by(|one, other| one.name.cmp_in_slice(&other.name));
         let base_file = self.base_file(files, draft.bases)?;
         let log_file = |log: ListedLog| {
             let path = files.path(&log.name.name);

@@ -49,7 +49,7 @@ impl RecordBatches {
         let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
         let rows = rows.max(1);
         let left = if kind == BlockType::ParquetData {
-            Some(Left::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::same(), rows)?))
+            Some(Left::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::identity(), rows)?))
         } else {
             let content = block_records::avro_content(file, block, kind, &schema, &KeyFilter::All)?;
             let walk = || Walk::new(content.clone(), &schema, rows, kind).map(Left::Datums);

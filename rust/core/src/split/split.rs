@@ -140,7 +140,7 @@ impl Query {
     /// What a file or a log block that an instant wrote calls the table's columns.
     #[must_use]
     pub fn names_at(&self, instant: &RequestedTime) -> &FieldNames {
-        self.evolution.as_ref().map_or(FieldNames::same(), |evolution| evolution.names_at(instant))
+        self.evolution.as_ref().map_or(FieldNames::identity(), |evolution| evolution.names_at(instant))
     }
 }
 

@@ -48,7 +48,7 @@ pub fn batches(
 
 /// All records as one batch.
 pub fn records(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
-    let all = batches(file, content, wanted, FieldNames::same(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
+    let all = batches(file, content, wanted, FieldNames::identity(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
     concat_batches(wanted, &all).map_err(|error| Error::corrupt("batches of a parquet block").caused_by(error))
 }
 

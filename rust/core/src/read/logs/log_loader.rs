@@ -177,7 +177,7 @@ impl<'a> LogLoader<'a> {
     fn names(&self, found: &BlockRef) -> &'a FieldNames {
         match (self.evolution, found.block.header.requested_time()) {
             (Some(evolution), Some(instant)) => evolution.names_at(&instant),
-            _ => FieldNames::same(),
+            _ => FieldNames::identity(),
         }
     }
 
