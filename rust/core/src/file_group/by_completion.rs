@@ -11,7 +11,7 @@
 //! left out first; Hudi lets such a log open a slice, which hides the completed logs that follow it.
 //!
 //! Logs of instants that were archived while older ones stayed active may have been passed by: they belong to the slice of the last
-//! compaction that did not merge them ([`Timeline::was_passed_by`]).
+//! compaction that did not merge them ([`Timeline::was_skipped_by`]).
 
 use std::cmp::Ordering;
 
@@ -90,7 +90,7 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<R
 fn passed_by(log: &LogFileName, found: RequestedTime, slices: &Slices, timeline: &Timeline) -> Result<RequestedTime> {
     let mut last = found.clone();
     for (key, _) in slices.iter().filter(|(key, slice)| **key > found && !slice.bases.is_empty()) {
-        if !timeline.was_passed_by(&log.name, key)? {
+        if !timeline.was_skipped_by(&log.name, key)? {
             break;
         }
         last.clone_from(key);
