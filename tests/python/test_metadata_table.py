@@ -212,7 +212,7 @@ def test_where_the_index_does_not_tell_everything_is_read(name, copy_of):
     assert told_by_index(without.snapshot(filters=filters)) is None
     scan = table.snapshot(filters=filters)
     assert is_whole(scan)
-    assert told_by_index(scan) == "record index not used: 1 of 2 keys are not in it"
+    assert told_by_index(scan) == "record index not used: 1 of 2 keys are not in the index"
     one = {"filters": [("_hoodie_record_key", "=", key)]}
     assert not is_whole(table.snapshot(**one))
     for other in (table.snapshot(as_of=rows["_hoodie_commit_time"][0].as_py(), **one), table.read_optimized(**one)):
