@@ -1,27 +1,27 @@
 //! Planning: from an opened table and a query to the splits that are read.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
 //! | `open_table` | an opened table: its properties and its timeline |
-//! | `known_schema` | its schema, read once |
+//! | `known_schema` | a cache of its schema |
 //! | `query_kind` | the kinds of queries, each with its own options |
-//! | `query_options` | the options that all of them have |
+//! | `query_options` | the options of all kinds |
 //! | `query_plan` | a query that is not planned yet, and its schema |
-//! | `query` | schema, columns and slices of a query put together |
+//! | `query` | combines schema, columns and slices to a planned query |
 //! | `columns` | the columns of the result |
-//! | `path_columns` | the columns whose values are in the paths of partitions |
+//! | `path_columns` | the partition columns whose values come from paths |
 //! | `snapshot` | snapshots and read-optimized queries |
-//! | `file_slices` | the file slices of a query, and where they were listed |
-//! | `slices` | chooses them, and prunes them by the query's filters |
-//! | `partition_filter` | which partitions can hold a matching row, derived from their paths |
-//! | `lister` | lists files, by the metadata table or in storage |
-//! | `metadata` | opens the metadata table and reads its rows as those of any table |
-//! | `incremental` | queries of what a range of commits wrote |
+//! | `file_slices` | the file slices of a query, and the source of their listing |
+//! | `slices` | selects file slices and prunes them by the query's filter |
+//! | `partition_filter` | prunes partitions by their paths |
+//! | `lister` | lists files, from the metadata table or storage |
+//! | `metadata` | opens the metadata table and reads its rows like those of any table |
+//! | `incremental` | queries of the rows that a range of commits wrote |
 //! | `written_files` | the files that the commits of a range wrote |
-//! | `changes` | queries of what a range of commits changed, row by row |
-//! | `changed_files` | the files that hold these changes |
-//! | `follow` | commits one by one, as they complete |
-//! | `base_share` | the share of base files that a query reads, estimated |
+//! | `changes` | queries of the changes that a range of commits made |
+//! | `changed_files` | the files with these changes |
+//! | `follow` | commits in the order of their completion |
+//! | `base_share` | estimates the share of base files that a query reads |
 //! | `scan` | a planned query |
 
 mod base_share;
