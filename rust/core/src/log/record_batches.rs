@@ -23,10 +23,10 @@ use crate::storage::Source;
 pub(super) struct RecordBatches {
     schema: SchemaRef,
     /// `None` after the last batch.
-    left: Option<Left>,
+    left: Option<Remaining>,
 }
 
-enum Left {
+enum Remaining {
     Datums(RecordScan),
     Rows(Batches),
 }
@@ -49,10 +49,10 @@ impl RecordBatches {
         let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
         let rows = rows.max(1);
         let left = if kind == BlockType::ParquetData {
-            Some(Left::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::identity(), rows)?))
+            Some(Remaining::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::identity(), rows)?))
         } else {
             let content = block_records::avro_content(file, block, kind, &schema, &KeyFilter::All)?;
-            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(Left::Datums);
+            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(Remaining::Datums);
             (!content.is_empty()).then(scan).transpose()?
         };
         Ok(Self { schema: types, left })
@@ -69,8 +69,8 @@ impl Iterator for RecordBatches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match self.left.as_mut()? {
-            Left::Datums(scan) => scan.next().transpose(),
-            Left::Rows(batches) => batches.next(),
+            Remaining::Datums(scan) => scan.next().transpose(),
+            Remaining::Rows(batches) => batches.next(),
         };
         if !matches!(next, Some(Ok(_))) {
             self.left = None;

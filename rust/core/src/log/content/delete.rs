@@ -244,7 +244,7 @@ mod tests {
             of(&bytes).unwrap_err()
         };
         assert_eq!(real[end - 5..], [5, 1, 0x82, b'd', 0]);
-        for (byte, why) in [(3, "object 1, which is no text"), (0x7f, "object 125, which is no text")] {
+        for (byte, why) in [(3, "object 1, which is not a string"), (0x7f, "object 125, which is not a string")] {
             let error = changed(5, byte);
             assert_eq!(error.kind(), crate::Kind::CorruptLog);
             assert!(error.to_string().contains(why), "{error}");

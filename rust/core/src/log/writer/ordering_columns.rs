@@ -214,7 +214,7 @@ fn decimals(column: &ArrayRef) -> Result<Decimal128Array, Unfit> {
         let Some(value) = value else { return Ok(None) };
         at_scale(value, scale).map(Some).ok_or_else(|| {
             let text = Decimal256Type::format_decimal(value, Decimal256Type::MAX_PRECISION, scale);
-            Unfit(format!("row {row}: {text} does not fit decimal({DECIMAL_DIGITS},{DECIMAL_SCALE}), which is all that a delete block holds"))
+            Unfit(format!("row {row}: {text} does not fit decimal({DECIMAL_DIGITS},{DECIMAL_SCALE}), the type of decimals in a delete block"))
         })
     };
     values.iter().enumerate().map(convert).collect()

@@ -146,6 +146,6 @@ impl<'a> Records<'a> {
     }
 
     fn no_such(&self, what: &str, ordinal: usize) -> Error {
-        self.input.fault(format!("a reference to object {ordinal}, which is no {what}"))
+        self.input.fault(format!("a reference to object {ordinal}, which is not a {what}"))
     }
 }

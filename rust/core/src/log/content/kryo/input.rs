@@ -200,7 +200,7 @@ impl<'a> Input<'a> {
             Reference::Null => Ok(None),
             Reference::Earlier(ordinal) => match self.earlier(ordinal) {
                 Object::Text(place) => Ok(Some(place.clone())),
-                _ => Err(self.fault(format!("a reference to object {ordinal}, which is no text"))),
+                _ => Err(self.fault(format!("a reference to object {ordinal}, which is not a string"))),
             },
             Reference::New(ordinal) => {
                 let place = self.characters()?;
@@ -226,7 +226,7 @@ impl<'a> Input<'a> {
         self.texts.extend_from_slice(text);
         match (u32::try_from(start), u32::try_from(self.texts.len())) {
             (Ok(start), Ok(end)) => Ok(start..end),
-            _ => Err(self.fault("texts of 4 GiB or more")),
+            _ => Err(self.fault("strings of 4 GiB or more")),
         }
     }
 
@@ -254,7 +254,7 @@ impl<'a> Input<'a> {
 
     fn ascii(&mut self) -> Result<Range<u32>> {
         let Some(marked) = self.cursor.rest().iter().position(|byte| byte & 0x80 != 0) else {
-            return Err(self.fault("a text that does not end"));
+            return Err(self.fault("a string that does not end"));
         };
         let text = self.cursor.take(marked + 1)?;
         let place = self.put_text(text)?;
@@ -268,7 +268,7 @@ impl<'a> Input<'a> {
     fn utf16(&mut self, count: usize) -> Result<Range<u32>> {
         // Each unit takes at least one byte.
         if count > self.remaining() {
-            return Err(self.fault(format!("a text of {count} characters where {} bytes are left", self.remaining())));
+            return Err(self.fault(format!("a string of {count} characters where {} bytes are left", self.remaining())));
         }
         let mut units = Vec::with_capacity(count);
         for _ in 0..count {

@@ -70,7 +70,7 @@ pub(super) fn read(input: &mut Input<'_>, past: &[Deleted], utf8: &mut Utf8Field
 }
 
 fn no_such(input: &Input<'_>, class: Class, ordinal: usize) -> Error {
-    input.fault(format!("a reference to object {ordinal}, which is no {}", input.name(class)))
+    input.fault(format!("a reference to object {ordinal}, which is not a {}", input.name(class)))
 }
 
 fn of_java(input: &mut Input<'_>, id: u32) -> Result<Ordering> {
@@ -182,7 +182,7 @@ fn time(input: &mut Input<'_>) -> Result<NaiveTime> {
         None => input.uint()?,
     };
     let [hour, minute, second] = parts;
-    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).ok_or_else(|| input.fault("a time that is none"))
+    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).ok_or_else(|| input.fault("an invalid time of day"))
 }
 
 /// Reads a length plus one, and that many bytes.
@@ -198,7 +198,7 @@ fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<Ordering> {
         Reference::New(_) => counted(input)?,
         Reference::Null => &[],
         Reference::Earlier(ordinal) => {
-            return Err(input.unsupported(format!("bytes of a text that refer to object {ordinal}")));
+            return Err(input.unsupported(format!("bytes of a string that refer to object {ordinal}")));
         }
     };
     if hashed {
@@ -206,11 +206,11 @@ fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<Ordering> {
     }
     let length = input.int()?;
     let Some(text) = usize::try_from(length).ok().and_then(|length| bytes.get(..length)) else {
-        return Err(input.fault(format!("a text of length {length} in {} bytes", bytes.len())));
+        return Err(input.fault(format!("a string of length {length} in {} bytes", bytes.len())));
     };
     match input.shared_text()? {
         None => Ok(Ordering::Text(input.put_text(text)?)),
         Some(string) if input.text(&string) == String::from_utf8_lossy(text).as_bytes() => Ok(Ordering::Text(string)),
-        Some(_) => Err(input.fault("a text that differs from its own bytes")),
+        Some(_) => Err(input.fault("a string that differs from its bytes")),
     }
 }
