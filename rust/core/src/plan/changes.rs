@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::changed_files::{ChangeKind, Changed, WrittenFile, changes_in};
 use super::file_slices::{Partitions, Slices};
 use super::open_table::OpenTable;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query::ScanRequest;
 use super::query_kind::{CommitBounds, RowForm};
 use super::query_options::QueryOptions;
@@ -40,7 +40,7 @@ impl OpenTable {
             options: &QueryOptions { merger: options.merger.clone(), ..QueryOptions::default() },
             form: RowForm::MERGED,
             schema_at: None,
-            path_columns: self.path_columns(Rows::Changes),
+            path_columns: self.path_columns(RowKind::Changes),
             uses_record_index: false,
         };
         let mut scan = self.scan(request, |_| Ok(Slices { instants, ..Slices::default() }))?;

@@ -238,7 +238,7 @@ impl OpenTable {
             (1, TimelineLayout::V1) | (2, TimelineLayout::V2) => Ok(Some(position.clone())),
             (1, TimelineLayout::V2) => self.timeline.translated(position, true),
             _ => Err(Error::unsupported(format!(
-                "{position} is a position on a timeline of layout {layout}; this table's, of table version {}, does not tell completion times that it could be compared with",
+                "{position} is a position on a timeline of layout {layout}; this table's, of table version {}, has no completion times to compare it with",
                 self.config.version.number()
             ))
             .in_file(&self.uri)),

@@ -4,7 +4,7 @@
 use super::file_slices::Slices;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query::ScanRequest;
 use super::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowForm};
 use super::query_options::QueryOptions;
@@ -57,7 +57,7 @@ impl OpenTable {
         written: &Written,
     ) -> Result<Scan> {
         let schema_at = written.latest().filter(|_| range.schema_at_end).cloned();
-        let path_columns = self.path_columns(Rows::Written);
+        let path_columns = self.path_columns(RowKind::Written);
         // A value that was not decoded from an encoded path differs from the value that the path was made of.
         let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
         let find = |wanted: Option<&_>| self.slices_in(written, &span, range, wanted.filter(|_| !is_encoded));

@@ -47,18 +47,18 @@ pub(super) fn open(
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
     };
-    let rows = Rows { table, pending: pending(timeline) };
+    let rows = MetadataTableRows { table, pending: pending(timeline) };
     MetadataTable::new(Box::new(rows), schema, timeline).map_err(in_table)
 }
 
 /// The rows of a metadata table.
-struct Rows {
+struct MetadataTableRows {
     table: OpenTable,
     /// Instants that are pending on the table's timeline.
     pending: BTreeSet<RequestedTime>,
 }
 
-impl MetadataRows for Rows {
+impl MetadataRows for MetadataTableRows {
     fn timeline(&self) -> &Timeline {
         &self.table.timeline
     }
@@ -91,7 +91,7 @@ impl MetadataRows for Rows {
     }
 }
 
-impl Rows {
+impl MetadataTableRows {
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
     fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
         let table = &self.table;

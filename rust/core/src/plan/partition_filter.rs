@@ -33,7 +33,7 @@ pub(super) struct PartitionFilter {
     filter: BoundFilter,
     /// The source of the value of each column of the schema.
     sources: Vec<ValueSource>,
-    parts: Vec<Part>,
+    parts: Vec<PathSegment>,
     hive_style: bool,
     url_encoded: bool,
     /// The constant depth of partition folders; `None` if the depth varies.
@@ -42,7 +42,7 @@ pub(super) struct PartitionFilter {
 
 /// The segment of one partition column.
 #[derive(Debug)]
-struct Part {
+struct PathSegment {
     field: String,
     says: PartitionPart,
     /// The number of folder levels.
@@ -55,7 +55,7 @@ enum ValueSource {
     Nothing,
     Path,
     /// The segment with that ordinal, as values of that type.
-    Part(usize, DataType),
+    Segment(usize, DataType),
 }
 
 impl PartitionFilter {
@@ -73,10 +73,10 @@ impl PartitionFilter {
                 match part.and_then(|at| Some((at, &parts.get(at)?.says))) {
                     _ if field.name() == meta_columns::PARTITION_PATH => ValueSource::Path,
                     Some((at, says @ PartitionPart::Time(_))) if is_recoverable(says, field.data_type()) => {
-                        ValueSource::Part(at, DataType::Int64)
+                        ValueSource::Segment(at, DataType::Int64)
                     }
                     Some((at, says)) if is_recoverable(says, field.data_type()) => {
-                        ValueSource::Part(at, field.data_type().clone())
+                        ValueSource::Segment(at, field.data_type().clone())
                     }
                     _ => ValueSource::Nothing,
                 }
@@ -86,17 +86,17 @@ impl PartitionFilter {
         let says = |at: &usize| parts.get(*at).map(|part| &part.says);
         let usable = |term: &Term| match of_column(term.column()) {
             Some(ValueSource::Path) => true,
-            Some(ValueSource::Part(at, DataType::Utf8)) if says(at) == Some(&PartitionPart::SlashedDate) => {
+            Some(ValueSource::Segment(at, DataType::Utf8)) if says(at) == Some(&PartitionPart::SlashedDate) => {
                 matches!(term.operator(), Operator::Eq | Operator::In) && term.literals().iter().all(keeps_its_folders)
             }
             // A trailing slash of a value is lost in the path.
-            Some(ValueSource::Part(..)) => url_encoded || !term.literals().iter().any(has_slash),
+            Some(ValueSource::Segment(..)) => url_encoded || !term.literals().iter().any(has_slash),
             _ => false,
         };
-        let has_constant_depth = |part: &Part| match &part.says {
+        let has_constant_depth = |part: &PathSegment| match &part.says {
             PartitionPart::Value => {
                 let is_text = |source: &ValueSource| {
-                    matches!(source, ValueSource::Part(_, DataType::Utf8) | ValueSource::Nothing)
+                    matches!(source, ValueSource::Segment(_, DataType::Utf8) | ValueSource::Nothing)
                 };
                 url_encoded || !of_column(&part.field).is_none_or(is_text)
             }
@@ -104,7 +104,7 @@ impl PartitionFilter {
             PartitionPart::SlashedDate | PartitionPart::Unknown => false,
         };
         let depth = parts.iter().all(has_constant_depth).then(|| parts.iter().map(|part| part.folders).sum());
-        let is_counted = |name: &str| matches!(of_column(name), Some(ValueSource::Part(at, _)) if matches!(says(at), Some(PartitionPart::Time(_))));
+        let is_counted = |name: &str| matches!(of_column(name), Some(ValueSource::Segment(at, _)) if matches!(says(at), Some(PartitionPart::Time(_))));
         let convert = |term: &Term| match is_counted(term.column()) {
             true => counted(term),
             false => usable(term).then(|| term.clone()),
@@ -144,7 +144,7 @@ impl PartitionFilter {
                 let nulls = UInt64Array::new_null(partitions.len());
                 Some(Bounds { least: Arc::clone(&paths), greatest: paths, nulls })
             }
-            ValueSource::Part(part, kind) => {
+            ValueSource::Segment(part, kind) => {
                 let values: Vec<PathValue> = partitions.iter().map(|path| self.value(path, *part)).collect();
                 Some(bounds_of(values, kind))
             }
@@ -160,13 +160,13 @@ impl PartitionFilter {
     /// Returns the string of a segment, without its name and unescaped.
     fn text(&self, path: &str, part: usize) -> Option<String> {
         let folders: Vec<&str> = path.split('/').collect();
-        let is_slashed = |part: &Part| part.says == PartitionPart::SlashedDate;
+        let is_slashed = |part: &PathSegment| part.says == PartitionPart::SlashedDate;
         let all = self.parts.iter().map(|part| part.folders).sum::<usize>();
         let whole = self.parts.len() == 1 && self.parts.iter().all(is_slashed);
         if !whole && folders.len() != all {
             return None;
         }
-        let Part { field, folders: depth, .. } = self.parts.get(part)?;
+        let PathSegment { field, folders: depth, .. } = self.parts.get(part)?;
         let before: usize = self.parts.iter().take(part).map(|part| part.folders).sum();
         let some = if whole { folders.as_slice() } else { folders.get(before..before.checked_add(*depth)?)? };
         let text = some.join("/");
@@ -185,7 +185,7 @@ impl PartitionFilter {
     }
 }
 
-fn parts_of(config: &TableConfig) -> Vec<Part> {
+fn parts_of(config: &TableConfig) -> Vec<PathSegment> {
     let alone = config.partition_fields.len() == 1;
     let part = |(field, says): (&String, PartitionPart)| {
         // With other partition columns, the slashes of a date are ambiguous; escaped, the order of the two steps
@@ -196,7 +196,7 @@ fn parts_of(config: &TableConfig) -> Vec<Part> {
             PartitionPart::Time(format) => path_time::folders(format, config.url_encode_partitions),
             _ => 1,
         };
-        Part { field: field.clone(), says, folders }
+        PathSegment { field: field.clone(), says, folders }
     };
     config.partition_fields.iter().zip(config.partition_parts()).map(part).collect()
 }

@@ -45,7 +45,7 @@ use crate::split::PathColumns;
 
 /// The kind of rows of a query.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rows {
+pub(super) enum RowKind {
     Merged,
     Base,
     Written,
@@ -53,15 +53,15 @@ pub(super) enum Rows {
 }
 
 impl OpenTable {
-    pub(super) fn path_columns(&self, rows: Rows) -> PathColumns {
+    pub(super) fn path_columns(&self, rows: RowKind) -> PathColumns {
         let config = &self.config;
         let alone = config.drop_partition_columns;
         let is_1x = self.options.semantics == Semantics::V1x;
         let from_path = match rows {
-            Rows::Merged => is_1x || config.table_type == TableType::CopyOnWrite,
-            Rows::Base => true,
-            Rows::Written => is_1x,
-            Rows::Changes => false,
+            RowKind::Merged => is_1x || config.table_type == TableType::CopyOnWrite,
+            RowKind::Base => true,
+            RowKind::Written => is_1x,
+            RowKind::Changes => false,
         };
         let is_from_path =
             |(name, reformatted): &(&String, bool)| !reformatted && !config.ordering_fields.contains(name);
@@ -74,15 +74,15 @@ impl OpenTable {
             Vec::new()
         };
         let last = match rows {
-            Rows::Merged => config.table_type == TableType::CopyOnWrite,
-            Rows::Base => true,
-            Rows::Written | Rows::Changes => false,
+            RowKind::Merged => config.table_type == TableType::CopyOnWrite,
+            RowKind::Base => true,
+            RowKind::Written | RowKind::Changes => false,
         };
         PathColumns {
             last: last && !is_1x && !config.is_bootstrapped(),
             in_path: config.partition_fields.clone(),
             taken,
-            as_they_stand: is_1x && rows == Rows::Written,
+            as_they_stand: is_1x && rows == RowKind::Written,
             alone,
         }
     }

@@ -14,7 +14,7 @@ use arrow_schema::SchemaRef;
 
 use super::columns::{columns, projected};
 use super::open_table::OpenTable;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query_kind::{IncrementalRange, QueryKind, RowForm};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
@@ -45,12 +45,12 @@ impl QueryPlan {
     pub fn schema(&self) -> Result<SchemaRef> {
         let (table, options) = (&self.table, &self.options);
         match &self.kind {
-            QueryKind::Snapshot(rows) => table.schema_of_slices(options, None, Rows::Merged, (*rows).into()),
+            QueryKind::Snapshot(rows) => table.schema_of_slices(options, None, RowKind::Merged, (*rows).into()),
             QueryKind::TimeTravel { as_of, rows } => {
-                table.schema_of_slices(options, Some(as_of), Rows::Merged, (*rows).into())
+                table.schema_of_slices(options, Some(as_of), RowKind::Merged, (*rows).into())
             }
             QueryKind::ReadOptimized { as_of } => {
-                table.schema_of_slices(options, as_of.as_deref(), Rows::Base, RowForm::MERGED)
+                table.schema_of_slices(options, as_of.as_deref(), RowKind::Base, RowForm::MERGED)
             }
             QueryKind::Incremental(range) => table.incremental_schema(options, range),
             QueryKind::Changes(bounds) => {
@@ -82,7 +82,7 @@ impl OpenTable {
         &self,
         options: &QueryOptions,
         as_of: Option<&str>,
-        rows: Rows,
+        rows: RowKind,
         form: RowForm,
     ) -> Result<SchemaRef> {
         let as_of = as_of.map(RequestedTime::from_query).transpose()?;
@@ -99,7 +99,7 @@ impl OpenTable {
         } else {
             None
         };
-        let path_columns = self.path_columns(Rows::Written);
+        let path_columns = self.path_columns(RowKind::Written);
         Ok(self.columns_of(options, range.rows.into(), schema_at.as_ref(), &path_columns)?.output)
     }
 }

@@ -1,7 +1,7 @@
 //! Snapshots and read-optimized queries, and the file slices of a snapshot.
 
 use super::open_table::OpenTable;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query::ScanRequest;
 use super::query_kind::{RowForm, SnapshotRows};
 use super::query_options::QueryOptions;
@@ -46,7 +46,7 @@ impl OpenTable {
             options,
             form,
             schema_at: as_of.clone(),
-            path_columns: self.path_columns(Rows::Merged),
+            path_columns: self.path_columns(RowKind::Merged),
             // The record index has the location of the merged row of a key as of now.
             uses_record_index: form == RowForm::MERGED && as_of.is_none(),
         };
@@ -70,7 +70,7 @@ impl OpenTable {
             options,
             form: RowForm::MERGED,
             schema_at: as_of.clone(),
-            path_columns: self.path_columns(Rows::Base),
+            path_columns: self.path_columns(RowKind::Base),
             uses_record_index: false,
         };
         self.scan(request, find)
