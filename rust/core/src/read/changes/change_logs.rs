@@ -17,7 +17,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use bytes::Bytes;
 
 use super::change_batch::{Changes, Operation};
-use super::image_text::Form;
+use super::image_text::ImageFormat;
 use crate::avro::{self, Datum, Decoder, Field, Program, Type, Types};
 use crate::config::CdcMode;
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ const IMAGES: u64 = 2048;
 pub(in crate::read) struct KnownImages {
     pub(in crate::read) before: Option<Split>,
     pub(in crate::read) after: Option<Split>,
-    pub(in crate::read) form_before: Form,
+    pub(in crate::read) form_before: ImageFormat,
 }
 
 /// The remaining changes of change logs.
@@ -83,7 +83,7 @@ impl ChangeLogs {
     ) -> Result<Self> {
         let looks_up = images.before.is_some() || images.after.is_some();
         if looks_up && query.virtual_key.is_some() {
-            let message = "a change log of record keys in a table without meta columns (hoodie.populate.meta.fields=false), where no column holds those keys";
+            let message = "a change log of record keys in a table without meta columns (hoodie.populate.meta.fields=false), which has no column with these keys";
             return Err(Error::unsupported(message));
         }
         let most = usize::try_from(memory_limit / 4 / IMAGES).unwrap_or(usize::MAX);
@@ -142,7 +142,7 @@ impl ChangeLogs {
     fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<Changes> {
         let text = |name: &str| {
             let column = records.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-            column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no text {name}")))
+            column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no string field {name}")))
         };
         let operations = text(OPERATION)?;
         let happened =
@@ -150,7 +150,7 @@ impl ChangeLogs {
         let (before, after) = match self.mode {
             CdcMode::DataBeforeAfter => (Some(images(schema, records, BEFORE)?), Some(images(schema, records, AFTER)?)),
             CdcMode::DataBefore => {
-                let after = self.looked_up(self.images.after.as_ref(), Form::Row, text(RECORD_KEY)?, |row| {
+                let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, text(RECORD_KEY)?, |row| {
                     !happened(Operation::Delete, row)
                 })?;
                 (Some(images(schema, records, BEFORE)?), Some(after))
@@ -160,8 +160,9 @@ impl ChangeLogs {
                 let is_new = |row| happened(Operation::Insert, row);
                 let before =
                     self.looked_up(self.images.before.as_ref(), self.images.form_before, keys, |row| !is_new(row))?;
-                let after = self
-                    .looked_up(self.images.after.as_ref(), Form::Row, keys, |row| !happened(Operation::Delete, row))?;
+                let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, keys, |row| {
+                    !happened(Operation::Delete, row)
+                })?;
                 (Some(before), Some(after))
             }
         };
@@ -172,7 +173,7 @@ impl ChangeLogs {
     fn looked_up(
         &self,
         split: Option<&Split>,
-        form: Form,
+        form: ImageFormat,
         keys: &StringArray,
         wanted: impl Fn(usize) -> bool,
     ) -> Result<ArrayRef> {
@@ -234,13 +235,13 @@ impl Records {
 
 /// Returns the images that records contain.
 fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    let wrong = || Error::corrupt(format!("a change log whose records have no record {name}"));
+    let wrong = || Error::corrupt(format!("a change log whose records have no record field {name}"));
     let fields: &[Field] = match schema.field(name).map(|field| field.ty.non_null()) {
         Some(Type::Record(record)) => &record.fields,
         _ => return Err(wrong()),
     };
     let column = records.column_by_name(name).and_then(|column| column.as_struct_opt()).ok_or_else(wrong)?;
-    let texts = Form::Record.of_records(fields, column)?;
+    let texts = ImageFormat::Record.of_records(fields, column)?;
     if texts.null_count() == 0 {
         return Ok(Arc::new(texts));
     }

@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 
 use super::change_batch::{Changes, Operation};
 use super::change_logs::{ChangeLogs, KnownImages};
-use super::image_text::Form;
+use super::image_text::ImageFormat;
 use super::log_changes::LogChanges;
 use crate::avro::{self, Types};
 use crate::config::{CdcMode, Semantics};
@@ -94,10 +94,10 @@ impl ChangeReader {
     }
 
     /// Hudi 0.x merges records, 1.x rows.
-    fn form_of_merged(&self) -> Form {
+    fn form_of_merged(&self) -> ImageFormat {
         match self.rows.query.options.semantics {
-            Semantics::V0x => Form::Record,
-            Semantics::V1x => Form::Row,
+            Semantics::V0x => ImageFormat::Record,
+            Semantics::V1x => ImageFormat::Row,
         }
     }
 
@@ -110,7 +110,7 @@ impl ChangeReader {
             State::Whole(reader, operation) => {
                 let Some(rows) = reader.next() else { return Ok(None) };
                 let table = avro::Schema::parse(&self.rows.query.schema)?;
-                Ok(Some(Changes::all(*operation, Form::Row.of_batch(&table, &rows?)?)))
+                Ok(Some(Changes::all(*operation, ImageFormat::Row.of_batch(&table, &rows?)?)))
             }
             State::Logs(changes) => changes.next(),
             State::ChangeLogs(logs) => logs.next(),

@@ -1,7 +1,7 @@
 //! Rows as JSON: the images of changed rows. Hudi has two formats, depending on the source of a row; both are compact
 //! here, with fields in the table's order.
 //!
-//! | | [`Form::Row`]: Spark's row by Jackson (`InternalRowToJsonStringConverter`) | [`Form::Record`]: Avro's `GenericData.toString` |
+//! | | [`ImageFormat::Row`]: Spark's row by Jackson (`InternalRowToJsonStringConverter`) | [`ImageFormat::Record`]: Avro's `GenericData.toString` |
 //! |---|---|---|
 //! | null | omitted, except in lists | `null` |
 //! | dates, timestamps | days, microseconds | days, the schema's unit |
@@ -37,14 +37,14 @@ const MOST_BYTES: usize = i32::MAX as usize;
 
 /// One of Hudi's two formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Form {
+pub(in crate::read) enum ImageFormat {
     /// A row of Spark, serialized by Jackson.
     Row,
     /// The string representation of an Avro record.
     Record,
 }
 
-impl Form {
+impl ImageFormat {
     /// Returns the rows of a batch, whose columns are fields of the table.
     pub(in crate::read) fn of_batch(self, table: &avro::Schema, rows: &RecordBatch) -> Result<StringArray> {
         let schema = rows.schema();
@@ -395,7 +395,7 @@ mod tests {
         let text = format!(r#"{{"type":"record","name":"r","fields":[{{"name":"f","type":{ty}}}]}}"#);
         let schema = avro::Schema::parse(&text).unwrap();
         let rows = RecordBatch::try_from_iter_with_nullable([("f", values, true)]).unwrap();
-        [Form::Row, Form::Record].map(|form| {
+        [ImageFormat::Row, ImageFormat::Record].map(|form| {
             let texts = form.of_batch(&schema, &rows).unwrap();
             let value = |text: &str| text.strip_prefix("{\"f\":").unwrap().strip_suffix('}').unwrap().to_owned();
             texts.iter().map(|text| value(text.unwrap())).collect()
@@ -480,7 +480,7 @@ mod tests {
         let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(2)])]));
         for name in ["f", "g"] {
             let rows = RecordBatch::try_from_iter_with_nullable([(name, Arc::clone(&lists), true)]).unwrap();
-            assert_eq!(Form::Row.of_batch(&schema, &rows).unwrap_err().kind(), Kind::InvalidTable);
+            assert_eq!(ImageFormat::Row.of_batch(&schema, &rows).unwrap_err().kind(), Kind::InvalidTable);
         }
     }
 }

@@ -17,7 +17,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
 use super::change_batch::{Changes, Operation};
-use super::image_text::Form;
+use super::image_text::ImageFormat;
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ use crate::storage;
 /// The remaining changes of a log.
 pub(in crate::read) struct LogChanges {
     table: avro::Schema,
-    form: Form,
+    form: ImageFormat,
     projection: Projection,
     path_values: PathValues,
     before: Batches,
@@ -56,7 +56,7 @@ impl LogChanges {
         split: &Split,
         logs: &[LogFile],
         instant: &RequestedTime,
-        form: Form,
+        form: ImageFormat,
         memory_limit: u64,
         report: &SharedReport,
     ) -> Result<Option<Self>> {

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_records::LogRecords;
-use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
+use super::log_source::{BlockPlace, LogSource, ParquetBlock, RowSource};
 use crate::avro::{self, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
@@ -208,7 +208,7 @@ impl<'a> LogLoader<'a> {
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
-            let rows = Rows::Avro { content: content.clone(), program };
+            let rows = RowSource::Avro { content: content.clone(), program };
             loading.records.add_source(LogSource { rows, place: place.clone() });
         }
         Ok(records)
@@ -245,7 +245,7 @@ impl<'a> LogLoader<'a> {
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
-            loading.records.add_source(LogSource { rows: Rows::Parquet { block, batch }, place: place.clone() });
+            loading.records.add_source(LogSource { rows: RowSource::Parquet { block, batch }, place: place.clone() });
         }
         Ok(read)
     }
@@ -313,7 +313,7 @@ impl<'a> LogLoader<'a> {
                 places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: Rows::Deletes(known), place: place.clone() });
+        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), place: place.clone() });
         Ok(deleted.len())
     }
 }

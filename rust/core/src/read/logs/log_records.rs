@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::deleted_rows::deleted_rows;
-use super::log_source::{LogSource, ParquetBlock, Rows};
+use super::log_source::{LogSource, ParquetBlock, RowSource};
 use crate::avro::{Decoder, Program};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
@@ -143,11 +143,11 @@ impl LogRecords {
             return Err(Error::internal("a row of a log block that was not read"));
         };
         match &found.rows {
-            Rows::Avro { content, program } => {
+            RowSource::Avro { content, program } => {
                 let decoded = self.decoders.decode(content, *program, wanted, growing);
                 decoded.map_err(|error| found.place.mark(error))
             }
-            Rows::Parquet { block, batch } => {
+            RowSource::Parquet { block, batch } => {
                 let known =
                     growing.iter().position(|one| matches!(one, Growing::Decoded { source: of, .. } if *of == source));
                 let at = match (known, self.parquet.get_mut(*block)) {
@@ -161,11 +161,11 @@ impl LogRecords {
                 };
                 Ok((at, wanted.iter().map(|row| *row as usize).collect()))
             }
-            Rows::Deletes(Some(known)) => {
+            RowSource::Deletes(Some(known)) => {
                 growing.push(Growing::Decoded { source, batch: deleted_rows(known, wanted, &self.projected)? });
                 Ok((growing.len() - 1, (0..wanted.len()).collect()))
             }
-            Rows::Deletes(None) => Err(Error::internal("a row of a block that has none")),
+            RowSource::Deletes(None) => Err(Error::internal("a row of a block that has none")),
         }
     }
 
@@ -174,9 +174,10 @@ impl LogRecords {
         let rows = |row: RowRef| self.sources.get(row.source as usize).map(|source| &source.rows);
         match (rows(one), rows(two)) {
             _ if one.source == two.source => true,
-            (Some(Rows::Avro { content: one, program: by }), Some(Rows::Avro { content: two, program: also_by })) => {
-                by == also_by && one.as_ptr() == two.as_ptr() && one.len() == two.len()
-            }
+            (
+                Some(RowSource::Avro { content: one, program: by }),
+                Some(RowSource::Avro { content: two, program: also_by }),
+            ) => by == also_by && one.as_ptr() == two.as_ptr() && one.len() == two.len(),
             _ => false,
         }
     }

@@ -19,12 +19,12 @@ pub(in crate::read) const PARQUET_ROWS: usize = 64 * 1024;
 
 /// One source of the merge.
 pub(in crate::read) struct LogSource {
-    pub(in crate::read) rows: Rows,
+    pub(in crate::read) rows: RowSource,
     pub(in crate::read) place: BlockPlace,
 }
 
 /// The location of rows.
-pub(in crate::read) enum Rows {
+pub(in crate::read) enum RowSource {
     /// Avro datums in these bytes, decoded by the program with that ordinal.
     Avro { content: Bytes, program: usize },
     /// A batch of a Parquet block, both by ordinal.

@@ -83,13 +83,13 @@ impl RowColumns<'_> {
             there("newer", self.newer, name, "the record key")?;
         }
         for name in &self.merge.ordering_fields {
-            there("older", self.older, name, "what rows are ordered by")?;
+            there("older", self.older, name, "the ordering field")?;
             if !self.partial {
-                there("newer", self.newer, name, "what rows are ordered by")?;
+                there("newer", self.newer, name, "the ordering field")?;
             }
         }
         for name in self.commit_order {
-            there("newer", self.newer, name, "to tell the order of commits")?;
+            there("newer", self.newer, name, "which gives their commit order")?;
         }
         match self.lacked().next() {
             Some(name) if !self.partial => {
@@ -113,7 +113,7 @@ impl RowColumns<'_> {
             ))),
             None if marks_deletes(self.merge, name) || self.commit_order.contains(name) => Ok(()),
             None => Err(Error::invalid_argument(format!(
-                "the newer rows have a column {name:?} which the older ones have not, and which marks no deletes; leave it out, or add it to the older rows"
+                "the newer rows have a column {name:?} that the older ones lack and that is not a delete marker; omit it, or add it to the older rows"
             ))),
         }
     }

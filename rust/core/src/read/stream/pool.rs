@@ -162,7 +162,7 @@ enum Message {
 }
 
 /// A split to read.
-struct Task {
+struct SplitTask {
     ordinal: usize,
     split: Split,
     /// Its reader, if it is already fetching.
@@ -172,8 +172,8 @@ struct Task {
 }
 
 /// The state that readers share.
-struct Work {
-    tasks: Mutex<VecDeque<Task>>,
+struct SharedWork {
+    tasks: Mutex<VecDeque<SplitTask>>,
     ahead: Ahead,
     /// The memory limit in bytes for each split that is read.
     share: u64,
@@ -186,7 +186,7 @@ struct Work {
 
 struct Pool {
     queues: VecDeque<Receiver<Message>>,
-    work: Arc<Work>,
+    work: Arc<SharedWork>,
     threads: ReaderThreads,
 }
 
@@ -197,13 +197,13 @@ impl Pool {
         for (ordinal, split) in splits.into_iter().enumerate() {
             let (sender, receiver) = sync_channel(AHEAD);
             queues.push_back(receiver);
-            tasks.push_back(Task { ordinal, split, reader: None, queue: sender });
+            tasks.push_back(SplitTask { ordinal, split, reader: None, queue: sender });
         }
         let readers = threads.min(tasks.len()).max(1);
         let share = limit / u64::try_from(readers).unwrap_or(1);
         let unfinished = AtomicUsize::new(tasks.len());
         let (tasks, ahead) = (Mutex::new(tasks), Ahead::new(limit / 4));
-        let work = Arc::new(Work { tasks, ahead, share, threads, unfinished, report: report.clone() });
+        let work = Arc::new(SharedWork { tasks, ahead, share, threads, unfinished, report: report.clone() });
         let mut pool = Self { queues, work, threads: ReaderThreads::default() };
         for ordinal in 0..readers {
             let work = Arc::clone(&pool.work);
@@ -248,7 +248,7 @@ impl Drop for Pool {
     }
 }
 
-fn read_splits(work: &Work) {
+fn read_splits(work: &SharedWork) {
     loop {
         let next = work.tasks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(task) = next else { return };
@@ -258,7 +258,7 @@ fn read_splits(work: &Work) {
     }
 }
 
-impl Work {
+impl SharedWork {
     fn reader(&self, split: Split) -> Result<SplitReader> {
         Ok(SplitReader::new(split, self.report.clone())?.within(self.share))
     }
@@ -281,8 +281,8 @@ impl Work {
 }
 
 /// Returns true if the consumer still exists.
-fn read_split(work: &Work, task: Task) -> bool {
-    let Task { ordinal, split, reader, queue } = task;
+fn read_split(work: &SharedWork, task: SplitTask) -> bool {
+    let SplitTask { ordinal, split, reader, queue } = task;
     let mut reader = match reader.map_or_else(|| work.reader(split), Ok) {
         Ok(reader) => reader.with_threads(work.spare()),
         Err(error) => return queue.send(Message::Failed(error)).is_ok(),
