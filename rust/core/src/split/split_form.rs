@@ -33,7 +33,7 @@ struct FormNumber {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Form<'a> {
+struct Message<'a> {
     form: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     query: Option<Cow<'a, Query>>,
@@ -91,7 +91,7 @@ impl Query {
     /// # Errors
     /// `InvalidArgument` for other input, including queries of other formats.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        read::<Form<'_>>(bytes)?.query.map(Cow::into_owned).ok_or_else(|| incomplete("query"))
+        read::<Message<'_>>(bytes)?.query.map(Cow::into_owned).ok_or_else(|| incomplete("query"))
     }
 }
 
@@ -109,7 +109,7 @@ impl Split {
     /// # Errors
     /// `InvalidArgument` for other input, including splits of other formats.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let Form { query, split, .. } = read(bytes)?;
+        let Message { query, split, .. } = read(bytes)?;
         let query = query.ok_or_else(|| incomplete("query"))?.into_owned();
         Ok(split.ok_or_else(|| incomplete("split"))?.into_split(Arc::new(query)))
     }
@@ -128,13 +128,13 @@ impl Split {
     /// # Errors
     /// `InvalidArgument` for other input, including splits of other formats.
     pub fn with_query(query: &Arc<Query>, bytes: &[u8]) -> Result<Self> {
-        let split = read::<Form<'_>>(bytes)?.split.ok_or_else(|| incomplete("split"))?;
+        let split = read::<Message<'_>>(bytes)?.split.ok_or_else(|| incomplete("split"))?;
         Ok(split.into_split(Arc::clone(query)))
     }
 }
 
 fn written(query: Option<&Query>, split: Option<&Split>) -> Result<Vec<u8>> {
-    let form = Form { form: FORM, query: query.map(Cow::Borrowed), split: split.map(SplitForm::from_split) };
+    let form = Message { form: FORM, query: query.map(Cow::Borrowed), split: split.map(SplitForm::from_split) };
     serde_json::to_vec(&form).map_err(|error| Error::invalid_argument("a split cannot be serialized").caused_by(error))
 }
 
