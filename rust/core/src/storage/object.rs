@@ -31,13 +31,13 @@ pub struct ObjectPlace {
 /// Prefetched responses; each is used once.
 #[derive(Default)]
 struct Ahead {
-    files: HashMap<String, Pending<Outcome<Opened>>>,
+    files: HashMap<String, Pending<Outcome<OpenedObject>>>,
     folders: HashMap<String, Pending<Outcome<Listed>>>,
 }
 
 /// A file of unknown size: with its bytes, unless it is large.
 #[derive(Clone)]
-struct Opened {
+struct OpenedObject {
     bytes: Option<bytes::Bytes>,
     size: u64,
     etag: Option<String>,
@@ -86,7 +86,7 @@ impl ObjectPlace {
         location(&self.key(path))
     }
 
-    fn start_open(&self, path: &str) -> Result<Pending<Outcome<Opened>>> {
+    fn start_open(&self, path: &str) -> Result<Pending<Outcome<OpenedObject>>> {
         let location = self.location(path)?;
         self.handle.start(&self.requests, move |store| open(store, location))
     }
@@ -208,11 +208,11 @@ async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result
 }
 
 /// Fetches a file of unknown size: all of it, or only the response header of a large one.
-async fn open(store: Arc<dyn ObjectStore>, location: Path) -> object_store::Result<Opened> {
+async fn open(store: Arc<dyn ObjectStore>, location: Path) -> object_store::Result<OpenedObject> {
     let answer = store.get_opts(&location, GetOptions::default()).await?;
     let (size, etag) = (answer.meta.size, answer.meta.e_tag.clone());
     let bytes = if size <= WHOLE { Some(answer.bytes().await?) } else { None };
-    Ok(Opened { bytes, size, etag })
+    Ok(OpenedObject { bytes, size, etag })
 }
 
 /// Returns the path of a key below a prefix, `None` for the prefix itself, which some tools store as an empty object.

@@ -233,7 +233,10 @@ fn retry(options: &ObjectOptions) -> RetryConfig {
 
 fn refused(error: object_store::Error, uri: &ObjectUri) -> Error {
     let Failure { message, .. } = Failure::of_store(&error, None);
-    Error::invalid_argument(format!("these storage options do not make a client of {}: {message}", uri.scheme))
+    Error::invalid_argument(format!(
+        "no client for {} can be created from these storage options: {message}",
+        uri.scheme
+    ))
 }
 
 /// Creates HTTP clients that count their requests, and lower the request limit when the store throttles.

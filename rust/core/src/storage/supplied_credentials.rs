@@ -27,13 +27,13 @@ pub(super) struct SuppliedCredentials {
 
 #[derive(Default)]
 struct State {
-    known: Option<Known>,
+    known: Option<CurrentCredentials>,
     /// The version that the store has rejected.
     rejected: Option<u64>,
 }
 
 #[derive(Clone)]
-struct Known {
+struct CurrentCredentials {
     options: Arc<Options>,
     refresh_at: Option<SystemTime>,
     version: u64,
@@ -61,7 +61,7 @@ impl SuppliedCredentials {
 
     fn known(&self) -> Option<Arc<Options>> {
         let state = locked(&self.state);
-        let is_due = |known: &&Known| known.refresh_at.is_some_and(|at| at <= SystemTime::now());
+        let is_due = |known: &&CurrentCredentials| known.refresh_at.is_some_and(|at| at <= SystemTime::now());
         state.known.as_ref().filter(|known| !is_due(known)).map(|known| Arc::clone(&known.options))
     }
 
@@ -78,7 +78,7 @@ impl SuppliedCredentials {
         let mut state = locked(&self.state);
         // A response may arrive after that of a newer version.
         if state.known.as_ref().is_none_or(|known| known.version <= version) {
-            state.known = Some(Known { options: Arc::clone(&options), refresh_at, version });
+            state.known = Some(CurrentCredentials { options: Arc::clone(&options), refresh_at, version });
         }
         Ok(options)
     }
