@@ -142,5 +142,5 @@ fn note(
 }
 
 fn misfit() -> Error {
-    Error::invalid_table("records of a metadata table that hold no column statistics")
+    Error::invalid_table("records of the metadata table have no column statistics")
 }

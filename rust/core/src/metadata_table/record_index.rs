@@ -23,7 +23,7 @@ use crate::file_group::FileSlice;
 pub const RECORD_INDEX: &str = "record_index";
 const LOCATION: &str = "recordIndexMetadata";
 /// File groups by key: several if there is one index per partition (Hudi 1.1 and later).
-type Found = BTreeMap<String, BTreeSet<String>>;
+type Locations = BTreeMap<String, BTreeSet<String>>;
 /// The file index of an id without one.
 const NO_INDEX: i32 = -1;
 
@@ -40,7 +40,7 @@ impl MetadataTable {
         if self.is_ahead() {
             return Ok(Err("the index is ahead of the table's timeline".to_owned()));
         }
-        let mut found = Found::new();
+        let mut found = Locations::new();
         for batch in self.rows_of_keys(RECORD_INDEX, &[KEY, LOCATION], keys)? {
             locations(&batch, &mut found)?;
         }
@@ -57,7 +57,7 @@ impl MetadataTable {
     }
 }
 
-fn locations(batch: &RecordBatch, found: &mut Found) -> Result<()> {
+fn locations(batch: &RecordBatch, found: &mut Locations) -> Result<()> {
     let misfit = || Error::invalid_table("records of a record index that name no file group");
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let places = batch.column_by_name(LOCATION).and_then(|places| places.as_struct_opt()).ok_or_else(misfit)?;
