@@ -85,11 +85,11 @@ impl FileSlice {
 }
 
 /// The slices of one file group while they are built, by base instant.
-pub(super) type Slices = BTreeMap<RequestedTime, Draft>;
+pub(super) type Slices = BTreeMap<RequestedTime, SliceDraft>;
 
 /// The files of a slice before base files are selected.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Draft {
+pub(super) struct SliceDraft {
     /// One, unless retried tasks have left several.
     pub(super) bases: Vec<ListedBase>,
     pub(super) logs: Vec<ListedLog>,

@@ -10,7 +10,7 @@
 //! the logs before it still have the records that it was to merge. A base file from before the range has no row of the
 //! range.
 
-use super::file_slice::{Draft, FileSlice, Slices};
+use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::view::{ByGroup, View, of_group, pending_compactions};
 use super::{by_completion, by_name};
@@ -71,7 +71,7 @@ impl<'a> View<'a> {
         let mut chosen = Vec::new();
         for (file_id, group) in self.live_groups(files) {
             let slices = self.slices_of_group(files, &file_id, group)?;
-            let mut read = Draft::default();
+            let mut read = SliceDraft::default();
             let mut base_instant = None;
             for (key, mut draft) in slices.into_iter().rev() {
                 read.logs.append(&mut draft.logs);

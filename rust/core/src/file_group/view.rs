@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use super::file_slice::{BaseFile, Draft, FileSlice, LogFile, Slices};
+use super::file_slice::{BaseFile, FileSlice, LogFile, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::{by_completion, by_name};
 use crate::config::{TableConfig, TableType, TimelineLayout};
@@ -132,7 +132,7 @@ impl<'a> View<'a> {
             bases.retain(|base| base.name.instant <= *query_instant && self.timeline.is_completed(&base.name.instant));
             let Some(newest) = bases.iter().map(|base| base.name.instant.clone()).max() else { continue };
             bases.retain(|base| base.name.instant == newest);
-            chosen.extend(self.slice(files, file_id, newest, Draft { bases, logs: Vec::new() })?);
+            chosen.extend(self.slice(files, file_id, newest, SliceDraft { bases, logs: Vec::new() })?);
         }
         Ok(chosen)
     }
@@ -155,7 +155,7 @@ impl<'a> View<'a> {
         mut slices: Slices,
         pending: Option<&RequestedTime>,
         query_instant: &RequestedTime,
-    ) -> Option<(RequestedTime, Draft)> {
+    ) -> Option<(RequestedTime, SliceDraft)> {
         let newest_before = |slices: &Slices, limit: &RequestedTime, inclusive: bool| {
             let mut keys = slices.keys().rev();
             let within = |key: &RequestedTime| if inclusive { key <= limit } else { key < limit };
@@ -180,7 +180,7 @@ impl<'a> View<'a> {
         files: &PartitionFiles,
         file_id: String,
         base_instant: RequestedTime,
-        mut draft: Draft,
+        mut draft: SliceDraft,
     ) -> Result<Option<FileSlice>> {
         draft.bases.retain(|base| self.timeline.is_completed(&base.name.instant));
         if let (TimelineLayout::V2, Some(query_instant)) = (self.layout, &self.query_instant) {
@@ -281,7 +281,7 @@ pub(super) mod tests {
     }
 
     pub(in crate::file_group) fn describe(slices: &Slices) -> Vec<String> {
-        let one = |(key, draft): (&RequestedTime, &Draft)| {
+        let one = |(key, draft): (&RequestedTime, &SliceDraft)| {
             let base = if draft.bases.is_empty() { "" } else { "base " };
             format!("{key}: {base}{} logs", draft.logs.len())
         };
