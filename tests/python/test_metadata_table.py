@@ -54,7 +54,7 @@ def outcome(path, instant, *, use_metadata):
 def test_a_plan_names_its_source_of_the_listing(name, table_of):
     path = table_of(name)
     assert listing(mortice.Table(path)) == "metadata table"
-    assert listing(mortice.Table(path, use_metadata=False)) == "storage (the metadata table is switched off)"
+    assert listing(mortice.Table(path, use_metadata=False)) == "storage (the metadata table is disabled)"
     assert listing(mortice.Table(table_of("h11_event_time_deletes"))) == "storage"
     assert listing(mortice.Table(metadata_of(path))) == "storage"
 

@@ -185,7 +185,7 @@ def test_limits_of_bytes(table_of, is_old):
     ranges, sizes = mortice.Table(path).ranges("earliest"), []
     while (step := ranges._native.peek()) is not None:
         sizes.append(step[1])
-        ranges._native.pass_by()
+        ranges._native.advance()
     assert all(sizes)
     assert len(sizes) == 7
     small = MicroBatches(path, is_old, maxBytesPerTrigger=1).start().run()
