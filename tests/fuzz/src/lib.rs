@@ -242,7 +242,7 @@ pub fn names(data: &[u8]) {
     let Ok(name) = std::str::from_utf8(data) else { return };
     if let Some(log) = mortice::names::LogFileName::parse(name) {
         assert!(log.name == name && name.contains(&log.file_id) && name.contains(log.instant.as_str()));
-        assert!(log.cmp_in_slice(&log) == std::cmp::Ordering::Equal);
+        assert!(log.slice_order(&log) == std::cmp::Ordering::Equal);
     }
     let _ = mortice::names::BaseFileName::parse(name);
 }

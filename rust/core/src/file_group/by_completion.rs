@@ -39,7 +39,7 @@ pub(super) fn build(
     for base in bases.into_iter().filter(|base| timeline.is_completed(&base.name.instant)) {
         slices.entry(base.name.instant.clone()).or_default().bases.push(base);
     }
-    logs.sort_by(|one, other| one.name.cmp_in_slice(&other.name));
+    logs.sort_by(|one, other| one.name.slice_order(&other.name));
     for log in logs {
         let named = &log.name.instant;
         let key = if pending_compaction == Some(named) || slices.get(named).is_some_and(|slice| !slice.bases.is_empty())

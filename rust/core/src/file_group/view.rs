@@ -187,7 +187,7 @@ impl<'a> View<'a> {
             // Later delta commits write to separate log files.
             draft.logs.retain(|log| log.name.instant <= *query_instant);
         }
-        draft.logs.sort_by(|one, other| one.name.cmp_in_slice(&other.name));
+        draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
         let base_file = self.base_file(files, draft.bases)?;
         let log_file = |log: ListedLog| {
             let path = files.path(&log.name.name);

@@ -92,7 +92,7 @@ impl LogFileName {
     /// Compares log files in the order of a slice, oldest first (`HoodieLogFile.LogFileComparator`): instant, version
     /// as a number, write token as a string with `None` first, then `.cdc` after its data file.
     #[must_use]
-    pub fn cmp_in_slice(&self, other: &Self) -> Ordering {
+    pub fn slice_order(&self, other: &Self) -> Ordering {
         let one = (&self.instant, self.version, &self.write_token, self.cdc);
         one.cmp(&(&other.instant, other.version, &other.write_token, other.cdc))
     }
@@ -187,7 +187,7 @@ mod tests {
             ".f_2.log.1_0-0-0",
         ];
         let mut names: Vec<_> = ascending.iter().rev().map(|name| parse(name)).collect();
-        names.sort_by(LogFileName::cmp_in_slice);
+        names.sort_by(LogFileName::slice_order);
         assert_eq!(names.iter().map(|name| name.name.as_str()).collect::<Vec<_>>(), ascending);
     }
 }

@@ -180,7 +180,7 @@ impl Images<'_> {
         let mut slice = self.base(group, (group.path(base_file), None))?;
         let mut names = logs.iter().map(|name| log_file_name(name)).collect::<Result<Vec<LogFileName>>>()?;
         names.retain(|name| !name.cdc);
-        names.sort_by(LogFileName::cmp_in_slice);
+        names.sort_by(LogFileName::slice_order);
         names.dedup();
         let files = names.into_iter().map(|name| self.log_file((group.path(&name.name), None)));
         slice.log_files = files.collect::<Result<_>>()?;

@@ -272,10 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused_by_number_and_other_bytes_at_all() {
+    fn other_formats_are_refused_by_number_and_other_bytes_at_all() {
         for (bytes, says) in [
-            (r#"{"form":9,"split":[]}"#, "form 9"),
-            (r#"{"form":11}"#, "form 11"),
+            (r#"{"form":9,"split":[]}"#, "format 9"),
+            (r#"{"form":11}"#, "format 11"),
             (r#"{"form":12}"#, "\"query\""),
             (r"[9,{}]", "not a split"),
             ("", "not a split"),

@@ -41,8 +41,7 @@ impl BlockHeader {
     pub fn with_extras(mut self, extras: &BTreeMap<String, String>) -> Result<Self> {
         for (name, value) in extras {
             let Some(key) = HeaderKey::named(name) else {
-                let message =
-                    format!("header key {name:?} is not a header key of Hudi; supported: {}", names_of_extras());
+                let message = format!("{name:?} is not a header key of Hudi; supported: {}", names_of_extras());
                 return Err(Error::invalid_argument(message));
             };
             if !EXTRAS.contains(&key) {
@@ -197,12 +196,12 @@ mod tests {
     #[test]
     fn keys_and_values_that_readers_would_stumble_over_are_refused() {
         for (entries, word) in [
-            (&[("SCHEMA", "{}")][..], "SCHEMA follows"),
-            (&[("INSTANT_TIME", "1")], "INSTANT_TIME follows"),
+            (&[("SCHEMA", "{}")][..], "SCHEMA is derived"),
+            (&[("INSTANT_TIME", "1")], "INSTANT_TIME is derived"),
             (&[("is_partial", "true")], "not a header key of Hudi"),
             (&[("IS_PARTIAL", "yes")], "true or false"),
             (&[("COMPACTED_BLOCK_TIMES", "1,,2")], "joined by commas"),
-            (&[("RECORD_POSITIONS", "AQ==")], "goes with"),
+            (&[("RECORD_POSITIONS", "AQ==")], "requires BASE_FILE"),
             (&[("RECORD_POSITIONS", ""), ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "1")], "base64"),
             (&[("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "")], "an instant"),
             (&[("BLOCK_IDENTIFIER", "0,x")], "such as 0,1"),

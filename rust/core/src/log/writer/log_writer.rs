@@ -232,7 +232,7 @@ fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next
         }),
         Entry::Folder(_) => None,
     };
-    let latest = entries.iter().filter_map(of_slice).max_by(LogFileName::cmp_in_slice);
+    let latest = entries.iter().filter_map(of_slice).max_by(LogFileName::slice_order);
     // A file with another token belongs to another task.
     let ours = |token: &String| options.write_token.as_ref().is_none_or(|own| own == token);
     let (version, token) = match latest {
