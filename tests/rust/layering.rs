@@ -77,10 +77,12 @@ const MODULES: &[(&str, &[&str])] = &[
     (
         "metadata_upkeep",
         &[
+            "bloom",
             "names",
             "storage",
+            "filter",
             "avro",
-            "bloom",
+            "hfile",
             "config",
             "base_file",
             "log",

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import subprocess
+import uuid
 import zipfile
 import zlib
 from datetime import date, datetime, timezone
@@ -297,8 +298,8 @@ class TwoCommits:
         return by_key(self.expected.values())
 
 
-def read_by_hudi(hudi, table, out, **options):
-    hudi.read(table, out, **options)
+def read_by_hudi(hudi, table, out, where=None, **options):
+    hudi.read(table, out, where, **options)
     return by_key(pq.read_table(out).to_pylist())
 
 
@@ -365,6 +366,114 @@ def test_hudi_0_15_reads_and_upserts(tmp_path):
         assert read_by_hudi(hudi, made.table, tmp_path / "read") == made.rows()
     finally:
         hudi.close()
+
+
+class Transactions:
+    """A table that mortice and Hudi write to in turns, both with the metadata table."""
+
+    def __init__(self, folder, version, options):
+        self.folder, self.version, self.table = folder, version, folder / "table"
+        self.options = {
+            "hoodie.write.table.version": str(version),
+            "hoodie.write.auto.upgrade": "false",
+            **options,
+        }
+        create(self.table, version)
+        self.expected = {}
+        self.files = 0
+
+    def path(self):
+        self.files += 1
+        return self.folder / f"{self.files}.parquet"
+
+    def transact(self, inserts=(), logs=()):
+        request = {
+            "instant": "1",
+            "completion": "1",
+            "schema": SCHEMA,
+            "key": "id",
+            "options": self.options,
+            "inserts": inserts,
+            "logs": logs,
+        }
+        return [json.loads(line) for line in run("transact", self.table, stdin=json.dumps(request)).splitlines()]
+
+    def insert(self, numbers, age):
+        rows = [row(number, age) for number in numbers]
+        self.expected |= {number: row(number, age) for number in numbers}
+        parts = {part: [one for one in rows if one["part"] == part] for part in ("p0", "p1")}
+        inserts = [
+            {"partition": part, "prefix": str(uuid.uuid4()), "rows": parquet(self.path(), some)}
+            for part, some in parts.items()
+        ]
+        return self.transact(inserts)
+
+    def log(self, numbers, age, deleted=()):
+        """Updates and deletes of rows that are in the latest slice of the group of p0 that mortice made first."""
+        self.expected |= {number: row(number, age) for number in numbers}
+        self.expected = {number: one for number, one in self.expected.items() if number not in deleted}
+        slices = mortice.Table(self.table).file_slices()
+        (slice_,) = [one for one in slices if one.partition == "p0" and one.file_id == self.group]
+        names = [Path(file.path).name for file in slice_.log_files]
+        log = {
+            "partition": "p0",
+            "file_id": slice_.file_id,
+            "base_instant": slice_.base_instant,
+            "slice": (Path(slice_.base_file.path).name, names) if self.version == 6 else None,
+            "rows": parquet(self.path(), [row(number, age) for number in numbers]),
+            "positions": None,
+            "deletes": [row(number, 1)["id"] for number in deleted],
+            "delete_positions": None,
+        }
+        return self.transact(logs=[log])
+
+    def upsert_by_hudi(self, hudi, numbers, age, **options):
+        self.expected |= {number: row(number, age) for number in numbers}
+        rows = parquet(self.path(), [row(number, age) for number in numbers])
+        hudi.write(rows, self.table, {**WRITE, **self.options, **options})
+
+    def check(self, hudi):
+        expected = by_key(self.expected.values())
+        assert by_key(mortice.Table(self.table).snapshot().to_arrow().to_pylist()) == expected
+        on = {"hoodie.metadata.enable": "true", "hoodie.enable.data.skipping": "true"}
+        assert read_by_hudi(hudi, self.table, self.folder / "read", **on) == expected
+        filters = {
+            "n > 300": lambda one: one["n"] is not None and one["n"] > 300,
+            "n < 20 and part = 'p1'": lambda one: one["n"] is not None and one["n"] < 20 and one["part"] == "p1",
+            "n is null": lambda one: one["n"] is None,
+            "amount = 2.50": lambda one: one["amount"] == Decimal("2.50"),
+            "id = 'key ü 0010'": lambda one: one["id"] == "key ü 0010",
+            "day >= date'2024-01-27'": lambda one: one["day"] >= date(2024, 1, 27),
+            "x < 0": lambda one: one["x"] < 0,
+        }
+        for where, passes in filters.items():
+            found = read_by_hudi(hudi, self.table, self.folder / "read", where=where, **on)
+            assert found == [one for one in expected if passes(one)], where
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("version", [9, 8, 6])
+def test_hudi_uses_the_metadata_table_that_we_write(tmp_path, hudi, version):
+    index = {"hoodie.metadata.record.index.enable": "true", "hoodie.index.type": "RECORD_INDEX"} if version > 6 else {}
+    made = Transactions(tmp_path, version, {**index, "hoodie.metadata.enable": "true"})
+    first = made.insert(range(300), 1)
+    made.group = first[0]["file_id"]
+    made.check(hudi)
+    made.log(range(0, 100, 2), 2, deleted=[200, 202, 250])
+    made.check(hudi)
+    # Keys of both partitions, one that was deleted, and new ones: what the index does not find comes twice.
+    made.upsert_by_hudi(hudi, [*range(10, 30), 200, *range(400, 410)], 3)
+    made.check(hudi)
+    made.log(range(0, 50, 2), 4, deleted=[60])
+    # The metadata table is compacted and cleaned by Hudi.
+    services = {"hoodie.metadata.compact.max.delta.commits": "2"}
+    for age in range(5, 9):
+        made.upsert_by_hudi(hudi, range(age, age + 3), age, **services)
+    made.log(range(0, 50, 2), 10, deleted=[62])
+    made.insert(range(500, 510), 10)
+    made.check(hudi)
+    made.upsert_by_hudi(hudi, range(500, 512), 11, **services)
+    made.check(hudi)
 
 
 def test_statuses_say_what_is_in_the_files(tmp_path):

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `rewrite FILE TABLE [OPTION=VALUE …]` | writes the rows of a base file again, as a file of the same name below `TABLE` |
 //! | `commit TABLE` | makes one delta commit, described in JSON on standard input |
+//! | `transact TABLE` | the same as a transaction of mortice, with the metadata table; the instant is generated |
 //! | `time FILE TABLE [OPTION=VALUE …]` | writes the rows of a parquet file, and prints seconds of CPU |
 //!
 //! `tests/spark/test_hudi_reads_our_files.py` has Hudi read the files.
@@ -19,6 +20,8 @@ use arrow_schema::{DataType, Schema as ArrowSchema};
 use bytes::Bytes;
 use mortice::avro::{Schema, Types, arrow_schema, hudi_schema};
 use mortice::base_file::open_parquet;
+use mortice::client::{CommitExtra, Transaction};
+use mortice::commit::WriteOperation;
 use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
@@ -37,8 +40,9 @@ fn main() -> Outcome<()> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["rewrite", file, table, options @ ..] => rewrite(file, table, options),
         ["commit", table] => commit(table),
+        ["transact", table] => transact(table),
         ["time", file, table, options @ ..] => time(file, table, options),
-        _ => Err("usage: write_files rewrite FILE TABLE … | commit TABLE | time FILE TABLE …".into()),
+        _ => Err("usage: write_files rewrite FILE TABLE … | commit TABLE | transact TABLE | time FILE TABLE …".into()),
     }
 }
 
@@ -152,6 +156,30 @@ fn commit(table: &str) -> Outcome<()> {
     let bytes = if is_old { metadata.to_json() } else { metadata.to_avro()? };
     create(store.as_ref(), &format!("{folder}/{completed}.deltacommit"), bytes.into())?;
     Ok(markers.remove()?)
+}
+
+fn transact(table: &str) -> Outcome<()> {
+    let mut commit: Commit = serde_json::from_reader(std::io::stdin())?;
+    let own = Schema::parse(&commit.schema.to_string())?;
+    let schema = own.with_leading_nullable_strings(&meta_columns::ALL)?;
+    let storage = StorageOptions::new();
+    let mut transaction = Transaction::begin(table, &storage, &commit.options, WriteOperation::Upsert)?;
+    commit.instant = transaction.instant().clone();
+    transaction.inflight(&HoodieCommitMetadata::default())?;
+    let store = Arc::clone(transaction.store());
+    let mut statuses = Vec::new();
+    for inserts in &commit.inserts {
+        statuses.extend(insert(&store, &schema, &commit, inserts)?);
+    }
+    for log in &commit.logs {
+        statuses.extend(append(&store, &schema, &commit, log)?);
+    }
+    for status in &statuses {
+        println!("{}", serde_json::to_string(status)?);
+    }
+    let extra = CommitExtra { schema: own.json().to_owned(), ..CommitExtra::default() };
+    transaction.commit(statuses, &extra)?;
+    Ok(())
 }
 
 fn create(store: &dyn FileStore, path: &str, bytes: Bytes) -> Outcome<()> {

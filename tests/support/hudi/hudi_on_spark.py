@@ -4,7 +4,7 @@
 
 reads commands from standard input, a JSON object on each line, and answers each with a line:
 
-    {"read": table, "out": parquet folder, "options": {…}}            reads a table into a folder
+    {"read": table, "out": parquet folder, "where": …, "options": {…}}  reads a table into a folder, the rows of a condition
     {"write": parquet file, "table": table, "options": {…}}           writes the rows of a file to a table
     {"sql": text}                                                     runs a statement
 """
@@ -36,8 +36,8 @@ class HudiOnSpark:
         self._process.wait(60)
         self._process.stdout.close()
 
-    def read(self, table, out, **options):
-        self._do(read=str(table), out=str(out), options=options)
+    def read(self, table, out, where=None, **options):
+        self._do(read=str(table), out=str(out), where=where, options=options)
 
     def write(self, rows, table, options):
         self._do(write=str(rows), table=str(table), options=options)
@@ -58,6 +58,8 @@ def run(spark, command):
     options = command.get("options", {})
     if "read" in command:
         frame = spark.read.format("hudi").options(**options).load(command["read"])
+        if command.get("where"):
+            frame = frame.where(command["where"])
         frame.coalesce(1).write.mode("overwrite").parquet(command["out"])
     elif "write" in command:
         frame = spark.read.parquet(command["write"])

@@ -16,8 +16,10 @@ use crate::timeline::{Action, Instant, Timeline};
 /// The column that records are found by.
 pub const KEY: &str = "key";
 
-/// What the requested times of initialisations begin with, from table version 8 on.
-const INIT_TIME: &str = "0000000000000";
+/// The requested time of the initialisation of the partition `files`, from table version 8 on.
+const INIT_TIME: &str = "00000000000000000";
+/// What the requested time of that initialisation has after the time of the last completed instant, before.
+const INIT_SUFFIX: &str = "010";
 
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
 pub trait MetadataRows: Send + Sync {
@@ -95,13 +97,12 @@ fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
     Err(Error::invalid_table("the metadata table has not the table's newest write").at_instant(time))
 }
 
-/// Whether an instant of the metadata table is its initialisation from a listing that has the files of `write`. Such an instant has the
-/// time of the last completed instant with a suffix, or a time before all others and a completion time.
+/// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those of `write`.
 fn lists(instant: &Instant, write: &Instant) -> bool {
-    let (time, write_time) = (instant.requested_time.as_str(), write.requested_time.as_str());
+    let time = instant.requested_time.as_str();
     match (&instant.completion_time, &write.completion_time) {
-        (Some(completed), Some(written)) => time.starts_with(INIT_TIME) && completed > written,
-        _ => time.len() > write_time.len() && time.get(..write_time.len()) >= Some(write_time),
+        (Some(completed), Some(written)) => time == INIT_TIME && completed > written,
+        _ => time.strip_suffix(INIT_SUFFIX).is_some_and(|last| last >= write.requested_time.as_str()),
     }
 }
 

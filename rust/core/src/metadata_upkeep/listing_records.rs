@@ -78,11 +78,16 @@ impl TableListing {
             let keys = ColumnKeys::of(column);
             let mut sums: BTreeMap<&str, ColumnRange> = BTreeMap::new();
             for file in &measured {
-                let Some(range) = file.ranges.iter().find(|range| range.column == *column) else { continue };
+                let sum = sums.entry(file.partition).or_insert_with(|| ColumnRange::new(column));
+                let Some(range) = file.ranges.iter().find(|range| range.column == *column) else {
+                    // The file is older than the column, which is null in it.
+                    sum.add(ColumnRange { values: 1, nulls: 1, ..ColumnRange::new(column) });
+                    continue;
+                };
                 let record = statistics(schema, (file.name, false), columns, (column, kind), range)?;
                 of_files.upserts.insert(keys.key(file.partition, file.name), record);
                 let range = ColumnRange { bounds: known_bounds(range, kind), ..range.clone() };
-                sums.entry(file.partition).or_insert_with(|| ColumnRange::new(column)).add(range);
+                sum.add(range);
             }
             for files in self.partitions.iter().filter(|files| !files.log_files.is_empty()) {
                 let unknown =

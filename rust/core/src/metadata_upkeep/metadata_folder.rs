@@ -82,8 +82,12 @@ impl MetadataFolder {
     pub(super) fn next_logs(&self, kind: PartitionKind, instant: &RequestedTime) -> Result<Vec<NextLog>> {
         let files = self.files(kind)?;
         let ids = file_ids(&files);
-        let misnumbered = (0..).zip(&ids).any(|(number, id)| *id != kind.file_group(number));
-        if ids.is_empty() || misnumbered {
+        // Before 0.11 there was no number behind that of the file group.
+        let is_id = |number: u32, id: &str| {
+            let expected = kind.file_group(number);
+            id == expected || Some(id) == expected.strip_suffix("-0")
+        };
+        if ids.is_empty() || !(0..).zip(&ids).all(|(number, id)| is_id(number, id)) {
             let message = format!(
                 "the file groups of the metadata table's partition {} are not those that Hudi creates ({}, …), found: {}; drop the index with Hudi, which builds it again",
                 kind.folder(),

@@ -46,7 +46,11 @@ pub(super) fn create_metadata_table(
     options: &BTreeMap<String, String>,
 ) -> Result<bool> {
     let config = &table.config;
-    let wanted = wanted_partitions(config, options)?;
+    let mut wanted = wanted_partitions(config, options)?;
+    if table.timeline.latest_visible().is_some() && table.has_column_ids(None)? {
+        // Files have columns under names of their own: statistics by name would be those of other columns.
+        wanted.retain(|kind| !matches!(kind, PartitionKind::ColumnStats | PartitionKind::PartitionStats));
+    }
     if config.layout() == TimelineLayout::V1 && table.timeline.pending_writes().next().is_some() {
         return Ok(false);
     }

@@ -268,3 +268,108 @@ fn optional_string(text: Option<&str>, out: &mut Vec<u8>) {
 fn write_count(count: u64, out: &mut Vec<u8>) {
     write_long(i64::try_from(count).unwrap_or(i64::MAX), out);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::avro::{Schema, Value, decode_value};
+    use crate::metadata_upkeep::record_schema::{OF_0_15, OF_1_2};
+
+    /// The members of a record that are not null, besides its type.
+    fn decoded(schema: &RecordSchema, bytes: &[u8]) -> (i64, Vec<(String, Value<'static>)>) {
+        let parsed = Schema::parse(schema.block).unwrap();
+        let Value::Object(members) = decode_value(parsed.root(), bytes).unwrap().into_owned() else { panic!() };
+        let kind = members.iter().find(|(name, _)| name == "type").map(|(_, value)| value.clone());
+        let Some(Value::Int(kind)) = kind else { panic!() };
+        let is_set = |(name, value): &(std::borrow::Cow<'_, str>, Value<'_>)| {
+            *value != Value::Null && name != "type" && name != "key"
+        };
+        let set = members.into_iter().filter(is_set).map(|(name, value)| (name.into_owned(), value));
+        (kind, set.collect())
+    }
+
+    fn members<'a>(value: &'a Value<'static>) -> Vec<(&'a str, Value<'static>)> {
+        let Value::Object(members) = value else { panic!("{value:?}") };
+        members.iter().map(|(name, value)| (name.as_ref(), value.clone())).collect()
+    }
+
+    fn text(text: &str) -> Value<'static> {
+        Value::String(text.to_owned().into())
+    }
+
+    #[test]
+    fn bloom_filters_in_both_schemas() {
+        for schema in [&OF_0_15, &OF_1_2] {
+            let (kind, set) = decoded(schema, &bloom_filter(schema, "DYNAMIC_V0", "20240101000000000", "AAAB"));
+            let [(name, filter)] = &set[..] else { panic!("{set:?}") };
+            assert_eq!((kind, name.as_str()), (4, "BloomFilterMetadata"));
+            let expected = [
+                ("type", text("DYNAMIC_V0")),
+                ("timestamp", text("20240101000000000")),
+                ("bloomFilter", Value::Bytes(b"AAAB".to_vec().into())),
+                ("isDeleted", Value::Boolean(false)),
+            ];
+            assert_eq!(members(filter), expected);
+        }
+    }
+
+    #[test]
+    fn locations_in_both_schemas_and_encodings() {
+        for schema in [&OF_0_15, &OF_1_2] {
+            for (id, expected) in [
+                (
+                    "723e8017-61d4-4ee4-bed8-6170a8190a22-2",
+                    (8_232_158_006_793_752_292, -4_694_895_475_049_297_374, 2, "", 0),
+                ),
+                (
+                    "723e8017-61d4-4ee4-bed8-6170a8190a22",
+                    (8_232_158_006_793_752_292, -4_694_895_475_049_297_374, -1, "", 0),
+                ),
+                ("00000001-any", (-1, -1, -1, "00000001-any", 1)),
+            ] {
+                let location = KeyLocation {
+                    partition: "p".into(),
+                    file_group: FileGroupId::parse(id),
+                    instant: 1_700_000_000_000,
+                };
+                let (kind, set) = decoded(schema, &record_location(schema, &location));
+                let [(name, location)] = &set[..] else { panic!("{set:?}") };
+                assert_eq!((kind, name.as_str()), (5, "recordIndexMetadata"));
+                let (high, low, index, file_id, encoding) = expected;
+                let mut wanted = vec![
+                    ("partitionName", text("p")),
+                    ("fileIdHighBits", Value::Int(high)),
+                    ("fileIdLowBits", Value::Int(low)),
+                    ("fileIndex", Value::Int(index)),
+                    ("fileId", text(file_id)),
+                    ("instantTime", Value::Int(1_700_000_000_000)),
+                    ("fileIdEncoding", Value::Int(encoding)),
+                ];
+                wanted.extend(schema.is_1x.then_some(("position", Value::Null)));
+                assert_eq!(members(location), wanted, "{id}");
+            }
+        }
+    }
+
+    #[test]
+    fn ids_that_are_not_canonical_uuids_are_texts() {
+        for id in [
+            "723E8017-61d4-4ee4-bed8-6170a8190a22-2",
+            "723e8017-61d4-4ee4-bed8-6170a8190a22-02",
+            "723e8017-61d4-4ee4-bed8-6170a8190a22-",
+            "723e8017-61d4-4ee4-bed8-6170a8190a22-1-2",
+            "723e801761d44ee4bed86170a8190a22-0",
+            "",
+        ] {
+            assert_eq!(FileGroupId::parse(id), FileGroupId::Text(id.to_owned()), "{id}");
+        }
+    }
+
+    #[test]
+    fn lists_of_nothing_are_maps() {
+        let (kind, set) = decoded(&OF_1_2, &partition_list(&OF_1_2, std::iter::empty()));
+        assert_eq!((kind, set), (1, vec![("filesystemMetadata".to_owned(), Value::Object(Vec::new()))]));
+        let (kind, set) = decoded(&OF_0_15, &files(&OF_0_15, [("f", FileEntry::live(7))].into_iter()));
+        assert_eq!((kind, set.len()), (2, 1));
+    }
+}

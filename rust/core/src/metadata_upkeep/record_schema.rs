@@ -22,13 +22,13 @@ pub(super) struct RecordSchema {
     pub(super) is_1x: bool,
 }
 
-const OF_0_15: RecordSchema = RecordSchema {
+pub(super) const OF_0_15: RecordSchema = RecordSchema {
     block: include_str!("schemas/block_0_15.avsc"),
     commit: include_str!("schemas/commit_0_15.avsc"),
     is_1x: false,
 };
 
-const OF_1_2: RecordSchema = RecordSchema {
+pub(super) const OF_1_2: RecordSchema = RecordSchema {
     block: include_str!("schemas/block_1_2.avsc"),
     commit: include_str!("schemas/commit_1_2.avsc"),
     is_1x: true,

@@ -67,20 +67,26 @@ impl ColumnValue {
         Self::Double(value.to_bits())
     }
 
-    /// Whether this is less than another bound of the same column.
+    /// Whether this is less than another bound of the same column. NaN is greater than all other numbers, as in Spark.
     pub(super) fn is_less(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Boolean(one), Self::Boolean(other)) => one < other,
             (Self::Int(one), Self::Int(other)) => one < other,
             (Self::Long(one), Self::Long(other)) => one < other,
-            (Self::Float(one), Self::Float(other)) => f32::from_bits(*one) < f32::from_bits(*other),
-            (Self::Double(one), Self::Double(other)) => f64::from_bits(*one) < f64::from_bits(*other),
+            (Self::Float(one), Self::Float(other)) => {
+                is_less(f32::from_bits(*one).into(), f32::from_bits(*other).into())
+            }
+            (Self::Double(one), Self::Double(other)) => is_less(f64::from_bits(*one), f64::from_bits(*other)),
             (Self::String(one), Self::String(other)) => one < other,
             (Self::Bytes(one), Self::Bytes(other)) => one < other,
             (Self::Decimal(one), Self::Decimal(other)) => one < other,
             _ => false,
         }
     }
+}
+
+fn is_less(one: f64, other: f64) -> bool {
+    one < other || !one.is_nan() && other.is_nan()
 }
 
 impl ColumnRange {
