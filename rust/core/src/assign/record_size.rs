@@ -11,7 +11,7 @@ const COMMITS: usize = 5;
 /// The bytes of a row in the newest commit that wrote enough; the configured size if none of the last five did.
 pub(super) fn estimate(timeline: &Timeline, options: &AssignOptions) -> Result<u64> {
     let threshold = options.estimation_threshold * options.small_file_limit as f64;
-    let told =
+    let recent =
         timeline.completed_writes().rev().filter(|write| matches!(write.action, Action::Commit | Action::DeltaCommit));
     for write in recent.take(COMMITS) {
         let Some(metadata) = timeline.commit_metadata(write, Part::All)? else { continue };
