@@ -124,7 +124,7 @@ impl MetadataFolder {
             let slice_instant = compaction.unwrap_or(slice.base_instant);
             let logs = files.log_files.iter().filter(|log| log.name.file_id == id && log.name.instant == slice_instant);
             let mut logs: Vec<&LogFileName> = logs.map(|log| &log.name).collect();
-            logs.sort_by(|one, other| one.cmp_in_slice(other));
+            logs.sort_by(|one, other| one.slice_order(other));
             let version = logs.last().map_or(0, |log| log.version).saturating_add(1);
             let name = LogFileName::compose(&id, &slice_instant, version, WRITE_TOKEN)?.name;
             let mut log_files: Vec<String> = logs.into_iter().map(|log| log.name.clone()).collect();
