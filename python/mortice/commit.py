@@ -43,8 +43,8 @@ class RowError:
 class Commit:
     """A completed write.
 
-        commit = table.upsert(rows)
-        commit.instant, commit.inserts, commit.updates
+    commit = table.upsert(rows)
+    commit.instant, commit.inserts, commit.updates
     """
 
     instant: str

@@ -137,8 +137,8 @@ class TableExistsError(_PathError, FileExistsError):
 class WriteConflictError(MorticeError):
     """Another writer changed the same file groups while this write was under way, and committed first.
 
-    The write was rolled back, and nothing of it is in the table. The message names the other commit and the file groups.
-    Write again: a new write reads the table as the other one left it.
+    The write was rolled back, and nothing of it is in the table. The message names the other commit and the file
+    groups. Write again: a new write reads the table as the other one left it.
     """
 
     default_code = "MORTICE-WRITE-CONFLICT"

@@ -172,8 +172,8 @@ class Table:
 
         Args:
             keys_or_rows: Rows with at least the columns of the record key and of the partition path, or with
-                `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. Keys that are not in the table
-                are left out.
+                `_hoodie_record_key` and `_hoodie_partition_path` as a query returns them. Keys that are not in the
+                table are left out.
             options: As for `upsert`.
 
         Returns:

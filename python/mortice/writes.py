@@ -22,7 +22,7 @@ def write(
         uri: The table's base path.
         storage_options: Options of the storage, checked.
         operation: `upsert`, `insert` or `delete`.
-        data: Arrow data: whatever has `__arrow_c_stream__` or `__arrow_c_array__`.
+        data: Arrow data: anything with `__arrow_c_stream__` or `__arrow_c_array__`.
         options: Options of the write, by Hudi's names.
 
     Raises:

@@ -28,7 +28,7 @@ pub(super) struct Prepared {
     pub(super) keys: RowKeys,
     /// Which rows delete their keys.
     pub(super) deletes: BooleanArray,
-    /// Which deletes hold whatever the ordering values are.
+    /// Which deletes hold regardless of ordering values.
     pub(super) unconditional: BooleanArray,
 }
 

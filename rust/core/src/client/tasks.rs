@@ -210,7 +210,7 @@ fn indices(rows: &Prepared, deletes: bool) -> UInt32Array {
     UInt32Array::from_iter_values(numbers.map(|(_, number)| number))
 }
 
-/// The deletes that hold whatever the ordering values are.
+/// The deletes that hold regardless of ordering values.
 fn unconditional_deletes(rows: &Prepared) -> BooleanArray {
     let pairs = rows.deletes.iter().zip(&rows.unconditional);
     pairs.map(|(delete, unconditional)| Some(delete == Some(true) && unconditional == Some(true))).collect()

@@ -112,6 +112,7 @@ fn written(
     let instant = transaction.instant().clone();
     let Plan { schema, index, prepared } = plan(&table, operation, input, options, &instant)?;
     let tagged = match operation {
+        WriteOperation::Insert if index.tags_inserts() => tag(&table, &index, &prepared.keys)?,
         WriteOperation::Insert | WriteOperation::BulkInsert => Tagged::of_inserts(&table, &prepared.keys)?,
         _ => tag(&table, &index, &prepared.keys)?,
     };

@@ -17,7 +17,7 @@ pub enum Decision {
     NoEffect,
     /// Other values than the listed ones are refused.
     Only(&'static str),
-    /// As `NoEffect`, but a user who sets another value than the listed one is told that nothing comes of it.
+    /// As `NoEffect`, but a user who sets another value than the listed one gets a warning.
     Warn(&'static str),
     /// The table's property of this name decides; another value is refused.
     Property(&'static str),

@@ -107,7 +107,7 @@ impl MergeHandle {
     }
 
     /// Adds records in commit order: the columns of the table without meta columns, and the record key of each row. Rows that `deletes`
-    /// is true for delete their keys, whatever is stored; their columns are not read. Delete marks in columns
+    /// is true for delete their keys, regardless of stored values; their columns are not read. Delete marks in columns
     /// (`_hoodie_is_deleted`) are those of the other rows. If a batch has a key twice, its deletes come last.
     ///
     /// # Errors

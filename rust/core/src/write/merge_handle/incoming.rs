@@ -18,7 +18,7 @@ use crate::write::meta_columns::check_keys;
 pub(super) enum Incoming {
     /// Rows that are merged; their delete marks count.
     Rows(RecordBatch),
-    /// Keys that are deleted, whatever is stored.
+    /// Keys that are deleted, regardless of stored values.
     Deletes(StringArray),
 }
 
