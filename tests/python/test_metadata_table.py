@@ -214,7 +214,7 @@ def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
     assert used_record_index(without.snapshot(filters=filters)) is None
     scan = table.snapshot(filters=filters)
     assert reads_all_slices(scan)
-    assert used_record_index(scan) == "record index not used: 1 of 2 keys are not in it"
+    assert used_record_index(scan) == "record index not used: 1 of 2 keys are not in the index"
     one = {"filters": [("_hoodie_record_key", "=", key)]}
     assert not reads_all_slices(table.snapshot(**one))
     for other in (table.snapshot(as_of=rows["_hoodie_commit_time"][0].as_py(), **one), table.read_optimized(**one)):

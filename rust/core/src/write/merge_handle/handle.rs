@@ -27,7 +27,7 @@ use crate::write::write_status::{WriteStatus, WrittenFile};
 /// Rewrites the base file of a slice with the records of a commit, merged by the table's rules.
 ///
 /// Base rows that stay keep their meta columns but the file name. This includes rows that win over a late record, as in Hudi. Rows that
-/// the merge replaces or makes, and new rows, have the commit's. All rows go into one file, whatever its size; if every row is deleted,
+/// the merge replaces or makes, and new rows, have the commit's. All rows go into one file of any size; if every row is deleted,
 /// it is empty. Memory holds the records, a batch of base rows, and the row group that is written.
 pub struct MergeHandle {
     store: Arc<dyn FileStore>,
