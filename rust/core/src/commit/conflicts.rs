@@ -81,7 +81,7 @@ impl ConflictCheck<'_> {
             }
             let Some(bytes) = self.writer.read_requested(&rollback.requested_time, Action::Rollback)? else { continue };
             let plan = HoodieRollbackPlan::from_bytes(&bytes)?.unwrap_or_default();
-            if plan.instant_to_rollback.is_some_and(|target| self.instant == &target.commit_time.as_str()) {
+            if plan.instant_to_rollback.is_some_and(|target| *self.instant == target.commit_time.as_str()) {
                 return Err(self.rolled_back(&rollback.to_string()));
             }
         }

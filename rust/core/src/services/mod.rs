@@ -6,7 +6,7 @@
 //! | `data_paths` | paths of plans and markers, checked before anything is deleted |
 //! | `listings` | files of partitions |
 //! | `rollback_plan` | what undoes an instant: by its markers, or by its commit metadata |
-//! | `undo_files` | carries such a plan out: deletes files, appends rollback blocks |
+//! | `undo_files` | executes such a plan: deletes files, appends rollback blocks |
 //! | `rollback` | the action: plan, files, metadata table, completed instant |
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |

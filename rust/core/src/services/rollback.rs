@@ -1,7 +1,7 @@
 //! Rollbacks: undo an instant and take it off the timeline (`BaseRollbackActionExecutor`).
 //!
 //! The plan is on the timeline before anything is undone, and the instant leaves the timeline last: a rollback that was stopped is
-//! continued by the next writer, whoever began it.
+//! continued by the next writer, also if another one began it.
 
 use std::sync::Arc;
 use std::time::Instant as Started;

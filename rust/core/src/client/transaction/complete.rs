@@ -127,7 +127,8 @@ impl Transaction {
         if self.concurrency.has_several_writers() { check.run() } else { check.check_own_instant() }
     }
 
-    /// Releases the lock. The write is part of the table, whatever comes of this: a lock that cannot be released expires.
+    /// Releases the lock. Errors are ignored, as the write is part of the table: a lock that cannot be released
+    /// stays until it expires or is removed.
     fn release(&self, lock: Option<Box<dyn HeldLock>>) {
         if let Some(lock) = lock {
             let _ = self.clock.wait_for_skew();
@@ -135,8 +136,8 @@ impl Transaction {
         }
     }
 
-    /// Removes what the write does not need any more. The write is part of the table, whatever comes of this: the next one removes what is
-    /// left.
+    /// Removes what the write does not need any more. Errors are ignored, as the write is part of the table: the next one removes what
+    /// is left.
     fn clean_up(&mut self, upkeep: Option<&MetadataUpkeep>) {
         if let Some(upkeep) = upkeep {
             let _ = upkeep.clean_up(&self.instant);
