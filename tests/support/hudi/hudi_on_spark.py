@@ -4,7 +4,7 @@
 
 reads commands from standard input, a JSON object on each line, and answers each with a line:
 
-    {"read": table, "out": parquet folder, "options": {…}}            reads a table into a folder; with "where", some rows
+    {"read": table, "out": parquet folder, "options": {…}}            reads a table, or rows by "where", into it
     {"write": parquet file, "table": table, "options": {…}}           writes the rows of a file to a table
     {"sql": text}                                                     runs a statement
 """
