@@ -18,8 +18,6 @@ pub const KEY: &str = "key";
 
 /// The requested time of the initialisation of the partition `files`, from table version 8 on.
 const INIT_TIME: &str = "00000000000000000";
-/// The requested times of initialisations begin so on tables without commits, and on all tables from version 8 on.
-const NO_TIME: &str = "00000000000000";
 /// What the requested time of that initialisation has after the time of the last completed instant, before.
 const INIT_SUFFIX: &str = "010";
 
@@ -83,17 +81,9 @@ impl MetadataTable {
 
 fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
     let pending = pending(table);
-    let newest = table.instants().iter().map(|instant| instant.requested_time.as_str()).max();
+    let newest = table.instants().iter().map(|instant| &instant.requested_time).max();
     let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
-    writes.any(|write| pending.contains(&write.requested_time) || table_time(&write.requested_time) > newest)
-}
-
-/// The time of the table's timeline that a write to the metadata table belongs to; none for initialisations that belong to none.
-fn table_time(write: &RequestedTime) -> Option<&str> {
-    let time = write.as_str();
-    // Initialisations of partitions count up from zero; before version 8 they have a suffix.
-    let is_of_table = !time.starts_with(NO_TIME);
-    is_of_table.then(|| time.get(..INIT_TIME.len()).unwrap_or(time))
+    writes.any(|write| pending.contains(&write.requested_time) || Some(&write.requested_time) > newest)
 }
 
 /// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
@@ -133,21 +123,6 @@ pub fn pending(timeline: &Timeline) -> BTreeSet<RequestedTime> {
 mod tests {
     use super::*;
     use crate::timeline::tests::timeline;
-
-    #[test]
-    fn initialisations_are_not_ahead_of_the_table() {
-        let of = |instants: &[&str]| timeline(instants);
-        let table = of(&["20240101000000000.deltacommit"]);
-        for (table, metadata, expected) in [
-            (of(&[]), of(&["00000000000000000.deltacommit", "00000000000000002.deltacommit"]), false),
-            (of(&[]), of(&["20240101000000000.deltacommit"]), true),
-            (table, of(&["00000000000000001.deltacommit", "20240101000000000010.deltacommit"]), false),
-            (of(&["20240101000000000.deltacommit"]), of(&["20240101000000001.deltacommit"]), true),
-            (of(&["20240101000000000.inflight"]), of(&["20240101000000000.deltacommit"]), true),
-        ] {
-            assert_eq!(is_ahead(&table, &metadata), expected, "{:?}", metadata.instants());
-        }
-    }
 
     #[test]
     fn what_is_pending_of_any_action() {
