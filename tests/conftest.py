@@ -1,4 +1,4 @@
-"""What all tests share: the bundled tables, extracted."""
+"""Fixtures of all tests: the bundled tables, extracted."""
 
 import os
 import shutil
@@ -6,15 +6,15 @@ import shutil
 import pytest
 
 from support.cases import unpack
-from support.exploring import how_to_repeat, is_explored, seed_item
+from support.exploring import is_explored, repeat_commands, seed_item
 
-# Tests run on the checked build, which warns of itself; what a test starts is to be as quiet as the optimised one.
+# The debug build issues a warning when it is imported. Processes that tests start ignore it.
 os.environ.setdefault("PYTHONWARNINGS", "ignore:mortice was built without optimisation:RuntimeWarning")
 
 
 @pytest.fixture(scope="session")
 def table_of(tmp_path_factory):
-    """The path of a bundled table, by the name of its case; extracted once, not to be written to."""
+    """Returns the path of a bundled table by the name of its case. It is extracted once; tests must not change it."""
     extracted = {}
 
     def path(name):
@@ -27,7 +27,7 @@ def table_of(tmp_path_factory):
 
 @pytest.fixture
 def copy_of(table_of, tmp_path):
-    """A copy of a bundled table that the test may harm."""
+    """Returns a copy of a bundled table, which the test may change."""
 
     def path(name, folder="table"):
         return shutil.copytree(table_of(name), tmp_path / folder)
@@ -36,7 +36,7 @@ def copy_of(table_of, tmp_path):
 
 
 def pytest_collection_modifyitems(items):
-    """Servers that are not in the environment of the tests, and long matrices, are for those who ask for them."""
+    """Skips tests that need servers or take long, unless OBJECT_STORES is set."""
     for item in items if not os.environ.get("OBJECT_STORES") else ():
         if item.get_closest_marker("object_stores"):
             item.add_marker(pytest.mark.skip(reason="`make test-object-stores` runs it"))
@@ -47,9 +47,9 @@ def pytest_runtest_setup(item):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """After failures of property tests: the commands that draw the same examples again."""
+    """Prints the commands that repeat failed property tests with the same examples."""
     failed = [report.nodeid for report in terminalreporter.stats.get("failed", ()) if is_explored(report.nodeid)]
     if failed:
         terminalreporter.section("failed property tests, again with the same examples")
-        for command in how_to_repeat(failed):
+        for command in repeat_commands(failed):
             terminalreporter.write_line(command)

@@ -1,7 +1,6 @@
-"""Runs the corpus's own checks on the cases of corpus_cases.txt: `check.py` on tables, `check_logs.py` on log files.
+"""Runs the corpus's checks on the cases of corpus_cases.txt: `check.py` on tables, `check_logs.py` on log files.
 
-The checks come with the corpus and know nothing of this project but its public interface. Without a corpus there is
-nothing to do.
+The checks are part of the corpus and use the public API of mortice only. Without a corpus nothing is run.
 """
 
 import argparse
@@ -19,7 +18,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=pathlib.Path, required=True)
     parser.add_argument("--engines", default="api,arrow,spark")
-    parser.add_argument("--quick", action="store_true", help="ask Spark each query once, not by column and filter too")
+    parser.add_argument(
+        "--quick", action="store_true", help="run each query on Spark once, without projections and filters"
+    )
     arguments = parser.parse_args()
     if not (arguments.corpus / "check.py").is_file():
         print(f"no corpus at {arguments.corpus}: only the tables of tests/data were compared (by the tests)")
@@ -38,30 +39,30 @@ def main():
             if arguments.quick and engine != "api":
                 options.append("--plain")
             for types in sorted({facts.types for facts in tables.values()}, key=len, reverse=True):
-                asked = [name for name, facts in tables.items() if facts.types == types]
-                title = f"tables, {engine}, rules of {semantics}, {len(asked)} cases"
-                failed |= run(title, "check.py", arguments.corpus, asked, [*options, "--type", ",".join(types)])
+                names = [name for name, facts in tables.items() if facts.types == types]
+                title = f"tables, {engine}, rules of {semantics}, {len(names)} cases"
+                failed |= run(title, "check.py", arguments.corpus, names, [*options, "--type", ",".join(types)])
     return int(failed)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a case is asked."""
+class Queries:
+    """The queries of a case."""
 
     semantics: tuple
     types: tuple
 
 
 def read_cases():
-    """Names of cases, by whose rules each is asked (both unless the line says which), and of what types."""
+    """Returns the cases by name, with the semantics (both unless the line names one) and the query types to check."""
     lines = [line.split("#")[0].split() for line in CASES.read_text(encoding="utf-8").splitlines()]
-    return {name: asked(words) for name, *words in filter(None, lines)}
+    return {name: parse_queries(words) for name, *words in filter(None, lines)}
 
 
-def asked(words):
+def parse_queries(words):
     semantics = tuple(word for word in words if word in SEMANTICS)
     types = tuple(kind for kind in QUERY_TYPES if f"-{kind}" not in words)
-    return Asked(semantics or SEMANTICS, types)
+    return Queries(semantics or SEMANTICS, types)
 
 
 def run(title, check, corpus, names, options):

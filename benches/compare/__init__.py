@@ -1,11 +1,12 @@
-"""Which parts got slower since the last commit: `python -m compare [BASE] [--only BENCH,…]`, or `make bench-compare`.
+"""Finds components that got slower since the last commit: `python -m compare [BASE] [--only BENCH,…]`, or `make
+bench-compare`.
 
-The benchmarks of the parts (`benches/rust`, `benches/python`) are built of the files as they are and of a baseline:
-BASE, by itself HEAD where files have changed since, else the commit before. Each benchmark is run on the one and on the
-other in turns, for a machine is not the same an hour later; what seems slower is asked again, for it is not the same a
-minute later either.
+The benchmarks of components (`benches/rust`, `benches/python`) are built from the working tree and from a baseline:
+BASE, by default HEAD if files have changed since, otherwise the commit before. The two builds of each benchmark
+alternate, because the speed of a machine changes within an hour. Components that seem slower are measured again,
+because it also changes within a minute.
 
-    builds      what is run: of the files as they are, or of a commit, kept
+    builds      builds of the working tree, and of commits, which are kept
     parts       one run of one benchmark
-    verdict     what counts as slower
+    verdict     decides what counts as slower
 """

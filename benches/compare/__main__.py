@@ -1,4 +1,4 @@
-"""The command: builds, runs in turns, says what got slower and fails if anything did."""
+"""The command: builds, measures in turns, prints what got slower and fails if anything did."""
 
 import argparse
 import sys
@@ -8,11 +8,11 @@ from compare.parts import measured
 from compare.verdict import TOLERANCE, compared, comparison, slower, together
 
 ROUNDS = 4
-"""The first is of all benchmarks, the others of those with a part that seems slower."""
+"""The first round is of all benchmarks, the others of those with a component that seems slower."""
 
 
 def in_turns(base, now, benches, run=measured):
-    """(before, now), each {part: (least, median)}."""
+    """Returns (before, now), each {part: (minimum, median)}."""
     of_base, of_now = [], []
     for round_ in range(ROUNDS):
         for bench in benches:
@@ -29,18 +29,18 @@ def in_turns(base, now, benches, run=measured):
 def arguments():
     parser = argparse.ArgumentParser(prog="compare", description="Which parts got slower since a commit.")
     parser.add_argument("base", nargs="?", help="a commit; HEAD, or the one before where no file has changed since")
-    parser.add_argument("--only", help="names of benchmarks, with commas between")
+    parser.add_argument("--only", help="names of benchmarks, separated by commas")
     return parser.parse_args()
 
 
 def main():
-    asked = arguments()
-    named = asked.base or ("HEAD" if builds.is_changed() else "HEAD~1")
+    options = arguments()
+    named = options.base or ("HEAD" if builds.is_changed() else "HEAD~1")
     commit = builds.git("rev-parse", named)
     base, now = builds.kept(commit), builds.current()
     if not builds.is_changed():
         builds.keep(now, builds.git("rev-parse", "HEAD"))
-    before, after = in_turns(base, now, asked.only.split(",") if asked.only else now.benches)
+    before, after = in_turns(base, now, options.only.split(",") if options.only else now.benches)
     print(f"\nsince {commit[:10]} ({named}); ratios above 1 are slower")
     for part in compared(before, after):
         print(f"  {comparison(before, after, part)}")

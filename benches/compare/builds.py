@@ -1,10 +1,10 @@
-"""Benchmarks that are built: of the files as they are, or of a commit. Those of a commit are kept by it:
+"""Builds of the benchmarks, from the working tree or from a commit. Those of a commit are kept by its id:
 
     .benchmarks/parts/COMMIT/files/     its files, the native module among them where Python looks for it
     .benchmarks/parts/COMMIT/rust/      its Rust benchmarks: one program, `parts`; of older commits a program for each
 
-A commit has a target folder that is not that of the files as they are. Cargo tells by the age of files whether to build
-again, and by their place in the workspace which build is whose: in one folder, it would take one for the other.
+A commit has its own target directory. Cargo decides by modification times whether to build again, and by the path in
+the workspace which build is meant: in one directory, it would confuse the two.
 """
 
 import json
@@ -27,14 +27,14 @@ MODULE = Path("python", "mortice", "_mortice.abi3.so")
 
 @dataclass(frozen=True)
 class Build:
-    """`source`: files with the native module among them. `programs`: of the Rust benchmarks, by their names."""
+    """`source`: files, including the native module. `programs`: the Rust benchmarks, by name."""
 
     source: Path
     programs: dict
 
     @cached_property
     def commands(self):
-        """How each Rust benchmark is run, by its name."""
+        """The command of each Rust benchmark, by name."""
         commands = {name: [str(program)] for name, program in self.programs.items() if name not in NO_PARTS}
         if PARTS in self.programs:
             program = str(self.programs[PARTS])
@@ -44,14 +44,14 @@ class Build:
 
     @property
     def benches(self):
-        """Names of all: of Python they are paths."""
+        """The names of all benchmarks; those of Python are paths."""
         found = sorted((self.source / "benches" / "python").glob("bench_*.py"))
         return [*sorted(self.commands), *(str(path.relative_to(self.source)) for path in found)]
 
 
-def git(*asked):
-    """What git says. Its complaints are shown as they are."""
-    return subprocess.run(["git", *asked], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+def git(*arguments):
+    """Runs git and returns its output. Its errors are printed."""
+    return subprocess.run(["git", *arguments], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 def is_changed():
@@ -60,12 +60,12 @@ def is_changed():
 
 
 def current():
-    """Of the files as they are."""
+    """Builds the working tree."""
     return _built(ROOT, TARGET)
 
 
 def kept(commit):
-    """Of a commit: built, unless it is kept."""
+    """Returns the build of a commit; builds it unless it is kept."""
     folder = KEPT / commit
     if not folder.is_dir():
         print(f"no baseline of {commit[:10]} is kept: it is built", flush=True)
@@ -75,20 +75,20 @@ def kept(commit):
 
 
 def keep(build, commit):
-    """Keeps what was built of the files as they are, which are those of a commit."""
+    """Keeps a build of the working tree, which equals a commit."""
     if not (KEPT / commit).is_dir():
         shutil.copyfile(build.source / MODULE, _files_of(commit) / MODULE)
         _keep(build, commit)
 
 
 def _files_of(commit):
-    """Where they are while they are not kept yet."""
+    """Checks out the files of a commit into a temporary directory."""
     partial = KEPT / f"{commit}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     files = partial / "files"
     files.mkdir(parents=True)
     with subprocess.Popen(["git", "archive", commit], cwd=ROOT, stdout=subprocess.PIPE) as archive:
-        # As old as they are now, not as the commit is: cargo builds what is younger than what it has built.
+        # Files get the current time instead of the commit's: cargo builds what is newer than the last build.
         subprocess.run(["tar", "-xm"], cwd=files, stdin=archive.stdout, check=True)
     return files
 

@@ -1,5 +1,5 @@
-"""One run of one benchmark: {part: (least, median)}. A part is (benchmark, case, contender); times are in ns, of Rust a
-record, of Python a call.
+"""One run of one benchmark: {part: (minimum, median)}. A part is (benchmark, case, contender). Times are in ns: per
+record for Rust, per call for Python.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def measured(build, bench):
-    """The parts of a benchmark; none where the build has no such."""
+    """Returns the parts of a benchmark; none if the build lacks it."""
     if bench not in build.benches:
         return {}
     with tempfile.TemporaryDirectory() as folder:
@@ -23,7 +23,7 @@ def _of_rust(build, bench, record):
     _run([*build.commands[bench], "--bench"], build.source, BENCH_RECORD=str(record))
     lines = record.read_text().splitlines() if record.is_file() else []
     rows = [line.split("\t") for line in lines]
-    return {(bench, case, name): (float(least), float(median)) for _, case, name, least, median in rows}
+    return {(bench, case, name): (float(minimum), float(median)) for _, case, name, minimum, median in rows}
 
 
 def _of_python(build, bench, record):
@@ -36,7 +36,7 @@ def _of_python(build, bench, record):
 
 
 def _run(command, folder, **variables):
-    """What it prints is shown where it fails."""
+    """Prints the output of the command if it fails."""
     environment = os.environ | variables
     run = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=False)
     if run.returncode:

@@ -1,10 +1,10 @@
-"""A snapshot over S3 with added latency, beside hudi-rs: 20 file slices, each a base file with two log files.
+"""A snapshot over S3 with added latency, compared with hudi-rs: 20 file slices, each a base file with two log files.
 
     PYTHONPATH=python python benches/latency/bench_latency.py [--slices N] [--rounds N] [--latency-ms N] [--hudi-rs EXE]
 
-It starts moto and a proxy that delays each request. Every round opens the table and reads it; each contender runs in a
-process of its own, once without and once with the latency. `--hudi-rs` is a Python with the packages `hudi` and
-`pyarrow`; without it mortice is measured alone. Wall time, the least and the median of the rounds.
+Starts moto and a proxy that delays each request. Every round opens the table and reads it. Each contender runs in a
+separate process, once without and once with the latency. `--hudi-rs` is a Python with the packages `hudi` and
+`pyarrow`; without it only mortice is measured. Wall time, minimum and median of the rounds.
 """
 
 import argparse
@@ -55,7 +55,8 @@ print(json.dumps([rows, times]))
 
 
 def write(folder, slices):
-    """A table of so many partitions, of one file slice each; half of its keys are updated by each of two log files."""
+    """Writes a table with this number of partitions, of one file slice each; each of two log files updates half of its
+    keys."""
 
     def row(partition, number, commit):
         key = f"{partition}-{number:05}"
@@ -92,7 +93,7 @@ def main():
     contenders = {"mortice": (sys.executable, MORTICE)}
     if given.hudi_rs:
         contenders["hudi-rs"] = (given.hudi_rs, HUDI_RS)
-    print("| contender | added latency | least | median | requests a round | beside none |\n|---|---|---|---|---|---|")
+    print("| contender | latency | minimum | median | requests per round | ratio to none |\n|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         with servers.moto(folder) as moto, proxy.proxy(moto) as delayed:

@@ -1,4 +1,4 @@
-"""Decoding one Avro log block: mortice against fastavro (into Python rows, and on into Arrow)."""
+"""Decoding of one Avro log block: mortice compared with fastavro (into Python rows, and into Arrow)."""
 
 import io
 import json
@@ -32,7 +32,7 @@ SCHEMA = {
 
 
 def record(number, chance):
-    """One record; a twentieth of the values are null."""
+    """Returns a record; a twentieth of the values are null."""
     values = {
         "_hoodie_commit_time": "20240101000000000",
         "_hoodie_record_key": f"key-{number:010}",

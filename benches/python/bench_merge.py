@@ -1,7 +1,7 @@
-"""Merging one file slice: `snapshot().to_arrow()` against a naive merge in pyarrow.
+"""Merge of one file slice: `snapshot().to_arrow()` compared with a naive merge in pyarrow.
 
-The naive merge has the log's records handed to it as Arrow (by `LogFile.records`, so decoding is not what is compared)
-and keeps the newest row of each key by ordering value. It knows no deletes, rollbacks or payloads.
+The naive merge receives the log records as Arrow (by `LogFile.records`, so decoding is not compared) and keeps the
+newest row of each key by ordering value. It does not handle deletes, rollbacks or payload classes.
 """
 
 import pyarrow as pa

@@ -1,7 +1,7 @@
-"""Merging change rows into a snapshot, by event time with deletes: `mortice.merge` against pandas and polars, and
-`merge_udf` on Spark against a window (`row_number` over the key, by ordering descending), on the same rows.
+"""Merge of change rows into a snapshot, by event time with deletes: `mortice.merge` compared with pandas and polars,
+and `merge_udf` on Spark with a window function (`row_number` over the key, by ordering descending), on the same rows.
 
-`BENCH_RECORDS` says how many rows the snapshot has (1,000,000); a fifth as many are changed.
+`BENCH_RECORDS` is the number of rows of the snapshot (1,000,000); a fifth as many are changed.
 """
 
 import os
@@ -122,7 +122,7 @@ def test_cogroup(benchmark, frames):
     benchmark.pedantic(lambda: noop(merged), **ROUNDS)
 
 
-def together(older, newer):
+def merge_group(older, newer):
     from pyspark.sql import functions as F  # noqa: N812
 
     no = F.lit(None).cast("string").alias("op")
@@ -132,7 +132,7 @@ def together(older, newer):
 @pytest.mark.benchmark(group=ON_SPARK)
 def test_map_in_arrow(benchmark, frames):
     fn = mortice.spark.merge_udf(frames[0], is_newer="is_newer", **RULES)
-    merged = together(*frames).repartition(8, "id").mapInArrow(fn, fn.schema)
+    merged = merge_group(*frames).repartition(8, "id").mapInArrow(fn, fn.schema)
     benchmark.pedantic(lambda: noop(merged), **ROUNDS)
 
 
@@ -142,8 +142,8 @@ def test_window(benchmark, frames):
     from pyspark.sql import functions as F  # noqa: N812
 
     latest = F.row_number().over(Window.partitionBy("id").orderBy(F.desc("ts"), F.desc("is_newer")))
-    ranked = together(*frames).withColumn("rank", latest)
+    ranked = merge_group(*frames).withColumn("rank", latest)
     merged = ranked.where("rank = 1 AND (op IS NULL OR op != 'd')").drop("rank", "op", "is_newer")
     fn = mortice.spark.merge_udf(frames[0], is_newer="is_newer", **RULES)
-    assert merged.count() == together(*frames).repartition(8, "id").mapInArrow(fn, fn.schema).count()
+    assert merged.count() == merge_group(*frames).repartition(8, "id").mapInArrow(fn, fn.schema).count()
     benchmark.pedantic(lambda: noop(merged), **ROUNDS)

@@ -1,4 +1,4 @@
-"""Benchmarks share the tests' bundled tables and their writer of log files. Run by make bench, never by the tests."""
+"""The benchmarks use the tests' bundled tables and log writer. `make bench-parts` runs them, not the tests."""
 
 import sys
 from pathlib import Path

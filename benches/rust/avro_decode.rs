@@ -1,5 +1,6 @@
-//! Avro records to Arrow, beside `arrow-avro` and a copy of the same bytes, in turns in the same run: the records of
-//! `records.rs`. Each gets the same datums, places known; `arrow-avro` takes them unframed, one a call.
+//! Decoding Avro records to Arrow, compared with `arrow-avro` and a copy of the same bytes, in alternating rounds of
+//! the same run, with the records of `records.rs`. All get the same datums at known positions; `arrow-avro` takes them
+//! unframed, one per call.
 //!
 //! `cargo bench -p mortice-benches --bench parts -- avro_decode [CASE] [--rows N] [--rounds N] [--main-thread]`. Before anything is timed, both
 //! are held to give the same columns.

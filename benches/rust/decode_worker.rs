@@ -1,7 +1,8 @@
-//! `arrow-avro` as a contender of `benches/versus`, whose `worker.py` tells the protocol: requests and replies as JSON, a line
-//! each. It is given the records in memory and their places; mortice's framing is not what is compared.
+//! `arrow-avro` as a contender of `benches/versus`, whose `worker.py` documents the protocol: requests and replies as
+//! JSON, one per line. It gets the records in memory and their positions; mortice's framing is not compared.
 //!
-//! Started with `--worker`. Otherwise it decodes a few made records as it decodes files, and ends: that it still can.
+//! Started with `--worker`. Otherwise it decodes a few generated records as it decodes files, and ends: a check that it
+//! still can.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, dead_code)]
 

@@ -1,5 +1,6 @@
-//! What each log record costs before any is decoded: its frame, the walk to its key and ordering value, the index of keys.
-//! Wide records of `records.rs`, a fifth as many keys, in event-time ordering; beside a `HashMap` of owned keys.
+//! The cost of each log record before any is decoded: its frame, the scan to its key and ordering value, and the index
+//! of keys. Wide records of `records.rs`, a fifth as many keys, in event-time ordering; compared with a `HashMap` of
+//! owned keys.
 //!
 //! `cargo bench -p mortice-benches --bench parts -- key_pass [--rows N] [--rounds N]`.
 
@@ -17,14 +18,14 @@ use mortice::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use mortice::log::content::avro_data::{self, Frames};
 use mortice::merge::{LogBatch, LogKind, LogSink, OrderingColumn, Rules, WinningRecords};
 
-/// Records whose keys are decoded at a time, as readers do.
+/// The number of records whose keys are decoded at a time, as in readers.
 const AT_ONCE: usize = 1024;
 
 fn frames(content: &[u8]) -> usize {
     avro_data::records(content).expect("a sound content").datums.len()
 }
 
-fn walk(program: &Arc<Program>, content: &[u8], mut each: impl FnMut(&RecordBatch, &[Datum])) {
+fn scan_keys(program: &Arc<Program>, content: &[u8], mut each: impl FnMut(&RecordBatch, &[Datum])) {
     let mut frames = Frames::new(content).expect("a sound head");
     let (mut decoder, mut found) = (Decoder::new(Arc::clone(program)), Vec::new());
     while frames.left() > 0 {
@@ -41,7 +42,7 @@ fn keys(batch: &RecordBatch) -> &UInt64Array {
 
 fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
     let mut merger = WinningRecords::new(Rules::EventTime { int_ordering: false });
-    walk(program, content, |batch, datums| {
+    scan_keys(program, content, |batch, datums| {
         let source = merger.add_source(content.clone()).expect("a source");
         let ordering = batch.column(1).as_primitive::<Int64Type>().values().to_vec();
         let places: Vec<u32> = datums.iter().map(|datum| datum.at).collect();
@@ -55,7 +56,7 @@ fn merged(program: &Arc<Program>, content: &Bytes) -> usize {
 
 fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
     let mut latest: HashMap<String, (i64, u32)> = HashMap::new();
-    walk(program, content, |batch, datums| {
+    scan_keys(program, content, |batch, datums| {
         let ordering = batch.column(1).as_primitive::<Int64Type>().values();
         for ((place, ordering), datum) in keys(batch).values().iter().zip(ordering).zip(datums) {
             let key = avro_data::place_of(content, *place).and_then(|key| str::from_utf8(key).ok()).expect("a key");
@@ -85,7 +86,7 @@ pub(crate) fn run() {
             &mut [
                 Contender::new("frames alone", || _ = black_box(frames(&content))),
                 Contender::new("mortice, all of it", || _ = black_box(merged(&program, &content))),
-                Contender::new("frames and walk", || walk(&program, &content, |batch, _| _ = black_box(batch))),
+                Contender::new("frames and keys", || scan_keys(&program, &content, |batch, _| _ = black_box(batch))),
                 Contender::new("into a HashMap", || _ = black_box(plain(&program, &content))),
             ],
         );

@@ -1,6 +1,7 @@
-//! Reading a file slice that has log files only: 5 logs of 100,000 wide records each, either all of distinct keys (`inserts`) or
-//! each log updating the keys of the first (`updates`). Ours beside the naive implementation: decode every record of every log, keep
-//! the latest record of each key in a `HashMap` and gather the winners with `interleave`. Times are CPU times of the process a log record.
+//! Reading a file slice with log files only: 5 logs of 100,000 wide records each, either all with distinct keys
+//! (`inserts`) or each log updating the keys of the first (`updates`). Compared with the naive implementation: decode
+//! every record of every log, keep the latest record of each key in a `HashMap` and gather the winning records with
+//! `interleave`. Times are CPU times of the process per log record.
 //!
 //! `cargo bench -p mortice-benches --bench parts -- log_slice [inserts|updates] [--rows N] [--rounds N]`.
 
@@ -20,14 +21,14 @@ use mortice::{QueryOptions, ReadOptions, Table};
 const LOGS: usize = 5;
 const KEY: &str = "_hoodie_record_key";
 const ORDERING: &str = "ts";
-/// Records that the naive implementation decodes at a time, and rows that it gathers at a time.
+/// The number of records that the naive implementation decodes at a time, and of rows that it gathers at a time.
 const BATCH: usize = 8192;
 
 fn merged(table: &Table, each: &mut dyn FnMut(RecordBatch)) {
     table.snapshot(&QueryOptions::default()).unwrap().stream().for_each(|batch| each(batch.unwrap()));
 }
 
-/// Decodes all, then chooses.
+/// Decodes all records, then selects.
 fn naive(logs: &[LogFile], each: &mut dyn FnMut(RecordBatch)) {
     let mut batches = Vec::new();
     for log in logs {
@@ -39,7 +40,7 @@ fn naive(logs: &[LogFile], each: &mut dyn FnMut(RecordBatch)) {
         }
     }
     let mut latest: HashMap<&str, usize> = HashMap::new();
-    let mut winners: Vec<(i64, (usize, usize))> = Vec::new();
+    let mut winning: Vec<(i64, (usize, usize))> = Vec::new();
     for (at, batch) in batches.iter().enumerate() {
         let keys = batch.column_by_name(KEY).unwrap().as_string::<i32>();
         let times = batch.column_by_name(ORDERING).unwrap().as_primitive::<Int64Type>();
@@ -47,16 +48,16 @@ fn naive(logs: &[LogFile], each: &mut dyn FnMut(RecordBatch)) {
             let newer = (times.value(row), (at, row));
             match latest.get(keys.value(row)) {
                 None => {
-                    latest.insert(keys.value(row), winners.len());
-                    winners.push(newer);
+                    latest.insert(keys.value(row), winning.len());
+                    winning.push(newer);
                 }
-                Some(known) if newer.0 >= winners[*known].0 => winners[*known] = newer,
+                Some(known) if newer.0 >= winning[*known].0 => winning[*known] = newer,
                 Some(_) => {}
             }
         }
     }
     let sources: Vec<&RecordBatch> = batches.iter().collect();
-    for some in winners.chunks(BATCH) {
+    for some in winning.chunks(BATCH) {
         let picks: Vec<(usize, usize)> = some.iter().map(|(_, pick)| *pick).collect();
         each(interleave_record_batch(&sources, &picks).unwrap());
     }

@@ -1,6 +1,7 @@
-//! Partial updates merged into rows: 5 batches that update 5 of 25 columns of every fifth row, over rows of wide records. Ours is
-//! `mortice.merge` with `partial=True`, whose merge is that of partial log blocks. Beside it the naive implementation: a `HashMap`
-//! from key to the newest source of each column, then `interleave`. Times are of a row.
+//! Merging partial updates into rows: 5 batches that update 5 of 25 columns of every fifth row, on rows of wide
+//! records. Uses `mortice.merge` with `partial=True`, whose merge is that of partial log blocks. Compared with the
+//! naive implementation: a `HashMap` from key to the newest source of each column, then `interleave`. Times are per
+//! row.
 //!
 //! `cargo bench -p mortice-benches --bench parts -- merge_partial [--rows N] [--rounds N]`.
 

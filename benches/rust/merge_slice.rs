@@ -1,5 +1,5 @@
 //! The merge of one slice by key: 500,000 log records of 100,000 keys, then 100,000 base rows, in event-time ordering.
-//! Ours against the plain way, a `HashMap` of owned keys. Times are of a log record.
+//! Compared with a `HashMap` of owned keys. Times are per log record.
 //!
 //! `cargo bench -p mortice-benches --bench parts -- merge_slice [--rows N] [--rounds N]`.
 
@@ -11,10 +11,10 @@ use arrow_array::{StringArray, UInt64Array};
 use bytes::Bytes;
 use mortice::merge::{BaseRows, LogBatch, LogKind, LogSink, MergeOutcome, OrderingColumn, Rules, WinningRecords};
 
-/// Log records of each key.
+/// Log records per key.
 const OF_EACH: usize = 5;
 
-/// Log records as a block has them: keys in its bytes, their places, ordering values.
+/// Log records as in a block: keys in its bytes, their positions, ordering values.
 struct Log {
     bytes: Bytes,
     places: Vec<u64>,

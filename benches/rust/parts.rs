@@ -1,5 +1,5 @@
-//! The benchmarks of the parts, each by its name: `cargo bench -p mortice-benches --bench parts -- key_pass --rows 100000`. Without a
-//! name all of them run. `--list` prints the names.
+//! The benchmarks of the parts, selected by name: `cargo bench -p mortice-benches --bench parts -- key_pass --rows
+//! 100000`. Without a name all of them run. `--list` prints the names.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, dead_code, unreachable_pub)]
 

@@ -1,6 +1,7 @@
-//! Planning a snapshot of a table of 10,000 partitions with 10 file groups each, from the metadata table and from storage, the
-//! table opened anew each time; and how many requests that makes of storage. Storage is memory; where it says so, each request takes
-//! 1 ms, which is little for an object store. Times are of a file group, by the clock on the wall.
+//! Planning a snapshot of a table of 10,000 partitions with 10 file groups each, from the metadata table and from
+//! storage, with the table opened again each time; and the number of storage requests. Storage is memory; where the
+//! name says so, each request takes 1 ms, which is little for an object store. Times are wall-clock times per file
+//! group.
 //!
 //! `cargo bench -p mortice-benches --bench parts -- plan_table [--rows FILE_GROUPS] [--rounds N]`.
 
@@ -12,7 +13,7 @@ use crate::rounds::{Asked, Contender, race};
 use crate::synthetic::Synthetic;
 use mortice::QueryOptions;
 
-/// Of each partition.
+/// Per partition.
 const GROUPS: usize = 10;
 
 const PLACES: [(&str, bool, Duration); 4] = [

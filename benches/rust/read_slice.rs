@@ -1,6 +1,6 @@
-//! Reading one file slice from disk, a tenth of its 1,000,000 wide rows updated by 5 log files, beside what the parquet crate
-//! takes to scan the base file alone. Times are CPU times of the process a base row; the last race, of one thread and two, is
-//! by the wall.
+//! Reading one file slice from disk, a tenth of its 1,000,000 wide rows updated by 5 log files, compared with a scan of
+//! the base file by the parquet crate. Times are CPU times of the process per base row; the last race, of one thread
+//! and two, is in wall-clock time.
 //!
 //! `cargo bench -p mortice-benches --bench parts -- read_slice ['all columns'|'one column'|'no later'|threads] [--rows N] [--rounds N]`. First the
 //! rows of one and of several threads are held to be the same, batch by batch. Updates are later than all base rows, as they mostly
@@ -17,12 +17,12 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
 const LOGS: usize = 5;
-/// The column that is read alone; scanning it takes the key, too.
+/// The column that is projected alone; scanning it reads the key, too.
 const COLUMN: &str = "c2";
 const KEY: &str = "_hoodie_record_key";
 const BATCH: usize = 8192;
 
-/// All rows, merged, each batch shown to `each`.
+/// Reads all rows, merged, and passes each batch to `each`.
 fn merged(table: &Table, columns: Option<&str>, each: &mut dyn FnMut(RecordBatch)) {
     let columns = columns.map(|name| vec![name.to_owned()]);
     let scan = table.snapshot(&QueryOptions { columns, ..QueryOptions::default() }).unwrap();

@@ -1,9 +1,9 @@
-//! Avro records as log blocks hold them, made the same in every run: wide (25 columns, the five meta columns of Hudi among them),
+//! Avro records as in log blocks, the same in every run: wide (25 columns, including the five meta columns of Hudi),
 //! narrow (10), nested (10), and 5 of the 25.
 
 use mortice::avro::Datum;
 
-/// Numbers without a library: xorshift, the same in every run.
+/// Pseudo-random numbers (xorshift), the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -15,7 +15,7 @@ impl Dice {
     }
 }
 
-/// Records of one schema, and the columns that are asked for (none: all).
+/// Records of one schema, and the projected columns (empty: all).
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) json: String,
@@ -57,7 +57,7 @@ fn words(dice: &mut Dice, out: &mut Vec<u8>) {
     if dice.roll(50) == 0 { text(&format!("{word} über Straße"), out) } else { text(word, out) }
 }
 
-/// Hudi's five meta columns, all of them there.
+/// Hudi's five meta columns, without nulls.
 fn meta(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
     for column in 0..5 {
         out.push(2);
@@ -75,7 +75,7 @@ fn wide(dice: &mut Dice, row: usize, out: &mut Vec<u8>) {
     wide_later(dice, row, 0, out);
 }
 
-/// A wide record, so much later than its row's first.
+/// A wide record, later than the first record of its row by the given time.
 fn wide_later(dice: &mut Dice, row: usize, later: usize, out: &mut Vec<u8>) {
     meta(dice, row, out);
     text(&format!("key-{row:012}"), out);
@@ -197,7 +197,7 @@ fn begin(rows: usize) -> (Dice, Vec<u8>, Vec<Datum>) {
     (Dice(0x9e37_79b9_7f4a_7c15), content, Vec::new())
 }
 
-/// As in a log block: each datum behind its length.
+/// As in a log block: each datum after its length.
 fn append(content: &mut Vec<u8>, datums: &mut Vec<Datum>, write: impl FnOnce(&mut Vec<u8>)) {
     content.extend([0; 4]);
     let at = content.len();
@@ -215,7 +215,7 @@ fn case(rows: usize, name: &'static str, json: String, write: Write, columns: Op
     Case { name, json, content, datums, columns }
 }
 
-/// The cases, of so many records each.
+/// The cases, with the given number of records each.
 pub(crate) fn cases(rows: usize) -> [Case; 4] {
     let five = Some(vec!["_hoodie_record_key", "ts", "c2", "c3", "c10"]);
     [
@@ -226,7 +226,7 @@ pub(crate) fn cases(rows: usize) -> [Case; 4] {
     ]
 }
 
-/// Wide records that update so many keys, over and over, in no order.
+/// Wide records that update the given number of keys repeatedly, in no order.
 pub(crate) fn updates(rows: usize, keys: usize, later: usize) -> Case {
     let (mut dice, mut content, mut datums) = begin(rows);
     for _ in 0..rows {
@@ -236,11 +236,11 @@ pub(crate) fn updates(rows: usize, keys: usize, later: usize) -> Case {
     Case { name: "updates", json: wide_schema(), content, datums, columns: None }
 }
 
-/// Wide records of every key below `keys` once, in a fixed order that is not theirs.
+/// Wide records of every key below `keys` once, in a fixed order that is not sorted.
 pub(crate) fn every_key(keys: usize, later: usize) -> Case {
     let (mut dice, mut content, mut datums) = begin(keys);
     for row in 0..keys {
-        // 7919 is a prime, so that every key comes once unless their number is a multiple of it.
+        // 7919 is a prime, so every key is returned once unless their number is a multiple of it.
         append(&mut content, &mut datums, |out| wide_later(&mut dice, row * 7919 % keys, later, out));
     }
     Case { name: "every key", json: wide_schema(), content, datums, columns: None }

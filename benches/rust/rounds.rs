@@ -1,5 +1,5 @@
-//! Contenders timed in turns: each round runs every one of them once, so that what disturbs the machine disturbs all. Time
-//! is the CPU time of the thread. They run in a thread of their own, as readers do.
+//! Times contenders in turns: each round runs every one of them once, so that disturbances affect all. Time is the CPU
+//! time of the thread. They run in a thread of their own, as readers do.
 //!
 //! Where the variable `BENCH_RECORD` names a file, a line for each contender is added to it: benchmark, case, contender, least and
 //! median; `benches/compare.py` reads them. Without `--bench`, which `cargo bench` gives, everything is done once, with few
@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What the command line asks for.
+/// The options on the command line.
 pub(crate) struct Asked {
     pub(crate) rows: usize,
     rounds: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// With so many rows and rounds, unless it says otherwise.
+    /// Sets the default numbers of rows and rounds.
     pub(crate) fn of_arguments(rows: usize, rounds: usize) -> Self {
         let is_timed = std::env::args().any(|argument| argument == "--bench");
         let (rows, rounds) = if is_timed { (rows, rounds) } else { (2_000, 1) };
@@ -44,7 +44,7 @@ impl Asked {
         self.case.as_ref().is_none_or(|asked| asked == case)
     }
 
-    /// Runs in a thread, or in the main one if that is asked for.
+    /// Runs in a thread, or in the main one if that is requested.
     pub(crate) fn run(&self, what: impl FnOnce() + Send) {
         if self.main_thread {
             return what();
@@ -53,12 +53,12 @@ impl Asked {
     }
 }
 
-/// The benchmark that the command line names: its first argument, unless that is an option.
+/// The benchmark on the command line: its first argument, unless that is an option.
 pub(crate) fn named_bench() -> Option<String> {
     std::env::args().nth(1).filter(|argument| !argument.starts_with("--"))
 }
 
-/// What is timed, and what it is called.
+/// A timed function and its name.
 pub(crate) struct Contender<'a> {
     name: &'a str,
     pass: Box<dyn FnMut() + 'a>,
@@ -70,25 +70,26 @@ impl<'a> Contender<'a> {
         Self { name, pass: Box::new(pass), clock: thread_time }
     }
 
-    /// By the CPU time of all threads.
+    /// Measures the CPU time of all threads.
     pub(crate) fn of_the_process(name: &'a str, pass: impl FnMut() + 'a) -> Self {
         Self { name, pass: Box::new(pass), clock: process_time }
     }
 
-    /// By the clock on the wall: for what waits, or has threads of its own.
+    /// Measures the wall-clock time: for functions that wait, or have threads of their own.
     pub(crate) fn by_the_wall(name: &'a str, pass: impl FnMut() + 'a) -> Self {
         Self { name, pass: Box::new(pass), clock: wall_time }
     }
 }
 
-/// Runs the contenders and prints CPU nanoseconds a record, least and median, and how often the second one's median each takes.
+/// Runs the contenders and prints CPU nanoseconds per record, minimum and median, and the ratio of each to the second
+/// one's median.
 pub(crate) fn race(asked: &Asked, case: &str, contenders: &mut [Contender<'_>]) {
     let mut times: Vec<Vec<f64>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..=asked.rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
             let before = (contender.clock)();
             (contender.pass)();
-            // The first round warms up.
+            // The first round is a warm-up.
             if round > 0 {
                 times.push(((contender.clock)() - before) / asked.rows as f64);
             }
@@ -123,12 +124,12 @@ fn record(case: &str, contenders: &[Contender<'_>], found: &[(f64, f64)]) {
     }
 }
 
-/// CPU time of this thread, in nanoseconds.
+/// Returns the CPU time of this thread in nanoseconds.
 fn thread_time() -> f64 {
     time_of(ClockId::ThreadCPUTime)
 }
 
-/// CPU time of this process, in nanoseconds.
+/// Returns the CPU time of this process in nanoseconds.
 fn process_time() -> f64 {
     time_of(ClockId::ProcessCPUTime)
 }
@@ -138,12 +139,12 @@ fn time_of(clock: ClockId) -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Time on the wall, in nanoseconds.
+/// Returns the wall-clock time in nanoseconds.
 fn wall_time() -> f64 {
     thread_local!(static START: Instant = Instant::now());
     START.with(|start| start.elapsed().as_nanos() as f64)
 }
 
-/// As in the Python module; the rivals have it, too.
+/// As in the Python module; the rivals use it, too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

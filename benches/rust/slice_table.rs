@@ -74,8 +74,8 @@ hoodie.compaction.payload.class=org.apache.hudi.common.model.DefaultHoodieRecord
 hoodie.populate.meta.fields=true
 ";
 
-/// Writes the table: so many base rows, and as many log files, each of which updates so many of them, so much later than they
-/// are. The base file's name.
+/// Writes the table: `rows` base rows, and log files each of which updates some of them at a later time. Returns the
+/// name of the base file.
 pub(crate) fn write_table(folder: &Path, rows: usize, logs: usize, updated: usize, later: usize) -> String {
     begin_table(folder);
     let [wide, ..] = cases(rows);
@@ -87,8 +87,8 @@ pub(crate) fn write_table(folder: &Path, rows: usize, logs: usize, updated: usiz
     base
 }
 
-/// Writes a table without base files: as many log files, of `records` records in all. The first ones have all the keys, of which
-/// there are `keys`; once these are used up, the next log file begins with them anew.
+/// Writes a table without base files: `logs` log files with `records` records in total. The first ones have all `keys`
+/// keys; once these are used up, the next log file begins with them again.
 pub(crate) fn write_logs_only(folder: &Path, records: usize, logs: usize, keys: usize) {
     begin_table(folder);
     let rounds = (0..records / keys).map(|round| every_key(keys, round * 1_000));
@@ -122,7 +122,7 @@ fn write_logs(folder: &Path, json: &str, batches: Vec<RecordBatch>) {
     }
 }
 
-/// The records, so many a batch.
+/// Returns the records in batches.
 pub(crate) fn batches_of(case: &Case, rows: usize) -> Vec<RecordBatch> {
     let all = batches(case);
     let whole = arrow_select::concat::concat_batches(&all[0].schema(), &all).unwrap();

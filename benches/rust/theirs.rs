@@ -1,4 +1,4 @@
-//! `arrow-avro`, given datums whose places are known: unframed, one a call.
+//! `arrow-avro`, given datums at known positions: unframed, one per call.
 
 use arrow_array::RecordBatch;
 use arrow_avro::reader::{DecoderMode, ReaderBuilder};

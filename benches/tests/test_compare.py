@@ -1,4 +1,4 @@
-"""Which parts count as slower than at the last commit (`benches/compare`)."""
+"""Tests of `benches/compare`: which parts count as slower than at the last commit."""
 
 import pytest
 
@@ -22,7 +22,7 @@ BEFORE = {OURS: (100.0, 120.0), YARDSTICK: (500.0, 600.0)}
     ],
     ids=["slower", "within a tenth", "one bad round", "slower machine", "slower, machine too", "quicker machine"],
 )
-def test_slower_is_what_neither_chance_nor_the_machine_explains(ours, yardstick, is_slower):
+def test_slower_excludes_noise_and_slow_machines(ours, yardstick, is_slower):
     now = {OURS: ours, YARDSTICK: yardstick}
     assert list(slower(BEFORE, now)) == ([OURS] if is_slower else [])
 
@@ -33,7 +33,7 @@ def test_yardsticks_and_new_parts_are_never_slower():
     assert list(slower(BEFORE, now)) == []
 
 
-def test_a_part_without_a_yardstick_is_compared_by_itself():
+def test_a_part_without_a_yardstick_is_compared_alone():
     part = ("plan_table", "10 file groups a partition", "storage")
     assert list(slower({part: (100.0, 100.0)}, {part: (150.0, 150.0)})) == [part]
 
@@ -43,24 +43,24 @@ def test_a_part_without_a_yardstick_is_compared_by_itself():
     [([100.0], False, 1), ([150.0, 100.0], False, 2), ([150.0] * ROUNDS, True, ROUNDS)],
     ids=["as before", "once disturbed", "slower"],
 )
-def test_what_seems_slower_is_asked_again(of_now, is_slower, runs):
+def test_parts_that_seem_slower_are_measured_again(of_now, is_slower, runs):
     times = {"base": [100.0] * ROUNDS, "now": of_now}
-    asked = []
+    calls = []
 
     def run(build, bench):
-        asked.append((build, bench))
-        time = times[build][asked.count((build, bench)) - 1] if bench == OURS[0] else 100.0
+        calls.append((build, bench))
+        time = times[build][calls.count((build, bench)) - 1] if bench == OURS[0] else 100.0
         return {(bench, "wide", "mortice"): (time, time)}
 
     before, now = in_turns("base", "now", [OURS[0], "key_pass"], run)
     assert list(slower(before, now)) == ([OURS] if is_slower else [])
-    assert asked.count(("now", OURS[0])) == asked.count(("base", OURS[0])) == runs
-    assert asked.count(("now", "key_pass")) == 1
+    assert calls.count(("now", OURS[0])) == calls.count(("base", OURS[0])) == runs
+    assert calls.count(("now", "key_pass")) == 1
 
 
 @pytest.mark.skipif(not (builds.ROOT / ".git").exists(), reason="these files are of no commit")
-def test_a_build_that_is_kept_has_what_was_built(tmp_path, monkeypatch):
-    """And the files of its commit, also when those that it was built of have changed."""
+def test_a_kept_build_contains_its_files(tmp_path, monkeypatch):
+    """It has the files of its commit, also if the files of the working tree change afterwards."""
     monkeypatch.setattr(builds, "KEPT", tmp_path / "kept")
     source = tmp_path / "source"
     (source / builds.MODULE).parent.mkdir(parents=True)

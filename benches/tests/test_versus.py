@@ -1,5 +1,5 @@
-"""The rules of the benchmarks beside rivals (`benches/versus`): wrong rows have no time, who cannot is shown with the
-reason, CPU of children counts, and a report is made of a record alone."""
+"""Tests of `benches/versus`: wrong rows have no time, unsupported queries have a reason, CPU time of child processes is
+counted, and a report is made from a record alone."""
 
 import os
 import subprocess
@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from support.cases import unpack
 from versus import avro_types, cpu, equal, plots, process, report, rounds, workloads
 from versus.contenders import CONTENDERS
-from versus.contenders.contender import Cannot, Contender
+from versus.contenders.contender import Contender, NotSupported
 from versus.contenders.fastavro_rows import datums
-from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, load, still_to_ask
+from versus.record import CANNOT, DIFFERS, FAILED, OK, Line, Record, incomplete_points, load
 from versus.results import ratios, results
 from versus.tables import Table, Written
 
@@ -43,7 +43,7 @@ def changed(column, values):
     return ROWS.set_column(at, column, pa.array(values, ROWS.schema.field(at).type))
 
 
-def test_rows_are_equal_in_any_order_and_in_types_that_say_the_same():
+def test_rows_are_equal_in_any_order_and_in_equivalent_types():
     other = ROWS.take([2, 0, 1]).select(["n", "m", "key", "s"])
     other = other.set_column(2, "key", other["key"].cast(pa.large_string()))
     assert equal.difference(equal.digest(ROWS), other) is None
@@ -64,7 +64,7 @@ def test_one_wrong_value_is_a_difference(column, values):
     assert "differ" in equal.difference(equal.digest(ROWS), changed(column, values))
 
 
-def test_a_row_twice_in_the_place_of_another_is_a_difference():
+def test_a_duplicate_that_replaces_a_row_is_a_difference():
     rows = ROWS.take([0, 0, 1])
     assert equal.difference(equal.digest(ROWS), rows) is not None
     assert equal.difference(equal.digest(rows), ROWS.take([0, 1, 1])) is not None
@@ -84,7 +84,7 @@ START_A_CHILD = "import subprocess, sys\nchild = subprocess.Popen([sys.executabl
 
 
 @pytest.mark.parametrize("is_alive", [False, True], ids=["ended", "still alive"])
-def test_cpu_of_children_counts(is_alive):
+def test_cpu_time_of_children_is_counted(is_alive):
     code = START_A_CHILD.format(child=BURN + WAIT * is_alive) + "child.wait()\n" * (not is_alive) + WAIT
     parent = subprocess.Popen([sys.executable, "-c", code])
     try:
@@ -100,7 +100,7 @@ def test_cpu_of_children_counts(is_alive):
         parent.wait()
 
 
-def test_cpu_of_threads_that_ended_counts():
+def test_cpu_time_of_ended_threads_is_counted():
     def burn():
         while time.thread_time() < 0.3:
             pass
@@ -122,8 +122,8 @@ input()
 """
 
 
-def test_the_peak_of_memory_is_seen_after_it_was_given_back():
-    # A process of its own: this one may have others below it, that come and go.
+def test_peak_memory_is_measured_after_it_was_freed():
+    # A separate process: this one may have other children.
     command = [sys.executable, "-c", HOLDS_AND_LETS_GO]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline() == "here\n"
@@ -137,8 +137,8 @@ def test_the_peak_of_memory_is_seen_after_it_was_given_back():
     assert peak - before > 60 << 20
 
 
-class Stand(Contender):
-    """A contender whose process is this test's: its rows, or why there are none."""
+class FakeContender(Contender):
+    """A contender in the process of the test: its rows, or the reason why it has none."""
 
     kinds = ("read",)
 
@@ -154,8 +154,8 @@ class Stand(Contender):
         return self.rows.num_rows
 
 
-class StandProcess:
-    """In the place of `versus.process.Process`."""
+class FakeProcess:
+    """Replaces `versus.process.Process`."""
 
     is_alive = True
     version = "1"
@@ -179,8 +179,8 @@ class StandProcess:
 
 @pytest.fixture
 def raced(tmp_path, monkeypatch):
-    """Has contenders take part, and gives the record."""
-    monkeypatch.setattr(rounds, "Process", StandProcess)
+    """Runs contenders and returns the record."""
+    monkeypatch.setattr(rounds, "Process", FakeProcess)
 
     def race(*contenders):
         record = Record(tmp_path / "record.csv", {"date": "2024-01-01", "scale": "tiny", "note": "a, b: c"})
@@ -195,15 +195,15 @@ def raced(tmp_path, monkeypatch):
 @pytest.fixture
 def record(raced):
     return raced(
-        Stand("hudi-rs", ROWS),
-        Stand("mortice API", ROWS.take([1, 0, 2])),
-        Stand("wrong", changed("n", [1, 3, None])),
-        Stand("Hudi 0.15.0 on Spark", raises=Cannot("it knows no maps & such")),
-        Stand("fastavro", raises=process.Failed("took longer than 60 s")),
+        FakeContender("hudi-rs", ROWS),
+        FakeContender("mortice API", ROWS.take([1, 0, 2])),
+        FakeContender("wrong", changed("n", [1, 3, None])),
+        FakeContender("Hudi 0.15.0 on Spark", raises=NotSupported("it knows no maps & such")),
+        FakeContender("fastavro", raises=process.Failed("took longer than 60 s")),
     )
 
 
-def test_only_those_with_the_right_rows_have_times(record):
+def test_only_contenders_with_correct_rows_have_times(record):
     _, lines = load(record)
     found = {(line.contender, line.status) for line in lines}
     assert found == {
@@ -219,60 +219,60 @@ def test_only_those_with_the_right_rows_have_times(record):
 
 
 def recorded(path, points):
-    """A record that has asked these points, and its lines."""
+    """Writes a record of these points and returns it with its lines."""
     record = Record(path, {"date": "2024-01-01", "commit": "a"})
     for point in points:
         record.add(replace(line("hudi-rs", 1.0), **point.facts))
     return load(path)[1]
 
 
-def test_a_record_is_gone_on_with_without_the_points_that_are_measured_again(tmp_path):
-    path, asked = tmp_path / "record.csv", list(workloads.points(["planning"], "tiny"))
-    lines = recorded(path, asked)
-    Record.resumed(path, {"date": "2024-01-02", "commit": "b"}, asked[-1:])
+def test_a_resumed_record_loses_the_points_that_are_measured_again(tmp_path):
+    path, measured_points = tmp_path / "record.csv", list(workloads.points(["planning"], "tiny"))
+    lines = recorded(path, measured_points)
+    Record.resumed(path, {"date": "2024-01-02", "commit": "b"}, measured_points[-1:])
     head, kept = load(path)
     assert head == {"date": "2024-01-01", "commit": "a", "gone on with, 1": "2024-01-02; b"}
     assert kept == lines[:-1]
 
 
-def test_a_record_that_is_gone_on_with_for_other_points_loses_none(tmp_path):
+def test_a_record_resumed_for_other_points_loses_none(tmp_path):
     path = tmp_path / "record.csv"
     lines = recorded(path, workloads.points(["planning"], "tiny"))
-    todo = still_to_ask(workloads.points(["decode"], "tiny"), path)
+    todo = incomplete_points(workloads.points(["decode"], "tiny"), path)
     assert todo
     Record.resumed(path, {}, todo)
     assert load(path)[1] == lines
 
 
-def test_only_points_that_a_record_has_not_to_their_ends_are_asked(tmp_path):
+def test_only_incomplete_points_of_a_record_are_measured(tmp_path):
     todo = [point for point in workloads.points(["decode", "planning"], "tiny") if point.cores != 1]
     recorded(tmp_path / "record.csv", todo)
-    assert still_to_ask(todo, tmp_path / "record.csv") == [todo[-1]]
+    assert incomplete_points(todo, tmp_path / "record.csv") == [todo[-1]]
 
 
-def test_a_record_without_a_point_asks_all(tmp_path):
+def test_an_empty_record_measures_all_points(tmp_path):
     todo = workloads.points(["planning"], "tiny")
     recorded(tmp_path / "record.csv", [])
-    assert still_to_ask(todo, tmp_path / "record.csv") == todo
+    assert incomplete_points(todo, tmp_path / "record.csv") == todo
 
 
 @pytest.mark.parametrize("warm_ups", [1, 3])
-def test_who_is_slow_is_not_warmed_up_further_and_has_three_rounds(raced, monkeypatch, warm_ups):
-    asked = []
+def test_slow_contenders_have_one_warm_up_and_three_rounds(raced, monkeypatch, warm_ups):
+    calls = []
 
     def slowly(self, query, times, limit_seconds):
-        asked.append(times)
+        calls.append(times)
         return {"wall_s": EFFORT.patience_seconds + 1, "cpu_s": 1.0, "peak_bytes": 1, "rows": 3}
 
-    monkeypatch.setattr(StandProcess, "measured", slowly)
+    monkeypatch.setattr(FakeProcess, "measured", slowly)
     monkeypatch.setattr(sys.modules[__name__], "EFFORT", replace(EFFORT, rounds=5, warm_ups=warm_ups))
-    _, lines = load(raced(Stand("mortice API", ROWS)))
-    # One cold, one to warm up, three rounds.
-    assert asked == [1] * 5
+    _, lines = load(raced(FakeContender("mortice API", ROWS)))
+    # One cold run, one warm-up, three rounds.
+    assert calls == [1] * 5
     assert [one.round for one in lines if one.state == "warm"] == [1, 2, 3]
 
 
-def test_a_report_is_made_of_a_record_alone(record):
+def test_a_report_is_made_from_a_record_alone(record):
     page = report.write(record).read_text()
     for shown in (
         "a, b: c",
@@ -284,7 +284,7 @@ def test_a_report_is_made_of_a_record_alone(record):
     assert "| hudi-rs | mortice API | 1.0 | 1.0 |" in "\n".join(report.markdown(record))
 
 
-def test_plots_are_drawn_where_matplotlib_is(record):
+def test_plots_are_drawn_if_matplotlib_is_installed(record):
     pytest.importorskip("matplotlib")
     _, lines = load(record)
     assert [path.name for _, path in plots.draw(results(lines), record.with_suffix(""))] == [
@@ -294,10 +294,10 @@ def test_plots_are_drawn_where_matplotlib_is(record):
 
 
 def line(contender, cpu_s, round_=1, status=OK):
-    asked = {"workload": "slice", "table": "t-1.2.0", "kind": "read", "columns": "all", "cores": 1, "metadata": False}
-    asked |= {"rows": 1, "fraction": 0.5, "commits": 1, "base_bytes": 1, "log_bytes": 1}
+    fields = {"workload": "slice", "table": "t-1.2.0", "kind": "read", "columns": "all", "cores": 1, "metadata": False}
+    fields |= {"rows": 1, "fraction": 0.5, "commits": 1, "base_bytes": 1, "log_bytes": 1}
     return Line(
-        **asked,
+        **fields,
         contender=contender,
         version="1",
         is_limit=False,
@@ -309,7 +309,7 @@ def line(contender, cpu_s, round_=1, status=OK):
     )
 
 
-def test_ratios_are_of_medians_and_beside_the_mortice_that_does_the_same():
+def test_ratios_are_of_medians_to_the_corresponding_mortice():
     lines = [line("mortice API", cpu_s, at) for at, cpu_s in enumerate((1.0, 9.0, 2.0))]
     lines += [line("hudi-rs", 6.0), line("Hudi 1.2.0 on Spark", 20.0), line("mortice mapInArrow", 4.0)]
     found = ratios(list(results(lines).values()))
@@ -317,31 +317,31 @@ def test_ratios_are_of_medians_and_beside_the_mortice_that_does_the_same():
     assert found["Hudi 1.2.0 on Spark"] == (5.0, 5.0)
 
 
-def test_who_fails_in_a_later_round_has_no_time():
+def test_a_contender_that_fails_in_a_later_round_has_no_time():
     (result,) = results([line("hudi-rs", 1.0), line("hudi-rs", 0.0, 2, FAILED), line("hudi-rs", 1.0, 3)]).values()
     assert not result.is_ok
     assert result.reason.startswith("failed")
 
 
-def test_a_process_is_asked_measured_and_ended(tmp_path):
+def test_a_process_runs_queries_and_is_ended(tmp_path):
     written = Written(Table(150), unpack("h11_event_time_deletes", tmp_path))
     api = next(contender for contender in CONTENDERS if contender.name == "mortice API")
-    asked = workloads.Point("slice", written.table, "read").query(written) | {"columns": ["_hoodie_record_key"]}
-    started = process.Process(Here(api), 1)
+    query = workloads.Point("slice", written.table, "read").query(written) | {"columns": ["_hoodie_record_key"]}
+    started = process.Process(LocalContender(api), 1)
     try:
-        taken = started.measured(asked, 2, 60)
+        taken = started.measured(query, 2, 60)
         assert taken["rows"] > 0
         assert taken["cpu_s"] > 0
         with pytest.raises(process.Failed, match="no_such"):
-            started.ask({"do": "run", "query": asked | {"columns": ["no_such"]}, "times": 1}, 60)
+            started.ask({"do": "run", "query": query | {"columns": ["no_such"]}, "times": 1}, 60)
     finally:
         started.end()
     with pytest.raises(process.Failed, match="its process ended"):
         started.ask({"do": "start"}, 1)
 
 
-class Here(Stand):
-    """A contender at home in the environment of the tests; the build may be the checked one."""
+class LocalContender(FakeContender):
+    """A contender in the environment of the tests; the build may be the debug build."""
 
     def __init__(self, contender):
         super().__init__(contender.name)
@@ -351,14 +351,14 @@ class Here(Stand):
         return [sys.executable, "-c", code, self.name, "1"]
 
 
-def test_hudi_is_not_asked_for_tables_of_later_releases():
+def test_hudi_does_not_read_tables_of_later_releases():
     hudi = {one.name: one for one in CONTENDERS}
     assert "1.2.0" in hudi["Hudi 0.15.0 on Spark"].refuses({"release": "1.2.0"})
     assert not hudi["Hudi 0.15.0 on Spark"].refuses({"release": "0.15.0"})
     assert not hudi["Hudi 1.2.0 on Spark"].refuses({"release": "0.15.0"})
 
 
-def test_every_contender_takes_part_and_every_workload_asks_for_what_somebody_answers():
+def test_every_contender_and_every_workload_has_queries():
     names = [contender.name for contender in CONTENDERS]
     assert len(set(names)) == len(names)
     for scale in ("tiny", "quick", "whole"):
@@ -368,13 +368,13 @@ def test_every_contender_takes_part_and_every_workload_asks_for_what_somebody_an
         assert all(kinds & set(one.kinds) for one in CONTENDERS)
 
 
-def test_tables_have_a_name_of_all_that_they_are_made_of():
+def test_the_name_of_a_table_contains_all_parameters():
     points = workloads.points(workloads.WORKLOADS, "whole")
     tables = {point.table for point in points}
     assert len({table.name for table in tables}) == len(tables)
 
 
-def test_records_of_a_block_are_cut_by_their_lengths():
+def test_records_of_a_block_are_divided_by_their_lengths():
     content = b"".join(len(one).to_bytes(4, "big") + one for one in (b"abc", b"", b"d"))
     assert list(datums((3).to_bytes(4, "big") * 2 + content)) == [b"abc", b"", b"d"]
 

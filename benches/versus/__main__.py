@@ -1,4 +1,4 @@
-"""The command: `python -m versus run` takes a record and writes its report; see `--help`."""
+"""The command: `python -m versus run` measures, and writes a record and its report; see `--help`."""
 
 import argparse
 import datetime as dt
@@ -11,7 +11,7 @@ from versus import report
 from versus.contenders import CONTENDERS
 from versus.homes import BENCHES
 from versus.machine import machine, surroundings
-from versus.record import Record, still_to_ask
+from versus.record import Record, incomplete_points
 from versus.rounds import Effort, Rounds
 from versus.tables import prepared
 from versus.workloads import WORKLOADS, points
@@ -24,7 +24,7 @@ EFFORTS = {
 
 
 def chosen(named, known, what):
-    """The names given, or all; an unknown one is refused."""
+    """Returns the named items, or all; an unknown name is an error."""
     names = named.split(",") if named else list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -33,7 +33,7 @@ def chosen(named, known, what):
 
 
 def record_path(given):
-    """Where a record goes: by default the name of the machine and the date. Records are never overwritten."""
+    """Returns the path of a record: by default the name of the machine and the date. Records are never overwritten."""
     if given:
         return Path(given)
     day = dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d")
@@ -41,20 +41,20 @@ def record_path(given):
     return next(path for path in (BENCHES / "record" / machine() / name for name in names) if not path.exists())
 
 
-def run(asked):
-    """Prepares tables, takes a record, writes its report."""
-    workloads = chosen(asked.workloads, WORKLOADS, "workload")
-    names = chosen(asked.contenders, [contender.name for contender in CONTENDERS], "contender")
-    todo = points(workloads, asked.scale)
-    if asked.resume:
-        todo = still_to_ask(todo, asked.resume)
+def run(options):
+    """Prepares tables, measures, writes the record and its report."""
+    workloads = chosen(options.workloads, WORKLOADS, "workload")
+    names = chosen(options.contenders, [contender.name for contender in CONTENDERS], "contender")
+    todo = points(workloads, options.scale)
+    if options.resume:
+        todo = incomplete_points(todo, options.resume)
     tables = prepared([point.table for point in todo])
-    if asked.prepare:
+    if options.prepare:
         return
-    path = Path(asked.resume) if asked.resume else record_path(asked.out)
-    about = surroundings(asked.scale)
-    record = Record.resumed(path, about, todo) if asked.resume else Record(path, about)
-    rounds = Rounds([one for one in CONTENDERS if one.name in names], EFFORTS[asked.scale], record)
+    path = Path(options.resume) if options.resume else record_path(options.out)
+    about = surroundings(options.scale)
+    record = Record.resumed(path, about, todo) if options.resume else Record(path, about)
+    rounds = Rounds([one for one in CONTENDERS if one.name in names], EFFORTS[options.scale], record)
     try:
         for point in todo:
             rounds.run(point, tables[point.table])
@@ -66,14 +66,14 @@ def run(asked):
 def arguments():
     parser = argparse.ArgumentParser(prog="versus", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    runs = commands.add_parser("run", help="take a record and write its report")
-    runs.add_argument("--scale", choices=EFFORTS, default="whole", help="tiny: only to see that all of it works")
+    runs = commands.add_parser("run", help="measure, and write a record and its report")
+    runs.add_argument("--scale", choices=EFFORTS, default="whole", help="tiny: only to check that all of it works")
     runs.add_argument("--workloads", help=f"of {','.join(WORKLOADS)}; default: all")
-    runs.add_argument("--contenders", help="names, with commas between; default: all")
+    runs.add_argument("--contenders", help="names, separated by commas; default: all")
     runs.add_argument("--prepare", action="store_true", help="write the tables and nothing more")
     runs.add_argument("--out", help="the record; default: benches/record/MACHINE/DATE.csv")
     runs.add_argument(
-        "--resume", metavar="RECORD", help="go on with a record; only the last of its points is asked again"
+        "--resume", metavar="RECORD", help="continue a record; only the last of its points is measured again"
     )
     runs.set_defaults(act=run)
     reports = commands.add_parser("report", help="write the report of a record again")
@@ -83,9 +83,9 @@ def arguments():
     return parser.parse_args()
 
 
-def write_report(asked):
-    """The page of a record, or its summary."""
-    print("\n".join(report.markdown(asked.record)) if asked.markdown else report.write(asked.record))
+def write_report(options):
+    """Writes the page of a record, or prints its summary."""
+    print("\n".join(report.markdown(options.record)) if options.markdown else report.write(options.record))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The Arrow types of Avro schemas, for rivals that give Python rows: without them a map would be taken for a struct."""
+"""The Arrow types of Avro schemas, for contenders that return Python rows: without them a map would be inferred as a
+struct."""
 
 import pyarrow as pa
 
@@ -21,7 +22,7 @@ LOGICAL = {
 
 
 def arrow_type(schema):
-    """The type of an Avro schema, as parsed from JSON; a union is a type that may be null."""
+    """Returns the Arrow type of an Avro schema, parsed from JSON; a union is a nullable type."""
     if isinstance(schema, list):
         (one,) = [branch for branch in schema if branch != "null"]
         return arrow_type(one)
@@ -40,5 +41,5 @@ def arrow_type(schema):
 
 
 def table(schema, rows):
-    """Rows, as dicts, of a record schema."""
+    """Converts rows, as dicts, of a record schema to a table."""
     return pa.Table.from_pylist(rows, schema=pa.schema(list(arrow_type(schema))))

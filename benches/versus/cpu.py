@@ -1,11 +1,11 @@
-"""What a process and all that it started have cost: CPU seconds and memory, read from Linux' /proc by somebody else.
+"""CPU seconds and memory of a process and its descendants, read by another process from Linux' /proc.
 
-    CPU of a tree   the clock of each living process (nanoseconds, all its threads, dead ones too), and of each the time
-                    of its children that ended (`cutime`, `cstime` of /proc/PID/stat, in ticks)
-    peak of memory  `VmHWM`, reset before (`clear_refs` 5), added up over the tree: exact for one process, and at most
-                    what all had at once for several. Mapped files count in it where they were touched
+    CPU of a tree   the CPU clock of each living process (nanoseconds, all its threads, also ended ones), plus the time
+                    of its ended children (`cutime`, `cstime` of /proc/PID/stat, in ticks)
+    peak memory     `VmHWM`, reset before (`clear_refs` 5), summed over the tree: exact for one process, an upper bound
+                    of the joint peak for several. Includes touched pages of mapped files
 
-A JVM's collector and compiler, and Spark's Python workers, are in the tree; nobody has to know of them.
+The garbage collector and compiler of a JVM, and Spark's Python workers, are part of the tree.
 """
 
 import os
@@ -16,12 +16,12 @@ from pathlib import Path
 PROC = Path("/proc")
 TICK = os.sysconf("SC_CLK_TCK")
 RESET_PEAK = "5"
-# Fields of /proc/PID/stat, counted from behind the name, which may hold anything.
+# Fields of /proc/PID/stat, counted after the name, which may contain any character.
 PARENT, CHILDREN_USER, CHILDREN_SYSTEM = 1, 13, 14
 
 
 def _stat(pid):
-    """Fields of a process, or None where it is gone."""
+    """Returns the fields of a process, or None if it has ended."""
     try:
         return (PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -29,7 +29,7 @@ def _stat(pid):
 
 
 def tree(root):
-    """A process and all that descend from it, with their fields."""
+    """Returns a process and all its descendants, with their fields."""
     fields = {int(entry.name): _stat(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()}
     children = {}
     for pid, of_pid in fields.items():
@@ -45,7 +45,7 @@ def tree(root):
 
 
 def _clock(pid):
-    """The clock of another process (what `clock_getcpuclockid` gives), in seconds; 0 where it is gone."""
+    """Returns the CPU clock of another process (that of `clock_getcpuclockid`), in seconds; 0 if it has ended."""
     try:
         return time.clock_gettime((~pid << 3) | 2)
     except OSError:
@@ -53,7 +53,7 @@ def _clock(pid):
 
 
 def cpu_seconds(root):
-    """CPU seconds, user and system, that a process and all that it started have taken so far."""
+    """Returns the CPU seconds, user and system, of a process and its descendants so far."""
     total = 0.0
     for pid, fields in tree(root).items():
         total += _clock(pid) + (int(fields[CHILDREN_USER]) + int(fields[CHILDREN_SYSTEM])) / TICK
@@ -61,7 +61,7 @@ def cpu_seconds(root):
 
 
 def reset_peak(root):
-    """Has the peak of each process begin at what it holds now."""
+    """Resets the peak memory of each process to its current memory."""
     for pid in tree(root):
         with suppress(OSError):
             (PROC / str(pid) / "clear_refs").write_text(RESET_PEAK)
@@ -79,10 +79,10 @@ def _memory(root, field):
 
 
 def peak_bytes(root):
-    """The most memory held since `reset_peak`, mapped files that were touched included."""
+    """Returns the peak memory since `reset_peak`, including touched pages of mapped files."""
     return _memory(root, "VmHWM")
 
 
 def resident_bytes(root):
-    """Memory held now."""
+    """Returns the current memory."""
     return _memory(root, "VmRSS")

@@ -1,7 +1,7 @@
-"""Whether two answers hold the same rows, in any order: each row is hashed, the hashes sorted, and those compared.
+"""Compares the rows of two results in any order: each row is hashed, the hashes are sorted and compared.
 
-Types that say the same differently (large and plain strings, units and zones of timestamps) are brought to those of the
-first answer. What does not fit into them is a difference.
+Equivalent types (large and plain strings, units and zones of timestamps) are cast to those of the first result. Values
+that cannot be cast are a difference.
 """
 
 import hashlib
@@ -17,26 +17,26 @@ import pyarrow.parquet as pq
 from versus import avro_types
 
 UNREADABLE = (pa.ArrowException, pl.exceptions.PolarsError, OSError)
-"""What reading and comparing an answer may raise."""
+"""Exceptions that reading and comparing a result may raise."""
 AVRO_MAGIC = b"Obj\x01"
 NESTED = (pa.types.is_struct, pa.types.is_list, pa.types.is_large_list, pa.types.is_map)
 
 
 @dataclass(frozen=True)
 class Digest:
-    """An answer, as much of it as comparing needs."""
+    """The part of a result that is compared."""
 
     schema: pa.Schema
     hashes: np.ndarray
 
     @property
     def text(self):
-        """A short name of the rows: the same for the same rows."""
+        """A short digest: equal for equal rows."""
         return hashlib.sha256(self.hashes.tobytes()).hexdigest()[:16]
 
 
 def read(path):
-    """An answer as a contender has written it: a Parquet file, a folder of such, or an Avro container file."""
+    """Reads a result of a contender: a Parquet file, a directory of such, or an Avro container file."""
     if path.is_dir():
         return pq.read_table(path)
     with path.open("rb") as file:
@@ -50,7 +50,7 @@ def read(path):
 
 
 def digest(rows, like=None):
-    """The digest of an answer, types as in another one's. Raises `ValueError` where it cannot be brought to them."""
+    """Returns the digest of a result, with the types of another one. Raises `ValueError` if it cannot be cast."""
     schema = plain(rows.schema) if like is None else like.schema
     missing = [name for name in schema.names if name not in rows.schema.names]
     surplus = [name for name in rows.schema.names if name not in schema.names]
@@ -64,7 +64,7 @@ def digest(rows, like=None):
 
 
 def plain(schema):
-    """The types that answers are compared in."""
+    """Returns the types in which results are compared."""
     return pa.schema([(field.name, _plain(field.type)) for field in schema])
 
 
@@ -92,7 +92,7 @@ def _is_text(type_):
 
 
 def _as_text(chunk):
-    """Nested values as JSON: a map is its entries, sorted."""
+    """Returns nested values as JSON; the entries of a map are sorted."""
     return pa.array(
         [None if value is None else json.dumps(_ordered(value), default=str) for value in chunk.to_pylist()],
         pa.string(),
@@ -109,14 +109,14 @@ def _ordered(value):
 
 
 def hashes(rows):
-    """A number for each row: the same for the same values."""
+    """Returns a hash of each row: equal for equal values."""
     if not rows.num_columns:
         return np.zeros(rows.num_rows, dtype=np.uint64)
     return pl.from_arrow(rows).hash_rows(seed=1).to_numpy()
 
 
 def difference(reference, rows):
-    """What sets an answer apart from another one's digest, or None where the rows are the same."""
+    """Returns how a result differs from a digest, or None if the rows are equal."""
     try:
         found = digest(rows, like=reference)
     except ValueError as error:

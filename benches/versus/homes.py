@@ -1,4 +1,4 @@
-"""Where contenders live: Python environments and jars, all of them under the repository and made by `make`."""
+"""The environments of contenders: Python environments and jars, all of them in the repository and created by `make`."""
 
 import os
 import sys
@@ -7,28 +7,28 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 BENCHES = REPOSITORY / "benches"
 CACHE = Path(os.environ.get("VERSUS_CACHE", REPOSITORY / ".versus"))
-"""Prepared tables."""
+"""Directory of prepared tables."""
 
 ENVIRONMENTS = {"main": ".venv", "spark35": ".venv-spark35", "rivals": ".venv-versus"}
 """main: mortice with Spark 4. spark35: Spark 3.5, for Hudi's bundles. rivals: other packages of PyPI."""
 
 RELEASES = ("1.2.0", "0.15.0")
-"""Of Hudi, whose Spark bundles write the tables: table versions 9 and 6."""
+"""Releases of Hudi whose Spark bundles write the tables: table versions 9 and 6."""
 
 
 def python_of(home):
-    """The interpreter of a home; this one for "here"."""
+    """Returns the interpreter of a home; this one for "here"."""
     return sys.executable if home == "here" else str(REPOSITORY / ENVIRONMENTS[home] / "bin" / "python")
 
 
 def bundle(release):
-    """Hudi's Spark bundle of a release, fetched with Maven unless it is there."""
+    """Returns Hudi's Spark bundle of a release, downloaded with Maven if necessary."""
     return _fetch_hudi().fetch(release)
 
 
 def local_files():
-    """A file system for Hadoop that sets permissions without a process of `chmod` for each file: what writes tables
-    of many files spends most of its time on those."""
+    """Returns the jar of a Hadoop file system that sets permissions without a `chmod` process for each file, which
+    takes most of the time of writing tables with many files."""
     return _fetch_hudi().fetch_artifact("com.globalmentor", "hadoop-bare-naked-local-fs", "0.1.0")
 
 
@@ -41,6 +41,7 @@ def _fetch_hudi():
 
 
 def environment():
-    """What a process in any home is started with: mortice, this package, and `find_java` of the tests."""
+    """Returns the environment variables of processes in any home: mortice, this package, and `find_java` of the
+    tests."""
     path = os.pathsep.join([str(BENCHES), str(REPOSITORY / "python"), str(REPOSITORY / "tests")])
     return os.environ | {"PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "TZ": "UTC"}

@@ -1,4 +1,4 @@
-"""What a record says about where and when it was taken."""
+"""The header of a record: machine, commit, time."""
 
 import datetime as dt
 import os
@@ -11,29 +11,29 @@ from versus.homes import REPOSITORY
 
 
 def processor():
-    """The processor as it calls itself."""
+    """Returns the name of the processor."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))]
     return names[0] if names else platform.machine()
 
 
 def machine():
-    """The machine's name among records: processor and cores, and nothing of its owner."""
+    """Returns the machine's name in records: processor and cores, without its owner."""
     slug = re.sub(r"\(r\)|\(tm\)|cpu|processor|@.*", " ", processor().lower())
     return f"{re.sub(r'[^a-z0-9]+', '-', slug).strip('-')}-{len(os.sched_getaffinity(0))}-cores"
 
 
 def commit():
-    """The commit that is measured; a plus behind it where files have changed since."""
-    said = [
-        subprocess.run(["git", *asked], cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout.strip()
-        for asked in (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
+    """Returns the measured commit, with a plus sign if files have changed since."""
+    outputs = [
+        subprocess.run(["git", *arguments], cwd=REPOSITORY, capture_output=True, text=True, check=False).stdout.strip()
+        for arguments in (["rev-parse", "--short=10", "HEAD"], ["status", "--porcelain", "--untracked-files=no"])
     ]
-    return f"{said[0] or 'unknown'}{'+' if said[1] else ''}"
+    return f"{outputs[0] or 'unknown'}{'+' if outputs[1] else ''}"
 
 
 def surroundings(scale):
-    """What stands at the head of a record."""
+    """Returns the header of a record."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {
         "date": dt.datetime.now(dt.timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),

@@ -1,6 +1,6 @@
-"""Plots of a record: CPU time with its spread in bars; lines against log ratio, table size, columns, log size, files.
+"""Plots of a record: bars of CPU time with its spread; lines against log ratio, table size, columns, log size, files.
 
-Where there is no matplotlib there are no plots; the page has the same figures in tables.
+Without matplotlib there are no plots; the page contains the same figures in tables.
 """
 
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ ALL_COLUMNS = 25
 
 
 def columns_of(line):
-    """How many columns were asked for."""
+    """Returns the number of projected columns."""
     return ALL_COLUMNS if line.columns == "all" else int(line.columns)
 
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines over something: which results, split into panels by what, against what."""
+    """A line plot: which results, the parameter of the panels, the parameter of the x axis."""
 
     workload: str
     file: str
@@ -99,7 +99,7 @@ BARS = ("decode", "table", "spark")
 
 
 def draw(found, folder):
-    """Draws all plots that the results have something for: [(workload, path)]."""
+    """Draws all plots for which the results have data: [(workload, path)]."""
     try:
         import matplotlib as mpl
     except ImportError:
@@ -149,18 +149,18 @@ def _panels(results, name_of):
 
 
 def _from_zero(panels):
-    """The panels of tables with logs, begun by the results of the table without that ask for the same columns."""
+    """Returns the panels of tables with logs, preceded by results of the table without logs for the same columns."""
     without = [result for results in panels.values() for result in results if not result.line.commits]
-    begun = {}
+    extended = {}
     for name, results in panels.items():
         of_panel = results[0].line
         if of_panel.commits:
-            begun[name] = [one for one in without if one.line.columns == of_panel.columns] + results
-    return begun or panels
+            extended[name] = [one for one in without if one.line.columns == of_panel.columns] + results
+    return extended or panels
 
 
 def _bars(good, workload, folder):
-    """A panel a point: bars of CPU time, whiskers from the least to the most."""
+    """Draws a panel for each point: bars of CPU time, whiskers from minimum to maximum."""
     chosen = [result for result in good if result.line.workload == workload and result.line.state == "warm"]
     if not chosen:
         return None
@@ -169,7 +169,7 @@ def _bars(good, workload, folder):
     for axis, (name, results) in zip(axes, panels.items(), strict=False):
         spreads = [result.spread("cpu_s") for result in results]
         medians = [spread.median for spread in spreads]
-        whiskers = [[s.median - s.least for s in spreads], [s.most - s.median for s in spreads]]
+        whiskers = [[s.median - s.minimum for s in spreads], [s.maximum - s.median for s in spreads]]
         axis.barh(
             [r.line.contender for r in results],
             medians,
@@ -185,12 +185,12 @@ def _bars(good, workload, folder):
 
 
 def _bar_title(line):
-    asked = f"{line.columns} columns" if line.kind == "read" else line.kind
-    return f"{line.table}\n{asked}, {line.cores} core{'s' * (line.cores != 1)}"
+    shown = f"{line.columns} columns" if line.kind == "read" else line.kind
+    return f"{line.table}\n{shown}, {line.cores} core{'s' * (line.cores != 1)}"
 
 
 def _lines(good, plot, folder):
-    """A panel for each value of what splits them, a line a contender."""
+    """Draws a panel for each value of the panel parameter, and a line for each contender."""
     chosen = [result for result in good if result.line.workload == plot.workload and result.line.state == plot.state]
     if not chosen:
         return None
@@ -217,8 +217,8 @@ def _line(axis, plot, contender, results):
     points = sorted(((plot.x(result.line), result.spread(plot.y)) for result in results), key=lambda point: point[0])
     xs = [x for x, _ in points]
     middle = [_scale(plot.y, spread.median) for _, spread in points]
-    low = [_scale(plot.y, spread.median - spread.least) for _, spread in points]
-    high = [_scale(plot.y, spread.most - spread.median) for _, spread in points]
+    low = [_scale(plot.y, spread.median - spread.minimum) for _, spread in points]
+    high = [_scale(plot.y, spread.maximum - spread.median) for _, spread in points]
     style = "--" if results[0].line.is_limit else "-"
     axis.errorbar(
         xs,

@@ -1,4 +1,4 @@
-"""A contender's process from outside: started on so many cores, asked, watched and ended."""
+"""The process of a contender, from outside: started on given cores, queried, measured and ended."""
 
 import json
 import os
@@ -10,21 +10,21 @@ import time
 from contextlib import suppress
 
 from versus import cpu
-from versus.contenders.contender import Cannot
+from versus.contenders.contender import NotSupported
 from versus.homes import BENCHES, environment, python_of
 
 
 class Failed(Exception):  # noqa: N818
-    """A contender failed, or took too long; its message says how."""
+    """A contender failed or exceeded its time limit; the message says how."""
 
 
 def first_cores(count):
-    """The cores that contenders may use: the first so many of those that this process may."""
+    """Returns the cores of contenders: the first `count` cores that this process may use."""
     return sorted(os.sched_getaffinity(0))[:count]
 
 
 class Process:
-    """One contender, at work or ended."""
+    """A contender's process, running or ended."""
 
     def __init__(self, contender, cores):
         self.contender = contender
@@ -62,7 +62,8 @@ class Process:
         return self._process.pid
 
     def ask(self, request, limit_seconds):
-        """Sends a request and waits for its reply. Raises `Cannot` or `Failed`; who is too late is ended."""
+        """Sends a request and waits for its reply. Raises `NotSupported` or `Failed`; ends the process after the time
+        limit."""
         try:
             self._process.stdin.write(json.dumps(request).encode() + b"\n")
             self._process.stdin.flush()
@@ -75,7 +76,7 @@ class Process:
             raise Failed(f"its process ended: {words}")
         reply = json.loads(line)
         if "cannot" in reply:
-            raise Cannot(reply["cannot"])
+            raise NotSupported(reply["cannot"])
         if "error" in reply:
             raise Failed(reply["error"])
         return reply
@@ -101,7 +102,7 @@ class Process:
         return self._process.poll() is None
 
     def measured(self, query, times, limit_seconds):
-        """Runs a query so often; what one of them took: {wall_s, cpu_s, peak_bytes, rows}."""
+        """Runs a query `times` times; returns the average cost of one run: {wall_s, cpu_s, peak_bytes, rows}."""
         cpu.reset_peak(self.pid)
         before = cpu.cpu_seconds(self.pid)
         reply = self.ask({"do": "run", "query": query, "times": times}, limit_seconds)
@@ -114,14 +115,14 @@ class Process:
         }
 
     def _kill(self):
-        """Who is too late does not get ten seconds more."""
+        """Kills the process without the ten seconds of `end`."""
         for pid in cpu.tree(self.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.end()
 
     def end(self):
-        """Ends the process and all that it started, which is one session; more than once is as good as once."""
+        """Ends the process and its descendants, which are one session. Can be called again."""
         pids = list(cpu.tree(self.pid))
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(BrokenPipeError):

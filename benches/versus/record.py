@@ -1,6 +1,6 @@
-"""Records: a CSV file a run, a line a round, so that the rounds of each median can be looked up.
+"""Records: a CSV file for each run, a line for each round, so that the rounds of each median can be looked up.
 
-Lines that begin with `#` tell where and when. A contender that has no time has one line, with its reason.
+Lines that begin with `#` are the header. A contender without a time has one line, with its reason.
 """
 
 import csv
@@ -9,7 +9,7 @@ from pathlib import Path
 
 OK, CANNOT, DIFFERS, FAILED = "ok", "cannot", "differs", "failed"
 POINT = ("workload", "table", "kind", "columns", "cores", "metadata")
-"""What of a line says what was asked."""
+"""The fields that identify a point."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ class Line:
     cpu_s: float = 0.0
     peak_bytes: int = 0
     rows_out: int = -1
-    """-1 where the contender does not tell."""
+    """-1 if the contender does not report it."""
 
     @property
     def point(self):
-        """What was asked."""
+        """The point of this line."""
         return tuple(getattr(self, name) for name in POINT)
 
 
 class Record:
-    """A record that is being written: every line is on disk when `add` returns."""
+    """A record while it is written: every line is on disk when `add` returns."""
 
     def __init__(self, path, surroundings):
         self.path = Path(path)
@@ -58,12 +58,12 @@ class Record:
 
     @classmethod
     def resumed(cls, path, surroundings, points):
-        """A record that is gone on with, without these points, which are asked repeated."""
+        """Continues a record without these points, which are measured again."""
         facts, lines = load(path)
         repeated = {_facts(point) for point in points}
         times = sum(name.startswith("gone on with") for name in facts) + 1
         note = "; ".join(surroundings[name] for name in ("date", "commit") if name in surroundings)
-        # Written beside it first: whenever this is interrupted, there is one record, whole.
+        # Written to a second file first: if this is interrupted, one complete record exists.
         record = cls(Path(path).with_suffix(".resumed"), facts | {f"gone on with, {times}": note})
         for line in lines:
             if line.point not in repeated:
@@ -83,19 +83,19 @@ def _typed(field, text):
 
 
 def _facts(point):
-    """As a line tells its point."""
+    """Returns the fields of a point as strings."""
     return tuple(point.facts[name] for name in POINT)
 
 
-def still_to_ask(points, path):
-    """The points that a record which is gone on with has not asked to their ends: its last one may not be whole."""
+def incomplete_points(points, path):
+    """Returns the points that a record does not contain completely: its last one may be incomplete."""
     lines = load(path)[1]
-    asked = {line.point for line in lines} - {line.point for line in lines[-1:]}
-    return [point for point in points if _facts(point) not in asked]
+    complete = {line.point for line in lines} - {line.point for line in lines[-1:]}
+    return [point for point in points if _facts(point) not in complete]
 
 
 def load(path):
-    """A record that was written: its surroundings, its lines."""
+    """Reads a record: its header, its lines."""
     text = Path(path).read_text().splitlines()
     head = [line[2:].partition(": ") for line in text if line.startswith("# ")]
     rows = csv.DictReader(line for line in text if not line.startswith("#"))

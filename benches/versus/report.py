@@ -1,4 +1,4 @@
-"""A report of a record: one HTML page beside it, with plots where matplotlib is at hand. Made of the record alone."""
+"""A report of a record: one HTML page, with plots if matplotlib is installed, made from the record alone."""
 
 import html
 from pathlib import Path
@@ -18,19 +18,19 @@ img { max-width: 100% }
 """
 
 NOTES = """
-Every contender is a process of its own, bound to the cores that are named; at each point they take turns, one run each
-a round. CPU is user and system time of the process and all that it started: every thread of a JVM and every Python
-worker. Times are medians, with the least and the most of the rounds. Rows were compared, sorted by hash, before any
-time counted: with those of the first contender that is shown at the point and answered. A ratio is how many times the
-CPU (and wall) time of mortice a contender takes: of mortice mapInArrow beside Spark, else of the mortice API. What is
-grey bounds the others and answers no query: it merges nothing. “cold” is the first query of a new process, whose
-session was up, files dropped from the page cache. Peak is the most memory that was resident, mapped files and the heap
-that a JVM has kept included.
+Every contender runs in a separate process, bound to the given cores; at each point they alternate, one run each per
+round. CPU is user and system time of the process and its descendants: every thread of a JVM and every Python worker.
+Times are medians, with the minimum and the maximum of the rounds. Rows were compared, sorted by hash, before any time
+was measured, with those of the first contender at the point that has a result. A ratio is the CPU (and wall) time of a
+contender divided by that of mortice: of mortice mapInArrow for contenders on Spark, otherwise of the mortice API. Grey
+contenders are lower bounds for the others: they merge nothing. “cold” is the first query of a new process, with a
+session that has started, and files dropped from the page cache. Peak is the maximum of resident memory, including
+mapped files and the heap that a JVM has reserved.
 """
 
 
 def write(path, out=None):
-    """The page of a record; its plots are in a folder beside it. Returns the page's path."""
+    """Writes the page of a record, with its plots in a directory next to it. Returns the page's path."""
     path = Path(path)
     head, lines = load(path)
     page = Path(out or path.with_suffix(".html"))
@@ -41,8 +41,8 @@ def write(path, out=None):
 
 
 def _page(head, found, pictures, page):
-    yield "<!doctype html><html lang=en><meta charset=utf-8><title>mortice beside its rivals</title>"
-    yield f"<style>{STYLE}</style><h1>mortice beside its rivals</h1><table>"
+    yield "<!doctype html><html lang=en><meta charset=utf-8><title>mortice compared with other readers</title>"
+    yield f"<style>{STYLE}</style><h1>mortice compared with other readers</h1><table>"
     yield from (f"<tr><td>{_text(name)}</td><td>{_text(value)}</td></tr>" for name, value in head.items())
     yield f"</table><p>{NOTES}</p><h2>Summary</h2>{_summary(found)}"
     workloads = dict.fromkeys(point[0] for point, _ in by_point(found))
@@ -61,7 +61,7 @@ def _page(head, found, pictures, page):
 
 
 def _per_log_mib(found):
-    """The same cost a MiB at every size is linear growth."""
+    """Equal cost per MiB at every size means linear growth."""
     yield "<p>What a MiB of log costs beyond the table without logs, by the size of the log:</p><table>"
     for (contender, cores), costs in per_log_mib(found).items():
         cells = "".join(f"<td>{size:,.1f} MiB: {_time(max(cost, 0.0))}</td>" for size, cost in costs)
@@ -77,7 +77,16 @@ def _table(together, state):
     line = together[0].line
     yield f"<h3>{_text(title(line))}: {state}</h3>"
     yield f"<p>{_text(line.table)}: base files {_size(line.base_bytes)}, log files {_size(line.log_bytes)}</p><table>"
-    heads = ("contender", "CPU", "least – most", "wall", "least – most", "peak", "× CPU (wall) of mortice", "rounds")
+    heads = (
+        "contender",
+        "CPU",
+        "minimum – maximum",
+        "wall",
+        "minimum – maximum",
+        "peak",
+        "× CPU (wall) of mortice",
+        "rounds",
+    )
     yield f"<tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>"
     times = ratios(together)
     for result in together:
@@ -92,10 +101,10 @@ def _row(result, ratio):
     if not result.is_ok:
         return f"{head}<td class=why colspan=7>{_text(result.reason)}</td></tr>"
     cpu, wall = result.spread("cpu_s"), result.spread("wall_s")
-    cells = [_time(cpu.median), f"{_time(cpu.least)} – {_time(cpu.most)}"]
-    cells += [_time(wall.median), f"{_time(wall.least)} – {_time(wall.most)}"]
+    cells = [_time(cpu.median), f"{_time(cpu.minimum)} – {_time(cpu.maximum)}"]
+    cells += [_time(wall.median), f"{_time(wall.minimum)} – {_time(wall.maximum)}"]
     cells += [
-        _size(result.spread("peak_bytes").most),
+        _size(result.spread("peak_bytes").maximum),
         f"{_ratio(ratio[0])} ({_ratio(ratio[1])})" if ratio else "",
         len(result.lines),
     ]
@@ -121,7 +130,8 @@ def _size(count):
 
 
 def summary(found):
-    """Rows of a table of ratios: (point, rival, CPU ratio, wall ratio, spread of the CPU ratio), warm points alone."""
+    """Returns the rows of a table of ratios: (point, contender, CPU ratio, wall ratio, spread of the CPU ratio), warm
+    points only."""
     for (_, state), together in by_point(found).items():
         if state != "warm":
             continue
@@ -135,16 +145,16 @@ def _summary(found):
         f"<tr><td>{_text(point)}<td>{_text(rival)}<td>{_text(ours)}<td>{_ratio(cpu)}<td>{_ratio(wall)}</tr>"
         for point, rival, ours, cpu, wall in summary(found)
     ]
-    head = "<tr><th>warm<th>contender<th>beside<th>× CPU<th>× wall</tr>"
+    head = "<tr><th>warm<th>contender<th>compared with<th>× CPU<th>× wall</tr>"
     return f"<table>{head}{''.join(rows)}</table>"
 
 
 def markdown(path):
-    """The summary of a record as a table for a README, and the command that takes such a record."""
+    """Returns the summary of a record as a Markdown table, and the command that creates such a record."""
     head, lines = load(path)
     yield f"{head.get('processor', '')}; {head.get('date', '')}; commit {head.get('commit', '')}"
     yield ""
-    yield "| query | contender | beside | × CPU | × wall |"
+    yield "| query | contender | compared with | × CPU | × wall |"
     yield "|---|---|---|---|---|"
     for point, rival, ours, cpu, wall in summary(results(lines)):
         yield f"| {point} | {rival} | {ours} | {_ratio(cpu)} | {_ratio(wall)} |"

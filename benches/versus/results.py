@@ -1,4 +1,4 @@
-"""What a record says: for each point and contender medians with least and most, or the reason why there are none."""
+"""Results of a record: for each point and contender median, minimum and maximum, or the reason why there are none."""
 
 import statistics
 from dataclasses import dataclass, field
@@ -13,17 +13,17 @@ OURS_BESIDE = {
     "Hudi 0.15.0 on Spark": "mortice mapInArrow",
     "base files by Spark": "mortice mapInArrow",
 }
-"""Which mortice stands beside a contender; the API beside all others."""
+"""The mortice contender that another one is compared with; the API for all others."""
 OURS = "mortice API"
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Median, least and most of some rounds."""
+    """Median, minimum and maximum of rounds."""
 
     median: float
-    least: float
-    most: float
+    minimum: float
+    maximum: float
 
     @classmethod
     def of(cls, values):
@@ -35,7 +35,7 @@ class Result:
     """One contender at one point, cold or warm."""
 
     line: object
-    """Any of its lines: what was asked, and of whom."""
+    """Any of its lines: point and contender."""
     lines: list = field(default_factory=list)
 
     @property
@@ -43,17 +43,18 @@ class Result:
         return bool(self.lines)
 
     def spread(self, name):
-        """Of `wall_s`, `cpu_s` or `peak_bytes`."""
+        """Returns the spread of `wall_s`, `cpu_s` or `peak_bytes`."""
         return Spread.of([getattr(line, name) for line in self.lines])
 
     @property
     def reason(self):
-        """Why there is no time."""
+        """Returns why there is no time."""
         return f"{self.line.status}: {self.line.reason}"
 
 
 def results(lines):
-    """By point, state and contender, in the order of the record. A contender that failed once has no time."""
+    """Returns results by point, state and contender, in the order of the record. A contender that failed once has no
+    time."""
     found, failed = {}, set()
     for line in lines:
         key = (line.point, line.state, line.contender)
@@ -67,7 +68,7 @@ def results(lines):
 
 
 def by_point(found):
-    """The same, results of each point and state together, in the order of `versus.contenders`."""
+    """Groups results by point and state, in the order of `versus.contenders`."""
     grouped = {}
     for (point, state, _), result in found.items():
         grouped.setdefault((point, state), []).append(result)
@@ -75,12 +76,12 @@ def by_point(found):
 
 
 def _place(result):
-    """Contenders are shown in the order in which their rows are compared; those that are no more, last."""
+    """Sorts contenders in the order in which their rows are compared; removed ones come last."""
     return NAMES.index(result.line.contender) if result.line.contender in NAMES else len(NAMES)
 
 
 def ratios(together):
-    """How many times the CPU and the wall time of the mortice beside it each takes: {contender: (cpu, wall)}."""
+    """Returns the ratios of CPU and wall time to the corresponding mortice contender: {contender: (cpu, wall)}."""
     times = {result.line.contender: result for result in together if result.is_ok}
     found = {}
     for name, result in times.items():
@@ -92,7 +93,8 @@ def ratios(together):
 
 
 def per_log_mib(found):
-    """What a MiB of log costs beyond the table without logs: {(contender, cores): [(MiB, CPU s a MiB)]}."""
+    """Returns the cost of a MiB of log in addition to the table without logs: {(contender, cores): [(MiB, CPU s a
+    MiB)]}."""
     alone, costs = {}, {}
     for result in found.values():
         line = result.line
@@ -110,9 +112,9 @@ def per_log_mib(found):
 
 
 def title(line):
-    """A point's title, for people."""
-    asked = {"read": f"{line.columns} columns", "decode": f"{line.table.partition('-')[0]} records"}
-    parts = [line.workload, asked.get(line.kind, line.kind), f"{line.rows:,} rows"]
+    """Returns the title of a point in reports."""
+    kinds = {"read": f"{line.columns} columns", "decode": f"{line.table.partition('-')[0]} records"}
+    parts = [line.workload, kinds.get(line.kind, line.kind), f"{line.rows:,} rows"]
     parts += [f"{line.fraction:.0%} updated by {line.commits} upserts"] if line.commits else []
     parts += [("metadata table" if line.metadata else "listing")] if line.kind == "plan" else []
     return ", ".join([*parts, f"{line.cores} core" + "s" * (line.cores != 1), f"Hudi {line.table.rpartition('-')[2]}"])

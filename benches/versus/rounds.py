@@ -1,6 +1,5 @@
-"""Contenders take turns: at each point every one is asked once a round, in an order that changes from round to round,
-so that what disturbs the machine disturbs all. Nobody's time counts before its rows are those of the first that
-answered.
+"""Alternates contenders: at each point every contender runs once a round, in an order that changes from round to round,
+so that disturbances of the machine affect all. A contender has no time until its rows equal those of the reference.
 """
 
 import os
@@ -11,29 +10,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from versus import equal
-from versus.contenders.contender import Cannot
+from versus.contenders.contender import NotSupported
 from versus.process import Failed, Process
 from versus.record import CANNOT, DIFFERS, FAILED, OK, Line
 
 SHORTEST_SECONDS = 0.1
-"""A query that takes less is run several times a round."""
+"""Shorter queries are run several times a round."""
 MOST_TIMES = 50
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is done for a time."""
+    """The effort of a measurement."""
 
     rounds: int
     warm_ups: int
     limit_seconds: float
-    """What takes longer is given up."""
+    """The time limit of a query."""
     patience_seconds: float
-    """Who takes longer than this for one run has three rounds, and no other warm-up than its answer."""
+    """Contenders that take longer for one run have three rounds, and no warm-up other than their result."""
 
 
 class Rounds:
-    """The contenders' processes and what is known about their answers, for as many points as there are."""
+    """The contenders' processes and their verified results, for any number of points."""
 
     def __init__(self, contenders, effort, record, say=print):
         self.contenders = contenders
@@ -46,24 +45,24 @@ class Rounds:
         self._answer_seconds = {}
 
     def run(self, point, written):
-        """All contenders at one point, on record."""
-        asked = _Asked(point, written)
+        """Measures all contenders at one point and records them."""
+        target = _Target(point, written)
         field = [one for one in self.contenders if point.kind in one.kinds and one.name not in point.without]
         self.say(point.title)
-        self._end_others(asked.cores)
-        able = [contender for contender in field if not contender.refuses(asked.query)]
-        firsts = {contender.name: self._cold(contender, asked) for contender in able} if asked.is_cold else {}
+        self._end_others(target.cores)
+        able = [contender for contender in field if not contender.refuses(target.query)]
+        firsts = {contender.name: self._cold(contender, target) for contender in able} if target.is_cold else {}
         fit = []
         for contender in field:
-            status, reason = self._verdict(contender, asked)
+            status, reason = self._verdict(contender, target)
             if status == OK:
                 fit.append(contender)
                 if first := firsts.get(contender.name):
-                    self._add(contender, asked, "cold", first)
+                    self._add(contender, target, "cold", first)
             else:
-                self._refused(contender, asked, status, reason)
+                self._refused(contender, target, status, reason)
         if "warm" in point.states:
-            self._warm(fit, asked)
+            self._warm(fit, target)
 
     def end(self):
         """Ends all processes."""
@@ -84,96 +83,97 @@ class Rounds:
             self._processes[key] = Process(contender, cores)
         return self._processes[key]
 
-    def _cold(self, contender, asked):
-        """The first query of a new process; None where it fails, which the verdict will tell of."""
+    def _cold(self, contender, target):
+        """Runs the first query of a new process; returns None if it fails, which the verdict will report."""
         try:
-            process = self._process(contender, asked.cores, is_new=True)
-            process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
-            asked.drop_from_page_cache()
-            return process.measured(asked.query, 1, self.effort.limit_seconds)
-        except (Cannot, Failed):
+            process = self._process(contender, target.cores, is_new=True)
+            process.ask({"do": "prepare", "query": target.query}, self.effort.limit_seconds)
+            target.drop_from_page_cache()
+            return process.measured(target.query, 1, self.effort.limit_seconds)
+        except (NotSupported, Failed):
             return None
 
-    def _verdict(self, contender, asked):
-        """Whether its rows are right; asked once for the same rows, however many cores."""
-        key = (contender.name, asked.rows_key)
+    def _verdict(self, contender, target):
+        """Returns whether its rows are correct; checked once for the same rows, independent of the number of cores."""
+        key = (contender.name, target.rows_key)
         if key not in self._verdicts:
-            no = contender.refuses(asked.query)
-            self._verdicts[key] = (CANNOT, no) if no else self._judged(contender, asked)
+            no = contender.refuses(target.query)
+            self._verdicts[key] = (CANNOT, no) if no else self._judged(contender, target)
         return self._verdicts[key]
 
-    def _judged(self, contender, asked):
+    def _judged(self, contender, target):
         folder = Path(tempfile.mkdtemp(prefix="versus-"))
         try:
-            process = self._process(contender, asked.cores)
-            process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
-            if contender.is_limit or asked.point.kind == "plan":
+            process = self._process(contender, target.cores)
+            process.ask({"do": "prepare", "query": target.query}, self.effort.limit_seconds)
+            if contender.is_limit or target.point.kind == "plan":
                 return OK, ""
             path = folder / "answer.parquet"
             began = time.perf_counter()
-            process.ask({"do": "answer", "query": asked.query, "path": str(path)}, self.effort.limit_seconds)
-            self._answer_seconds[contender.name, asked.cores, asked.rows_key] = time.perf_counter() - began
-            return self._compared(equal.read(path), asked)
+            process.ask({"do": "answer", "query": target.query, "path": str(path)}, self.effort.limit_seconds)
+            self._answer_seconds[contender.name, target.cores, target.rows_key] = time.perf_counter() - began
+            return self._compared(equal.read(path), target)
         except equal.UNREADABLE as error:
             return FAILED, f"its rows cannot be read: {error}"
-        except Cannot as no:
+        except NotSupported as no:
             return CANNOT, str(no)
         except Failed as error:
             return FAILED, str(error)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _compared(self, rows, asked):
-        reference = self._references.get(asked.rows_key)
+    def _compared(self, rows, target):
+        reference = self._references.get(target.rows_key)
         if reference is None:
-            self._references[asked.rows_key] = equal.digest(rows)
+            self._references[target.rows_key] = equal.digest(rows)
             return OK, ""
         reason = equal.difference(reference, rows)
         return (DIFFERS, reason) if reason else (OK, "")
 
-    def _warm(self, contenders, asked):
-        """The rounds. `plans`: how often each is run in a round, and in how many rounds; who fails is struck out."""
+    def _warm(self, contenders, target):
+        """Runs the rounds. `plans`: how often each contender runs in a round, and the number of rounds; failed ones are
+        removed."""
         plans = {}
         for contender in contenders:
-            self._tried(contender, asked, lambda one=contender: plans.update({one: self._warmed_up(one, asked)}))
+            self._tried(contender, target, lambda one=contender: plans.update({one: self._warmed_up(one, target)}))
         for round_ in range(1, self.effort.rounds + 1):
             turn = [contender for contender, (_, rounds) in plans.items() if round_ <= rounds]
             first = round_ % max(1, len(turn))
             for contender in turn[first:] + turn[:first]:
                 if not self._tried(
-                    contender, asked, lambda one=contender, at=round_: self._round(one, asked, plans[one][0], at)
+                    contender, target, lambda one=contender, at=round_: self._round(one, target, plans[one][0], at)
                 ):
                     plans.pop(contender)
 
-    def _tried(self, contender, asked, step):
-        """Whether a step went well; that it did not is put on record."""
+    def _tried(self, contender, target, step):
+        """Returns whether a step succeeded; a failure is recorded."""
         try:
             step()
-        except (Cannot, Failed) as error:
-            self._refused(contender, asked, FAILED, str(error))
+        except (NotSupported, Failed) as error:
+            self._refused(contender, target, FAILED, str(error))
             return False
         return True
 
-    def _round(self, contender, asked, times, round_):
-        process = self._process(contender, asked.cores)
-        self._add(contender, asked, "warm", process.measured(asked.query, times, self.effort.limit_seconds), round_)
+    def _round(self, contender, target, times, round_):
+        process = self._process(contender, target.cores)
+        self._add(contender, target, "warm", process.measured(target.query, times, self.effort.limit_seconds), round_)
 
-    def _warmed_up(self, contender, asked):
-        """How often it is to be run in a round, and in how many rounds."""
-        process = self._process(contender, asked.cores)
-        process.ask({"do": "prepare", "query": asked.query}, self.effort.limit_seconds)
-        wall = self._answer_seconds.get((contender.name, asked.cores, asked.rows_key), 0)
+    def _warmed_up(self, contender, target):
+        """Returns the number of runs in a round, and the number of rounds."""
+        process = self._process(contender, target.cores)
+        process.ask({"do": "prepare", "query": target.query}, self.effort.limit_seconds)
+        wall = self._answer_seconds.get((contender.name, target.cores, target.rows_key), 0)
         for _ in range(self.effort.warm_ups):
             if wall <= self.effort.patience_seconds:
-                wall = process.measured(asked.query, 1, self.effort.limit_seconds)["wall_s"]
+                wall = process.measured(target.query, 1, self.effort.limit_seconds)["wall_s"]
         if wall > self.effort.patience_seconds:
             return 1, min(3, self.effort.rounds)
         return max(1, min(MOST_TIMES, round(SHORTEST_SECONDS / max(wall, 1e-6)))), self.effort.rounds
 
-    def _line(self, contender, asked, state, **taken):
-        process = self._processes.get((contender.name, asked.cores))
+    def _line(self, contender, target, state, **taken):
+        process = self._processes.get((contender.name, target.cores))
         return Line(
-            **asked.facts,
+            **target.facts,
             contender=contender.name,
             version=process.version if process else "unknown",
             is_limit=contender.is_limit,
@@ -181,19 +181,19 @@ class Rounds:
             **taken,
         )
 
-    def _add(self, contender, asked, state, taken, round_=0):
+    def _add(self, contender, target, state, taken, round_=0):
         rows = -1 if taken["rows"] is None else taken["rows"]
         measured = {name: taken[name] for name in ("wall_s", "cpu_s", "peak_bytes")}
-        self.record.add(self._line(contender, asked, state, round=round_, rows_out=rows, **measured))
+        self.record.add(self._line(contender, target, state, round=round_, rows_out=rows, **measured))
 
-    def _refused(self, contender, asked, status, reason):
+    def _refused(self, contender, target, status, reason):
         self.say(f"    {contender.name} {status}: {reason}")
-        for state in asked.point.states:
-            self.record.add(self._line(contender, asked, state, status=status, reason=reason))
+        for state in target.point.states:
+            self.record.add(self._line(contender, target, state, status=status, reason=reason))
 
 
-class _Asked:
-    """A point with its table at hand."""
+class _Target:
+    """A point and its table."""
 
     def __init__(self, point, written):
         self.point = point
@@ -207,17 +207,17 @@ class _Asked:
 
     @property
     def rows_key(self):
-        """The same for queries that have the same rows."""
+        """Equal for queries that have the same rows."""
         return (self.point.table.name, self.point.kind, self.point.columns, self.point.metadata)
 
     @property
     def facts(self):
-        """What a line of the record says about it."""
+        """Returns the fields of the point in a record."""
         facts = self.point.facts | {name: getattr(self.point.table, name) for name in ("rows", "fraction", "commits")}
         return facts | {"base_bytes": self.written.base_bytes, "log_bytes": self.written.log_bytes}
 
     def drop_from_page_cache(self):
-        """Has the system forget the contents of the table's files, as far as no process maps them."""
+        """Drops the contents of the table's files from the page cache, unless a process maps them."""
         for path in self.written.files:
             file = os.open(path, os.O_RDONLY)
             os.fsync(file)

@@ -1,7 +1,7 @@
-"""The tables that are read: identified by their parameters, written by Hudi when they are first asked for, then kept.
+"""The tables of the benchmarks: identified by their parameters, written by Hudi at first use, then kept.
 
 A table is a bulk insert of all rows, then `commits` upserts, which together update `fraction` of the rows, each once.
-Its name tells all that it was made from, so that a kept table is never another one.
+Its name contains all parameters, so that a kept table is never confused with another.
 """
 
 import json
@@ -14,15 +14,15 @@ from pathlib import Path
 from versus.homes import CACHE, bundle, environment, local_files, python_of
 
 FOLDER = "tables"
-"""To be renamed when `writing` makes other rows: what was kept is then written again."""
+"""Change this when `writing` generates different rows: kept tables are then written again."""
 LATE = {"commits": 0, "fraction": 0.0}
-"""What a table has before its upserts."""
+"""The parameters of a table before its upserts."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table to be written. `shape` is one of `writing.SHAPES`; `partitions` 0: none; each has `groups` files.
-    `metadata`: whether there is a metadata table, of which only the list of files."""
+    """The parameters of a table. `shape` is one of `writing.SHAPES`; `partitions` 0: none; each has `groups` files.
+    `metadata`: whether there is a metadata table, which contains the list of files only."""
 
     rows: int
     shape: str = "wide"
@@ -35,7 +35,7 @@ class Table:
 
     @property
     def name(self):
-        """All parameters, as a folder is called."""
+        """The name of the directory, with all parameters."""
         parts = [self.shape, f"{self.rows}r", f"{max(self.partitions, 1) * self.groups}f"]
         parts += [f"{self.partitions}p"] if self.partitions else []
         parts += [f"{self.fraction * 100:g}pc{self.commits}"] if self.commits else []
@@ -44,17 +44,17 @@ class Table:
 
     @property
     def base(self):
-        """The same before its upserts."""
+        """The same table before its upserts."""
         return replace(self, **LATE)
 
     @property
     def path(self):
-        """Where it is kept."""
+        """The directory of the table."""
         return CACHE / FOLDER / self.name
 
 
 class Written:
-    """A table that is there: its files and instants, as its folder tells."""
+    """A written table: its files and instants, from its directory."""
 
     def __init__(self, table, path=None):
         self.table = table
@@ -90,7 +90,7 @@ class Written:
 
     @cached_property
     def instants(self):
-        """Completed commits in order: (requested, completed), the latter as the former up to table version 7."""
+        """Completed commits in order: (requested, completed), which are equal up to table version 7."""
         folder = self.path / ".hoodie" / "timeline"
         folder = folder if folder.is_dir() else self.path / ".hoodie"
         names = [path.name.split(".") for path in folder.iterdir()]
@@ -103,7 +103,7 @@ def _is_log(name):
 
 
 def prepared(tables, say=print):
-    """The tables, written where they are not there yet: one Spark for each release of Hudi."""
+    """Returns the tables; writes missing ones with one Spark for each release of Hudi."""
     tables = list(dict.fromkeys(tables))
     missing = [table for table in tables if not table.path.is_dir()]
     for release in dict.fromkeys(table.release for table in missing):

@@ -1,12 +1,12 @@
-"""A contender's process: `python -m versus.worker NAME CORES`. Requests come and replies go as JSON, a line each:
+"""The process of a contender: `python -m versus.worker NAME CORES`. Requests and replies are JSON, one per line:
 
     {"do": "start"}                                  {"version": …}
     {"do": "prepare", "query": {…}}                  {}
     {"do": "run", "query": {…}, "times": n}          {"wall": seconds of one, "rows": of one, or null}
     {"do": "answer", "query": {…}, "path": …}        {}
 
-Errors are replies, too: {"cannot": why} where the contender says no, else {"error": what}.
-What libraries print goes to standard error, so that it is never taken for a reply.
+Errors are replies, too: {"cannot": why} if the contender does not support the query, otherwise {"error": what}. Output
+of libraries is redirected to standard error, so that it is never taken for a reply.
 """
 
 import json
@@ -15,36 +15,36 @@ import sys
 import time
 
 from versus.contenders import contender_of
-from versus.contenders.contender import Cannot
+from versus.contenders.contender import NotSupported
 
 
 def run(contender, query, times):
-    """Runs a query so often; the wall time of one."""
+    """Runs a query `times` times; returns the wall time of one run."""
     began = time.perf_counter()
     for _ in range(times):
         rows = contender.run(query)
     return {"wall": (time.perf_counter() - began) / times, "rows": rows}
 
 
-def obey(contender, asked, cores):
-    """One request's reply."""
-    if asked["do"] == "start":
+def handle(contender, request, cores):
+    """Returns the reply to one request."""
+    if request["do"] == "start":
         contender.start(cores)
         return {"version": contender.version()}
-    if asked["do"] == "prepare":
-        contender.prepare(asked["query"])
+    if request["do"] == "prepare":
+        contender.prepare(request["query"])
         return {}
-    if asked["do"] == "answer":
-        contender.answer(asked["query"], asked["path"])
+    if request["do"] == "answer":
+        contender.answer(request["query"], request["path"])
         return {}
-    return run(contender, asked["query"], asked["times"])
+    return run(contender, request["query"], request["times"])
 
 
-def reply_to(contender, asked, cores):
+def handle_safely(contender, request, cores):
     """The same, with errors as replies."""
     try:
-        return obey(contender, asked, cores)
-    except Cannot as no:
+        return handle(contender, request, cores)
+    except NotSupported as no:
         return {"cannot": str(no)}
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt | SystemExit):
@@ -58,7 +58,7 @@ def main():
     replies = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
-        print(json.dumps(reply_to(contender, json.loads(line), cores)), file=replies, flush=True)
+        print(json.dumps(handle_safely(contender, json.loads(line), cores)), file=replies, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""What is asked of whom: tables and queries, small (quick) or whole.
+"""Workloads: tables, queries and contenders, small (quick) or complete.
 
 decode     raw decoding of a log: wide, narrow, nested records
 slice      one file slice; 0 to 100 % of its rows updated, by 1 to 20 log files; all columns, 5, 1
-table      many slices: count, projection, aggregates, time travel, incremental, look-up; of two releases
+table      many slices: count, projection, aggregates, time travel, incremental, lookup; tables of two releases
 planning   files listed and planned, with and without the metadata table
 memory     the peak of a new process, by the size of the log
 growth     time by the size of the log: once, ten and a hundred times as large
 size       time by the size of the table
-spark      what mortice and Hudi take on Spark, and what Spark takes itself: few large slices, many small ones
+spark      mortice and Hudi on Spark, and Spark's own overhead: few large slices, many small ones
 """
 
 import os
@@ -21,14 +21,14 @@ ONE = ["d0"]
 FIVE = ["key", "s0", "l0", "d0", "i0"]
 ON_SPARK = tuple(contender.name for contender in CONTENDERS if isinstance(contender, SparkReader))
 NOT_ON_SPARK = tuple(contender.name for contender in CONTENDERS if contender.name not in {*ON_SPARK, "mortice API"})
-# They differ from mapInArrow by what Spark does around it: the tables show how much.
+# They differ from mapInArrow in Spark's overhead: the tables show how much.
 LIKE_MAP_IN_ARROW = ("mortice data source", "batches ready in the worker", "empty Python tasks")
 COLUMNS = {"all": None, "5": FIVE, "1": ONE}
 
 
 @dataclass(frozen=True)
 class Point:
-    """A query of a table, on one core or all: what contenders are timed at."""
+    """A query of a table, on one core or all: the unit of measurement."""
 
     workload: str
     table: Table
@@ -38,13 +38,13 @@ class Point:
     """0: all."""
     metadata: bool = False
     states: tuple = ("warm",)
-    """cold: the first query of a new process, files not in the page cache. warm: the median of rounds after that."""
+    """cold: the first query of a new process, files not in the page cache. warm: the median of later rounds."""
     without: tuple = ()
-    """Names of contenders that do not take part, to save time."""
+    """Names of contenders that are left out to save time."""
 
     @property
     def title(self):
-        """As a reader of the report knows it."""
+        """The title in reports."""
         parts = [self.workload, self.table.name, self.kind]
         parts += [f"{self.columns} columns"] if self.kind == "read" else []
         parts += ["metadata table" if self.metadata else "listing"] if self.kind == "plan" else []
@@ -52,12 +52,12 @@ class Point:
 
     @property
     def facts(self):
-        """What a record's lines say of it that tells it from other points (see `record.POINT`)."""
+        """Returns the fields of a record that distinguish this point from others (see `record.POINT`)."""
         facts = {name: getattr(self, name) for name in ("workload", "kind", "columns", "metadata")}
         return facts | {"table": self.table.name, "cores": self.cores or len(os.sched_getaffinity(0))}
 
     def query(self, written):
-        """The query as contenders get it (see `contenders.contender`)."""
+        """Returns the query as contenders receive it (see `contenders.contender`)."""
         query = {
             "kind": self.kind,
             "path": str(written.path),
@@ -78,33 +78,33 @@ class Point:
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of everything. Of pairs of `updates`: the share of rows, and the log files that it is in."""
+    """The size of all workloads. Pairs of `updates`: the share of rows, and the number of log files."""
 
     decode_rows: int
     slice_rows: int
     updates: tuple
     slice_columns: tuple
     logs_of_columns: tuple
-    """Of slices with other numbers of log files, all columns are read, and no fewer."""
+    """Slices with other numbers of log files are read with all columns only."""
     table_rows: int
     table_groups: int
-    """And as many partitions: file groups are their square."""
+    """Also the number of partitions: the number of file groups is its square."""
     queries: tuple
-    """Kinds; of reads, their columns."""
+    """Kinds of queries; for reads, their columns."""
     queries_of_one_core: tuple
     queries_of_older: tuple
-    """Of the table that an older release wrote."""
+    """Kinds of queries of the table of an older release."""
     plan_files: tuple
     growth_rows: int
     growth: tuple
     growth_cores: tuple
     sizes: tuple
     spark_updates: tuple
-    """Contenders on Spark take many seconds for a slice: which they read."""
+    """Contenders on Spark take many seconds for a slice: the slices that they read."""
     spark_tables: tuple
-    """Of Spark's own workload: rows, partitions, and files of each."""
+    """The tables of the Spark workload: rows, partitions, and files of each."""
     spark_memory: bool
-    """Whether Spark, which has to be restarted for it, shows its memory."""
+    """Whether the memory of Spark is measured, which needs restarts."""
 
 
 ALL, FEW, ALONE = ("read", "all"), ("read", "5"), ("read", "1")
@@ -197,8 +197,8 @@ def tables(scale):
     groups = scale.table_groups
     table = Table(scale.table_rows, groups=groups, partitions=groups, commits=5, fraction=0.1, release=NEWEST)
     older = replace(table, release=OLDER)
-    asked = [(table, 0, scale.queries), (table, 1, scale.queries_of_one_core), (older, 0, scale.queries_of_older)]
-    for of, cores, queries in asked:
+    groups = [(table, 0, scale.queries), (table, 1, scale.queries_of_one_core), (older, 0, scale.queries_of_older)]
+    for of, cores, queries in groups:
         for kind, columns in queries:
             is_cold = (of, cores, kind, columns) == (table, 0, *ALL)
             yield Point("table", of, kind, columns, cores, states=("cold", "warm") if is_cold else ("warm",))
@@ -218,7 +218,7 @@ def _growing(scale):
 
 
 def memory(scale):
-    """New processes take long to start: where time is short, the table without a log and that with the largest."""
+    """New processes take long to start: in short runs, only the table without a log and that with the largest one."""
     tables = _growing(scale)
     without = LIKE_MAP_IN_ARROW if scale.spark_memory else ON_SPARK
     for table in tables if scale.spark_memory else (tables[0], tables[-1]):
@@ -257,6 +257,6 @@ WORKLOADS = {
 
 
 def points(names, scale):
-    """The points of the workloads, in an order that lets processes live long: by the cores they are bound to."""
+    """Returns the points of the workloads, ordered by their number of cores, so that processes live long."""
     found = [point for name in names for point in WORKLOADS[name](SCALES[scale])]
     return sorted(found, key=lambda point: (point.workload == "memory", point.cores != 1))

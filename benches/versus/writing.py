@@ -1,6 +1,6 @@
-"""Has Hudi write tables: `python -m versus.writing BUNDLE LOCAL_FILES`, the tables as JSON on standard input, in an
-environment with pyspark 3.5. Every value is made of the row's number and the round, so that a table is the same each
-time, but for its instants and the names of its files.
+"""Writes tables with Hudi: `python -m versus.writing BUNDLE LOCAL_FILES`, the tables as JSON on standard input, in an
+environment with pyspark 3.5. Every value is derived from the row's number and the round, so that a table is
+reproducible, except for its instants and the names of its files.
 """
 
 import json
@@ -39,7 +39,7 @@ def text(seed, round_, length):
 
 
 def identity(round_):
-    """The record key and the ordering value, which every shape has."""
+    """The record key and the ordering value of every shape."""
     return [f.format_string("key-%010d", f.col("id")).alias("key"), (f.lit(MILLION) + round_).cast("long").alias("ts")]
 
 
@@ -88,7 +88,7 @@ SHAPES = {"wide": wide, "narrow": narrow, "nested": nested}
 
 
 def frame(table, ids, round_):
-    """The rows of a round. The last column is the partition, where there are any: they take turns by row."""
+    """Returns the rows of a round. The last column is the partition, if there are any, assigned round-robin."""
     columns = identity(round_) + SHAPES[table.shape](round_)
     if table.partitions:
         number = f.pmod(f.col("id"), f.lit(table.partitions))
@@ -97,7 +97,7 @@ def frame(table, ids, round_):
 
 
 def session(bundle, local_files):
-    """A Spark with Hudi, on all cores."""
+    """Returns a Spark session with Hudi, on all cores."""
     use_java()
     spark = (
         SparkSession.builder.master("local[*]")
@@ -123,7 +123,7 @@ def session(bundle, local_files):
 
 
 def options(table):
-    """Hudi's: nothing but what was asked for happens to the table: no compaction, no cleaning, no filling of files."""
+    """Returns Hudi's options, which disable compaction, cleaning and filling of small files."""
     generator = "SimpleKeyGenerator" if table.partitions else "NonpartitionedKeyGenerator"
     files = max(table.partitions, 1) * table.groups
     return {
@@ -135,7 +135,7 @@ def options(table):
         "hoodie.datasource.write.keygenerator.class": f"org.apache.hudi.keygen.{generator}",
         "hoodie.write.record.merge.mode": "EVENT_TIME_ORDERING",
         "hoodie.metadata.enable": str(table.metadata).lower(),
-        # Planning asks for the list of files alone; for statistics Hudi would open each of 100,000 files again.
+        # Planning needs only the list of files; for statistics Hudi would open each of 100,000 files again.
         "hoodie.metadata.index.column.stats.enable": "false",
         "hoodie.metadata.index.partition.stats.enable": "false",
         "hoodie.compact.inline": "false",
@@ -143,11 +143,11 @@ def options(table):
         "hoodie.archive.automatic": "false",
         "hoodie.parquet.small.file.limit": "0",
         "hoodie.parquet.max.file.size": str(1 << 32),
-        # A task has rows of every partition, and writes a file of each: one is closed before the next is begun.
+        # A task has rows of every partition, and writes a file for each: one is closed before the next is opened.
         "hoodie.bulkinsert.sort.mode": "PARTITION_SORT" if table.partitions else "NONE",
         "hoodie.bulkinsert.shuffle.parallelism": str(table.groups),
         "hoodie.upsert.shuffle.parallelism": "2",
-        # Filters of many empty files would be most of their bytes.
+        # The Bloom filters of many empty files would be most of their bytes.
         "hoodie.index.bloom.num_entries": str(min(60_000, max(100, table.rows // files))),
         "hoodie.embed.timeline.server": "false",
         "hoodie.write.markers.type": "DIRECT",
@@ -160,12 +160,12 @@ def save(table, rows, path, operation):
 
 
 def write_base(spark, table, path):
-    """All rows: a task for each group of files."""
+    """Writes all rows: one task for each file group."""
     save(table, frame(table, spark.range(0, table.rows, 1, table.groups), 0), path, "bulk_insert")
 
 
 def copy_base(base, path):
-    """Data files are linked, for Hudi never changes one; what is under `.hoodie` is copied."""
+    """Data files are linked, because Hudi never changes one; `.hoodie` is copied."""
     shutil.copytree(base, path, copy_function=_copy)
 
 
@@ -177,7 +177,7 @@ def _copy(one, other):
 
 
 def upsert(spark, table, path, round_):
-    """One of the table's upserts: its share of the rows that are updated."""
+    """Writes one of the table's upserts: its share of the updated rows."""
     picked = f.pmod(f.xxhash64(f.col("id"), f.lit("picked")), f.lit(MILLION)) < int(table.fraction * MILLION)
     share = f.pmod(f.xxhash64(f.col("id"), f.lit("share")), f.lit(table.commits)) == round_ - 1
     ids = spark.range(0, table.rows, 1, 2).where(picked & share)
@@ -185,7 +185,7 @@ def upsert(spark, table, path, round_):
 
 
 def write(spark, table):
-    """Written beside its place and moved there when it is whole."""
+    """Writes to a temporary directory and renames it when the table is complete."""
     if table.path.is_dir():
         return
     if table.commits:

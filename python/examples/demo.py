@@ -1,9 +1,9 @@
-"""Reads a merge-on-read table, written by Hudi, through PySpark, and shows what merging its logs changed.
+"""Reads a merge-on-read table, written by Hudi, through PySpark, and prints what merging its logs changed.
 
     python demo.py [TABLE]
 
-Without an argument it reads the bundled table: 150 trips in a base file, then six commits in log files: updates,
-deletes, and late events, which lose against what is newer by event time.
+Without an argument it reads the bundled table: 150 trips in a base file, then six commits in log files with updates,
+deletes, and late events, which do not replace rows with a later event time.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ SHOWN = 4
 
 @contextmanager
 def timed(what: str, timings: list[tuple[str, str]]) -> Iterator[None]:
-    """Notes how long it took."""
-    begun = time.perf_counter()
+    """Records the time of the block."""
+    started = time.perf_counter()
     yield
-    timings.append((what, f"{(time.perf_counter() - begun) * 1000:.0f} ms"))
+    timings.append((what, f"{(time.perf_counter() - started) * 1000:.0f} ms"))
 
 
 def main() -> None:
-    """Unpacks, reads, compares, prints."""
+    """Extracts the table, reads, compares, prints."""
     with tempfile.TemporaryDirectory(prefix="mortice-demo-") as folder:
         path = sys.argv[1] if len(sys.argv) > 1 else folder
         if path == folder:
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def show(path: str) -> None:
-    """The merged rows of a table beside those of its base files alone, and how long each way of reading took."""
+    """Prints merged rows and those of the base files alone, and the time of each read."""
     table = mortice.Table(path)
     logs = [log for slice_ in table.file_slices() for log in slice_.log_files]
     print(table)
@@ -94,7 +94,7 @@ def start_spark(timings: list[tuple[str, str]]) -> Any:
 
 
 def compare(table: mortice.Table, merged: dict[str, Any], base: dict[str, Any]) -> None:
-    """Prints some of the rows that merging changed, and of the late events that it rightly did not take."""
+    """Prints some of the rows that merging changed, and of the late events that it correctly ignored."""
     columns = [name for name in table.schema.names if not name.startswith("_hoodie_")]
     lines = []
     for key in sorted(merged.keys() | base.keys()):
@@ -115,7 +115,7 @@ def compare(table: mortice.Table, merged: dict[str, Any], base: dict[str, Any]) 
 
 
 def late_events(table: mortice.Table, merged: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Log records whose ordering value is below that of the row which their key has in the end."""
+    """Yields log records whose ordering value is less than that of the final row of their key."""
     ordering = table.ordering_fields[:1]
     for slice_ in table.file_slices() if ordering else []:
         for data_file in slice_.log_files:
@@ -130,7 +130,7 @@ def late_events(table: mortice.Table, merged: dict[str, Any]) -> Iterator[tuple[
 
 
 def row_text(columns: list[str], row: Any) -> str:
-    """The values of some columns, on one line."""
+    """Returns the values of some columns on one line."""
     return "-" if row is None else " ".join(f"{name}={row[name]}" for name in columns)
 
 

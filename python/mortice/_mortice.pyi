@@ -159,7 +159,7 @@ class Follower:
         """Returns the layout of the timeline that positions refer to, 1 or 2. An upgrade of the table changes both."""
     def peek(self) -> tuple[str, int, bool] | None:
         """Returns the next commit: position, bytes of its files, true for a table service, which wrote no rows of its own."""
-    def pass_by(self) -> None:
+    def advance(self) -> None:
         """Skips the commit that `peek` returned."""
     def next(
         self,

@@ -40,7 +40,7 @@ Supplier = Callable[[], Mapping[str, Any]]
 
 
 class _Supplied:
-    """A function, and what it returned last."""
+    """A credential function and its last result."""
 
     def __init__(self, supplier: Supplier) -> None:
         self.supplier = supplier
@@ -51,7 +51,8 @@ class _Supplied:
         self._version = 0
 
     def current(self, rejected: int | None) -> tuple[dict[str, str], float | None, int]:
-        """The options, when to ask again, and their version; `rejected` is one that the store has refused."""
+        """Returns the options, the time of the next call, and their version; `rejected` is a version that the store has
+        refused."""
         with self._own_lock():
             is_due = self._refresh_at is not None and self._refresh_at <= time.time()
             if self._options is None or is_due or rejected == self._version:
@@ -59,7 +60,7 @@ class _Supplied:
             return self._options or {}, self._refresh_at, self._version
 
     def _own_lock(self) -> threading.Lock:
-        # A thread of the process that this one was forked from may have held the lock.
+        # A thread of the process from which this one was forked may have held the lock.
         if self._process != os.getpid():
             self._process, self._lock = os.getpid(), threading.Lock()
         return self._lock
@@ -78,7 +79,7 @@ _known: dict[str, _Supplied] = {}
 
 
 def register(supplier: object) -> str:
-    """Registers a function, calls it if that is due, and returns the name that stands for it in options.
+    """Registers a function, calls it if necessary, and returns the name that identifies it in options.
 
     Raises `InvalidArgumentError` if it is not callable, or if its result is not a mapping or has expired.
     """
@@ -103,12 +104,12 @@ def adopt(name: str, supplier: Supplier) -> None:
 
 
 def supplier_of(name: str) -> Supplier:
-    """The function that a name stands for."""
+    """Returns the function of this name."""
     return _of_name(name).supplier
 
 
 def supply(name: str, rejected: int | None) -> tuple[dict[str, str], float | None, int]:
-    """Returns storage options, when to ask for them again (seconds since 1970), and their version.
+    """Returns storage options, the time of the next call (seconds since 1970), and their version.
 
     Called by the native module, from any thread. `rejected` is a version that the store has refused.
     """
@@ -138,7 +139,7 @@ def _checked(given: object, now: float) -> tuple[dict[str, str], float | None]:
         raise InvalidArgumentError(
             f"the function in the storage option {CREDENTIALS!r} returned credentials that have expired"
         )
-    # Entries without a value, such as a missing token, are left out.
+    # Entries without a value, such as a missing token, are omitted.
     return storage_strings({name: value for name, value in options.items() if value is not None}), expires_at
 
 

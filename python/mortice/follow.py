@@ -128,5 +128,5 @@ class Ranges:
                 if instants and (is_full or is_heavy):
                     break
                 end, instants, size = position, instants + 1, size + bytes_
-            self._native.pass_by()
+            self._native.advance()
         return end

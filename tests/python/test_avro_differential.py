@@ -1,4 +1,4 @@
-"""Random Avro schemas and records, written by fastavro into a log block, come back as fastavro reads them."""
+"""Random Avro schemas and records that fastavro writes into a log block are decoded as by fastavro."""
 
 import datetime as dt
 import io
@@ -19,7 +19,7 @@ FIRST, LAST = dt.datetime(1, 1, 2), dt.datetime(9999, 12, 30)
 
 
 def digits(precision, scale):
-    """Decimals of exactly that scale."""
+    """Draws decimals of exactly this scale."""
     largest = 10**precision - 1
     return st.integers(-largest, largest).map(
         lambda unscaled: Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
@@ -49,7 +49,7 @@ unique = st.uuids().map(lambda value: value.hex)
 
 @st.composite
 def named(draw):
-    """Fixed and enum types."""
+    """Draws fixed and enum types."""
     if draw(st.booleans()):
         size = draw(st.integers(1, 20))
         return {"type": "fixed", "name": f"f{draw(unique)}", "size": size}, st.binary(min_size=size, max_size=size)
@@ -57,7 +57,7 @@ def named(draw):
     return {"type": "enum", "name": f"e{draw(unique)}", "symbols": symbols}, st.sampled_from(symbols)
 
 
-def at_zone(zone):
+def in_zone(zone):
     return st.datetimes(FIRST, LAST, timezones=st.just(zone))
 
 
@@ -66,7 +66,7 @@ def whole_milliseconds(moments):
 
 
 LOCAL = st.datetimes(FIRST, LAST)
-UTC = at_zone(dt.timezone.utc)
+UTC = in_zone(dt.timezone.utc)
 PRIMITIVES = st.sampled_from(
     [
         ("boolean", st.booleans()),
@@ -92,13 +92,13 @@ PRIMITIVES = st.sampled_from(
 
 
 def nullable(pair):
-    """The same type in a union with null, null first or last."""
+    """Draws the same type in a union with null, null first or last."""
     kind, values = pair
     return st.sampled_from([(["null", kind], st.none() | values), ([kind, "null"], st.none() | values)])
 
 
 def nested(children):
-    """Arrays, maps and records of other types."""
+    """Draws arrays, maps and records of other types."""
     arrays = children.map(lambda pair: ({"type": "array", "items": pair[0]}, st.lists(pair[1], max_size=4)))
     maps = children.map(
         lambda pair: ({"type": "map", "values": pair[0]}, st.dictionaries(st.text(max_size=8), pair[1], max_size=4))
@@ -131,7 +131,7 @@ def blocks(draw):
 
 @explore(150)
 @given(blocks())
-def test_records_are_as_fastavro_reads_them(written):
+def test_decoded_records_equal_fastavros(written):
     schema, values = written
     parsed = fastavro.parse_schema(schema)
     expected = [fastavro.schemaless_reader(io.BytesIO(datum(parsed, value)), parsed, None) for value in values]
@@ -144,37 +144,37 @@ def test_records_are_as_fastavro_reads_them(written):
     assert (block.record_count, actual.num_rows) == (len(values), len(values))
     assert actual.schema.names == [field["name"] for field in schema["fields"]]
     actual.validate(full=True)
-    assert [as_arrow_tells(schema, row) for row in expected] == [undated(row) for row in actual.to_pylist()]
+    assert [as_arrow_value(schema, row) for row in expected] == [comparable(row) for row in actual.to_pylist()]
 
 
-def as_arrow_tells(schema, value):
-    """A value of fastavro as the Arrow column should give it: uuid as text, times as counts."""
+def as_arrow_value(schema, value):
+    """Converts a value of fastavro to that of the Arrow column: uuid as a string, times as integers."""
     if isinstance(schema, list):
         if value is None:
             return None
-        return as_arrow_tells(next(member for member in schema if member != "null"), value)
+        return as_arrow_value(next(member for member in schema if member != "null"), value)
     kind = schema if isinstance(schema, str) else schema["type"]
     logical = None if isinstance(schema, str) else schema.get("logicalType")
     if kind == "record":
-        return {field["name"]: as_arrow_tells(field["type"], value[field["name"]]) for field in schema["fields"]}
+        return {field["name"]: as_arrow_value(field["type"], value[field["name"]]) for field in schema["fields"]}
     if kind == "array":
-        return [as_arrow_tells(schema["items"], item) for item in value]
+        return [as_arrow_value(schema["items"], item) for item in value]
     if kind == "map":
-        return [(key, as_arrow_tells(schema["values"], item)) for key, item in value.items()]
+        return [(key, as_arrow_value(schema["values"], item)) for key, item in value.items()]
     if logical == "uuid":
         return str(value)
     if logical in ("time-millis", "time-micros"):
         micros = ((value.hour * 60 + value.minute) * 60 + value.second) * 1_000_000 + value.microsecond
         return micros // 1000 if logical == "time-millis" else micros
-    return undated(value)
+    return comparable(value)
 
 
-def undated(value):
-    """Values that compare as they should: NaN equal to itself, -0.0 unlike 0.0, moments without their zone's object."""
+def comparable(value):
+    """Converts values so that NaN equals itself, -0.0 differs from 0.0, and timestamps have no timezone object."""
     if isinstance(value, dict):
-        return {key: undated(item) for key, item in value.items()}
+        return {key: comparable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(undated(item) for item in value)
+        return type(value)(comparable(item) for item in value)
     if isinstance(value, float):
         return "nan" if math.isnan(value) else (value, math.copysign(1.0, value))
     if isinstance(value, dt.datetime) and value.tzinfo is not None:

@@ -1,4 +1,4 @@
-"""Base rows that every log record beats, by the base file's statistics, are not asked what they are ordered by."""
+"""The ordering column of base rows is not read if all log records are later than the base file's statistics."""
 
 import tempfile
 from pathlib import Path
@@ -35,13 +35,13 @@ def updates(*rows, commit=1):
     return DataBlock(tuple(row(key, x, ts, commit, number) for number, (key, x, ts) in enumerate(rows)))
 
 
-def xs(path, **options):
+def x_values(path, **options):
     rows = mortice.Table(path, **options).snapshot(columns=["id", "x"]).to_arrow().to_pylist()
     return {row["id"]: row["x"] for row in rows}
 
 
-def without_ordering(path):
-    """The table, what its base file holds of the ordering column beyond repair."""
+def corrupt_ordering_column(path):
+    """Corrupts the ordering column of the base file."""
     (base,) = Path(path).glob("*.parquet")
     content = bytearray(base.read_bytes())
     groups = pq.ParquetFile(base).metadata
@@ -58,30 +58,32 @@ BASE = [("a", 1, 10), ("b", 2, 30), ("c", 3, 20)]
 
 
 def test_later_updates_win_without_the_ordering_column(tmp_path):
-    path = without_ordering(table(tmp_path, "long", BASE, (updates(("a", 7, 30), ("d", 8, 31)),), row_group_rows=2))
-    assert xs(path) == {"a": 7, "b": 2, "c": 3, "d": 8}
+    path = corrupt_ordering_column(
+        table(tmp_path, "long", BASE, (updates(("a", 7, 30), ("d", 8, 31)),), row_group_rows=2)
+    )
+    assert x_values(path) == {"a": 7, "b": 2, "c": 3, "d": 8}
     with pytest.raises(mortice.MorticeError):
-        xs(path, prune=False)
+        x_values(path, prune=False)
 
 
 @pytest.mark.parametrize("update", [("a", 7, 29), ("a", 7, None)])
-def test_one_earlier_update_has_all_base_rows_asked(tmp_path, update):
+def test_one_earlier_update_requires_the_ordering_column(tmp_path, update):
     path = table(tmp_path, "long", BASE, (updates(update, ("c", 9, 40)),))
-    assert xs(path) == {"a": 7 if update[2] else 1, "b": 2, "c": 9}
+    assert x_values(path) == {"a": 7 if update[2] else 1, "b": 2, "c": 9}
     with pytest.raises(mortice.MorticeError):
-        xs(without_ordering(path))
+        x_values(corrupt_ordering_column(path))
 
 
-def test_a_base_row_without_a_value_has_all_of_them_asked(tmp_path):
+def test_a_null_ordering_value_requires_the_ordering_column(tmp_path):
     path = table(tmp_path, "long", [*BASE, ("n", 4, None)], (updates(("a", 7, 50)),))
-    assert xs(path)["a"] == 7
+    assert x_values(path)["a"] == 7
     with pytest.raises(mortice.MorticeError):
-        xs(without_ordering(path))
+        x_values(corrupt_ordering_column(path))
 
 
 @pytest.mark.property
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_are_the_same_with_statistics_and_without(kind):
+def test_rows_do_not_depend_on_statistics(kind):
     keys = "abcdef"
 
     @explore(60, cases=len(KINDS))

@@ -1,4 +1,4 @@
-"""Bootstrapped tables: rows whose columns lie in two files. `test_answers.py` asks of them what it asks of all."""
+"""Bootstrapped tables, whose columns are in two files. `test_bundled_tables.py` runs its queries on them as well."""
 
 import shutil
 
@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer, case, multiset, with_properties
+from support.cases import assert_same_result, case, hudi_result, multiset, with_properties
 
 MOR, COW, ORC, FLAT = "h12_bootstrap_mor", "h12_bootstrap_cow", "h12_bootstrap_orc", "h015_bootstrap_flat"
 BOOTSTRAP = "00000000000001"
@@ -22,8 +22,8 @@ def source_of(path):
     return path.with_name(f"{path.name}-source")
 
 
-def moved(table_of, copy_of, name):
-    """A copy of a table and its source, both of which the test may harm."""
+def copy_with_source(table_of, copy_of, name):
+    """Copies a table and its source, both of which the test may change."""
     table = copy_of(name)
     source = shutil.copytree(source_of(table_of(name)), table.with_name("source"))
     with_properties(table, {"hoodie.bootstrap.base.path": str(source)})
@@ -36,7 +36,7 @@ def moved(table_of, copy_of, name):
     [["id"], ["_hoodie_record_key"], ["n", "_hoodie_commit_time", "id"], ["dt", "_hoodie_file_name"], ["dt"]],
     ids=str,
 )
-def test_columns_of_either_file_or_of_both(name, columns, table_of):
+def test_columns_of_the_skeleton_the_source_or_both(name, columns, table_of):
     scan = mortice.Table(table_of(name)).snapshot(columns=columns, as_of=BOOTSTRAP)
     whole = mortice.Table(table_of(name)).snapshot(as_of=BOOTSTRAP).to_arrow()
     assert multiset(scan.to_arrow().to_pylist()) == multiset(whole.select(columns).to_pylist())
@@ -58,15 +58,15 @@ def test_columns_of_either_file_or_of_both(name, columns, table_of):
     ],
     ids=str,
 )
-def test_pruning_changes_no_answer(name, as_of, filters, table_of):
-    asked = {"as_of": as_of, "filters": filters}
-    pruned = mortice.Table(table_of(name)).snapshot(**asked).to_arrow()
-    assert_same_answer(mortice.Table(table_of(name), prune=False).snapshot(**asked).to_arrow(), pruned)
+def test_pruning_does_not_change_the_rows(name, as_of, filters, table_of):
+    arguments = {"as_of": as_of, "filters": filters}
+    pruned = mortice.Table(table_of(name)).snapshot(**arguments).to_arrow()
+    assert_same_result(mortice.Table(table_of(name), prune=False).snapshot(**arguments).to_arrow(), pruned)
     whole = mortice.Table(table_of(name)).snapshot(as_of=as_of).to_arrow()
-    assert pruned.num_rows == sum(all(holds(row, *term) for term in filters) for row in whole.to_pylist())
+    assert pruned.num_rows == sum(all(satisfies(row, *term) for term in filters) for row in whole.to_pylist())
 
 
-def holds(row, column, operator, value=None):
+def satisfies(row, column, operator, value=None):
     held = row[column]
     if operator == "is null":
         return held is None
@@ -75,7 +75,7 @@ def holds(row, column, operator, value=None):
     return held is not None and tests[operator]()
 
 
-def test_the_two_files_are_read_in_step_where_their_row_groups_differ(table_of):
+def test_files_with_different_row_groups_are_read_in_step(table_of):
     path = table_of(FLAT)
     (source,) = source_of(path).glob("*.parquet")
     groups = pq.read_metadata(source).num_row_groups
@@ -92,7 +92,7 @@ def test_the_two_files_are_read_in_step_where_their_row_groups_differ(table_of):
 
 
 @pytest.mark.parametrize("name", [MOR, COW])
-def test_partition_columns_that_only_the_path_holds(name, table_of):
+def test_partition_columns_that_only_the_path_contains(name, table_of):
     path = table_of(name)
     for file in source_of(path).rglob("*.parquet"):
         assert "dt" not in pq.read_schema(file).names
@@ -101,29 +101,29 @@ def test_partition_columns_that_only_the_path_holds(name, table_of):
     assert rows.column("_hoodie_partition_path").to_pylist() == partitions
 
 
-def test_a_source_that_was_moved_is_found_where_the_properties_say(table_of, copy_of):
-    table, _ = moved(table_of, copy_of, MOR)
-    assert_same_answer(answer(MOR), mortice.Table(table).snapshot().to_arrow())
+def test_a_moved_source_is_found_by_the_table_properties(table_of, copy_of):
+    table, _ = copy_with_source(table_of, copy_of, MOR)
+    assert_same_result(hudi_result(MOR), mortice.Table(table).snapshot().to_arrow())
 
 
-def test_a_source_that_has_gone_is_named(table_of, copy_of):
-    table, source = moved(table_of, copy_of, COW)
-    gone = next(source.rglob("*.parquet"))
-    gone.unlink()
-    with pytest.raises(mortice.FileCleanedError, match=gone.name):
+def test_the_error_for_a_missing_source_names_it(table_of, copy_of):
+    table, source = copy_with_source(table_of, copy_of, COW)
+    missing = next(source.rglob("*.parquet"))
+    missing.unlink()
+    with pytest.raises(mortice.FileCleanedError, match=missing.name):
         mortice.Table(table).snapshot(as_of=BOOTSTRAP).to_arrow()
 
 
-def test_a_source_that_was_written_to_is_refused(table_of, copy_of):
-    table, source = moved(table_of, copy_of, COW)
+def test_a_source_that_changed_is_an_error(table_of, copy_of):
+    table, source = copy_with_source(table_of, copy_of, COW)
     for file in source.rglob("*.parquet"):
         pq.write_table(pq.read_table(file, partitioning=None).slice(1), file)
     with pytest.raises(mortice.InvalidTableError, match="rows and whose source"):
         mortice.Table(table).snapshot(as_of=BOOTSTRAP).to_arrow()
 
 
-def test_an_index_that_is_lost_torn_or_of_another_class_is_told(table_of, copy_of):
-    table, _ = moved(table_of, copy_of, COW)
+def test_a_missing_truncated_or_unknown_index_is_an_error(table_of, copy_of):
+    table, _ = copy_with_source(table_of, copy_of, COW)
     (index,) = (table / ".hoodie" / ".aux" / ".bootstrap" / ".partitions").glob("*.hfile")
     whole = index.read_bytes()
     for cut in range(0, len(whole), 997):
@@ -138,11 +138,11 @@ def test_an_index_that_is_lost_torn_or_of_another_class_is_told(table_of, copy_o
         mortice.Table(table).snapshot(as_of=BOOTSTRAP)
 
 
-def test_a_table_that_needs_its_source_no_more_reads_without_it(table_of, copy_of):
-    table, source = moved(table_of, copy_of, MOR)
+def test_a_table_without_skeletons_is_read_without_its_source(table_of, copy_of):
+    table, source = copy_with_source(table_of, copy_of, MOR)
     compacted = mortice.Table(table).file_slices()
     needed = [group for group in compacted if group.base_file.path.endswith(f"_{BOOTSTRAP}.parquet")]
     assert not needed, case(MOR)["steps"]
     for file in source.rglob("*.parquet"):
         file.unlink()
-    assert_same_answer(answer(MOR), mortice.Table(table).snapshot().to_arrow())
+    assert_same_result(hudi_result(MOR), mortice.Table(table).snapshot().to_arrow())

@@ -1,6 +1,6 @@
-"""Changes: Hudi's answers in each form, ranges, images, and what is refused.
+"""Change data capture: Hudi's results in each mode, ranges, images, and unsupported queries.
 
-Hudi's own answers to most queries of the bundled tables are compared in test_answers.
+Hudi's results of most queries of the bundled tables are compared in test_bundled_tables.
 """
 
 import json
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from support.cases import DATA, OPTIONS, TABLES, assert_same_answer, case, image, rows
+from support.cases import DATA, OPTIONS, TABLES, assert_same_result, case, image, rows
 
 COLUMNS = ["op", "ts_ms", "before", "after"]
 CHANGING = sorted(name for name in TABLES if "_cdc_" in name)
@@ -19,11 +19,11 @@ ODD, COW, PENDING = "h12_cdc_odd_data_before_after", "h12_cdc_cow_op_key_only", 
 MODES = ("op_key_only", "data_before", "data_before_after")
 
 
-def asked(query):
+def query_arguments(query):
     return {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
 
 
-def answers(name):
+def hudi_results(name):
     return [query for query in case(name)["queries"] if query["type"] == "cdc"]
 
 
@@ -31,31 +31,35 @@ def expected(name, query):
     return pq.read_table(DATA / name / query["expected"])
 
 
-def opened(name, table_of, **options):
+def open_table(name, table_of, **options):
     semantics = "0.x" if case(name)["hudi_version"].startswith("0.") else "1.x"
     return mortice.Table(table_of(name), semantics=semantics, **options)
 
 
-def all_of(name, table_of, **options):
-    return opened(name, table_of, **options).changes("000").to_arrow()
+def all_changes(name, table_of, **options):
+    return open_table(name, table_of, **options).changes("000").to_arrow()
 
 
 OLD = [
-    (name, query) for name in CHANGING if name.startswith("h015_") for query in answers(name) if "quirk" not in query
+    (name, query)
+    for name in CHANGING
+    if name.startswith("h015_")
+    for query in hudi_results(name)
+    if "quirk" not in query
 ]
 
 
 @pytest.mark.parametrize(("name", "query"), OLD, ids=[f"{name}-{query['id']}" for name, query in OLD])
-def test_under_the_rules_of_0_x_images_are_those_of_0_15(name, query, table_of):
-    actual = opened(name, table_of).changes(**asked(query)).to_arrow()
-    assert_same_answer(expected(name, query), actual, ordered=False)
+def test_images_with_semantics_0_x_equal_those_of_0_15(name, query, table_of):
+    actual = open_table(name, table_of).changes(**query_arguments(query)).to_arrow()
+    assert_same_result(expected(name, query), actual, ordered=False)
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_type_is_written_as_hudi_writes_it(mode, table_of):
+def test_images_of_every_type_equal_hudis(mode, table_of):
     name = f"h12_cdc_types_{mode}"
-    theirs = by_change(expected(name, answers(name)[0]))
-    ours = by_change(all_of(name, table_of))
+    theirs = by_change(expected(name, hudi_results(name)[0]))
+    ours = by_change(all_changes(name, table_of))
     assert theirs.keys() == ours.keys()
     assert len(theirs) == 34
     for change, images in theirs.items():
@@ -73,47 +77,48 @@ def by_change(table):
 
 
 def without_decimals(their, our):
-    """Hudi's image with our decimals in it: of them Hudi says whether they are zero, and that must be right."""
+    """Returns Hudi's image with our decimals, of which Hudi's image only has whether they are zero; this is
+    compared."""
 
-    def put(one, other):
+    def replace_decimals(one, other):
         if isinstance(one, dict) and set(one) == {"zero"}:
             assert isinstance(other, (int, float))
             assert one["zero"] == (other == 0)
             return other
         if isinstance(one, dict) and isinstance(other, dict):
-            return {name: put(value, other.get(name)) for name, value in one.items()}
+            return {name: replace_decimals(value, other.get(name)) for name, value in one.items()}
         if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            return [put(*both) for both in zip(one, other, strict=True)]
+            return [replace_decimals(*both) for both in zip(one, other, strict=True)]
         return one
 
-    return json.dumps(put(json.loads(their), json.loads(our)), sort_keys=True)
+    return json.dumps(replace_decimals(json.loads(their), json.loads(our)), sort_keys=True)
 
 
 @pytest.mark.parametrize("name", CHANGING)
-def test_the_changes_of_each_commit_add_up_to_those_of_all(name, table_of):
-    table = opened(name, table_of)
+def test_changes_of_single_commits_add_up_to_those_of_the_range(name, table_of):
+    table = open_table(name, table_of)
     bounds = sorted(instant.completion_time or instant.requested_time for instant in table.timeline.completed)
     parts = [table.changes(begin, end).to_arrow() for begin, end in zip(["000", *bounds], bounds, strict=False)]
     whole = table.changes("earliest").to_arrow()
     assert whole.num_rows > 0
-    assert_same_answer(whole, pa.concat_tables(parts), ordered=False)
+    assert_same_result(whole, pa.concat_tables(parts), ordered=False)
     assert {commit for part in parts for commit in part["ts_ms"].to_pylist()} == set(whole["ts_ms"].to_pylist())
 
 
-def test_archived_commits_changed_what_they_changed_when_they_were_active(table_of):
-    """Hudi was asked after each commit; it does not look into the archive."""
+def test_changes_of_archived_commits_equal_those_of_active_ones(table_of):
+    """Hudi's result was read after each commit; Hudi does not read the archive."""
     name = "h12_cdc_archived_data_before"
-    table = opened(name, table_of)
-    parts = pa.concat_tables([expected(name, query) for query in answers(name)])
-    assert_same_answer(parts, table.changes("000").to_arrow(), ordered=False)
+    table = open_table(name, table_of)
+    parts = pa.concat_tables([expected(name, query) for query in hudi_results(name)])
+    assert_same_result(parts, table.changes("000").to_arrow(), ordered=False)
     active = {file.name.split("_")[0] for file in table_of(name).glob(".hoodie/timeline/*_*.deltacommit")}
     assert set(parts["ts_ms"].to_pylist()) - active
 
 
 @pytest.mark.parametrize("name", CHANGING)
-def test_played_back_changes_give_the_snapshot(name, table_of):
-    """Rows are known by partition and key: the table, change by change."""
-    table = opened(name, table_of)
+def test_applying_all_changes_results_in_the_snapshot(name, table_of):
+    """Applies the changes one by one to rows by partition and key."""
+    table = open_table(name, table_of)
     state = {}
     for change in sorted(table.changes("000").to_arrow().to_pylist(), key=lambda one: (one["ts_ms"], one["op"])):
         before, after = (json.loads(change[name] or "null") for name in ("before", "after"))
@@ -122,29 +127,29 @@ def test_played_back_changes_give_the_snapshot(name, table_of):
             state.pop(where, None)
         else:
             state[where] = after["ts"]
-    told = table.snapshot(columns=["city", "id", "ts"]).to_arrow().to_pylist()
-    assert {(row["city"], row["id"]): row["ts"] for row in told} == state
+    rows_now = table.snapshot(columns=["city", "id", "ts"]).to_arrow().to_pylist()
+    assert {(row["city"], row["id"]): row["ts"] for row in rows_now} == state
 
 
 @pytest.mark.parametrize("name", [ODD, COW, "h12_cdc_types_op_key_only", "h12_cdc_types_data_before_after"])
 @pytest.mark.parametrize("options", [{"batch_rows": 1}, {"memory_limit": 1 << 16}, {"threads": 1}], ids=str)
-def test_however_little_is_held_the_changes_are_the_same(name, options, table_of):
-    scan = opened(name, table_of, **options).changes("000")
+def test_changes_do_not_depend_on_the_memory_limit(name, options, table_of):
+    scan = open_table(name, table_of, **options).changes("000")
     batches = list(scan.to_reader())
     assert max(batch.num_rows for batch in batches) <= options.get("batch_rows", 65536)
-    assert_same_answer(all_of(name, table_of), pa.Table.from_batches(batches), ordered=False)
+    assert_same_result(all_changes(name, table_of), pa.Table.from_batches(batches), ordered=False)
 
 
-def test_columns_and_filters_are_of_changes(table_of):
+def test_columns_and_filters_apply_to_change_rows(table_of):
     table = mortice.Table(table_of(ODD))
     whole = table.changes("000")
     assert whole.schema.names == COLUMNS
     deleted = table.changes("000", columns=["before", "op"], filters=[("op", "=", "d")])
     assert deleted.schema.names == ["before", "op"]
-    told = [one for one in whole.to_arrow().to_pylist() if one["op"] == "d"]
-    assert Counter(deleted.to_arrow()["before"].to_pylist()) == Counter(one["before"] for one in told)
-    assert deleted.count() == len(told) > 0
-    commit = told[0]["ts_ms"]
+    deletes = [one for one in whole.to_arrow().to_pylist() if one["op"] == "d"]
+    assert Counter(deleted.to_arrow()["before"].to_pylist()) == Counter(one["before"] for one in deletes)
+    assert deleted.count() == len(deletes) > 0
+    commit = deletes[0]["ts_ms"]
     of_commit = table.changes("000", filters=[("ts_ms", "=", commit)]).to_arrow()
     assert set(of_commit["ts_ms"].to_pylist()) == {commit}
     for wrong in ({"columns": ["id"]}, {"filters": [("id", "=", "k001")]}):
@@ -152,7 +157,7 @@ def test_columns_and_filters_are_of_changes(table_of):
             table.changes("000", **wrong)
 
 
-def test_an_empty_range_has_the_columns_of_changes(table_of):
+def test_an_empty_range_has_the_schema_of_changes(table_of):
     scan = mortice.Table(table_of(ODD)).changes("99991231235959000")
     assert scan.splits() == []
     assert scan.count() == 0
@@ -160,14 +165,14 @@ def test_an_empty_range_has_the_columns_of_changes(table_of):
     assert "changes" in scan.explain()
 
 
-def test_images_are_compact_and_in_the_tables_order(table_of):
+def test_images_are_compact_json_in_the_order_of_columns(table_of):
     table = mortice.Table(table_of(ODD))
     after = next(text for text in table.changes("000").to_arrow()["after"].to_pylist() if text and "note" in text)
     assert after == json.dumps(json.loads(after), separators=(",", ":"))
     assert list(json.loads(after)) == [name for name in table.schema.names if name != "_hoodie_is_deleted"]
 
 
-def test_compaction_and_clustering_change_nothing(table_of):
+def test_compaction_and_clustering_have_no_changes(table_of):
     table = mortice.Table(table_of(ODD))
     services = {one.requested_time for one in table.timeline.completed if one.action in ("commit", "replacecommit")}
     commits = set(table.changes("000").to_arrow()["ts_ms"].to_pylist())
@@ -176,7 +181,7 @@ def test_compaction_and_clustering_change_nothing(table_of):
     assert services - overwriting
 
 
-def test_a_base_file_that_has_gone_is_told_when_it_is_read(copy_of):
+def test_a_missing_base_file_is_an_error_of_the_read(copy_of):
     path = copy_of(PENDING)
     next(path.glob("*.parquet")).unlink()
     scan = mortice.Table(path).changes("000")
@@ -186,7 +191,7 @@ def test_a_base_file_that_has_gone_is_told_when_it_is_read(copy_of):
     assert raised.value.instant
 
 
-def test_replaced_files_that_have_gone_are_told_in_the_plan(copy_of):
+def test_missing_replaced_files_are_an_error_of_the_plan(copy_of):
     path = copy_of(ODD)
     table = mortice.Table(path)
     replaced = [step["instant"] for step in case(ODD)["steps"] if "insert_overwrite" in step["what"]]
@@ -202,7 +207,7 @@ def test_replaced_files_that_have_gone_are_told_in_the_plan(copy_of):
     assert mortice.Table(path).changes(before, last.completion_time).count() > 0
 
 
-def test_a_change_log_that_has_gone_is_told(copy_of):
+def test_a_missing_change_log_is_an_error(copy_of):
     path = copy_of(COW)
     for log in path.rglob(".*.cdc"):
         log.unlink()
@@ -211,27 +216,27 @@ def test_a_change_log_that_has_gone_is_told(copy_of):
     assert raised.value.path.endswith(".cdc")
 
 
-def test_a_table_without_change_log_is_refused(table_of):
+def test_a_table_without_change_log_is_an_error(table_of):
     with pytest.raises(mortice.UnsupportedError, match=r"hoodie\.table\.cdc\.enabled"):
         mortice.Table(table_of("h11_event_time_deletes")).changes("000")
 
 
 @pytest.mark.parametrize("begin", [None, "yesterday", ""])
-def test_bounds_are_instants(begin, table_of):
+def test_bounds_must_be_instants(begin, table_of):
     with pytest.raises(mortice.InvalidArgumentError):
         mortice.Table(table_of(ODD)).changes(begin)
 
 
-def test_an_image_that_a_change_log_does_not_have_is_the_text_null(table_of):
-    changes = all_of("h12_cdc_types_data_before_after", table_of).to_pylist()
+def test_a_missing_image_of_a_change_log_is_the_string_null(table_of):
+    changes = all_changes("h12_cdc_types_data_before_after", table_of).to_pylist()
     assert {one["before"] for one in changes if one["op"] == "i"} == {None, "null"}
 
 
-def test_the_rows_do_not_hang_on_what_a_commit_says_of_its_slice(copy_of):
-    """Up to table version 7 metadata is JSON: without the names of its slice the files are listed."""
+def test_changes_do_not_depend_on_the_slice_in_the_commit_metadata(copy_of):
+    """Up to table version 7 metadata is JSON. Without file slices in it, files are listed."""
     name = "h015_cdc_odd_op_key_only"
     path = copy_of(name)
-    told = opened(name, lambda _: path).changes("000").to_arrow()
+    with_slices = open_table(name, lambda _: path).changes("000").to_arrow()
     for file in path.glob(".hoodie/*.deltacommit"):
         metadata = json.loads(file.read_text(encoding="utf-8"))
         stats = [one for some in metadata["partitionToWriteStats"].values() for one in some]
@@ -239,6 +244,8 @@ def test_the_rows_do_not_hang_on_what_a_commit_says_of_its_slice(copy_of):
             stat.pop("baseFile", None)
             stat.pop("logFiles", None)
         file.write_text(json.dumps(metadata), encoding="utf-8")
-    untold = opened(name, lambda _: path).changes("000").to_arrow()
-    assert rows(untold.select(["op", "ts_ms", "after"])) == rows(told.select(["op", "ts_ms", "after"]))
-    assert Counter(map(image, untold["before"].to_pylist())) == Counter(map(image, told["before"].to_pylist()))
+    without_slices = open_table(name, lambda _: path).changes("000").to_arrow()
+    assert rows(without_slices.select(["op", "ts_ms", "after"])) == rows(with_slices.select(["op", "ts_ms", "after"]))
+    assert Counter(map(image, without_slices["before"].to_pylist())) == Counter(
+        map(image, with_slices["before"].to_pylist())
+    )

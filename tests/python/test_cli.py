@@ -1,4 +1,4 @@
-"""The command `mortice`, run as users run it."""
+"""The command `mortice`, run in a process."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from mortice import LogFile
-from support.cases import DATA, LOG_FILES, answer, case
+from support.cases import DATA, LOG_FILES, case, hudi_result
 
 NAME = "h11_event_time_deletes"
 
@@ -35,58 +35,58 @@ def test_read_prints_an_aligned_table(table_of):
     assert lines[0].split() == ["trip_id", "fare"]
     assert set(lines[1]) == {"-", " "}
     assert len(lines) == 5
-    # Numbers stand to the right, so every line ends with the last digit of its fare.
+    # Numbers are right-aligned, so every line ends with the last digit of its fare.
     assert len({len(line) for line in lines}) == 1
 
 
-def at_a_terminal(*arguments):
-    """What the command writes to a terminal, and to its standard error."""
+def run_at_terminal(*arguments):
+    """Runs the command with a terminal; returns what it writes there and to standard error."""
     terminal, end = pty.openpty()
     with subprocess.Popen(
         [sys.executable, "-m", "mortice", *map(str, arguments)], stdout=end, stderr=subprocess.PIPE, encoding="utf-8"
     ) as running:
         os.close(end)
         written = []
-        # Where the other end is closed, Linux reports an error instead of an end.
+        # When the other end is closed, Linux reports an error instead of end of file.
         with contextlib.suppress(OSError):
             while some := os.read(terminal, 65_536):
                 written.append(some)
         os.close(terminal)
-        told = running.stderr.read()
-    assert running.returncode == 0, told
-    return b"".join(written).decode(), told
+        errors = running.stderr.read()
+    assert running.returncode == 0, errors
+    return b"".join(written).decode(), errors
 
 
-def test_at_a_terminal_read_shows_the_first_rows_and_says_so(table_of):
-    shown, told = at_a_terminal("read", table_of(NAME))
+def test_read_at_a_terminal_prints_the_first_rows_and_a_note(table_of):
+    shown, errors = run_at_terminal("read", table_of(NAME))
     assert len(shown.splitlines()) == 22
-    assert "--limit" in told
-    shown, told = at_a_terminal("read", table_of(NAME), "--limit", "23")
+    assert "--limit" in errors
+    shown, errors = run_at_terminal("read", table_of(NAME), "--limit", "23")
     assert len(shown.splitlines()) == 25
-    assert not told
+    assert not errors
 
 
-def test_into_a_pipe_read_writes_every_row_and_cell(table_of):
+def test_read_into_a_pipe_prints_all_rows_and_columns(table_of):
     done = mortice("read", table_of(NAME))
-    assert len(done.stdout.splitlines()) == answer(NAME).num_rows + 2
-    assert answer(NAME).num_rows > 20
+    assert len(done.stdout.splitlines()) == hudi_result(NAME).num_rows + 2
+    assert hudi_result(NAME).num_rows > 20
     assert not done.stderr
-    names = answer(NAME)["_hoodie_file_name"].to_pylist()
+    names = hudi_result(NAME)["_hoodie_file_name"].to_pylist()
     assert max(map(len, names)) > 40
     assert sorted(line.split()[3] for line in done.stdout.splitlines()[2:]) == sorted(names)
 
 
-def test_read_json_gives_every_row(table_of):
+def test_read_json_prints_every_row(table_of):
     rows = [json.loads(line) for line in mortice("read", table_of(NAME), "--json").stdout.splitlines()]
     assert sorted(rows, key=lambda row: row["trip_id"]) == sorted(
-        answer(NAME).to_pylist(), key=lambda row: row["trip_id"]
+        hudi_result(NAME).to_pylist(), key=lambda row: row["trip_id"]
     )
 
 
 def test_read_json_of_every_type_is_json(table_of):
     lines = mortice("read", table_of("h10_types"), "--json").stdout.splitlines()
     rows = [json.loads(line, parse_constant=pytest.fail) for line in lines]
-    assert len(rows) == answer("h10_types").num_rows
+    assert len(rows) == hudi_result("h10_types").num_rows
 
 
 @pytest.mark.parametrize(
@@ -104,15 +104,15 @@ def test_read_json_of_every_type_is_json(table_of):
 def test_read_filters(table_of, terms, keep):
     options = [word for term in terms for word in ("--filter", term)]
     lines = mortice("read", table_of(NAME), "--json", "--columns", "trip_id", *options).stdout.splitlines()
-    expected = {row["trip_id"] for row in answer(NAME).to_pylist() if keep(row)}
+    expected = {row["trip_id"] for row in hudi_result(NAME).to_pylist() if keep(row)}
     assert {json.loads(line)["trip_id"] for line in lines} == expected
 
 
 def test_read_as_of_and_read_optimized(table_of):
     as_of = mortice("read", table_of(NAME), "--json", "--as-of", "20261121024615652").stdout
-    assert len(as_of.splitlines()) == answer(NAME, "as_of_03").num_rows
+    assert len(as_of.splitlines()) == hudi_result(NAME, "as_of_03").num_rows
     base = mortice("read", table_of(NAME), "--json", "--read-optimized").stdout
-    assert len(base.splitlines()) == answer(NAME, "read_optimized").num_rows
+    assert len(base.splitlines()) == hudi_result(NAME, "read_optimized").num_rows
 
 
 def test_timeline(table_of):
@@ -132,14 +132,14 @@ def log_file(name):
 
 
 def test_log_lists_blocks():
-    said = mortice("log", log_file("log_avro_multi"), "--json").stdout
-    assert [json.loads(line)["type"] for line in said.splitlines()] == ["AVRO_DATA_BLOCK"] * 5
+    output = mortice("log", log_file("log_avro_multi"), "--json").stdout
+    assert [json.loads(line)["type"] for line in output.splitlines()] == ["AVRO_DATA_BLOCK"] * 5
     backwards = mortice("log", log_file("log_avro_multi"), "--json", "--reverse").stdout
-    assert backwards.splitlines() == said.splitlines()[::-1]
+    assert backwards.splitlines() == output.splitlines()[::-1]
     assert mortice("log", log_file("log_avro_multi")).stdout.count("AVRO_DATA_BLOCK") == 5
 
 
-def test_files_need_not_be_mapped(table_of):
+def test_no_mmap_reads_the_same_rows(table_of):
     path = DATA / LOG_FILES[0]
     assert mortice("log", path, "--no-mmap", "--json").stdout == mortice("log", path, "--json").stdout
     read = ("read", table_of(NAME), "--limit", "3")
@@ -155,11 +155,11 @@ def test_log_shows_records():
     assert "in all" in mortice("log", log_file("log_rollback"), "--records", "1").stdout
 
 
-def test_log_marks_damage():
+def test_log_marks_corrupt_blocks():
     assert "DAMAGED" in mortice("log", log_file("cut-then-good")).stdout
 
 
-def test_verify_has_a_line_for_each_fault():
+def test_verify_prints_a_line_for_each_fault():
     path = log_file("cut-then-good")
     (line,) = mortice("log", path, "--verify", status=1).stdout.splitlines()
     (damaged,) = [block for block in LogFile(path).blocks() if block.damage]
@@ -168,14 +168,14 @@ def test_verify_has_a_line_for_each_fault():
     assert [fault["offset"] for fault in json.loads(document)["faults"]] == [damaged.damage_offset]
 
 
-def test_verify_of_a_sound_file():
+def test_verify_of_a_valid_file():
     path = log_file("log_avro_multi")
     (line,) = mortice("log", path, "--verify").stdout.splitlines()
     assert line == f"{path}: sound, 5 blocks, {path.stat().st_size} bytes"
 
 
 @pytest.mark.parametrize("kind", ["type", "header key", "stray bytes", "content"])
-def test_verify_tells_of_what_a_table_read_would_refuse(tmp_path, kind):
+def test_verify_reports_blocks_that_a_table_read_refuses(tmp_path, kind):
     source = log_file("log_avro_multi")
     content = bytearray(source.read_bytes())
     first = next(LogFile(source).blocks())
@@ -189,7 +189,7 @@ def test_verify_tells_of_what_a_table_read_would_refuse(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "says"),
+    ("arguments", "status", "message"),
     [
         (["read", "{missing}"], 1, "NOT-FOUND"),
         (["timeline", "{missing}"], 1, "NOT-FOUND"),
@@ -202,12 +202,12 @@ def test_verify_tells_of_what_a_table_read_would_refuse(tmp_path, kind):
     ],
     ids=str,
 )
-def test_bad_input_is_one_clear_line(table_of, tmp_path, arguments, status, says):
+def test_bad_input_prints_one_line(table_of, tmp_path, arguments, status, message):
     places = {"missing": tmp_path / "missing", "table": table_of(NAME)}
     done = mortice(*[argument.format(**places) for argument in arguments], status=status)
     assert done.stderr.startswith("mortice: ")
     assert len(done.stderr.splitlines()) == 1
-    assert says in done.stderr
+    assert message in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_wrong_usage(arguments):
     assert "usage: mortice" in mortice(*arguments, status=2).stderr
 
 
-def test_a_reader_that_goes_away_is_no_error(table_of):
+def test_a_closed_pipe_is_not_an_error(table_of):
     command = [sys.executable, "-m", "mortice", "read", str(table_of(NAME)), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
@@ -226,7 +226,7 @@ def test_a_reader_that_goes_away_is_no_error(table_of):
     assert process.returncode in (0, 141)
 
 
-def test_text_that_the_terminal_cannot_show(table_of):
+def test_characters_that_the_terminal_cannot_encode(table_of):
     done = mortice("read", table_of("h10_types"), env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.stdout.isascii()
 

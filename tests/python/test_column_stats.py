@@ -1,4 +1,4 @@
-"""Column statistics and the record index leave file slices unopened, and no row out: real tables, random filters."""
+"""Column statistics and the record index skip file slices, never rows: real tables, random filters."""
 
 import datetime as dt
 import functools
@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mortice
-from support.cases import answer, assert_same_answer, multiset, unpack
+from support.cases import assert_same_result, hudi_result, multiset, unpack
 from support.exploring import explore
 
-# The statistics of the first tell wrong things on purpose: see the tests of what is not relied on.
+# The statistics of the first table are wrong on purpose: see the tests of statistics that are not used.
 TABLES = ("h12_column_stats", "h11_record_index_move", "h015_mdt_hfile")
 WRONG = TABLES[0]
 INDEXED = [name for name in TABLES if name != WRONG]
@@ -30,7 +30,7 @@ def paths():
 
 
 @pytest.fixture(scope="module", autouse=True)
-def unpacked():
+def extracted_tables():
     yield
     for path in paths().values():
         shutil.rmtree(path.parent, ignore_errors=True)
@@ -49,14 +49,14 @@ def without(name):
 
 @functools.cache
 def values(name):
-    """By column, what any of its rows ever had, and a little beside it."""
+    """Returns, by column, all values of its rows, and values close to them."""
     rows = without(name).snapshot(merge=False).to_arrow()
     kinds = {field.name: field.type for field in rows.schema if not pa.types.is_nested(field.type)}
     found = {column: [value for value in rows[column].unique().to_pylist() if value is not None] for column in kinds}
-    return {column: [*some, *map(beside, some[:5])] for column, some in found.items() if some}
+    return {column: [*some, *map(neighbours, some[:5])] for column, some in found.items() if some}
 
 
-def beside(value):
+def neighbours(value):
     if isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -80,13 +80,13 @@ def terms(name):
     return st.sampled_from(sorted(values(name))).flatmap(of)
 
 
-def told(scan):
+def skipped_by_statistics(scan):
     return next((line.split(maxsplit=2)[2] for line in scan.explain().splitlines() if "column stats" in line), None)
 
 
 @pytest.mark.property
 @pytest.mark.parametrize("name", TABLES)
-def test_rows_are_the_same_with_statistics_and_without(name):
+def test_rows_do_not_depend_on_column_statistics(name):
     left_out = []
 
     @explore(10, cases=len(TABLES))
@@ -114,7 +114,7 @@ def key_terms(name):
 
 @pytest.mark.property
 @pytest.mark.parametrize("name", INDEXED)
-def test_rows_are_the_same_with_the_record_index_and_without(name):
+def test_rows_do_not_depend_on_the_record_index(name):
     indexed = mortice.Table(paths()[name], use_record_index=True, use_column_stats=False)
     fewer = []
 
@@ -140,36 +140,39 @@ def test_rows_are_the_same_with_the_record_index_and_without(name):
     assert any(fewer)
 
 
-def test_what_is_left_out_is_told():
+def test_explain_reports_skipped_slices():
     everything = len(with_statistics(WRONG).snapshot().splits())
     scan = with_statistics(WRONG).snapshot(filters=[("l", "<", 0)])
-    assert (len(scan.splits()), told(scan)) == (0, f"{everything} of {everything} file slices left out")
+    assert (len(scan.splits()), skipped_by_statistics(scan)) == (
+        0,
+        f"{everything} of {everything} file slices left out",
+    )
     assert scan.to_arrow().num_rows == 0
     for table in (mortice.Table(paths()[WRONG], use_column_stats=False), mortice.Table(paths()[WRONG], prune=False)):
         other = table.snapshot(filters=[("l", "<", 0)])
-        assert (len(other.splits()), told(other)) == (everything, None)
-    assert told(with_statistics(WRONG).snapshot(filters=[("d", "=", 1.5)])) is None
-    assert told(with_statistics(WRONG).snapshot(filters=[("l", "<", 0)], emit_deletes=True)) is None
+        assert (len(other.splits()), skipped_by_statistics(other)) == (everything, None)
+    assert skipped_by_statistics(with_statistics(WRONG).snapshot(filters=[("d", "=", 1.5)])) is None
+    assert skipped_by_statistics(with_statistics(WRONG).snapshot(filters=[("l", "<", 0)], emit_deletes=True)) is None
 
 
 @pytest.mark.parametrize(
     ("column", "why"), [("large", "Hudi notes that all of its long texts are null"), ("d", "0 and 0 after a NaN")]
 )
-def test_statistics_that_are_wrong_are_not_relied_on(column, why):
-    rows = answer(WRONG)
+def test_unreliable_statistics_are_not_used(column, why):
+    rows = hudi_result(WRONG)
     for value in rows[column].unique().to_pylist():
         found = with_statistics(WRONG).snapshot(filters=[(column, "=", value)]).to_arrow()
         is_nan = isinstance(value, float) and math.isnan(value)
         same = pc.is_nan(rows[column]) if is_nan else pc.equal(rows[column], value)
-        assert_same_answer(rows.filter(same), found), why
+        assert_same_result(rows.filter(same), found), why
 
 
-def test_statistics_that_cannot_be_read_leave_nothing_out(tmp_path):
+def test_unreadable_statistics_skip_nothing(tmp_path):
     path = unpack(WRONG, tmp_path / "table")
     for file in (path / ".hoodie" / "metadata" / "column_stats").iterdir():
         if file.is_file() and file.stat().st_size > 100:
             file.write_bytes(file.read_bytes()[:-60])
     scan = mortice.Table(path).snapshot(filters=[("n", "=", 3)])
-    assert told(scan).startswith("not used: ")
-    rows = answer(WRONG)
-    assert_same_answer(rows.filter(pc.equal(rows["n"], 3)), scan.to_arrow())
+    assert skipped_by_statistics(scan).startswith("not used: ")
+    rows = hudi_result(WRONG)
+    assert_same_result(rows.filter(pc.equal(rows["n"], 3)), scan.to_arrow())

@@ -1,4 +1,5 @@
-"""Readers beside a writer and a cleaner: an answer is the state at one commit, or an error that says what is gone."""
+"""Readers with a concurrent writer and cleaner: a result is the state at one commit, or an error that names missing
+files."""
 
 import os
 import subprocess
@@ -20,7 +21,8 @@ def live(request, tmp_path):
 
 
 def state(scan):
-    """The commit whose state a table of `live_table` is in: every key has its number, and there are as many keys."""
+    """Returns the commit whose state a table of `live_table` has: all keys have its number as value, and there are as
+    many keys."""
     rows = scan.to_arrow().select(["id", "value"]).to_pylist()
     keys, values = {one["id"] for one in rows}, {one["value"] for one in rows}
     assert len(values) <= 1, f"of several commits: {sorted(values)}"
@@ -29,11 +31,11 @@ def state(scan):
     return commit
 
 
-def test_a_reader_beside_a_writer_sees_whole_commits(tmp_path, live):
-    """The writer, in a process of its own, commits, compacts, cleans and archives."""
+def test_a_reader_during_writes_sees_whole_commits(tmp_path, live):
+    """A process commits, compacts, cleans and archives meanwhile."""
     path, steps = tmp_path / "other", 40
     command = [sys.executable, "-m", "support.tables.live_table", str(path), str(live.version), str(steps)]
-    seen, gone = [], []
+    seen, errors = [], []
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(TESTS)}, stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"0\n"
         while writer.poll() is None:
@@ -42,24 +44,24 @@ def test_a_reader_beside_a_writer_sees_whole_commits(tmp_path, live):
                 scan = table.snapshot(columns=["id", "value"])
                 seen.append(state(scan))
             except mortice.FileCleanedError as error:
-                # The plan has come too late: the next one is made anew.
-                gone.append(error)
+                # The files of this plan were cleaned; plan again.
+                errors.append(error)
         assert writer.returncode == 0
     seen.append(state(mortice.Table(path).snapshot()))
     assert seen == sorted(seen), "time went backwards"
     assert len(set(seen)) > 3
-    assert len(gone) < len(seen)
-    assert all(error.instant and error.path for error in gone)
+    assert len(errors) < len(seen)
+    assert all(error.instant and error.path for error in errors)
 
 
-def test_what_is_completed_after_the_table_was_opened_is_not_seen(live):
+def test_commits_after_opening_the_table_are_not_visible(live):
     for step in range(4):
         live.work(step)
     commits = live.commits
     table = mortice.Table(live.folder)
-    begun = live.begin()
+    started = live.begin()
     assert state(table.snapshot()) == commits
-    live.end(begun)
+    live.end(started)
     planned = live.plan_compaction()
     live.commit()
     assert state(table.snapshot()) == commits
@@ -70,12 +72,12 @@ def test_what_is_completed_after_the_table_was_opened_is_not_seen(live):
 
 
 def cleaned(live):
-    """What it was opened with has been cleaned away, but for the newest slices, which it does not know."""
+    """The files of the opened table were cleaned, except for the newest slices, which it does not know."""
     live.clean()
 
 
 def archived(live):
-    """The clean itself is in the archive already."""
+    """The clean itself is archived already."""
     live.clean()
     for _ in range(4):
         live.commit()
@@ -83,8 +85,8 @@ def archived(live):
 
 
 @pytest.mark.parametrize("happens", [cleaned, archived])
-def test_a_table_whose_files_were_cleaned_since_it_was_opened_says_so(live, happens):
-    """Its file groups are not empty: what is left of them is newer than the table as it was opened."""
+def test_files_cleaned_after_opening_the_table_are_an_error(live, happens):
+    """Its file groups are not empty: their remaining files are newer than the opened table."""
     live.commit()
     live.compact(live.plan_compaction())
     live.commit()
@@ -106,7 +108,7 @@ def test_a_table_whose_files_were_cleaned_since_it_was_opened_says_so(live, happ
     assert state(mortice.Table(live.folder).snapshot()) == live.commits
 
 
-def test_a_clean_that_takes_other_files_does_not_matter(live):
+def test_a_clean_of_other_files_does_not_affect_the_read(live):
     for _ in range(3):
         live.commit()
         live.compact(live.plan_compaction())
@@ -117,8 +119,8 @@ def test_a_clean_that_takes_other_files_does_not_matter(live):
     assert state(table.snapshot()) == 3
 
 
-def test_a_clean_that_is_planned_and_not_done_is_believed(live):
-    """Its files may go at any moment while the query is planned."""
+def test_files_of_a_planned_clean_count_as_removed(live):
+    """Its files may be deleted at any moment during planning."""
     live.commit()
     live.compact(live.plan_compaction())
     table = mortice.Table(live.folder)
@@ -136,7 +138,7 @@ def test_a_clean_that_is_planned_and_not_done_is_believed(live):
     assert state(mortice.Table(live.folder).snapshot()) == 3
 
 
-def test_filters_leave_out_what_was_cleaned_elsewhere(live):
+def test_filters_exclude_partitions_with_cleaned_files(live):
     for _ in range(2):
         live.commit()
         live.compact(live.plan_compaction())
@@ -144,7 +146,7 @@ def test_filters_leave_out_what_was_cleaned_elsewhere(live):
     for _ in range(2):
         live.commit()
         live.compact(live.plan_compaction())
-    # The clean passes the first partition over.
+    # The clean does not affect the first partition.
     live.slices, others = {"p1": live.slices["p1"]}, live.slices
     live.clean()
     live.slices = others
@@ -153,7 +155,7 @@ def test_filters_leave_out_what_was_cleaned_elsewhere(live):
         table.snapshot(filters=[("part", "=", "p1")])
 
 
-def test_a_commit_that_was_taken_back_says_so(live):
+def test_a_commit_rolled_back_after_opening_the_table_is_an_error(live):
     live.commit()
     live.commit()
     table = mortice.Table(live.folder)
@@ -165,7 +167,7 @@ def test_a_commit_that_was_taken_back_says_so(live):
     assert raised.value.instant == requested
 
 
-def test_commits_that_were_archived_since_can_still_be_planned_with(live):
+def test_commits_archived_after_opening_the_table_can_be_planned(live):
     for step in range(6):
         live.work(step)
     table = mortice.Table(live.folder)
@@ -179,14 +181,14 @@ def test_commits_that_were_archived_since_can_still_be_planned_with(live):
     assert again.sort_by("id").equals(expected.sort_by("id"))
 
 
-def test_following_beside_a_cleaner_loses_nothing_that_is_there(live):
+def test_a_follower_during_cleaning_loses_no_existing_files(live):
     """A follower that reads at once reads everything."""
     follower = mortice.Table(live.folder).follow("earliest", 0.001)
     for step in range(15):
         before = live.commits
         live.work(step)
         scans = [next(follower)[1] for _ in range(live.commits - before)]
-        # Only a step that cleans can be ahead of who follows.
+        # Only a step that cleans can be ahead of a follower.
         if step % 5 != 4:
             assert all(scan.count() > 0 for scan in scans)
     began = time.monotonic()

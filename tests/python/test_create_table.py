@@ -1,4 +1,4 @@
-"""New tables: the content of `.hoodie`, and what is refused before anything is written."""
+"""New tables: the content of `.hoodie`, and invalid arguments, which leave nothing behind."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -50,7 +50,7 @@ def test_a_new_table_is_empty_and_has_its_columns(tmp_path, version, table_type)
         ({"record_key": None, "partition_by": "city"}, "SIMPLE", "SimpleKeyGenerator"),
     ],
 )
-def test_the_key_generator_is_the_one_that_hudi_takes(tmp_path, arguments, kind, generator):
+def test_the_key_generator_is_the_one_that_hudi_chooses(tmp_path, arguments, kind, generator):
     newest = created(tmp_path / "9", **arguments).properties
     oldest = created(tmp_path / "6", version=6, **arguments).properties
     assert newest["hoodie.table.keygenerator.type"] == kind
@@ -67,7 +67,7 @@ def test_records_merge_by_commit_time_without_ordering_fields(tmp_path):
 
 
 def test_a_table_is_created_once(tmp_path):
-    """Of several processes or threads at once, one creates it; the others change nothing."""
+    """If several processes or threads create a table, one succeeds; the others change nothing."""
 
     def create(number):
         try:
@@ -85,7 +85,7 @@ def test_a_table_is_created_once(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "says"),
+    ("arguments", "error", "message"),
     [
         ({"record_key": "no"}, mortice.InvalidArgumentError, 'record_key names "no", which is not a column'),
         ({"record_key": "s.b"}, mortice.InvalidArgumentError, "s.b"),
@@ -111,14 +111,14 @@ def test_a_table_is_created_once(tmp_path):
     ],
     ids=str,
 )
-def test_wrong_arguments_are_refused_and_nothing_is_written(tmp_path, arguments, error, says):
+def test_invalid_arguments_are_refused_and_nothing_is_written(tmp_path, arguments, error, message):
     with pytest.raises(error) as refused:
         created(tmp_path / "t", **arguments)
-    assert says in str(refused.value)
+    assert message in str(refused.value)
     assert not (tmp_path / "t").exists()
 
 
-def test_columns_that_hudi_adds_or_avro_cannot_name_are_refused(tmp_path):
+def test_meta_columns_and_invalid_avro_names_are_refused(tmp_path):
     for name in ("_hoodie_record_key", "a b", "1st"):
         schema = pa.schema([("id", pa.string()), (name, pa.string())])
         with pytest.raises(mortice.InvalidArgumentError, match=name):

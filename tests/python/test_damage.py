@@ -1,16 +1,17 @@
-"""A damaged log in a table: skipped and reported, as Hudi does, or refused."""
+"""Corrupt log files of tables: skipped and reported, as in Hudi, or refused."""
 
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer, case, logs_of
+from support.cases import assert_same_result, case, hudi_result, logs_of
 
 NAME = "h11_event_time_deletes"
 
 
 @pytest.fixture
 def damaged(copy_of):
-    """A table whose last log file lost its end, as a writer that died leaves it; and what its commit had upserted."""
+    """Returns a table whose last log file is truncated, as by a writer that died, and the rows that its commit had
+    upserted."""
     path = copy_of(NAME)
     last = logs_of(path)[-1]
     content = last.read_bytes()
@@ -18,17 +19,17 @@ def damaged(copy_of):
     return path, last
 
 
-def test_skip_leaves_the_block_out_and_reports_it(damaged):
+def test_skip_omits_the_block_and_reports_it(damaged):
     path, log = damaged
     scan = mortice.Table(path, on_corrupt="skip").snapshot()
     rows = scan.to_arrow()
     (corrupt,) = scan.report()["corrupt"]
     assert (corrupt["file"].split("/")[-1], corrupt["offset"]) == (log.name, 0)
     assert corrupt["reason"]
-    # What remains is the table as it was before that commit.
+    # The rest is the table before that commit.
     before = case(NAME)["commits"][-2]["instant"]
-    assert_same_answer(mortice.Table(path).snapshot(as_of=before).to_arrow(), rows)
-    assert rows.num_rows != answer(NAME).num_rows
+    assert_same_result(mortice.Table(path).snapshot(as_of=before).to_arrow(), rows)
+    assert rows.num_rows != hudi_result(NAME).num_rows
 
 
 def test_raise_names_the_file_and_the_offset(damaged):
@@ -40,20 +41,20 @@ def test_raise_names_the_file_and_the_offset(damaged):
     assert log.name in str(raised.value)
 
 
-def test_skip_is_what_happens_by_default(damaged):
+def test_skip_is_the_default(damaged):
     path, _ = damaged
-    assert_same_answer(
+    assert_same_result(
         mortice.Table(path, on_corrupt="skip").snapshot().to_arrow(), mortice.Table(path).snapshot().to_arrow()
     )
 
 
-def test_damage_within_a_block_is_never_skipped(copy_of):
-    """The frame is sound, so Hudi fails on decoding: leaving rows out in silence would be wrong."""
+def test_corrupt_content_of_a_block_is_never_skipped(copy_of):
+    """The frame is valid, so Hudi fails on decoding: skipping rows silently would be wrong."""
     path = copy_of(NAME)
     log = next(log for log in logs_of(path) if "AVRO" in case(NAME)["log_blocks"][log.name][0])
     (block,) = mortice.LogFile(log).blocks()
     content = bytearray(log.read_bytes())
-    # The length of the first record, after the content's version and its count of records.
+    # The length of the first record follows the content version and the number of records.
     content[block.content_offset + 8 : block.content_offset + 12] = b"\x7f\xff\xff\xff"
     log.write_bytes(content)
     with pytest.raises(mortice.CorruptLogError) as raised:
@@ -62,10 +63,10 @@ def test_damage_within_a_block_is_never_skipped(copy_of):
     assert raised.value.offset is not None
 
 
-def test_read_optimized_does_not_mind(damaged):
+def test_read_optimized_queries_ignore_corrupt_logs(damaged):
     path, _ = damaged
-    assert_same_answer(
-        answer(NAME, "read_optimized"),
+    assert_same_result(
+        hudi_result(NAME, "read_optimized"),
         mortice.Table(path, on_corrupt="raise").read_optimized().to_arrow(),
         ordered=False,
     )
@@ -76,8 +77,8 @@ def test_read_optimized_does_not_mind(damaged):
     [(17, 2, mortice.UnsupportedError), (21, 9, mortice.UnsupportedError), (29, 99, mortice.UnsupportedError)],
     ids=["log format version", "block type", "header key"],
 )
-def test_a_table_read_stops_at_what_might_hold_rows(copy_of, at, byte, kind):
-    """A log file alone can be looked at beyond such a block; a table would miss rows in silence."""
+def test_a_table_read_stops_at_blocks_that_might_contain_rows(copy_of, at, byte, kind):
+    """A log file reader may continue after such a block; a table read would miss rows silently."""
     path = copy_of(NAME)
     log = logs_of(path)[-1]
     content = bytearray(log.read_bytes())

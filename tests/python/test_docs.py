@@ -1,4 +1,4 @@
-"""The pages of the documentation: their examples print what they show, and generated pages are up to date."""
+"""Examples of the documentation print the output that the page shows, and generated pages are up to date."""
 
 import re
 from pathlib import Path
@@ -29,11 +29,11 @@ def test_generated_pages_are_up_to_date():
     assert write_docs.outdated() == []
 
 
-def test_the_plot_is_that_of_the_newest_record():
+def test_the_plot_shows_the_newest_record():
     assert TARGET.read_text(encoding="utf-8") == drawing(newest_record())
 
 
-def test_every_option_is_described_and_no_other():
+def test_exactly_the_supported_options_are_described():
     described = {option.name.lower() for options in GROUPS.values() for option in options}
     assert described == option_names.TAKEN
     assert set(option_names.SYNONYMS.values()) <= option_names.TAKEN
@@ -51,7 +51,7 @@ def test_every_error_code_is_described():
 @pytest.mark.parametrize(
     "page", ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", *Path(ROOT).glob("docs/*.md")], ids=str
 )
-def test_links_lead_to_files(page):
+def test_links_point_to_existing_files(page):
     path = ROOT / page
     missing = [link for link in LINK.findall(path.read_text(encoding="utf-8")) if not (path.parent / link).exists()]
     assert missing == []

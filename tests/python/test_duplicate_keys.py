@@ -1,7 +1,7 @@
-"""Keys that a base file has several times: merged by position or by key, the rows are those that Hudi gives.
+"""Keys that a base file contains several times: rows merged by position or by key equal Hudi's.
 
 The tables were written by Hudi 1.2.0: `bulk_insert`, then upserts and deletes with record positions, and a compaction
-between them. `test_answers.py` asks for their rows by position, which is the default.
+between them. `test_bundled_tables.py` queries them by position, which is the default.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from support.cases import DATA, OPTIONS, assert_same_answer, case, queries
+from support.cases import DATA, OPTIONS, assert_same_result, case, queries
 from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from support.oracle.model import KEY
 from support.tables.table_writer import Slice, with_meta, write_table
@@ -22,18 +22,18 @@ CASES = ("h12_duplicate_keys_commit_time", "h12_duplicate_keys_event_time")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A query, and what Hudi answers by position or by key."""
+class QueryResult:
+    """A query, and Hudi's result by position or by key."""
 
     case: str
     id: str
     arguments: dict
-    answer: Path
+    expected_file: Path
     positions: bool
 
     @property
     def expected(self):
-        return pq.read_table(self.answer)
+        return pq.read_table(self.expected_file)
 
     def scan(self, path, *, memory_limit=None, batch_rows=1000, **choices):
         table = mortice.Table(
@@ -46,13 +46,13 @@ class Asked:
 
 
 def by_key(name, query):
-    asked = {argument: query["options"][option] for argument, option in OPTIONS.items() if option in query["options"]}
-    return Asked(name, query["id"], asked, DATA / name / query["expected"], positions=False)
+    arguments = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
+    return QueryResult(name, query["id"], arguments, DATA / name / query["expected"], positions=False)
 
 
 ALL = [by_key(name, query) for name in CASES for query in case(name)["queries_by_key"]]
 ALL += [
-    Asked(query.case, query.id, query.asked, query.expected_file, positions=True)
+    QueryResult(query.case, query.id, query.arguments, query.expected_file, positions=True)
     for query in queries()
     if query.case in CASES and query.type != "read_optimized"
 ]
@@ -60,26 +60,26 @@ each_query = pytest.mark.parametrize("query", ALL, ids=str)
 
 
 @each_query
-def test_the_rows_are_hudis(table_of, query):
+def test_rows_equal_hudis_result(table_of, query):
     path = table_of(query.case)
-    assert_same_answer(query.expected, query.scan(path).to_arrow(), ordered=False)
-    assert_same_answer(query.expected, query.scan(path, memory_limit=1, batch_rows=2).to_arrow(), ordered=False)
+    assert_same_result(query.expected, query.scan(path).to_arrow(), ordered=False)
+    assert_same_result(query.expected, query.scan(path, memory_limit=1, batch_rows=2).to_arrow(), ordered=False)
     values = query.scan(path, columns=["v"]).to_arrow()
     assert sorted(values["v"].to_pylist()) == sorted(query.expected["v"].to_pylist())
 
 
 @each_query
 @pytest.mark.parametrize("column", [KEY, "id", "v", "_hoodie_commit_time"])
-def test_a_filter_keeps_rows_and_changes_none(table_of, query, column):
-    answer = query.expected
-    for value in answer[column].unique().to_pylist():
+def test_filters_do_not_change_rows(table_of, query, column):
+    result = query.expected
+    for value in result[column].unique().to_pylist():
         kept = query.scan(table_of(query.case), filters=[(column, "=", value)]).to_arrow()
-        assert_same_answer(answer.filter(pc.equal(answer[column], value)), kept, ordered=False)
+        assert_same_result(result.filter(pc.equal(result[column], value)), kept, ordered=False)
 
 
-def test_hudi_gives_other_rows_by_position_than_by_key():
-    answers = {(query.case, query.id, query.positions): query.expected for query in ALL}
-    differ = {name for case, name, _ in answers if not answers[case, name, True].equals(answers[case, name, False])}
+def test_hudis_results_by_position_and_by_key_differ():
+    results = {(query.case, query.id, query.positions): query.expected for query in ALL}
+    differ = {name for case, name, _ in results if not results[case, name, True].equals(results[case, name, False])}
     assert {"snapshot", "as_of_01", "incr_all", "incr_after_02"} <= differ
 
 
@@ -114,7 +114,7 @@ def pairs(table):
 
 @pytest.mark.parametrize("limit", [None, 1])
 @pytest.mark.parametrize("prune", [True, False])
-def test_rows_keep_their_numbers_where_others_are_left_unread(large, limit, prune):
+def test_positions_are_correct_when_row_groups_are_skipped(large, limit, prune):
     path, expected = large
     table = mortice.Table(path, memory_limit=limit, prune=prune, batch_rows=70)
     scan = table.snapshot()
@@ -123,14 +123,14 @@ def test_rows_keep_their_numbers_where_others_are_left_unread(large, limit, prun
     for key in ("000", "001", "149", "299", "300") if limit is None else ("001",):
         scan = table.snapshot(filters=[(KEY, "=", key)])
         assert pairs(scan.to_arrow()) == [pair for pair in expected if pair[0] == key]
-        # Where there are several passes, the base file's rows are counted and none left out.
+        # With several passes, the base file's rows are counted and none are skipped.
         pruned = 0 if not prune or limit else 18 if key == "300" else 15
         assert scan.report()["row_groups_pruned"] == pruned
         scan = table.snapshot(filters=[(KEY, ">", key), ("text", "!=", "new 297")])
         assert pairs(scan.to_arrow()) == [pair for pair in expected if pair[0] > key and pair[1] != "new 297"]
 
 
-def test_parts_of_a_slice_have_the_same_rows(large):
+def test_parts_of_a_slice_together_have_the_same_rows(large):
     path, expected = large
     for keys in (KEYS, ["000", "004", "298"]):
         scan = mortice.Table(path).snapshot(filters=[(KEY, "in", keys)])

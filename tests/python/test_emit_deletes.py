@@ -1,4 +1,4 @@
-"""Deleted keys as rows: what is told of them."""
+"""Deleted keys as rows."""
 
 import pytest
 
@@ -25,18 +25,18 @@ def table(tmp_path):
     return mortice.Table(write_table(tmp_path, merging, 9, Slice(base, log)))
 
 
-def test_a_key_of_a_delete_block_comes_with_what_the_block_tells(table):
+def test_a_key_of_a_delete_block_has_the_values_of_the_block(table):
     rows = {row["id"]: row for row in table.snapshot(emit_deletes=True).to_arrow().to_pylist()}
     assert set(rows) == {"kept", "back", "by block", "by row", "never there"}
     deleted = rows["by block"]
     partition = rows["kept"]["_hoodie_partition_path"]
-    told = {"_hoodie_record_key": "by block", "_hoodie_partition_path": partition, "id": "by block", "ts": 7}
-    told |= {"_hoodie_operation": "D", "_hoodie_commit_time": deleted["_hoodie_commit_time"]}
-    assert {name: value for name, value in deleted.items() if value is not None} == told
+    expected = {"_hoodie_record_key": "by block", "_hoodie_partition_path": partition, "id": "by block", "ts": 7}
+    expected |= {"_hoodie_operation": "D", "_hoodie_commit_time": deleted["_hoodie_commit_time"]}
+    assert {name: value for name, value in deleted.items() if value is not None} == expected
     assert deleted["_hoodie_commit_time"] > rows["by row"]["_hoodie_commit_time"]
 
 
-def test_a_row_that_says_that_it_is_deleted_comes_whole(table):
+def test_a_row_with_a_delete_flag_is_returned_completely(table):
     rows = {row["id"]: row for row in table.snapshot(emit_deletes=True).to_arrow().to_pylist()}
     assert (rows["by row"]["text"], rows["by row"]["_hoodie_operation"]) == ("BY ROW", "D")
     assert rows["kept"]["_hoodie_operation"] is None
@@ -55,17 +55,17 @@ def test_columns_filters_and_count(table):
     assert sorted(only.to_arrow()["id"].to_pylist()) == ["by block", "by row", "never there"]
 
 
-def test_without_being_asked_nothing_is_different(table):
+def test_without_emit_deletes_rows_are_unchanged(table):
     assert "_hoodie_operation" not in table.snapshot().schema.names
     assert sorted(table.snapshot(columns=["id"]).to_arrow()["id"].to_pylist()) == ["back", "kept"]
 
 
-def test_unmerged_there_are_no_deleted_keys(table):
+def test_unmerged_reads_have_no_deleted_keys(table):
     with pytest.raises(mortice.InvalidArgumentError, match="merge=False"):
         table.snapshot(merge=False, emit_deletes=True)
 
 
-def test_splits_travel(table):
+def test_splits_can_be_pickled(table):
     scan = table.snapshot(emit_deletes=True)
     there = [mortice.Split.from_bytes(split.to_bytes()) for split in scan.splits()]
     assert sum(batch.num_rows for split in there for batch in split.to_reader()) == 5

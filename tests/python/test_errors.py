@@ -1,4 +1,4 @@
-"""Errors say what and where, can be caught by the built-in class, and cross process borders whole."""
+"""Errors name the problem and its location, can be caught by built-in classes, and can be pickled."""
 
 import errno
 import pickle
@@ -28,7 +28,7 @@ ATTRIBUTES = ("path", "offset", "block", "instant", "code")
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_every_error_pickles_with_all_it_knows(kind):
+def test_every_error_pickles_with_its_attributes(kind):
     error = kind("what", path="a.log", offset=7, block=2, instant="001", code="MORTICE-TEST")
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is kind
@@ -44,7 +44,7 @@ def test_every_class_has_a_code(kind):
     assert len({one.default_code for one in CLASSES}) == len(CLASSES)
 
 
-def test_the_built_in_classes_catch_them():
+def test_errors_can_be_caught_by_built_in_classes():
     assert issubclass(mortice.TableNotFoundError, FileNotFoundError)
     assert mortice.TableNotFoundError("what").errno == errno.ENOENT
     assert issubclass(mortice.InvalidArgumentError, ValueError)
@@ -53,7 +53,7 @@ def test_the_built_in_classes_catch_them():
     assert issubclass(mortice.StorageUnreachableError, ConnectionError)
 
 
-def test_native_errors_are_typed_and_know_the_place(tmp_path):
+def test_native_errors_have_a_class_and_a_location(tmp_path):
     with pytest.raises(FileNotFoundError) as missing:
         mortice.Table(tmp_path / "nothing here")
     error = missing.value
@@ -64,7 +64,7 @@ def test_native_errors_are_typed_and_know_the_place(tmp_path):
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
 
-def test_errors_keep_their_type_through_a_reader(copy_of):
+def test_errors_keep_their_class_through_a_reader(copy_of):
     path = copy_of("h11_event_time_deletes")
     scan = mortice.Table(path).snapshot()
     for base in path.glob("*.parquet"):

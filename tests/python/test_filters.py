@@ -1,4 +1,4 @@
-"""Filters: their forms, and that they are exact."""
+"""Filters: their syntax, and that they are exact."""
 
 import datetime as dt
 import decimal
@@ -11,7 +11,7 @@ import pytest
 
 import mortice
 from mortice.filters import normal_form
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 
 NAME = "h11_event_time_deletes"
 OPERATORS = {
@@ -30,14 +30,14 @@ OPERATORS = {
     ("column", "literal"), [("fare", 42.18), ("seats", 3), ("ts", 11018), ("note", "n4769"), ("rider", "r2")]
 )
 def test_comparisons_agree_with_arrow(table_of, column, operator, literal):
-    expected = answer(NAME)
+    expected = hudi_result(NAME)
     mask = OPERATORS[operator](expected[column], pa.scalar(literal, expected.schema.field(column).type))
     actual = mortice.Table(table_of(NAME)).snapshot(filters=[(column, operator, literal)]).to_arrow()
-    assert_same_answer(expected.filter(mask), actual)
+    assert_same_result(expected.filter(mask), actual)
 
 
 def test_null_matches_only_is_null(table_of):
-    table, expected = mortice.Table(table_of(NAME)), answer(NAME)
+    table, expected = mortice.Table(table_of(NAME)), hudi_result(NAME)
     assert expected["note"].null_count > 0
     of = lambda *term: table.snapshot(filters=[("note", *term)]).count()  # noqa: E731
     assert of("is null") == expected["note"].null_count
@@ -46,34 +46,34 @@ def test_null_matches_only_is_null(table_of):
     assert of("not in", ["n4769"]) == of("!=", "n4769")
 
 
-def test_lists(table_of):
-    table, expected = mortice.Table(table_of(NAME)), answer(NAME)
+def test_in_and_not_in(table_of):
+    table, expected = mortice.Table(table_of(NAME)), hudi_result(NAME)
     inside = pc.is_in(expected["city"], pa.array(["oslo", "lima"]))
-    assert_same_answer(expected.filter(inside), table.snapshot(filters=[("city", "in", ["oslo", "lima"])]).to_arrow())
-    assert_same_answer(
+    assert_same_result(expected.filter(inside), table.snapshot(filters=[("city", "in", ["oslo", "lima"])]).to_arrow())
+    assert_same_result(
         expected.filter(pc.invert(inside)), table.snapshot(filters=[("city", "not in", ("oslo", "lima"))]).to_arrow()
     )
     assert table.snapshot(filters=[("city", "in", [])]).count() == 0
 
 
-def test_any_of_lists_of_which_all(table_of):
-    table, expected = mortice.Table(table_of(NAME)), answer(NAME)
+def test_lists_of_lists_are_disjunctions_of_conjunctions(table_of):
+    table, expected = mortice.Table(table_of(NAME)), hudi_result(NAME)
     filters = [[("city", "=", "oslo"), ("seats", ">", 3)], [("fare", "<", 10.0)]]
     mask = pc.or_kleene(
         pc.and_kleene(pc.equal(expected["city"], "oslo"), pc.greater(expected["seats"], 3)),
         pc.less(expected["fare"], 10.0),
     )
-    assert_same_answer(expected.filter(mask), table.snapshot(filters=filters).to_arrow())
+    assert_same_result(expected.filter(mask), table.snapshot(filters=filters).to_arrow())
 
 
-def test_a_filter_that_nothing_matches_leaves_the_schema(table_of):
+def test_a_filter_without_matches_keeps_the_schema(table_of):
     table = mortice.Table(table_of(NAME))
     empty = table.snapshot(columns=["fare"], filters=[("trip_id", "=", "nobody")]).to_arrow()
     assert (empty.num_rows, empty.schema.names) == (0, ["fare"])
 
 
 def test_every_type_can_be_compared(table_of):
-    table, expected = mortice.Table(table_of("h10_types")), answer("h10_types")
+    table, expected = mortice.Table(table_of("h10_types")), hudi_result("h10_types")
     checked = 0
     for field in expected.schema:
         present = expected[field.name].drop_null()
@@ -85,7 +85,7 @@ def test_every_type_can_be_compared(table_of):
         for operator in ("=", "<"):
             mask = OPERATORS[operator](expected[field.name], literal)
             actual = table.snapshot(filters=[(field.name, operator, literal.as_py())]).to_arrow()
-            assert_same_answer(expected.filter(mask), actual)
+            assert_same_result(expected.filter(mask), actual)
             checked += 1
     assert checked > 20
 
@@ -126,7 +126,7 @@ UTC = dt.timezone.utc
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_scalars_of_other_libraries_become_plain(given, plain):
+def test_scalars_of_other_libraries_are_converted(given, plain):
     [[(_, _, literal)]] = normal_form([("a", "=", given)])
     assert (literal, type(literal)) == (plain, type(plain))
     [[(_, _, literals)]] = normal_form([("a", "in", [given])])
@@ -134,7 +134,7 @@ def test_scalars_of_other_libraries_become_plain(given, plain):
 
 
 @pytest.mark.parametrize(
-    ("filters", "says"),
+    ("filters", "message"),
     [
         ("fare > 3", "list"),
         ({"fare": 3}, "list"),
@@ -161,12 +161,12 @@ def test_scalars_of_other_libraries_become_plain(given, plain):
     ],
     ids=lambda value: ascii(value)[:40],
 )
-def test_wrong_shapes_are_refused_clearly(filters, says):
-    with pytest.raises(mortice.InvalidArgumentError, match=says):
+def test_malformed_filters_are_refused(filters, message):
+    with pytest.raises(mortice.InvalidArgumentError, match=message):
         normal_form(filters)
 
 
-def test_flat_lists_and_json_lists_are_one_conjunction():
+def test_flat_lists_and_json_lists_are_conjunctions():
     flat = [("a", "=", 1), ("b", "is null")]
     nested = [[["a", "==", 1], ["b", "IS  NULL", None]]]
     assert normal_form(flat) == normal_form(nested) == [[("a", "=", 1), ("b", "is null", None)]]

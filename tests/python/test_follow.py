@@ -1,4 +1,4 @@
-"""`Table.follow`: each commit once, as it completes; none lost, none twice, whatever the writer does meanwhile."""
+"""`Table.follow` returns each commit once, as it completes, with concurrent writers of all kinds."""
 
 import os
 import signal
@@ -26,15 +26,15 @@ def live(request, tmp_path):
     return LiveTable(tmp_path / "table", request.param)
 
 
-def follow(live, start="earliest", poll_seconds=None, **asked):
-    return mortice.Table(live.folder).follow(start, poll_seconds, **asked)
+def follow(live, start="earliest", poll_seconds=None, **arguments):
+    return mortice.Table(live.folder).follow(start, poll_seconds, **arguments)
 
 
 def values(scan):
     return Counter(scan.to_arrow()["value"].to_pylist())
 
 
-def test_every_commit_comes_once_and_in_order(live):
+def test_every_commit_is_returned_once_and_in_order(live):
     positions = [live.commit() for _ in range(4)]
     found = [(instant, values(scan)) for instant, scan in follow(live)]
     assert found == [(position, {n: n}) for n, position in enumerate(positions, start=1)]
@@ -56,7 +56,7 @@ def test_each_scan_is_the_increment_of_its_commit(live):
         begin = instant
 
 
-def test_latest_begins_with_the_next_commit(live):
+def test_latest_starts_with_the_next_commit(live):
     live.commit()
     follower = follow(live, "latest")
     position = live.commit()
@@ -73,7 +73,7 @@ def test_an_empty_table_can_be_followed(live):
     assert [instant for instant, _ in follower] == [position]
 
 
-def test_what_an_empty_table_has_archived_since_comes_with_its_columns(live):
+def test_archived_commits_of_a_table_opened_empty_have_columns(live):
     follower = follow(live)
     for _ in range(3):
         live.commit()
@@ -81,14 +81,14 @@ def test_what_an_empty_table_has_archived_since_comes_with_its_columns(live):
     assert [values(scan) for _, scan in follower] == [{1: 1}, {2: 2}, {3: 3}]
 
 
-def test_compactions_and_cleans_add_nothing(live):
+def test_compactions_and_cleans_are_not_returned(live):
     live.commit()
     live.compact(live.plan_compaction())
     live.commit()
     live.compact(live.plan_compaction())
     live.clean()
     follower = follow(live)
-    # The first commit's files were cleaned; that is told on reading, and the next one comes all the same.
+    # The files of the first commit were cleaned. Reading it is an error, and the next commit follows nevertheless.
     instant, scan = next(follower)
     with pytest.raises(mortice.FileCleanedError) as raised:
         scan.to_arrow()
@@ -97,57 +97,58 @@ def test_compactions_and_cleans_add_nothing(live):
     with pytest.raises(mortice.FileCleanedError):
         scan.to_arrow()
     assert list(follower) == []
-    # Behind the last compaction, so that nobody who goes on from there reads its metadata again.
+    # The position is after the last compaction, so that a follower that continues there does not read its metadata
+    # again.
     assert follower.position > instant
     assert list(follow(live, follower.position)) == []
 
 
-def test_before_version_8_nothing_comes_while_an_earlier_commit_is_under_way(tmp_path):
+def test_before_version_8_a_pending_commit_holds_back_later_ones(tmp_path):
     live = LiveTable(tmp_path / "table", 6)
     first = live.commit()
-    begun = live.begin()
+    started = live.begin()
     last = live.commit()
     follower = follow(live, poll_seconds=0.01)
     assert next(follower)[0] == first
     assert list(follow(live, first)) == [] == list(follow(live, "latest"))
     latest = follow(live, "latest")
-    middle = live.end(begun)
+    middle = live.end(started)
     assert [next(follower)[0] for _ in range(2)] == [middle, last]
     assert [instant for instant, _ in latest] == [middle, last]
 
 
-def test_from_version_8_a_commit_that_completes_late_is_not_missed(tmp_path):
+def test_from_version_8_a_commit_that_completes_late_is_returned(tmp_path):
     live = LiveTable(tmp_path / "table", 9)
     live.commit()
-    begun = live.begin()
+    started = live.begin()
     second = live.commit()
     follower = follow(live)
     assert [instant for instant, _ in follower][-1] == second
-    late = live.end(begun)
+    late = live.end(started)
     ((instant, scan),) = follow(live, follower.position)
     assert (instant, values(scan)) == (late, {2: 2})
 
 
-def test_archived_commits_are_caught_up_with(live):
+def test_archived_commits_are_returned(live):
     positions = [live.commit() for _ in range(9)]
     live.archive(keep=2)
     assert [instant for instant, _ in follow(live)] == positions
     assert [instant for instant, _ in follow(live, positions[3])] == positions[4:]
 
 
-def test_commits_that_were_archived_between_two_looks_come_too(live):
+def test_commits_archived_between_two_polls_are_returned(live):
     live.commit()
-    begun = live.begin()
+    started = live.begin()
     follower = follow(live, poll_seconds=0.01)
     got = [next(follower)[0]]
-    positions = [*got, live.end(begun), *(live.commit() for _ in range(8))]
+    positions = [*got, live.end(started), *(live.commit() for _ in range(8))]
     live.archive(keep=1)
     got += [next(follower)[0] for _ in positions[1:]]
     assert got == positions
 
 
 class Reader:
-    """A writer does one thing after the other, and a reader looks in between, stops and goes on."""
+    """A writer runs operations in sequence. A reader polls between them, stops and continues."""
 
     def __init__(self, live):
         self.live, self.pending, self.planned = live, [], []
@@ -179,14 +180,14 @@ class Reader:
     def read(self, number):
         if number % 2:
             self.follower = follow(self.live, self.follower.position or "earliest", 0.001)
-        # What is behind a commit under way is held back below version 8.
-        held = min((begun[1] for begun in self.pending), default="9") if self.live.version < 8 else "9"
+        # Below version 8, commits after a pending one are held back.
+        held = min((started[1] for started in self.pending), default="9") if self.live.version < 8 else "9"
         while len(self.got) < sum(instant < held for instant, _ in self.expected):
             instant, scan = next(self.follower)
             self.got.append((instant, Counter(scan.to_arrow()[COMMIT_TIME].to_pylist())))
 
-    def _complete(self, begun):
-        self.expected.append((self.live.end(begun), Counter({begun[1]: begun[0]})))
+    def _complete(self, started):
+        self.expected.append((self.live.end(started), Counter({started[1]: started[0]})))
 
 
 STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "read"]
@@ -196,7 +197,7 @@ STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "read"]
 @given(
     steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), max_size=14), version=st.sampled_from([6, 9])
 )
-def test_what_was_followed_is_what_was_committed(tmp_path_factory, steps, version):
+def test_followed_commits_equal_the_committed_ones(tmp_path_factory, steps, version):
     live = LiveTable(tmp_path_factory.mktemp("live") / "table", version)
     reader = Reader(live)
     for step, number in steps:
@@ -209,12 +210,12 @@ def test_what_was_followed_is_what_was_committed(tmp_path_factory, steps, versio
     assert again == [(instant, sum(rows.values())) for instant, rows in reader.got]
 
 
-def test_a_file_that_is_being_written_is_waited_for(live):
+def test_an_incomplete_timeline_file_is_read_later(live):
     live.commit()
-    begun = live.begin()
-    position = live.end(begun)
+    started = live.begin()
+    position = live.end(started)
     (completed,) = [
-        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and begun[1] in path.name
+        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and started[1] in path.name
     ]
     whole = completed.read_bytes()
     for half in (b"", whole[:40]):
@@ -226,7 +227,7 @@ def test_a_file_that_is_being_written_is_waited_for(live):
         assert (instant, values(scan)) == (position, {2: 2})
 
 
-def test_close_ends_a_wait_at_once(live):
+def test_close_interrupts_a_wait(live):
     follower = follow(live, poll_seconds=60)
     threading.Timer(0.2, follower.close).start()
     began = time.monotonic()
@@ -240,7 +241,7 @@ def test_close_ends_a_wait_at_once(live):
         next(follower)
 
 
-def test_ctrl_c_ends_a_wait_at_once(live):
+def test_ctrl_c_interrupts_a_wait(live):
     script = f"""
 import mortice
 print("waiting", flush=True)
@@ -256,7 +257,7 @@ for _ in mortice.Table({str(live.folder)!r}).follow("latest", 60): pass
     assert b"KeyboardInterrupt" in errors
 
 
-def test_a_follower_sees_what_another_process_commits(live):
+def test_a_follower_returns_commits_of_another_process(live):
     table = mortice.Table(live.folder)
     steps = 12
     command = [
@@ -276,7 +277,7 @@ def test_a_follower_sees_what_another_process_commits(live):
                 seen += sorted(values(scan).items())
             except mortice.FileCleanedError:
                 seen.append(instant)
-            # With two at once a step makes two commits, from version 8 on.
+            # With two concurrent commits a step makes two, from version 8 on.
             last = steps if live.version < 8 else steps + sum(step % 5 == 1 for step in range(steps))
             if len(seen) == last:
                 break
@@ -288,7 +289,7 @@ def test_a_follower_sees_what_another_process_commits(live):
     assert list(table.follow(instant, None)) == []
 
 
-def test_ranges_are_of_the_commits_that_are_followed(live):
+def test_ranges_contain_the_followed_commits(live):
     for step in range(9):
         live.work(step)
     positions = [instant for instant, _ in follow(live)]
@@ -310,7 +311,7 @@ def test_ranges_are_of_the_commits_that_are_followed(live):
         mortice.Table(live.folder).ranges(None)
 
 
-def test_a_position_from_before_an_upgrade(live):
+def test_a_position_from_before_a_table_upgrade(live):
     for _ in range(3):
         live.commit()
     table = mortice.Table(live.folder)
@@ -326,7 +327,7 @@ def test_a_position_from_before_an_upgrade(live):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         {"start": None},
         {"start": ""},
@@ -339,9 +340,9 @@ def test_a_position_from_before_an_upgrade(live):
     ],
     ids=str,
 )
-def test_wrong_arguments_are_refused(live, asked):
+def test_invalid_arguments_are_refused(live, arguments):
     with pytest.raises(mortice.InvalidArgumentError):
-        mortice.Table(live.folder).follow(**asked)
+        mortice.Table(live.folder).follow(**arguments)
 
 
 def test_a_table_without_meta_columns_cannot_be_followed(live):

@@ -1,4 +1,4 @@
-"""The types that Hudi 1.2 added: VECTOR, BLOB, VARIANT. Hudi's own answers are compared in test_answers."""
+"""The types of Hudi 1.2: VECTOR, BLOB, VARIANT. Hudi's results are compared in test_bundled_tables."""
 
 import json
 import math
@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from support.cases import DATA, answer, assert_same_answer, logs_of, with_properties
+from support.cases import DATA, assert_same_result, hudi_result, logs_of, with_properties
 
 VECTORS = ["h12_vectors", "h12_vectors_parquet_logs"]
 SHAPES = {
@@ -24,7 +24,7 @@ def hudi_types(schema):
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_vectors_are_lists_and_name_their_type(name, table_of):
+def test_vectors_are_lists_with_hudi_type_metadata(name, table_of):
     scan = mortice.Table(table_of(name)).snapshot()
     for schema in (scan.schema, scan.to_arrow().schema, scan.splits()[0].to_reader().schema):
         assert {column: schema.field(column).type.value_type for column in SHAPES} == {
@@ -34,7 +34,7 @@ def test_vectors_are_lists_and_name_their_type(name, table_of):
 
 
 @pytest.mark.parametrize("name", VECTORS)
-def test_records_of_logs_have_lists(name, table_of):
+def test_log_records_have_vectors_as_lists(name, table_of):
     rows = []
     for log in logs_of(table_of(name)):
         file = mortice.LogFile(log)
@@ -51,17 +51,17 @@ def test_records_of_logs_have_lists(name, table_of):
     assert all(math.isnan(row["f"][1]) for row in rows)
 
 
-def test_logs_of_partial_updates_give_what_hudis_compaction_made_of_them(table_of):
+def test_partial_updates_equal_hudis_compaction(table_of):
     table = mortice.Table(table_of("h12_vectors"))
     *_, before, compaction = table.timeline.active.completed
     assert (before.action, compaction.action) == ("deltacommit", "commit")
     merged = table.snapshot(as_of=before.requested_time)
     assert any(slice_.log_files for slice_ in table.file_slices(as_of=before.requested_time))
     names = [name for name in merged.schema.names if not name.startswith("_hoodie")]
-    assert_same_answer(answer("h12_vectors").select(names), merged.to_arrow().select(names))
+    assert_same_result(hudi_result("h12_vectors").select(names), merged.to_arrow().select(names))
 
 
-def test_vectors_are_only_tested_for_null(table_of):
+def test_filters_on_vectors_only_test_for_null(table_of):
     table = mortice.Table(table_of("h12_vectors"))
     every = table.snapshot(columns=["id", "f"]).to_arrow().to_pylist()
     for operator, is_null in (("is null", True), ("is not null", False)):
@@ -73,7 +73,7 @@ def test_vectors_are_only_tested_for_null(table_of):
 
 
 def with_base_column(path, name, change):
-    """Writes the base file of a table anew, one column changed."""
+    """Rewrites the base file of a table with one column changed."""
     base = max(path.glob("*.parquet"), key=lambda file: file.name.rsplit("_", 1)[1])
     rows = pq.read_table(base)
     at = rows.schema.get_field_index(name)
@@ -83,7 +83,7 @@ def with_base_column(path, name, change):
 @pytest.mark.parametrize(
     ("stored", "error"), [(pa.binary(8), mortice.InvalidTableError), (pa.binary(), mortice.UnsupportedError)], ids=str
 )
-def test_stored_vectors_of_another_size_are_refused_by_name(stored, error, copy_of):
+def test_stored_vectors_of_a_wrong_size_are_refused_by_name(stored, error, copy_of):
     path = copy_of("h12_vectors")
     with_base_column(path, "f", lambda column: pa.array([b"8 bytes."] * len(column), stored))
     with pytest.raises(error, match=r"column f is a VECTOR\(3\)"):
@@ -142,7 +142,7 @@ def test_lists_are_written_as_vectors(form, kind, tmp_path):
 
 
 @pytest.mark.parametrize("value", [[1.0, 2.0], [1.0, 2.0, None], []], ids=str)
-def test_lists_that_are_no_vectors_are_not_written(value, tmp_path):
+def test_lists_that_are_not_vectors_are_refused(value, tmp_path):
     rows = pa.table({"k": ["a"], "v": pa.array([value], pa.list_(pa.float32()))})
     with (
         pytest.raises(mortice.InvalidArgumentError, match=r"v: .*VECTOR\(3\)"),
@@ -151,7 +151,7 @@ def test_lists_that_are_no_vectors_are_not_written(value, tmp_path):
         log.write_records(rows, schema=vector_schema())
 
 
-def test_rows_of_vectors_are_merged(table_of):
+def test_rows_with_vectors_are_merged(table_of):
     rows = mortice.Table(table_of("h12_vectors")).snapshot(columns=["id", "f", "ts"]).to_arrow()
     newer = pa.table({"id": [2], "f": pa.array([[7.0, 8.0, 9.0]], pa.list_(pa.float32())), "ts": [99]})
     merged = mortice.merge(rows, newer, record_key="id", ordering="ts")
@@ -167,11 +167,11 @@ ARCHIVES = {
         {"20250825153407576": 3, "20250825153420441": 0, "20250825153424509": 0, "20250825153427613": 0},
     ),
 }
-"""Table version, and each archived commit with the files that it began, as Hudi 1.2 reads them."""
+"""Table version, and each archived commit with the files that it started, as Hudi 1.2 reads them."""
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_archives_of_hudis_tests_are_read(name, tmp_path):
+def test_archives_from_hudis_own_tests(name, tmp_path):
     version, commits = ARCHIVES[name]
     folder = tmp_path / ".hoodie" / "archived"
     folder.mkdir(parents=True)
@@ -185,14 +185,14 @@ def test_archives_of_hudis_tests_are_read(name, tmp_path):
     }
     lines = [f"{key}={value}" for key, value in properties.items()]
     (tmp_path / ".hoodie" / "hoodie.properties").write_text("\n".join(lines))
-    # What is not older than all that is active was not archived.
+    # Instants that are not older than all active ones were not archived.
     (tmp_path / ".hoodie" / "20990101000000000.commit").write_text("{}")
     timeline = mortice.Table(tmp_path).timeline
     assert [(one.requested_time, one.action) for one in timeline.archived] == [(time, "commit") for time in commits]
     partitions = {"americas/united_states/san_francisco", "americas/brazil/sao_paulo", "asia/india/chennai"}
     for one in timeline.archived:
-        told = timeline.metadata(one)
-        written = [stat for stats in told["partitionToWriteStats"].values() for stat in stats]
-        assert set(told["partitionToWriteStats"]) == partitions
+        commit_metadata = timeline.metadata(one)
+        written = [stat for stats in commit_metadata["partitionToWriteStats"].values() for stat in stats]
+        assert set(commit_metadata["partitionToWriteStats"]) == partitions
         assert sum(stat["numWrites"] for stat in written) == 10
         assert sum(stat["prevCommit"] == "null" for stat in written) == commits[one.requested_time]

@@ -1,4 +1,4 @@
-"""Importing mortice is cheap: no heavy libraries, no threads."""
+"""Importing mortice imports no heavy libraries and starts no threads."""
 
 import subprocess
 import sys
@@ -20,17 +20,17 @@ import {module}
 print(sorted({{name for name in {HEAVY!r} if name in sys.modules}} - heavy))
 print((len(os.listdir("/proc/self/task")) if threads else 0) - threads)
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
-    assert said.split("\n")[:2] == ["[]", "0"]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.split("\n")[:2] == ["[]", "0"]
 
 
-def test_the_module_that_spark_looks_up_does_not_load_the_native_core():
+def test_the_module_that_spark_discovers_does_not_load_the_native_module():
     code = "import pyspark_mortice, sys; print('mortice._mortice' in sys.modules, 'mortice' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
-    assert said.split() == ["False", "False"]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.split() == ["False", "False"]
 
 
-def test_the_same_version_everywhere():
+def test_versions_are_equal():
     from importlib.metadata import version
 
     import mortice

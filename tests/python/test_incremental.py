@@ -1,6 +1,6 @@
-"""Incremental queries: what a range holds, on bundled tables and on small ones whose every row is known.
+"""Incremental queries: the rows of a range, on bundled tables and on small ones with known rows.
 
-Hudi's own answers to the incremental queries of the bundled tables are compared in test_answers.
+Hudi's results of incremental queries of the bundled tables are compared in test_bundled_tables.
 """
 
 import datetime as dt
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from support.cases import assert_same_answer
+from support.cases import assert_same_result
 from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from support.oracle.model import EVENT_TIME
 from support.tables.log_writer import avro_block
@@ -59,9 +59,9 @@ def fares(scan):
     return {one["id"]: one["fare"] for one in scan.to_arrow().to_pylist()}
 
 
-def test_begin_is_outside_and_end_inside(path, version):
+def test_begin_is_exclusive_and_end_inclusive(path, version):
     table = mortice.Table(path)
-    # The late b and the row of d lose against nothing that is in the range.
+    # The late b and the row of d have nothing older in the range.
     assert fares(table.incremental(bound(version, 0), bound(version, 1))) == {"a": 10, "b": 20, "d": 40}
     assert fares(table.incremental(bound(version, 0), bound(version, 2))) == {"a": 11, "b": 20, "c": 30, "d": 40}
     assert fares(table.incremental(bound(version, 1), bound(version, 2))) == {"a": 11, "c": 30}
@@ -70,8 +70,8 @@ def test_begin_is_outside_and_end_inside(path, version):
 
 
 @pytest.mark.parametrize("begin", ["000", "earliest", "EARLIEST", dt.datetime(2026, 1, 1), dt.date(2026, 1, 1), "2026"])
-def test_a_range_from_the_beginning_has_the_base_file_too(path, begin):
-    # What is older is in the range, so that the late b loses.
+def test_a_range_from_the_start_includes_the_base_file(path, begin):
+    # Older rows are in the range, so that the late b loses.
     assert fares(mortice.Table(path).incremental(begin)) == {"b": 2, "c": 30, "e": 50}
 
 
@@ -93,7 +93,7 @@ def test_an_empty_range_has_no_rows_and_all_columns(path, version, begin, end):
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "arguments",
     [
         {"begin": None},
         {"begin": ""},
@@ -108,12 +108,12 @@ def test_an_empty_range_has_no_rows_and_all_columns(path, version, begin, end):
     ],
     ids=str,
 )
-def test_wrong_arguments_are_refused(path, asked):
+def test_invalid_arguments_are_refused(path, arguments):
     with pytest.raises(mortice.InvalidArgumentError):
-        mortice.Table(path).incremental(**asked)
+        mortice.Table(path).incremental(**arguments)
 
 
-def test_a_column_that_tells_the_commit_need_not_be_asked_for(path, version):
+def test_the_commit_time_need_not_be_projected(path, version):
     scan = mortice.Table(path).incremental(
         bound(version, 0), bound(version, 2), columns=["fare"], filters=[("id", "in", ["a", "c"]), ("ts", ">", 70)]
     )
@@ -122,19 +122,19 @@ def test_a_column_that_tells_the_commit_need_not_be_asked_for(path, version):
     assert "after" in scan.explain()
 
 
-def test_ranges_side_by_side_name_every_commit_once(table_of):
+def test_adjacent_ranges_contain_every_commit_once(table_of):
     table = mortice.Table(table_of(DELETES))
     writes = [one for one in table.timeline.completed if one.action in {"commit", "deltacommit"}]
     bounds = ["000", *(one.completion_time for one in writes)]
     for begin, end, write in zip(bounds, bounds[1:], writes, strict=False):
         times = table.incremental(begin, end, columns=[COMMIT_TIME]).to_arrow()[COMMIT_TIME].to_pylist()
         assert set(times) <= {write.requested_time}
-    # As a bound, the request of a commit is before its completion.
+    # As a bound, the requested time of a commit is before its completion time.
     last = writes[-1]
     assert table.incremental(last.requested_time).count() == table.incremental(bounds[-2]).count() > 0
 
 
-def test_a_commit_under_way_is_in_no_range(table_of):
+def test_a_pending_commit_is_in_no_range(table_of):
     table = mortice.Table(table_of(V6))
     pending = [one.requested_time for one in table.timeline if one.state != "COMPLETED"]
     assert pending
@@ -142,28 +142,28 @@ def test_a_commit_under_way_is_in_no_range(table_of):
 
 
 @pytest.fixture
-def with_a_hole(tmp_path):
+def with_pending_commit(tmp_path):
     place = Path(write_table(tmp_path / "table", MERGING, 6, Slice(BASE, COMMITS)))
     (place / ".hoodie" / f"{instant(2)}.deltacommit").unlink()
     return mortice.Table(place)
 
 
-def test_a_hole_fails_unless_it_is_to_block(with_a_hole):
+def test_a_pending_commit_fails_the_range_unless_holes_block(with_pending_commit):
     with pytest.raises(mortice.InvalidArgumentError) as raised:
-        with_a_hole.incremental("000")
+        with_pending_commit.incremental("000")
     assert raised.value.instant == instant(2)
-    assert fares(with_a_hole.incremental("000", holes="BLOCK")) == {"a": 10, "b": 2, "c": 3, "d": 40}
-    assert fares(with_a_hole.incremental(instant(1), holes="block")) == {}
+    assert fares(with_pending_commit.incremental("000", holes="BLOCK")) == {"a": 10, "b": 2, "c": 3, "d": 40}
+    assert fares(with_pending_commit.incremental(instant(1), holes="block")) == {}
     with pytest.raises(mortice.UnsupportedError, match="USE_TRANSITION_TIME"):
-        with_a_hole.incremental("000", holes="USE_TRANSITION_TIME")
+        with_pending_commit.incremental("000", holes="USE_TRANSITION_TIME")
 
 
-def test_a_hole_outside_the_range_is_none(with_a_hole):
-    assert fares(with_a_hole.incremental(instant(0), instant(1))) == {"a": 10, "b": 20, "d": 40}
-    assert fares(with_a_hole.incremental(instant(3))) == {"e": 50}
+def test_a_pending_commit_outside_the_range_is_ignored(with_pending_commit):
+    assert fares(with_pending_commit.incremental(instant(0), instant(1))) == {"a": 10, "b": 20, "d": 40}
+    assert fares(with_pending_commit.incremental(instant(3))) == {"e": 50}
 
 
-def test_from_version_8_nothing_is_a_hole(tmp_path):
+def test_from_version_8_pending_commits_are_ignored(tmp_path):
     place = Path(write_table(tmp_path / "table", MERGING, 9, Slice(BASE, COMMITS)))
     (place / ".hoodie" / "timeline" / f"{instant(2)}_{completion(2)}.deltacommit").unlink()
     assert fares(mortice.Table(place).incremental("000")) == {"b": 2, "c": 3, "e": 50}
@@ -180,16 +180,16 @@ def test_archived_commits_are_in_the_range(path, version, commits, tmp_path):
     for begin, end in [(None, None), (None, 0), (None, 2), (0, 1), (0, None), (1, 3), (2, None)]:
         bounds = ["000" if begin is None else bound(version, begin), None if end is None else bound(version, end)]
         expected = whole.incremental(*bounds).to_arrow()
-        assert_same_answer(expected, archived.incremental(*bounds, fall_back_to_full_scan=False).to_arrow())
+        assert_same_result(expected, archived.incremental(*bounds, fall_back_to_full_scan=False).to_arrow())
 
 
-def test_what_was_archived_is_sought_in_the_table_as_it_is_now(tmp_path):
+def test_archived_ranges_scan_the_current_table(tmp_path):
     path = Path(write_table(tmp_path / "table", MERGING, 9, Slice(BASE, COMMITS)))
     archive_history(path / ".hoodie", range(1))
     table = mortice.Table(path)
     until = bound(9, 1)
     assert fares(table.incremental("000", until, fall_back_to_full_scan=False)) == {"a": 10, "b": 2, "c": 3, "d": 40}
-    # What later commits deleted or wrote again is not there any more.
+    # Rows that later commits deleted or overwrote do not exist any more.
     assert fares(table.incremental("000", until)) == {"b": 2}
 
 
@@ -201,7 +201,7 @@ def archive_history(place, commits):
     for commit in commits:
         file = place / "timeline" / f"{instant(commit)}_{completion(commit)}.deltacommit"
         rows.append((instant(commit), completion(commit), "deltacommit", file.read_bytes()))
-        forget(place / "timeline", commit)
+        delete_instant(place / "timeline", commit)
     names = ("instantTime", "completionTime", "action", "metadata")
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     name = f"{rows[0][0]}_{rows[-1][0]}_0.parquet"
@@ -231,15 +231,15 @@ def archive_log(place, commits):
         ]
         file = place / "archived" / f".commits_.archive.{number}_1-0-1"
         file.write_bytes(avro_block(schema, entries, instant(commit)))
-        forget(place, commit)
+        delete_instant(place, commit)
 
 
-def forget(timeline, commit):
+def delete_instant(timeline, commit):
     for file in timeline.glob(f"{instant(commit)}*"):
         file.unlink()
 
 
-def test_what_was_cleaned_is_told_or_sought_elsewhere(path, version):
+def test_cleaned_files_are_an_error_or_cause_a_full_scan(path, version):
     log = next(file for file in Path(path).iterdir() if file.name.endswith("_0-2-0"))
     log.unlink()
     table = mortice.Table(path)
@@ -251,17 +251,17 @@ def test_what_was_cleaned_is_told_or_sought_elsewhere(path, version):
     assert fares(table.incremental(bound(version, 0), fall_back_to_full_scan=True)) == {"b": 20, "e": 50}
 
 
-def test_what_was_cleaned_is_sought_elsewhere_from_table_version_8_on(path, version):
+def test_cleaned_files_cause_a_full_scan_from_table_version_8_on(path, version):
     next(file for file in Path(path).iterdir() if file.name.endswith("_0-2-0")).unlink()
-    asked = mortice.Table(path).incremental(bound(version, 0))
+    scan = mortice.Table(path).incremental(bound(version, 0))
     if version >= 8:
-        assert fares(asked) == {"b": 20, "e": 50}
+        assert fares(scan) == {"b": 20, "e": 50}
         return
     with pytest.raises(mortice.FileCleanedError):
-        asked.to_arrow()
+        scan.to_arrow()
 
 
-def test_a_table_without_meta_columns_is_refused(path):
+def test_a_table_without_meta_columns_is_an_error(path):
     properties = Path(path, ".hoodie", "hoodie.properties")
     text = properties.read_text(encoding="utf-8").replace("populate.meta.fields=true", "populate.meta.fields=false")
     properties.write_text(text, encoding="utf-8")
@@ -269,7 +269,7 @@ def test_a_table_without_meta_columns_is_refused(path):
         mortice.Table(path).incremental("000")
 
 
-def test_the_schema_may_be_that_of_the_end(table_of):
+def test_the_schema_can_be_that_of_the_end_instant(table_of):
     table = mortice.Table(table_of("h11_schema_on_write"))
     first = table.timeline.completed[0]
     now = table.incremental("000", first.completion_time)
@@ -281,13 +281,13 @@ def test_the_schema_may_be_that_of_the_end(table_of):
 
 
 @pytest.mark.parametrize("semantics", ["1.x", "0.x"])
-def test_a_change_log_has_every_record_by_itself(path, version, semantics):
+def test_changelog_returns_every_log_record(path, version, semantics):
     if version == 9 and semantics == "0.x":
         pytest.skip("Hudi 0.x reads no table of version 9")
     table = mortice.Table(path, semantics=semantics)
     changes = table.incremental(bound(version, 0), changelog=True)
-    told = [(one["id"], one["fare"], one["ts"], one[OPERATION]) for one in changes.to_arrow().to_pylist()]
-    assert told == [
+    records = [(one["id"], one["fare"], one["ts"], one[OPERATION]) for one in changes.to_arrow().to_pylist()]
+    assert records == [
         ("a", 10, 60, None),
         ("b", 20, 40, None),
         ("d", 40, 10, None),
@@ -297,13 +297,13 @@ def test_a_change_log_has_every_record_by_itself(path, version, semantics):
         ("d", None, 90, "D"),
         ("e", 50, 10, None),
     ]
-    assert changes.count() == len(told)
+    assert changes.count() == len(records)
     deleted = changes.to_arrow().filter(pa.compute.field(OPERATION) == "D").to_pylist()
     assert [one["_hoodie_record_key"] for one in deleted] == ["a", "d"]
     assert {one[COMMIT_TIME] for one in deleted} == {instant(3)}
 
 
-def test_a_change_log_keeps_to_its_range_and_has_what_base_files_brought(path, version):
+def test_changelog_keeps_to_its_range_and_includes_base_files(path, version):
     table = mortice.Table(path)
     ids = Counter(table.incremental("000", changelog=True, columns=["id"]).to_arrow()["id"].to_pylist())
     assert ids == {"a": 4, "b": 2, "c": 2, "d": 2, "e": 1}
@@ -314,7 +314,7 @@ def test_a_change_log_keeps_to_its_range_and_has_what_base_files_brought(path, v
     assert sorted(only.to_arrow()["id"].to_pylist()) == ["a", "d"]
 
 
-def test_deleted_keys_can_be_delivered(path, version):
+def test_deleted_keys_can_be_returned(path, version):
     table = mortice.Table(path)
     rows = table.incremental(bound(version, 1), emit_deletes=True).to_arrow().to_pylist()
     assert {one["id"]: one[OPERATION] for one in rows} == {"a": "D", "c": None, "d": "D", "e": None}
@@ -323,20 +323,20 @@ def test_deleted_keys_can_be_delivered(path, version):
 
 
 @pytest.mark.parametrize("limit", [None, 1])
-def test_memory_makes_no_difference(path, version, limit):
+def test_rows_do_not_depend_on_the_memory_limit(path, version, limit):
     table = mortice.Table(path, memory_limit=limit)
     assert fares(table.incremental("000")) == {"b": 2, "c": 30, "e": 50}
     assert fares(table.incremental(bound(version, 0), bound(version, 2))) == {"a": 11, "b": 20, "c": 30, "d": 40}
 
 
-def test_commits_that_say_how_they_were_made_can_be_left_out(tmp_path):
+def test_commits_can_be_excluded_by_operation(tmp_path):
     place = Path(write_table(tmp_path / "table", MERGING, 9, Slice(BASE, COMMITS)))
     commit = place / ".hoodie" / "timeline" / f"{instant(4)}_{completion(4)}.deltacommit"
     (metadata,) = fastavro.reader(io.BytesIO(commit.read_bytes()))
-    for operation, asked in (("COMPACT", "skip_compact"), ("CLUSTER", "skip_cluster")):
+    for operation, option in (("COMPACT", "skip_compact"), ("CLUSTER", "skip_cluster")):
         with commit.open("wb") as file:
             fastavro.writer(file, COMMIT_METADATA, [metadata | {"operationType": operation}])
         table = mortice.Table(place)
         assert fares(table.incremental(completion(3))) == {"e": 50}
-        assert fares(table.incremental(completion(3), **{asked: True})) == {}
-        assert fares(table.incremental(completion(2), **{asked: True})) == {}
+        assert fares(table.incremental(completion(3), **{option: True})) == {}
+        assert fares(table.incremental(completion(2), **{option: True})) == {}

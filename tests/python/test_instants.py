@@ -1,4 +1,4 @@
-"""Instants in the forms that users write."""
+"""Instants in the formats that users write."""
 
 import datetime as dt
 import os
@@ -11,17 +11,17 @@ from mortice.instants import instant_text
 from mortice.timeline import Instant
 
 
-def test_text_is_passed_on():
+def test_strings_are_unchanged():
     assert instant_text(" 2024-01-01 10:00:00 ") == "2024-01-01 10:00:00"
     assert instant_text(None) is None
 
 
-def test_a_naive_datetime_is_in_the_timelines_zone():
+def test_a_naive_datetime_is_in_the_timezone_of_the_timeline():
     moment = dt.datetime(2024, 1, 2, 3, 4, 5, 999999)
     assert instant_text(moment, "UTC") == instant_text(moment, "LOCAL") == "20240102030405999"
 
 
-def test_an_aware_datetime_is_moved_into_the_timelines_zone():
+def test_an_aware_datetime_is_converted_to_the_timezone_of_the_timeline():
     before = os.environ.get("TZ")
     os.environ["TZ"] = "XXX-07:00"
     time.tzset()
@@ -42,7 +42,7 @@ def test_anything_else_is_refused(value):
         instant_text(value)
 
 
-def test_the_latest_instant_is_a_completed_one():
+def test_the_latest_instant_is_completed():
     timeline = Timeline([Instant("1", "2", "commit", "COMPLETED"), Instant("3", None, "deltacommit", "REQUESTED")])
     assert timeline.latest == timeline[0]
     assert Timeline([]).latest is None

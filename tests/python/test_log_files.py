@@ -1,4 +1,4 @@
-"""Single log files: the blocks, records and deletes that Hudi finds in them, damage included."""
+"""Log files: the blocks, records and deletes that Hudi finds in them, also in corrupt files."""
 
 import decimal
 import json
@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import mortice
-from support.cases import DATA, LOG_FILES, assert_same_answer, case
+from support.cases import DATA, LOG_FILES, assert_same_result, case
 from support.tables.log_writer import avro_block
 
 SOUND = ("block_size", "trailing_length", "log_format_version", "content_version", "content_offset", "content_length")
 each_file = pytest.mark.parametrize("file", LOG_FILES, ids=lambda file: f"{file.parts[0]}-{file.name[1:40]}")
 
-# The Java classes of ordering values, and what they are here.
+# The Java classes of ordering values, and their Python types.
 ORDERINGS = {
     **dict.fromkeys(("Byte", "Short", "Integer"), "int"),
     **dict.fromkeys(("BigInteger", "BigDecimal"), "decimal"),
@@ -26,14 +26,15 @@ ORDERINGS = {
 }
 
 
-def told(file):
+def described(file):
     return next(one for one in case(file.parts[0])["files"] if one["file"] == "/".join(file.parts[1:]))
 
 
-def blocks_told(file):
-    """The blocks that Hudi found sound or corrupt. In the last one before it gave up it may have lost its place."""
-    blocks = told(file)["blocks"]
-    if "exception" not in told(file) or not blocks or blocks[-1]["type"] == "CORRUPT_BLOCK":
+def described_blocks(file):
+    """Returns the blocks that Hudi found valid or corrupt. The last one before Hudi stopped may have a wrong
+    position."""
+    blocks = described(file)["blocks"]
+    if "exception" not in described(file) or not blocks or blocks[-1]["type"] == "CORRUPT_BLOCK":
         return blocks
     last = blocks[-1]
     in_place = last["log_format_version"] == 1 and last["trailing_length"] == last["end"] - last["offset"] - 8
@@ -41,7 +42,7 @@ def blocks_told(file):
 
 
 def read(file):
-    """The open file, its blocks, and the error at their end, if there is one."""
+    """Returns the open file, its blocks, and the error at their end, if any."""
     log, blocks = mortice.LogFile(DATA / file), []
     try:
         for block in log.blocks():
@@ -52,11 +53,11 @@ def read(file):
 
 
 @each_file
-def test_the_blocks_are_those_that_hudi_finds(file):
+def test_blocks_equal_those_that_hudi_finds(file):
     _, blocks, error = read(file)
-    expected = blocks_told(file)
-    if "exception" in told(file):
-        # Where Hudi gives up, reading may go on; a table read would stop.
+    expected = described_blocks(file)
+    if "exception" in described(file):
+        # Where Hudi stops, the log file reader may continue; a table read would stop.
         assert error or any(block.refusal for block in blocks[len(expected) :])
         blocks = blocks[: len(expected)]
     else:
@@ -76,7 +77,7 @@ def test_the_blocks_are_those_that_hudi_finds(file):
 
 @each_file
 @pytest.mark.parametrize("mmap", [True, False])
-def test_blocks_leave_no_byte_out_and_are_the_same_backwards(file, mmap):
+def test_blocks_cover_all_bytes_and_are_the_same_backwards(file, mmap):
     log = mortice.LogFile(DATA / file, mmap=mmap)
     if read(file)[2] is not None:
         for reverse in (False, True):
@@ -91,24 +92,24 @@ def test_blocks_leave_no_byte_out_and_are_the_same_backwards(file, mmap):
 
 
 @each_file
-def test_the_records_are_those_that_hudi_decodes(file):
+def test_records_equal_those_that_hudi_decodes(file):
     log, blocks, _ = read(file)
-    for block, want in zip(blocks, blocks_told(file), strict=False):
+    for block, want in zip(blocks, described_blocks(file), strict=False):
         if "decode_exception" in want:
             with pytest.raises(mortice.CorruptLogError, match=r"offset \d+"):
                 log.records(block)
         elif "records" in want:
             records = log.records(block)
             assert isinstance(records, pa.RecordBatch)
-            assert_same_answer(pq.read_table(DATA / file.parts[0] / want["records"]), pa.table(records))
+            assert_same_result(pq.read_table(DATA / file.parts[0] / want["records"]), pa.table(records))
             assert records.num_rows == block.record_count
 
 
 @each_file
 @pytest.mark.parametrize("rows", [1, 7, 100_000])
-def test_records_come_the_same_some_at_a_time(file, rows):
+def test_records_in_batches_equal_all_records(file, rows):
     log, blocks, _ = read(file)
-    for block, want in zip(blocks, blocks_told(file), strict=False):
+    for block, want in zip(blocks, described_blocks(file), strict=False):
         if "decode_exception" in want:
             with pytest.raises(mortice.CorruptLogError, match=r"offset \d+") as drawn:
                 log.record_batches(block, rows).read_all()
@@ -121,11 +122,11 @@ def test_records_come_the_same_some_at_a_time(file, rows):
             assert all(batch.num_rows <= rows for batch in batches)
             drawn, at_once = pa.Table.from_batches(batches, reader.schema), log.records(block)
             assert drawn.schema == at_once.schema
-            # As text, in which NaN is like NaN, and -0.0 unlike 0.0.
+            # Compared as strings, in which NaN equals NaN, and -0.0 differs from 0.0.
             assert str(drawn.to_pylist()) == str(at_once.to_pylist())
 
 
-def test_sound_records_come_before_a_broken_one(tmp_path):
+def test_records_before_a_corrupt_one_are_returned(tmp_path):
     schema = {"type": "record", "name": "r", "fields": [{"name": "a", "type": "string"}]}
     path = tmp_path / "broken.log"
     path.write_bytes(avro_block(schema, [{"a": f"{number}"} for number in range(5)], "001").replace(b"\x023", b"\x7f3"))
@@ -138,16 +139,16 @@ def test_sound_records_come_before_a_broken_one(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [0, -1, True, "1", 1.5, 1 << 64])
-def test_records_are_asked_for_by_a_number_of_one_or_more(wrong):
+def test_the_batch_size_must_be_positive(wrong):
     log, blocks, _ = read(LOG_FILES[0])
     with pytest.raises(mortice.InvalidArgumentError, match="batch_rows"):
         log.record_batches(blocks[0], wrong)
 
 
 @each_file
-def test_the_deletes_are_those_that_hudi_decodes(file):
+def test_deletes_equal_those_that_hudi_decodes(file):
     log, blocks, _ = read(file)
-    for block, want in zip(blocks, blocks_told(file), strict=False):
+    for block, want in zip(blocks, described_blocks(file), strict=False):
         if "deletes" in want:
             deletes = pa.table(log.deletes(block))
             assert deletes.schema.names == ["record_key", "partition_path", "ordering_value", "ordering_type"]
@@ -168,7 +169,7 @@ def ordering_type(delete):
 
 
 def ordering(kind, text):
-    """An ordering value in one spelling, whoever wrote it."""
+    """Returns an ordering value in one format for all writers."""
     if kind in ("int", "long"):
         return kind, int(text)
     if kind in ("float", "double"):
@@ -187,14 +188,14 @@ def test_schemas_in_headers_are_json():
     assert all(schema["type"] == "record" for schema in schemas)
 
 
-def test_what_a_log_file_says_of_itself():
+def test_attributes_of_a_log_file():
     path = DATA / LOG_FILES[0]
     log = mortice.LogFile(path)
     assert (log.path, log.size) == (str(path), path.stat().st_size)
     assert str(path) in repr(log)
 
 
-def test_a_file_that_is_no_log_is_refused(tmp_path):
+def test_a_file_that_is_not_a_log_is_refused(tmp_path):
     path = tmp_path / ".x_001.log.1_0-0-0"
     path.write_bytes(b"this is no log file at all")
     with pytest.raises(mortice.CorruptLogError) as raised:
@@ -209,7 +210,7 @@ def test_an_empty_file_has_no_blocks(tmp_path):
     assert list(mortice.LogFile(path).blocks()) == []
 
 
-def test_records_of_a_block_that_holds_none_are_refused():
+def test_records_of_a_block_without_records_are_an_error():
     file = next(file for file in LOG_FILES if file.parts[0] == "log_rollback")
     log = mortice.LogFile(DATA / file)
     command = next(block for block in log.blocks() if block.type == "COMMAND_BLOCK")
@@ -217,7 +218,7 @@ def test_records_of_a_block_that_holds_none_are_refused():
         log.records(command)
 
 
-def test_a_block_of_another_format_is_told_and_what_follows_is_read(tmp_path):
+def test_a_block_of_an_unknown_format_is_reported_and_skipped(tmp_path):
     source = DATA / next(file for file in LOG_FILES if file.parts[0] == "log_avro_multi")
     sound = list(mortice.LogFile(source).blocks())
     content = bytearray(source.read_bytes())
@@ -233,7 +234,7 @@ def test_a_block_of_another_format_is_told_and_what_follows_is_read(tmp_path):
     assert found[2].refusal == found[2].damage
 
 
-def test_blocks_after_foreign_bytes_are_found(tmp_path):
+def test_blocks_after_corrupt_bytes_are_found(tmp_path):
     source = DATA / next(file for file in LOG_FILES if file.parts[0] == "log_avro_multi")
     path = tmp_path / source.name
     path.write_bytes(b"foreign" + source.read_bytes())

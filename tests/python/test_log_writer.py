@@ -1,4 +1,4 @@
-"""Log files that mortice writes: what it reads of them again, and what it refuses to write."""
+"""Log files that mortice writes: reading them again, and invalid input."""
 
 import datetime
 import decimal
@@ -35,13 +35,13 @@ def blocks_of(path):
     return log, blocks
 
 
-def test_every_kind_of_block_is_read_again(tmp_path):
-    gone = pa.table({"record_key": ["c"], "ts": pa.array([7], pa.int64())})
+def test_blocks_of_every_type_round_trip(tmp_path):
+    deletes = pa.table({"record_key": ["c"], "ts": pa.array([7], pa.int64())})
     with writer(tmp_path) as log:
         first = log.write_records(TRIPS, schema=SCHEMA)
         more = log.append(
             *log.records(TRIPS, schema=json.dumps(SCHEMA), format="parquet", compression="zstd", instant="2"),
-            log.deletes(gone, partition_path="p", ordering="ts", schema=SCHEMA),
+            log.deletes(deletes, partition_path="p", ordering="ts", schema=SCHEMA),
         )
         assert [block.path for block in first + more] == [log.path] * 3
         assert [block.offset for block in more] == [first[0].length, first[0].length + more[0].length]
@@ -64,7 +64,7 @@ def test_every_kind_of_block_is_read_again(tmp_path):
 
 
 def data_blocks(path):
-    """The sound blocks of Avro records in a log of Hudi's, each with its content."""
+    """Returns the valid blocks of Avro records in a log of Hudi, each with its content."""
     log = mortice.LogFile(path)
     whole = path.read_bytes()
     try:
@@ -72,23 +72,23 @@ def data_blocks(path):
             if block.type in {"AVRO_DATA_BLOCK", "CDC_DATA_BLOCK"}:
                 yield log.records(block), block, whole[block.content_offset :][: block.content_length]
     except mortice.MorticeError:
-        return  # a damaged file ends here
+        return  # the file is truncated here
 
 
-def test_records_of_hudi_are_written_byte_for_byte_again(tmp_path):
-    """All logs that are bundled, of every release: read into Arrow and written again under the same schema."""
+def test_records_of_hudi_are_written_with_the_same_bytes(tmp_path):
+    """All bundled logs of every release are read into Arrow and written again with the same schema."""
     count = 0
     with writer(tmp_path) as log:
         for path in sorted(DATA.glob("log_*/logs/.*")):
             for records, block, content in data_blocks(path):
                 (again,) = log.records(records, schema=block.header["SCHEMA"])
-                # Before the records stand a version, which other releases count otherwise, and their number.
+                # The records follow a version, which differs by release, and their number.
                 assert bytes(again)[-12 - len(content) + 4 : -12] == content[4:], (path.name, block.offset)
                 count += 1
     assert count > 50
 
 
-def test_where_blocks_stand_is_told(tmp_path):
+def test_the_positions_of_blocks_are_returned(tmp_path):
     with writer(tmp_path) as log:
         assert (log.path, log.paths, log.append()) == (None, [], [])
         one = log.rollback("1")
@@ -124,7 +124,7 @@ def everything(rows):
 
 
 @pytest.mark.parametrize("format_", ["avro", "parquet"])
-def test_every_type_is_read_again(tmp_path, format_):
+def test_every_type_round_trips(tmp_path, format_):
     table = everything(3)
     with writer(tmp_path) as log:
         log.write_records(table, table_name="trips", format=format_)
@@ -146,7 +146,7 @@ def test_every_type_is_read_again(tmp_path, format_):
     ],
     ids=["batch", "reader", "structs", "cousins", "dictionary", "slice"],
 )
-def test_all_that_is_arrow_is_written(tmp_path, data):
+def test_any_arrow_data_is_written(tmp_path, data):
     with writer(tmp_path) as log:
         log.write_records(data, schema=SCHEMA)
     file, (block,) = blocks_of(log.path)
@@ -161,7 +161,7 @@ def test_data_frames_are_written(tmp_path):
     assert file.records(block).to_pylist() == [{"k": "a", "v": None}]
 
 
-def test_records_fill_as_many_blocks_as_they_need(tmp_path):
+def test_records_are_divided_into_blocks(tmp_path):
     keys = [f"{number:06}" for number in range(1000)]
     table = pa.table({"k": keys, "v": pa.array(range(1000), pa.int32())})
     with writer(tmp_path, max_file_bytes=5000) as log:
@@ -175,7 +175,7 @@ def test_records_fill_as_many_blocks_as_they_need(tmp_path):
     assert block.record_count == 1000
 
 
-def test_appending_goes_on_with_the_latest_file(tmp_path):
+def test_appending_continues_the_latest_file(tmp_path):
     for number, append in enumerate([True, True, False]):
         with writer(tmp_path, append=append, write_token=None if number else "0-7-8") as log:
             log.write_rollback("1", instant=str(number))
@@ -184,7 +184,7 @@ def test_appending_goes_on_with_the_latest_file(tmp_path):
     assert [block.instant_time for block in blocks_of(tmp_path / names[0])[1]] == ["0", "1"]
 
 
-def test_tasks_that_race_for_a_name_get_one_each(tmp_path):
+def test_concurrent_tasks_get_different_file_names(tmp_path):
     start = threading.Barrier(8)
     paths = []
 
@@ -204,17 +204,17 @@ def test_tasks_that_race_for_a_name_get_one_each(tmp_path):
         assert [block.instant_time for block in blocks_of(path)[1]] == [instant]
 
 
-def test_records_that_cannot_be_written_leave_nothing(tmp_path):
+def test_records_that_cannot_be_written_leave_no_file(tmp_path):
     def rows():
         yield TRIPS.to_batches()[0]
-        raise ValueError("the source went away")
+        raise ValueError("the source failed")
 
     with writer(tmp_path) as log:
         for data, word in [
             (pa.table({"k": ["a", None]}), "row 1, field k: null"),
             (pa.table({"k": [1]}), "Int64 cannot be written as string"),
             (pa.table({"key": ["a"]}), "no such field"),
-            (pa.RecordBatchReader.from_batches(TRIPS.schema, rows()), "the source went away"),
+            (pa.RecordBatchReader.from_batches(TRIPS.schema, rows()), "the source failed"),
             (["a"], "list is no Arrow data"),
             (pa.chunked_array([["a"]]), "no record batches"),
             (pa.array(["a"]), "no record batches"),
@@ -245,7 +245,7 @@ def test_records_that_cannot_be_written_leave_nothing(tmp_path):
         ({"table_name": "t", "header": {"IS_PARTIAL": True}}, mortice.InvalidArgumentError, "IS_PARTIAL"),
     ],
 )
-def test_wrong_arguments_are_refused_by_name(tmp_path, arguments, kind, word):
+def test_invalid_arguments_are_refused_by_name(tmp_path, arguments, kind, word):
     with writer(tmp_path) as log, pytest.raises(kind, match=word):
         log.write_records(TRIPS, **arguments)
     assert list(tmp_path.iterdir()) == []
@@ -267,8 +267,8 @@ def test_header_extras_are_written(tmp_path):
         assert extras.items() <= block.header.items()
 
 
-def test_deletes_are_refused_by_column(tmp_path):
-    gone = pa.table({"record_key": ["a"], "n": [1], "long": [decimal.Decimal("0.0000000000000001")]})
+def test_invalid_deletes_are_refused_by_column(tmp_path):
+    deletes = pa.table({"record_key": ["a"], "n": [1], "long": [decimal.Decimal("0.0000000000000001")]})
     with writer(tmp_path) as log:
         for arguments, word in [
             ({}, 'no column "partition_path"'),
@@ -279,11 +279,11 @@ def test_deletes_are_refused_by_column(tmp_path):
             ({"partition_path": "", "ordering": 7}, "ordering"),
         ]:
             with pytest.raises(mortice.InvalidArgumentError, match=word):
-                log.write_deletes(gone, **arguments)
+                log.write_deletes(deletes, **arguments)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_writers_that_cannot_be_are_refused(tmp_path):
+def test_invalid_writers_are_refused(tmp_path):
     for arguments, word in [
         ({"version": 0}, "version"),
         ({"write_token": "1"}, "write token"),

@@ -1,4 +1,4 @@
-"""A read that may keep next to nothing in memory gives the same rows; what it sets aside is gone afterwards."""
+"""A read with a very small memory limit returns the same rows and removes its spill files."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from support.oracle.model import KEY, DeleteBlock
 from support.tables.histories import SCENARIOS, histories
 from support.tables.table_writer import Slice, with_meta, write_table
 
-COPIES = 60  # of each key, so that there are more than an index holds at the least
+COPIES = 60  # copies of each key, more than the smallest index has room for
 TAKEN = [one for one in SCENARIOS if one.payload != "EmptyHoodieRecordPayload"]
 
 
@@ -40,7 +40,7 @@ def rows(table, **choices):
 @pytest.mark.parametrize("scenario", TAKEN, ids=str)
 @explore(2, cases=len(TAKEN))
 @given(data=st.data())
-def test_the_same_rows_whatever_the_limit(scenario, data, tmp_path_factory):
+def test_rows_do_not_depend_on_the_memory_limit(scenario, data, tmp_path_factory):
     history = data.draw(histories(scenario))
     folder, aside = tmp_path_factory.mktemp("table"), tmp_path_factory.mktemp("aside")
     path = write_table(folder, history.merging, history.version, with_many_keys(history.slice))
@@ -61,7 +61,7 @@ KEYS = 20_000
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """20,000 keys, each second of them in the base file, all in the log, each fourth deleted there."""
+    """20,000 keys, every second one in the base file, all in the log, every fourth deleted there."""
 
     def row(number, commit):
         return with_meta({"id": f"{number:06}", "text": f"{commit}" * 20, "ts": commit}, f"{number:06}", commit, number)
@@ -73,11 +73,11 @@ def large(tmp_path_factory):
     return write_table(tmp_path_factory.mktemp("large"), Merging(FIELDS, ordering=("ts",)), 9, table)
 
 
-def test_a_limit_takes_passes_and_none_takes_one(large, tmp_path):
+def test_a_small_limit_causes_passes_and_no_limit_one_pass(large, tmp_path):
     scan = mortice.Table(large, memory_limit=400_000, spill_dir=tmp_path / "made").snapshot(columns=["id", "ts"])
     ids = [int(key) for key in scan.to_arrow()["id"].to_pylist()]
     assert sorted(ids) == [number for number in range(KEYS) if number % 4]
-    # Base rows come first, in their order, whatever the passes.
+    # Base rows come first, in their order, with any number of passes.
     assert ids[: KEYS // 4] == list(range(2, KEYS, 4))
     report = scan.report()
     assert report["passes"] >= 3
@@ -89,13 +89,13 @@ def test_a_limit_takes_passes_and_none_takes_one(large, tmp_path):
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_what_cannot_be_set_aside_says_where_and_why(large, compressed):
+def test_spill_errors_name_the_directory_and_the_reason(large, compressed):
     table = mortice.Table(large, memory_limit=1, spill_dir="/dev/null/none", spill_compressed=compressed)
     with pytest.raises(mortice.MorticeError, match=r"spill_dir.*/dev/null/none|/dev/null/none.*spill_dir"):
         table.snapshot().to_arrow()
 
 
-def test_a_consumer_that_stops_leaves_nothing_behind(large, tmp_path):
+def test_a_dropped_reader_removes_its_spill_files(large, tmp_path):
     reader = mortice.Table(large, memory_limit=1, spill_dir=tmp_path, batch_rows=10).snapshot().to_reader()
     assert reader.read_next_batch().num_rows
     reader.close()
@@ -103,6 +103,6 @@ def test_a_consumer_that_stops_leaves_nothing_behind(large, tmp_path):
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "1g", True])
-def test_a_limit_is_a_number_of_bytes(large, limit):
+def test_the_limit_must_be_a_number_of_bytes(large, limit):
     with pytest.raises(mortice.InvalidArgumentError, match="memory_limit"):
         mortice.Table(large, memory_limit=limit)

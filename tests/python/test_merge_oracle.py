@@ -1,6 +1,6 @@
-"""mortice against the oracle: random histories of a file slice, merged in every way that a table can ask for.
+"""mortice compared with the oracle: random histories of a file slice, with every merge configuration of a table.
 
-Other ones at every commit; `make soak` draws 1,000 of each way (see `exploring.py`).
+Examples differ at every commit; `make soak` draws 1,000 of each scenario (see `exploring.py`).
 """
 
 import tempfile
@@ -16,10 +16,10 @@ from support.cases import multiset
 from support.exploring import explore
 from support.oracle import DataBlock, DeleteBlock, Field, HudiFails, Merging, Value, deleted_keys, merged, skip_merged
 from support.oracle.model import CUSTOM, EVENT_TIME, IGNORE_DEFAULTS, KEY
-from support.tables.histories import KNOWN_DIFFERENCES, NOT_YET, SCENARIOS, History, Scenario, histories
+from support.tables.histories import KNOWN_DIFFERENCES, SCENARIOS, UNSUPPORTED, History, Scenario, histories
 from support.tables.table_writer import Slice, with_meta, write_table
 
-MERGED = [one for one in SCENARIOS if not one.skip_merge and one.name not in NOT_YET]
+MERGED = [one for one in SCENARIOS if not one.skip_merge and one.name not in UNSUPPORTED]
 
 
 def read(history, scenario, table_arguments=(), **choices):
@@ -30,25 +30,26 @@ def read(history, scenario, table_arguments=(), **choices):
 
 
 def expected(history, merge):
-    """What the oracle answers by `merge`, and the keys for which Hudi has no answer."""
-    answers, unanswered = [], set()
+    """Returns the oracle's result of `merge`, and the keys for which Hudi fails."""
+    results, failed_keys = [], set()
     blocks = [block for blocks in history.slice.commits for block in blocks]
     base = history.slice.base or ()
     for key in sorted({row[KEY] for row in base}.union(*(keys_of(block) for block in blocks))):
-        of_base, of_log = [row for row in base if row[KEY] == key], [of_key(block, key) for block in blocks]
+        of_base, of_log = [row for row in base if row[KEY] == key], [only_key(block, key) for block in blocks]
         try:
-            answers += merge(of_base, of_log, history.merging)
+            results += merge(of_base, of_log, history.merging)
         except HudiFails:
-            unanswered.add(key)
-    return answers, unanswered
+            failed_keys.add(key)
+    return results, failed_keys
 
 
 def keys_of(block):
     return {row[KEY] for row in block.rows} if isinstance(block, DataBlock) else {key for key, _ in block.deletes}
 
 
-def of_key(block, key):
-    """The block without other keys: no key's fate hangs on another's, but for partial blocks' being there."""
+def only_key(block, key):
+    """Returns the block without other keys. Keys are merged independently, except for the presence of partial
+    blocks."""
     if isinstance(block, DataBlock):
         return DataBlock(tuple(row for row in block.rows if row[KEY] == key), block.partial)
     return DeleteBlock(tuple(entry for entry in block.deletes if entry[0] == key))
@@ -59,22 +60,22 @@ def of_key(block, key):
 @given(data=st.data())
 def test_random_histories(scenario, data):
     history = data.draw(histories(scenario))
-    if scenario.name in NOT_YET:
+    if scenario.name in UNSUPPORTED:
         with pytest.raises(mortice.UnsupportedError):
             read(history, scenario)
         return
-    rows, unanswered = expected(history, skip_merged if scenario.skip_merge else merged)
-    answer = [row for row in read(history, scenario) if row[KEY] not in unanswered]
-    assert multiset(answer) == multiset(rows)
+    rows, failed_keys = expected(history, skip_merged if scenario.skip_merge else merged)
+    result = [row for row in read(history, scenario) if row[KEY] not in failed_keys]
+    assert multiset(result) == multiset(rows)
 
 
 @pytest.mark.parametrize("scenario", MERGED, ids=str)
 @explore(10, cases=len(MERGED))
 @given(data=st.data())
 def test_random_deletes(scenario, data):
-    """Asked for deletes, a read gives the same rows, and beside them one for each deleted key."""
+    """With emit_deletes, a read returns the same rows and one for each deleted key."""
     history = data.draw(histories(scenario))
-    keys, unanswered = expected(history, deleted_keys)
+    keys, failed_keys = expected(history, deleted_keys)
     rows = [{"_hoodie_operation": None, **row} for row in read(history, scenario)]
     with_deletes = read(history, scenario, emit_deletes=True)
     deletes = multiset(with_deletes)
@@ -82,7 +83,7 @@ def test_random_deletes(scenario, data):
     assert min(deletes.values(), default=0) >= 0
     deleted = [dict(row) for row, count in deletes.items() for _ in range(count)]
     assert {row["_hoodie_operation"] for row in deleted} <= {repr("D")}
-    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, unanswered)) == Counter(map(repr, keys))
+    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, failed_keys)) == Counter(map(repr, keys))
 
 
 def known_difference(name):
@@ -205,14 +206,14 @@ NON_DEFAULTS, PARTIAL_UPDATE = "OverwriteNonDefaultsWithLatestAvroPayload", "Par
         ),
     ],
 )
-def test_differences_that_were_found(merging, version, base, commits):
+def test_differences_found_earlier(merging, version, base, commits):
     """Each was found by random histories. The key is always the same."""
     base = base and (with_meta({"id": "k", **base}, "k", 0, 0),)
     blocks = tuple((block_of(block, number),) for number, block in enumerate(commits, start=1))
     scenario = Scenario("found", semantics=merging.semantics)
     history = History(merging, version, Slice(base, blocks))
-    rows, unanswered = expected(history, merged)
-    assert not unanswered
+    rows, failed_keys = expected(history, merged)
+    assert not failed_keys
     assert multiset(read(history, scenario)) == multiset(rows)
 
 

@@ -1,6 +1,7 @@
-"""Rows merged without a table: against the oracle, and against tables that hold the same rows, in every way of merging.
+"""Rows merged without a table, compared with the oracle and with tables of the same rows, for every merge
+configuration.
 
-Other ones at every commit; `make soak` draws 1,000 of each way (see `exploring.py`).
+Examples differ at every commit; `make soak` draws 1,000 of each scenario (see `exploring.py`).
 """
 
 import pickle
@@ -30,7 +31,7 @@ ORDER = "seq no"
 
 
 def rows_of(history, partial):
-    """The same history without delete blocks; where records are partial, all of them have the columns of the first."""
+    """Returns the history without delete blocks. Partial records all get the columns of the first."""
     commits = [[block for block in blocks if isinstance(block, DataBlock)] for blocks in history.slice.commits]
     blocks = [block for blocks in commits for block in blocks]
     if partial and blocks:
@@ -52,7 +53,7 @@ def blocks_of(history):
 
 
 def table_of_rows(fields, rows):
-    """Rows with all of the columns, defaults where they have none."""
+    """Returns rows with all of the columns, missing ones with their defaults."""
     defaults = {field.name: field.default for field in fields}
     return arrow_table(fields, [{**defaults, **row} for row in rows])
 
@@ -68,9 +69,9 @@ def newer_tables(history, scenario):
 
 
 def arguments(history, scenario):
-    """What `mortice.merge` is told of a scenario."""
+    """Returns the arguments of `mortice.merge` for a scenario."""
     merging = history.merging
-    told = {
+    arguments_ = {
         "record_key": KEY,
         "ordering": list(merging.ordering),
         "avro_schema": avro_schema(merging.fields),
@@ -80,8 +81,8 @@ def arguments(history, scenario):
         "unavailable": merging.unavailable,
     }
     if merging.mode == CUSTOM:
-        return told | {"payload": merging.payload}
-    return told | {
+        return arguments_ | {"payload": merging.payload}
+    return arguments_ | {
         "mode": merging.mode,
         "delete_field": merging.delete_field,
         "delete_marker": merging.delete_marker,
@@ -89,17 +90,17 @@ def arguments(history, scenario):
 
 
 def expected(history, merge):
-    """What the oracle answers, and the keys for which Hudi has no answer."""
-    answers, unanswered = [], set()
+    """Returns the oracle's result, and the keys for which Hudi fails."""
+    results, failed_keys = [], set()
     base, blocks = history.slice.base or (), blocks_of(history)
     for key in sorted({row[KEY] for row in base}.union(*({row[KEY] for row in block.rows} for block in blocks))):
         of_base = [row for row in base if row[KEY] == key]
         of_log = [DataBlock(tuple(row for row in block.rows if row[KEY] == key), block.partial) for block in blocks]
         try:
-            answers += merge(of_base, of_log, history.merging)
+            results += merge(of_base, of_log, history.merging)
         except HudiFails:
-            unanswered.add(key)
-    return answers, unanswered
+            failed_keys.add(key)
+    return results, failed_keys
 
 
 def older_table(history):
@@ -111,50 +112,50 @@ def older_table(history):
 @given(data=st.data())
 def test_random_rows(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
-    rows, unanswered = expected(history, merged)
+    rows, failed_keys = expected(history, merged)
     older, newer = older_table(history), newer_tables(history, scenario)
-    told = arguments(history, scenario)
-    answer = mortice.merge(older, newer, **told)
-    assert answer.schema == older.schema
-    assert multiset(row for row in answer.to_pylist() if row[KEY] not in unanswered) == multiset(rows)
+    arguments_ = arguments(history, scenario)
+    result = mortice.merge(older, newer, **arguments_)
+    assert result.schema == older.schema
+    assert multiset(row for row in result.to_pylist() if row[KEY] not in failed_keys) == multiset(rows)
 
     whole = pa.concat_tables(newer)
     numbered = whole.append_column(ORDER, pa.array(range(len(whole)), pa.int64()))
     order = pa.array(random.Random(0).sample(range(len(whole)), len(whole)), pa.int64())
     shuffled = numbered.take(order)
     batches = shuffled.to_batches(max_chunksize=3) or [pa.RecordBatch.from_pylist([], schema=shuffled.schema)]
-    in_order = mortice.merge(older, batches, commit_order=ORDER, **told)
-    assert in_order[KEY] == answer[KEY]
-    assert multiset(in_order.to_pylist()) == multiset(answer.to_pylist())
+    in_order = mortice.merge(older, batches, commit_order=ORDER, **arguments_)
+    assert in_order[KEY] == result[KEY]
+    assert multiset(in_order.to_pylist()) == multiset(result.to_pylist())
 
 
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
 @explore(10, cases=len(WAYS))
 @given(data=st.data())
-def test_tables_of_the_same_rows(scenario, data):
-    """What a table with these rows gives, asked for deletes, too; and merged by what the table says of itself."""
+def test_tables_with_the_same_rows(scenario, data):
+    """Returns the merged rows of a table with these rows, including deletes, and those merged with `table=`."""
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
     if not history.slice.commits:
         return
-    _, unanswered = expected(history, merged)
+    _, failed_keys = expected(history, merged)
     older, newer = older_table(history), newer_tables(history, scenario)
     with tempfile.TemporaryDirectory() as folder:
         path = write_table(Path(folder), history.merging, history.version, history.slice)
         table = mortice.Table(path, semantics=scenario.semantics, threads=1)
         for emit_deletes in (False, True):
-            of_table = known(table.snapshot(emit_deletes=emit_deletes).to_arrow(), unanswered)
-            told = arguments(history, scenario)
-            assert known(mortice.merge(older, newer, emit_deletes=emit_deletes, **told), unanswered) == of_table
-            assert known(by_table(table, older, newer, scenario, emit_deletes=emit_deletes), unanswered) == of_table
+            of_table = known(table.snapshot(emit_deletes=emit_deletes).to_arrow(), failed_keys)
+            arguments_ = arguments(history, scenario)
+            assert known(mortice.merge(older, newer, emit_deletes=emit_deletes, **arguments_), failed_keys) == of_table
+            assert known(by_table(table, older, newer, scenario, emit_deletes=emit_deletes), failed_keys) == of_table
 
 
 def by_table(table, older, newer, scenario, **more):
-    # Its key is the field id, whose values are the keys.
+    # The record key is the field id, whose values are the keys.
     return mortice.merge(older, newer, table=table, partial=scenario.partial_blocks, **more)
 
 
-def known(rows, unanswered):
-    return multiset(row for row in rows.to_pylist() if row[KEY] not in unanswered)
+def known(rows, failed_keys):
+    return multiset(row for row in rows.to_pylist() if row[KEY] not in failed_keys)
 
 
 @pytest.mark.parametrize("scenario", WAYS, ids=str)
@@ -162,16 +163,16 @@ def known(rows, unanswered):
 @given(data=st.data())
 def test_deleted_keys(scenario, data):
     history = rows_of(data.draw(histories(scenario)), scenario.partial_blocks)
-    keys, unanswered = expected(history, deleted_keys)
+    keys, failed_keys = expected(history, deleted_keys)
     older, newer = older_table(history), newer_tables(history, scenario)
-    told = arguments(history, scenario)
-    rows = mortice.merge(older, newer, **told).to_pylist()
-    deletes = multiset(mortice.merge(older, newer, emit_deletes=True, **told).to_pylist())
+    arguments_ = arguments(history, scenario)
+    rows = mortice.merge(older, newer, **arguments_).to_pylist()
+    deletes = multiset(mortice.merge(older, newer, emit_deletes=True, **arguments_).to_pylist())
     deletes.subtract(multiset({"_hoodie_operation": None, **row} for row in rows))
     assert min(deletes.values(), default=0) >= 0
     deleted = [dict(row) for row, count in deletes.items() for _ in range(count)]
     assert {row["_hoodie_operation"] for row in deleted} <= {repr("D")}
-    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, unanswered)) == Counter(map(repr, keys))
+    assert Counter(row[KEY] for row in deleted if row[KEY] not in map(repr, failed_keys)) == Counter(map(repr, keys))
 
 
 OLDER = pa.table({"a": ["x", "x", "y"], "b": [1, 2, None], "ts": [5, 5, 5], "v": ["1", "2", "3"]})
@@ -193,14 +194,14 @@ def test_keys_of_several_columns():
 def test_fields_of_structs():
     rows = [{"id": {"n": n}, "at": {"ts": n}, "v": str(n)} for n in (1, 2)]
     newer = [{"id": {"n": 2}, "at": {"ts": 1}, "v": "late"}, {"id": {"n": 1}, "at": {"ts": 9}, "v": "new"}]
-    answer = mortice.merge(pa.Table.from_pylist(rows), pa.Table.from_pylist(newer), record_key="id.n", ordering="at.ts")
-    assert values(answer) == ["new", "2"]
+    result = mortice.merge(pa.Table.from_pylist(rows), pa.Table.from_pylist(newer), record_key="id.n", ordering="at.ts")
+    assert values(result) == ["new", "2"]
 
 
 def test_deletes_by_columns_that_older_rows_lack():
     newer = changed(op=["d", "u", "c"])
-    answer = mortice.merge(OLDER, newer, delete_field="op", delete_marker="d", **BY_KEY)
-    assert (answer.schema, values(answer)) == (OLDER.schema, ["1", "new", "new"])
+    result = mortice.merge(OLDER, newer, delete_field="op", delete_marker="d", **BY_KEY)
+    assert (result.schema, values(result)) == (OLDER.schema, ["1", "new", "new"])
     flags = changed(_hoodie_is_deleted=[True, None, False])
     assert values(mortice.merge(OLDER, flags, **BY_KEY)) == ["1", "new", "new"]
     operations = changed(_hoodie_operation=["-U", "U", "I"])
@@ -209,7 +210,7 @@ def test_deletes_by_columns_that_older_rows_lack():
     assert emitted["_hoodie_operation"].to_pylist() == [None, "D", "U", "I"]
 
 
-def test_types_come_out_as_they_went_in():
+def test_types_are_unchanged():
     kinds = {
         "k": pa.dictionary(pa.int32(), pa.string()),
         "n": pa.int16(),
@@ -225,21 +226,21 @@ def test_types_come_out_as_they_went_in():
     schema = pa.schema(kinds)
     older, newer = (pa.Table.from_pylist([row], schema=schema) for row in (one, other))
     for more in ({}, {"partial_update": IGNORE_DEFAULTS}):
-        answer = mortice.merge(older, newer, record_key="k", ordering="ts", **more)
-        assert answer.schema == schema
-        assert answer.to_pylist() == [
-            other | {"ts": answer["ts"][0].as_py(), "span": answer["span"][0].as_py()} | ({"text": "t"} if more else {})
+        result = mortice.merge(older, newer, record_key="k", ordering="ts", **more)
+        assert result.schema == schema
+        assert result.to_pylist() == [
+            other | {"ts": result["ts"][0].as_py(), "span": result["span"][0].as_py()} | ({"text": "t"} if more else {})
         ]
-        assert answer["ts"].cast(pa.int64()).to_pylist() == [11]
+        assert result["ts"].cast(pa.int64()).to_pylist() == [11]
 
 
 def test_any_arrow_data():
     polars = pytest.importorskip("polars")
     duckdb = pytest.importorskip("duckdb")
-    answer = values(mortice.merge(OLDER, changed(), **BY_KEY))
+    result = values(mortice.merge(OLDER, changed(), **BY_KEY))
     for newer in (polars.from_arrow(changed()), duckdb.from_arrow(changed()), changed().to_reader()):
-        assert values(mortice.merge(OLDER, newer, **BY_KEY)) == answer
-    assert values(mortice.merge(polars.from_arrow(OLDER), changed(), **BY_KEY)) == answer
+        assert values(mortice.merge(OLDER, newer, **BY_KEY)) == result
+    assert values(mortice.merge(polars.from_arrow(OLDER), changed(), **BY_KEY)) == result
     assert duckdb.from_arrow(mortice.merge(OLDER, changed(), **BY_KEY)).count("v").fetchall() == [(4,)]
 
 
@@ -251,19 +252,19 @@ def test_no_older_rows():
 
 
 def test_large_rows_in_many_batches():
-    """More rows than go at once, many batches on both sides; the order of the older rows stays."""
+    """More rows than a batch, many batches on both sides; the order of the older rows is kept."""
     count = 200_000
     older = pa.table({"id": range(count), "ts": [1] * count, "v": range(count)})
     ids = pa.array(range(count // 2, count + count // 2))
     newer = pa.table({"id": ids, "ts": [2] * count, "v": pc.negate(ids)})
     chunked = [pa.Table.from_batches(table.to_batches(max_chunksize=7001)) for table in (older, newer)]
-    answer = mortice.merge(*chunked, record_key="id", ordering="ts")
-    assert answer["id"].to_pylist() == list(range(count + count // 2))
+    result = mortice.merge(*chunked, record_key="id", ordering="ts")
+    assert result["id"].to_pylist() == list(range(count + count // 2))
     half = count // 2
-    assert answer["v"].to_pylist() == [*range(half), *(-n for n in range(half, count + half))]
+    assert result["v"].to_pylist() == [*range(half), *(-n for n in range(half, count + half))]
 
 
-def test_merger_of_ones_own():
+def test_user_defined_merger():
     def sum_of_both(older, newer):
         both = pc.add(older["ts"], newer["ts"])
         columns = [both if name == "ts" else newer[name] for name in newer.schema.names]
@@ -271,10 +272,10 @@ def test_merger_of_ones_own():
 
     mortice.register_merger("com.acme.Sum", sum_of_both)
     try:
-        answer = mortice.merge(OLDER, [changed(), changed()], payload="com.acme.Sum", **BY_KEY)
+        result = mortice.merge(OLDER, [changed(), changed()], payload="com.acme.Sum", **BY_KEY)
     finally:
         mortice.register_merger("com.acme.Sum", None)
-    assert answer["ts"].to_pylist() == [5, 17, 17, 12]
+    assert result["ts"].to_pylist() == [5, 17, 17, 12]
     with pytest.raises(mortice.UnsupportedError, match=r"com\.acme\.Sum"):
         mortice.merge(OLDER, changed(), payload="com.acme.Sum", **BY_KEY)
 
@@ -293,26 +294,26 @@ UNAVAILABLE = "__debezium_unavailable_value"
 def test_unavailable_values_are_filled_as_in_tables(rules, text, raw):
     older = pa.table({"id": ["k"], "lsn": [1], "text": ["old"], "raw": [b"old"]})
     newer = pa.table({"id": ["k"], "lsn": [2], "text": [UNAVAILABLE], "raw": [UNAVAILABLE.encode()]})
-    answer = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
-    assert answer.to_pylist() == [{"id": "k", "lsn": 2, "text": text, "raw": raw}]
+    result = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
+    assert result.to_pylist() == [{"id": "k", "lsn": 2, "text": text, "raw": raw}]
 
 
 @pytest.mark.parametrize(("lsn", "text"), [(1, "old"), (2, "old"), (3, "new")])
-def test_the_first_value_of_equal_ordering_values_stays(lsn, text):
+def test_first_value_keeps_the_first_of_equal_ordering_values(lsn, text):
     older = pa.table({"id": ["k"], "lsn": [2], "text": ["old"]})
     newer = pa.table({"id": ["k"], "lsn": [lsn], "text": ["new"]})
     rules = {"payload": "FirstValueAvroPayload", "semantics": "0.x"}
-    answer = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
-    assert answer["text"].to_pylist() == [text]
+    result = mortice.merge(older, newer, record_key="id", ordering="lsn", **rules)
+    assert result["text"].to_pylist() == [text]
 
 
-def test_settings_travel():
+def test_settings_can_be_pickled():
     by = RowMerge.from_arguments(record_key="a", ordering="ts", delete_field="v", delete_marker="1")
     assert pickle.loads(pickle.dumps(by)) == by
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("arguments_", "words"),
     [
         ({"record_key": None}, "record_key"),
         ({"record_key": []}, "record_key"),
@@ -338,9 +339,9 @@ def test_settings_travel():
         ({"table": "/lake"}, "table"),
     ],
 )
-def test_wrong_arguments(told, words):
+def test_invalid_arguments(arguments_, words):
     with pytest.raises(mortice.InvalidArgumentError, match=words):
-        mortice.merge(OLDER, changed(), **(BY_KEY | told))
+        mortice.merge(OLDER, changed(), **(BY_KEY | arguments_))
 
 
 @pytest.mark.parametrize(
@@ -355,7 +356,7 @@ def test_wrong_arguments(told, words):
         (OLDER.append_column("v", OLDER["v"]), changed(), "two columns"),
     ],
 )
-def test_wrong_rows(older, newer, words):
+def test_invalid_rows(older, newer, words):
     with pytest.raises(mortice.InvalidArgumentError, match=words):
         mortice.merge(older, newer, **BY_KEY)
 
@@ -371,8 +372,8 @@ def test_rows_without_a_key():
         mortice.merge(other, keyless, record_key="id", ordering="ts")
 
 
-def test_meta_columns_are_columns_like_others():
+def test_meta_columns_are_ordinary_columns():
     assert set(META) > {KEY}
     older = pa.table({KEY: ["a"], "v": ["1"]})
-    answer = mortice.merge(older, pa.table({KEY: ["a", "b"], "v": ["2", "3"]}), record_key=KEY)
-    assert values(answer) == ["2", "3"]
+    result = mortice.merge(older, pa.table({KEY: ["a", "b"], "v": ["2", "3"]}), record_key=KEY)
+    assert values(result) == ["2", "3"]

@@ -1,4 +1,4 @@
-"""Mergers that users register: what they are handed, what they may give back, and where they run."""
+"""User-defined merge functions: their input, their output, and where they run."""
 
 import pickle
 from pathlib import Path
@@ -22,7 +22,7 @@ def row(key, commit, fare, trips=1):
 
 
 def add_up(older, newer):
-    """The newer row, its fares and trips added to the older's; nothing is left of who comes to 0 trips."""
+    """Returns the newer row with fares and trips of both added. Keys with 0 trips are dropped."""
     names = newer.schema.names
     columns = dict(zip(names, newer.columns, strict=True))
     for name in ("fare", "trips"):
@@ -36,7 +36,7 @@ LOG = (
     (DeleteBlock((("b", Value("Long", 0)), ("d", Value("Long", 0)))),),
     (DataBlock((row("a", 3, 8), row("n", 3, 6), row("b", 3, 20))),),
 )
-# The log of b begins anew after its delete, and is merged over the base row.
+# After its delete, the log of b starts again, and is merged with the base row.
 EXPECTED = {"a": (15, 4), "b": (30, 2), "e": (8, 1), "n": (11, 2)}
 
 
@@ -60,14 +60,14 @@ def fares(table):
     return {row["id"]: (row["fare"], row["trips"]) for row in table.to_pylist()}
 
 
-def test_without_a_merger_the_table_is_refused_by_the_name_of_its_class(path):
+def test_without_a_merger_the_error_names_the_payload_class(path):
     with pytest.raises(mortice.UnsupportedError, match=rf"{CLASS}.*register_merger"):
         mortice.Table(path).snapshot()
 
 
 @pytest.mark.parametrize("semantics", ["1.x", "0.x"])
 @pytest.mark.parametrize("limit", [None, 1])
-def test_records_of_a_key_are_merged_from_the_oldest_on(path, registered, semantics, limit):
+def test_records_of_a_key_are_merged_from_the_oldest_to_the_newest(path, registered, semantics, limit):
     registered(add_up)
     table = mortice.Table(path, semantics=semantics, memory_limit=limit)
     assert fares(table.snapshot().to_arrow()) == EXPECTED
@@ -77,31 +77,31 @@ def test_records_of_a_key_are_merged_from_the_oldest_on(path, registered, semant
     assert table.snapshot().count() == len(EXPECTED)
 
 
-def test_it_is_asked_for_many_keys_at_once_with_all_columns(path, registered):
-    asked = []
+def test_it_is_called_for_many_keys_at_once_with_all_columns(path, registered):
+    calls = []
 
-    def watched(older, newer):
-        asked.append((older.num_rows, older.schema.names))
+    def recorded(older, newer):
+        calls.append((older.num_rows, older.schema.names))
         assert older["id"].equals(newer["id"])
         return add_up(older, newer)
 
-    registered(watched)
+    registered(recorded)
     table = mortice.Table(path)
     table.snapshot(columns=["id"]).to_arrow()
-    # The first two records of a, its third, and then a, b and c over the base; the new key's two records at last.
-    assert sum(rows for rows, _ in asked) == 6
-    assert len(asked) < 6
-    assert all(names == table.schema.names for _, names in asked)
+    # The first two records of a, its third, then a, b and c with the base; finally the new key's two records.
+    assert sum(rows for rows, _ in calls) == 6
+    assert len(calls) < 6
+    assert all(names == table.schema.names for _, names in calls)
 
 
-def test_deleted_keys_can_be_delivered(path, registered):
+def test_deleted_keys_can_be_returned(path, registered):
     registered(add_up)
     rows = mortice.Table(path).snapshot(emit_deletes=True).to_arrow().to_pylist()
     assert {row["id"] for row in rows if row["_hoodie_operation"] == "D"} == {"c", "d"}
     assert len(rows) == len(EXPECTED) + 2
 
 
-def test_columns_may_come_in_any_order_and_in_types_that_can_be_cast(path, registered):
+def test_results_may_have_any_column_order_and_castable_types(path, registered):
     def reordered(older, newer):
         rows, keep = add_up(older, newer)
         names = rows.schema.names[::-1]
@@ -113,7 +113,7 @@ def test_columns_may_come_in_any_order_and_in_types_that_can_be_cast(path, regis
 
 
 @pytest.mark.parametrize(
-    ("merge", "said"),
+    ("merge", "message"),
     [
         (lambda _older, newer: newer, r"return \(rows, mask\), got RecordBatch"),
         (lambda _older, newer: (newer.slice(1), [True] * (newer.num_rows - 1)), "pairs of rows"),
@@ -125,13 +125,13 @@ def test_columns_may_come_in_any_order_and_in_types_that_can_be_cast(path, regis
     ids=["no mask", "too few rows", "too short a mask", "nulls in the mask", "too few columns", "an exception"],
 )
 @pytest.mark.parametrize("threads", [1, 2])
-def test_what_a_merger_does_wrong_is_said(path, registered, merge, said, threads):
+def test_errors_of_mergers_name_the_problem(path, registered, merge, message, threads):
     registered(merge)
-    with pytest.raises(mortice.InvalidArgumentError, match=said):
+    with pytest.raises(mortice.InvalidArgumentError, match=message):
         mortice.Table(path, threads=threads).snapshot().to_arrow()
 
 
-def test_it_travels_with_the_split(path, registered):
+def test_it_is_pickled_with_the_split(path, registered):
     registered(lambda *records: add_up(*records))  # noqa: PLW0108
     (split,) = mortice.Table(path).snapshot().splits()
     mortice.register_merger(CLASS, None)
@@ -139,15 +139,15 @@ def test_it_travels_with_the_split(path, registered):
         assert fares(there.to_reader().read_all()) == EXPECTED
 
 
-def test_only_functions_are_registered_under_names():
+def test_only_functions_with_names_can_be_registered():
     with pytest.raises(mortice.InvalidArgumentError, match="function"):
         mortice.register_merger(CLASS, 5)
     with pytest.raises(mortice.InvalidArgumentError, match="name"):
         mortice.register_merger("", add_up)
 
 
-def test_a_stream_that_is_dropped_midway_does_not_wait_for_itself(path, registered):
-    """Reader threads ask Python; whoever drops the stream must not hold what they wait for."""
+def test_dropping_a_stream_midway_does_not_deadlock(path, registered):
+    """Reader threads call Python; the thread that drops the stream must not hold the lock for which they wait."""
     registered(add_up)
     for _ in range(20):
         reader = mortice.Table(path, threads=2, batch_rows=1).snapshot().to_reader()

@@ -1,11 +1,11 @@
-"""The metadata table: read as a table, and used to list files instead of the storage."""
+"""The metadata table: read as a table, and used to list files."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
 import mortice
-from support.cases import TABLES, answer, assert_same_answer
+from support.cases import TABLES, assert_same_result, hudi_result
 
 V6, V9 = "h015_mdt_hfile", "h11_record_index_move"
 both = pytest.mark.parametrize("name", [V6, V9])
@@ -15,13 +15,13 @@ def metadata_of(path):
     return path / ".hoodie" / "metadata"
 
 
-def listing(table, **asked):
-    lines = table.snapshot(**asked).explain().splitlines()
+def listing(table, **arguments):
+    lines = table.snapshot(**arguments).explain().splitlines()
     return next(line.split(maxsplit=1)[1] for line in lines if line.split()[0] == "listing")
 
 
-def slices(path, *, use_metadata, **asked):
-    return mortice.Table(path, use_metadata=use_metadata).file_slices(**asked)
+def slices(path, *, use_metadata, **arguments):
+    return mortice.Table(path, use_metadata=use_metadata).file_slices(**arguments)
 
 
 def timeline_folder(path):
@@ -30,7 +30,7 @@ def timeline_folder(path):
 
 
 def newest_completed(path):
-    """The file that completes the newest delta commit."""
+    """Returns the file that completes the newest delta commit."""
     completed = [file for file in timeline_folder(path).glob("2*.deltacommit") if not file.name.startswith(".")]
     return max(completed, key=lambda file: file.name)
 
@@ -43,7 +43,7 @@ def test_both_listings_give_the_same_file_slices(name, table_of):
 
 
 def outcome(path, instant, *, use_metadata):
-    """The slices, or what is said against them: some instants lie below the cleaner's floor."""
+    """Returns the slices, or the error: some instants are before the earliest retained commit."""
     try:
         return slices(path, use_metadata=use_metadata, as_of=instant)
     except mortice.MorticeError as error:
@@ -51,16 +51,16 @@ def outcome(path, instant, *, use_metadata):
 
 
 @both
-def test_a_plan_tells_which_listing_it_is_of(name, table_of):
+def test_a_plan_names_its_source_of_the_listing(name, table_of):
     path = table_of(name)
     assert listing(mortice.Table(path)) == "metadata table"
-    assert listing(mortice.Table(path, use_metadata=False)) == "storage (the metadata table is switched off)"
+    assert listing(mortice.Table(path, use_metadata=False)) == "storage (the metadata table is disabled)"
     assert listing(mortice.Table(table_of("h11_event_time_deletes"))) == "storage"
     assert listing(mortice.Table(metadata_of(path))) == "storage"
 
 
 @both
-def test_no_folder_is_listed(name, copy_of):
+def test_no_partition_directory_is_listed(name, copy_of):
     path = copy_of(name)
     expected = slices(path, use_metadata=True)
     for marker in path.glob("*/.hoodie_partition_metadata*"):
@@ -74,24 +74,24 @@ def test_no_folder_is_listed(name, copy_of):
 def test_partitions_that_a_filter_excludes_are_not_listed(name, table_of):
     path = table_of(name)
     [partition] = mortice.Table(path).partition_fields
-    values = answer(name).column(partition).unique().to_pylist()
+    values = hudi_result(name).column(partition).unique().to_pylist()
     assert len(values) > 1
     for value in [*values, "none"]:
-        asked = {"filters": [(partition, "=", value)]}
-        found = slices(path, use_metadata=True, **asked)
-        assert found == slices(path, use_metadata=False, **asked)
+        arguments = {"filters": [(partition, "=", value)]}
+        found = slices(path, use_metadata=True, **arguments)
+        assert found == slices(path, use_metadata=False, **arguments)
         assert bool(found) == (value != "none")
-        scan = mortice.Table(path).snapshot(**asked)
+        scan = mortice.Table(path).snapshot(**arguments)
         assert f"({len(values) - bool(found)} pruned)" in scan.explain()
-        assert_same_answer(answer(name).filter(pc.equal(answer(name)[partition], value)), scan.to_arrow())
+        assert_same_result(hudi_result(name).filter(pc.equal(hudi_result(name)[partition], value)), scan.to_arrow())
 
 
-def harm_base(path):
+def corrupt_base(path):
     for file in (metadata_of(path) / "files").glob("*.hfile"):
         file.write_bytes(file.read_bytes()[:-100])
 
 
-def harm_log(path):
+def corrupt_log(path):
     logs = [file for file in (metadata_of(path) / "files").glob(".files*.log.*") if file.stat().st_size > 1000]
     newest = max(logs, key=lambda file: file.stat().st_mtime)
     newest.write_bytes(newest.read_bytes()[:-200])
@@ -106,28 +106,28 @@ def lag(path):
 
 
 @both
-@pytest.mark.parametrize("harm", [harm_base, harm_log, remove, lag])
-def test_where_it_cannot_be_used_storage_is_listed(name, harm, copy_of):
+@pytest.mark.parametrize("damage", [corrupt_base, corrupt_log, remove, lag])
+def test_storage_is_listed_if_it_cannot_be_used(name, damage, copy_of):
     path = copy_of(name)
-    harm(path)
+    damage(path)
     assert listing(mortice.Table(path)).startswith("storage (the metadata table cannot be used: ")
     assert slices(path, use_metadata=True) == slices(path, use_metadata=False)
-    assert_same_answer(answer(name), mortice.Table(path).snapshot().to_arrow())
+    assert_same_result(hudi_result(name), mortice.Table(path).snapshot().to_arrow())
 
 
 @both
-def test_what_a_failed_writer_left_in_it_does_not_count(name, copy_of):
+def test_records_of_failed_writers_are_ignored(name, copy_of):
     path = copy_of(name)
     newest_completed(path).unlink()
     table, by_storage = mortice.Table(path), mortice.Table(path, use_metadata=False)
     assert listing(table) == "metadata table"
     if table.version < 8:
-        # Storage also lists logs none of whose blocks counts.
+        # A storage listing also contains logs without valid blocks.
         assert files_in(table.file_slices()) < files_in(by_storage.file_slices())
     else:
         assert table.file_slices() == by_storage.file_slices()
     rows = by_storage.snapshot().to_arrow()
-    assert_same_answer(rows, table.snapshot().to_arrow())
+    assert_same_result(rows, table.snapshot().to_arrow())
     completed = {instant.requested_time for instant in table.timeline if instant.is_completed}
     assert set(rows["_hoodie_commit_time"].to_pylist()) <= completed
 
@@ -137,7 +137,7 @@ def files_in(slices_):
 
 
 @both
-def test_the_metadata_table_is_a_table(name, table_of):
+def test_the_metadata_table_can_be_read_as_a_table(name, table_of):
     path = table_of(name)
     table = mortice.Table(metadata_of(path))
     rows = table.snapshot().to_arrow()
@@ -159,70 +159,72 @@ def test_the_metadata_table_is_a_table(name, table_of):
     }
     assert set(live.pop("__all_partitions__")) == set(disk)
     assert live == disk
-    assert {key for key, row in kept.items() if row["type"] == 5} == set(answer(name)["_hoodie_record_key"].to_pylist())
+    assert {key for key, row in kept.items() if row["type"] == 5} == set(
+        hudi_result(name)["_hoodie_record_key"].to_pylist()
+    )
 
 
 @both
-def test_records_are_sought_by_key_and_read_by_column(name, table_of):
+def test_records_are_looked_up_by_key_and_projected(name, table_of):
     table = mortice.Table(metadata_of(table_of(name)))
     rows = table.snapshot().to_arrow()
     keys = [*rows["key"].to_pylist()[::40], "__all_partitions__", "no such key"]
     expected = rows.filter(pc.is_in(rows["key"], pa.array(keys)))
     found = table.snapshot(filters=[("key", "in", keys)]).to_arrow()
-    assert_same_answer(expected, found, ordered=False)
+    assert_same_result(expected, found, ordered=False)
     one = table.snapshot(columns=["ColumnStatsMetadata"], filters=[("key", "in", keys)]).to_arrow()
-    assert_same_answer(expected.select(["ColumnStatsMetadata"]), one)
+    assert_same_result(expected.select(["ColumnStatsMetadata"]), one)
     typed = table.snapshot(filters=[("type", "=", 2)]).to_arrow()
-    assert_same_answer(rows.filter(pc.equal(rows["type"], 2)), typed)
+    assert_same_result(rows.filter(pc.equal(rows["type"], 2)), typed)
 
 
-def told_by_index(scan):
+def used_record_index(scan):
     return next((line.strip() for line in scan.explain().splitlines() if "record index" in line), None)
 
 
 @both
 @pytest.mark.parametrize("count", [1, 2, 7])
 def test_keys_are_looked_up_in_the_record_index(name, count, table_of):
-    path, rows = table_of(name), answer(name)
+    path, rows = table_of(name), hudi_result(name)
     keys = rows["_hoodie_record_key"].to_pylist()
     for start in range(0, len(keys) - count, 9):
         some = keys[start : start + count]
-        asked = {"filters": [("_hoodie_record_key", "in", some)]}
-        scan = mortice.Table(path, use_record_index=True).snapshot(**asked)
+        arguments = {"filters": [("_hoodie_record_key", "in", some)]}
+        scan = mortice.Table(path, use_record_index=True).snapshot(**arguments)
         expected = rows.filter(pc.is_in(rows["_hoodie_record_key"], pa.array(some)))
-        assert_same_answer(expected, scan.to_arrow())
+        assert_same_result(expected, scan.to_arrow())
         file_ids = {name.split("_")[0] for name in expected["_hoodie_file_name"].to_pylist()}
         assert {split.file_id for split in scan.splits()} == file_ids
-        assert told_by_index(scan) == f"record index {count} keys in {len(file_ids)} file groups"
+        assert used_record_index(scan) == f"record index {count} keys in {len(file_ids)} file groups"
 
 
 @both
-def test_where_the_index_does_not_tell_everything_is_read(name, copy_of):
-    path, rows = copy_of(name), answer(name)
+def test_all_slices_are_read_if_the_index_lacks_keys(name, copy_of):
+    path, rows = copy_of(name), hudi_result(name)
     key = rows["_hoodie_record_key"][0].as_py()
     filters = [("_hoodie_record_key", "in", [key, "no such key"])]
-    # Column statistics tell of keys, too.
+    # Column statistics contain keys, too.
     table = mortice.Table(path, use_record_index=True, use_column_stats=False)
     without = mortice.Table(path, use_column_stats=False)
     all_splits = len(without.snapshot().splits())
 
-    def is_whole(scan):
+    def reads_all_slices(scan):
         return len(scan.splits()) == all_splits
 
-    assert told_by_index(without.snapshot(filters=filters)) is None
+    assert used_record_index(without.snapshot(filters=filters)) is None
     scan = table.snapshot(filters=filters)
-    assert is_whole(scan)
-    assert told_by_index(scan) == "record index not used: 1 of 2 keys are not in it"
+    assert reads_all_slices(scan)
+    assert used_record_index(scan) == "record index not used: 1 of 2 keys are not in it"
     one = {"filters": [("_hoodie_record_key", "=", key)]}
-    assert not is_whole(table.snapshot(**one))
+    assert not reads_all_slices(table.snapshot(**one))
     for other in (table.snapshot(as_of=rows["_hoodie_commit_time"][0].as_py(), **one), table.read_optimized(**one)):
-        assert told_by_index(other) is None
-    assert told_by_index(table.snapshot(emit_deletes=True, **one)) is None
-    assert told_by_index(table.snapshot(merge=False, **one)) is None
+        assert used_record_index(other) is None
+    assert used_record_index(table.snapshot(emit_deletes=True, **one)) is None
+    assert used_record_index(table.snapshot(merge=False, **one)) is None
     (metadata_of(path) / "record_index").rename(path / ".hoodie" / "elsewhere")
-    gone = table.snapshot(**one)
-    assert "not used" in told_by_index(gone)
-    assert_same_answer(rows.filter(pc.equal(rows["_hoodie_record_key"], key)), gone.to_arrow())
+    scan = table.snapshot(**one)
+    assert "not used" in used_record_index(scan)
+    assert_same_result(rows.filter(pc.equal(rows["_hoodie_record_key"], key)), scan.to_arrow())
 
 
 @both
@@ -230,4 +232,4 @@ def test_an_index_that_is_ahead_of_the_table_is_not_used(name, copy_of):
     path = copy_of(name)
     newest_completed(path).unlink()
     scan = mortice.Table(path, use_record_index=True).snapshot(filters=[("_hoodie_record_key", "=", "x")])
-    assert "ahead" in told_by_index(scan)
+    assert "ahead" in used_record_index(scan)

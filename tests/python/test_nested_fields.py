@@ -1,4 +1,4 @@
-"""Ordering fields inside of structs, in base files and in log blocks of either format. Null where the struct is."""
+"""Ordering fields in structs, in base files and in log blocks of either format. They are null if the struct is."""
 
 import pytest
 
@@ -23,7 +23,7 @@ LATE, EARLY, NULL, NO_STRUCT = row("late", 20), row("early", 10), row("null", No
 
 @pytest.mark.parametrize("blocks_in", ["avro", "parquet"])
 @pytest.mark.parametrize(
-    ("merging", "history", "answer"),
+    ("merging", "history", "result"),
     [
         (BY_NUMBER, [LATE, EARLY], "late"),
         (BY_NUMBER, [EARLY, LATE], "late"),
@@ -44,24 +44,24 @@ LATE, EARLY, NULL, NO_STRUCT = row("late", 20), row("early", 10), row("null", No
     ],
     ids=str,
 )
-def test_the_greater_wins(tmp_path, blocks_in, merging, history, answer):
+def test_the_greater_ordering_value_wins(tmp_path, blocks_in, merging, history, result):
     base, *log = history
     base = base and (with_meta({"id": "k", **base}, "k", 0, 0),)
     blocks = tuple((block(entry, number),) for number, entry in enumerate(log, start=1))
     version = 8 if merging.mode == CUSTOM else 9
     path = write_table(tmp_path, merging, version, Slice(base, blocks, parquet_blocks=blocks_in == "parquet"))
     rows = mortice.Table(path).snapshot(columns=["y", "x"]).to_arrow().to_pylist()
-    assert ["-".join(filter(None, (one["x"], one["y"]))) for one in rows] == ([] if answer is None else [answer])
+    assert ["-".join(filter(None, (one["x"], one["y"]))) for one in rows] == ([] if result is None else [result])
 
 
 def block(entry, number):
-    """A row of the log, or the ordering value of a delete."""
+    """Returns the block of a row, or of the ordering value of a delete."""
     if isinstance(entry, dict):
         return DataBlock((with_meta({"id": "k", **entry}, "k", number, 0),))
     return DeleteBlock((("k", entry),))
 
 
-def test_a_field_that_is_not_there_is_refused(tmp_path):
+def test_a_missing_field_is_refused(tmp_path):
     merging = Merging(FIELDS, EVENT_TIME, ("a.nothing",))
     rows = (with_meta({"id": "k", **LATE}, "k", 0, 0),)
     path = write_table(tmp_path, merging, 9, Slice(rows, ((block(EARLY, 1),),)))

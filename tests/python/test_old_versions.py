@@ -1,6 +1,6 @@
-"""Tables of versions 0 to 5: copies of real ones, with what older releases leave in their place, read the same.
+"""Tables of versions 0 to 5: copies of real ones, changed to the layout of older releases, return the same rows.
 
-What is taken away or put there is what Hudi's upgrade handlers (`ZeroToOne…` to `FiveToSix…`) put or take away.
+The changes are those of Hudi's upgrade handlers (`ZeroToOne…` to `FiveToSix…`), reversed.
 """
 
 import datetime as dt
@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer, queries, with_properties
+from support.cases import assert_same_result, hudi_result, queries, with_properties
 
 # Hudi 0.9 wrote the first, at version 2; later releases the others, at version 6.
 REAL = ["h009_upsert_delete", "h015_bootstrap_flat", "h11_v6_uncommitted"]
@@ -39,8 +39,8 @@ SINCE = {
 }
 
 
-def taken_back(path, version):
-    """Rewrites the properties of a table of version 6 or less to what a table of `version` has."""
+def downgraded(path, version):
+    """Rewrites the properties of a table of version 6 or less to those of `version`."""
     gone = {key: None for since, keys in SINCE.items() if version < since for key in keys}
     if version > 0:
         gone["hoodie.table.version"] = str(version)
@@ -55,33 +55,33 @@ def taken_back(path, version):
 @pytest.mark.parametrize("version", range(6))
 @pytest.mark.parametrize("name", REAL)
 def test_every_query_gives_the_same_rows(name, version, copy_of):
-    path = taken_back(copy_of(name), version)
+    path = downgraded(copy_of(name), version)
     table = mortice.Table(path)
     assert table.version == version
-    asked = [query for query in queries() if query.case == name and not query.path]
-    assert len(asked) > 2
-    for query in asked:
-        assert_same_answer(query.expected, query.scan(table).to_arrow(), ordered=query.ordered)
+    bundled = [query for query in queries() if query.case == name and not query.path]
+    assert len(bundled) > 2
+    for query in bundled:
+        assert_same_result(query.expected, query.scan(table).to_arrow(), ordered=query.ordered)
 
 
 @pytest.mark.parametrize("version", [0, 1])
 def test_instants_that_were_renamed_in_place(version, copy_of):
-    """Timeline layout 0: of an instant there is one file alone, that of its state."""
+    """Timeline layout 0: an instant has only one file, that of its state."""
     name = "h009_upsert_delete"
-    path = taken_back(copy_of(name), version)
+    path = downgraded(copy_of(name), version)
     with_properties(path, {"hoodie.timeline.layout.version": "0"})
     for file in (path / ".hoodie").iterdir():
         completed = path / ".hoodie" / ".".join(file.name.split(".")[:2])
         pending = file.name.endswith((".requested", ".inflight"))
         if pending and any(completed.with_suffix(f".{action}").exists() for action in ("commit", "deltacommit")):
             file.unlink()
-    assert_same_answer(answer(name), mortice.Table(path).snapshot().to_arrow())
+    assert_same_result(hudi_result(name), mortice.Table(path).snapshot().to_arrow())
 
 
-def test_leftovers_of_old_writers_do_not_count(copy_of):
-    """Markers, copies, an empty commit file, commits under way, what an upgrade leaves beside the properties."""
+def test_leftover_files_of_old_writers_are_ignored(copy_of):
+    """Markers, copies, an empty commit file, pending commits, files that an upgrade leaves beside the properties."""
     name = "h009_upsert_delete"
-    path = taken_back(copy_of(name), 1)
+    path = downgraded(copy_of(name), 1)
     hidden = path / ".hoodie"
     for leftover in (
         ".temp/20990101000000/p/f-0_0-1-2_20990101000000.parquet.marker.CREATE",
@@ -98,32 +98,32 @@ def test_leftovers_of_old_writers_do_not_count(copy_of):
         (hidden / leftover).touch()
     (hidden / "20210101000000.commit").touch()
     (hidden / "archived").mkdir(exist_ok=True)
-    assert_same_answer(answer(name), mortice.Table(path).snapshot().to_arrow())
+    assert_same_result(hudi_result(name), mortice.Table(path).snapshot().to_arrow())
 
 
-def test_an_update_of_the_properties_that_was_cut_short(copy_of):
+def test_an_interrupted_update_of_the_properties(copy_of):
     name = "h009_upsert_delete"
-    path = taken_back(copy_of(name), 2)
+    path = downgraded(copy_of(name), 2)
     properties = path / ".hoodie" / "hoodie.properties"
     whole = properties.read_bytes()
     backup = properties.with_name("hoodie.properties.backup")
     backup.write_bytes(whole)
     for torn in (b"", whole[:20]):
         properties.write_bytes(torn)
-        assert_same_answer(answer(name), mortice.Table(path).snapshot().to_arrow())
+        assert_same_result(hudi_result(name), mortice.Table(path).snapshot().to_arrow())
     properties.unlink()
-    assert_same_answer(answer(name), mortice.Table(path).snapshot().to_arrow())
+    assert_same_result(hudi_result(name), mortice.Table(path).snapshot().to_arrow())
 
 
-def test_names_of_the_time_before_apache(copy_of):
+def test_class_names_from_before_apache(copy_of):
     name = "h009_upsert_delete"
-    path = taken_back(copy_of(name), 0)
+    path = downgraded(copy_of(name), 0)
     payload = {"hoodie.compaction.payload.class": "com.uber.hoodie.common.model.OverwriteWithLatestAvroPayload"}
     with_properties(path, payload | {"hoodie.archivelog.folder": ""})
     table = mortice.Table(path)
-    assert_same_answer(answer(name), table.snapshot().to_arrow())
+    assert_same_result(hudi_result(name), table.snapshot().to_arrow())
     everything = table.incremental("000").to_arrow()
-    assert everything.num_rows == answer(name).num_rows
+    assert everything.num_rows == hudi_result(name).num_rows
 
 
 def test_partition_markers_with_an_extension(copy_of):
@@ -134,11 +134,11 @@ def test_partition_markers_with_an_extension(copy_of):
     assert markers
     for marker in markers:
         marker.rename(marker.with_name(".hoodie_partition_metadata.parquet"))
-    assert_same_answer(answer(name), mortice.Table(path).snapshot().to_arrow())
+    assert_same_result(hudi_result(name), mortice.Table(path).snapshot().to_arrow())
 
 
 @pytest.mark.parametrize("version", ["10", "42", "1000"])
-def test_versions_to_come_are_refused_by_name(version, copy_of):
+def test_later_versions_are_refused_by_name(version, copy_of):
     path = copy_of("h009_upsert_delete")
     with_properties(path, {"hoodie.table.version": version})
     with pytest.raises(mortice.UnsupportedError, match=f"table version {version}.*versions 0 to 9"):
@@ -146,8 +146,8 @@ def test_versions_to_come_are_refused_by_name(version, copy_of):
 
 
 @pytest.mark.parametrize("zone", ["UTC", "LOCAL", "utc"])
-def test_moments_are_told_by_the_clock_of_the_timeline(zone, copy_of, monkeypatch):
-    """Text is digits of that clock, as Hudi takes it; a moment with a zone is brought to it."""
+def test_instants_are_in_the_timezone_of_the_timeline(zone, copy_of, monkeypatch):
+    """Strings are digits in the timezone of the timeline, as in Hudi; a datetime with a zone is converted to it."""
     import time
 
     monkeypatch.setenv("TZ", "Asia/Kolkata")
@@ -164,7 +164,7 @@ def test_moments_are_told_by_the_clock_of_the_timeline(zone, copy_of, monkeypatc
         expected = table.snapshot(as_of=second).to_arrow()
         assert expected.num_rows > 0
         for as_of in (f"{wall:%Y-%m-%d %H:%M:%S}", wall, moment):
-            assert_same_answer(expected, table.snapshot(as_of=as_of).to_arrow())
+            assert_same_result(expected, table.snapshot(as_of=as_of).to_arrow())
         after = table.incremental(second).count()
         assert table.incremental(moment).count() == after == table.incremental(f"{wall:%Y-%m-%d %H:%M:%S}").count()
         with pytest.raises(mortice.MorticeError):
@@ -174,7 +174,7 @@ def test_moments_are_told_by_the_clock_of_the_timeline(zone, copy_of, monkeypatc
         time.tzset()
 
 
-def test_a_zone_that_is_none_is_refused(copy_of):
+def test_an_invalid_timezone_is_refused(copy_of):
     path = copy_of("h009_upsert_delete")
     with_properties(path, {"hoodie.table.timeline.timezone": "CET"})
     with pytest.raises(mortice.InvalidTableError, match="CET"):

@@ -1,4 +1,4 @@
-"""The oracle of merging against what Hudi was measured to answer: the worked examples of its merge semantics."""
+"""The oracle compared with measured results of Hudi: the worked examples of its merge semantics."""
 
 import pytest
 
@@ -81,14 +81,14 @@ LATEST, DEFAULT_PAYLOAD = "OverwriteWithLatestAvroPayload", "DefaultHoodieRecord
         (DEFAULT_PAYLOAD, 10, [UNORDERED, data(5)], [10], [10]),
     ],
 )
-def test_the_same_bytes_under_both_releases(payload, base, log, of_0x, of_1x):
+def test_the_same_files_under_both_releases(payload, base, log, of_0x, of_1x):
     mode = COMMIT_TIME if payload == LATEST else EVENT_TIME
     for semantics, expected in (("0.x", of_0x), ("1.x", of_1x)):
         merging = table(mode, payload=payload, semantics=semantics)
         assert orderings(merged([row(base)], log, merging)) == expected, semantics
 
 
-def test_zero_is_no_ordering_on_an_int_column():
+def test_zero_is_no_ordering_value_of_an_int_column():
     assert merged([row(10)], [delete(0, "Integer")], table(ts="int")) == []
 
 
@@ -132,7 +132,7 @@ def test_whole_rows(mode, base, log, expected):
     assert orderings(merged([] if base is None else [row(base)], log, table(mode))) == expected
 
 
-def test_a_tie_goes_to_the_log():
+def test_the_log_wins_ties():
     assert columns(merged([row(20, 1)], [data(20, 2)], table())) == [(2, None, 20)]
 
 
@@ -147,8 +147,8 @@ def test_unavailable_values():
     merging = Merging(fields, EVENT_TIME, ("ts",), partial_update=FILL_UNAVAILABLE, unavailable="?")
     base = {KEY: "k", "a": "one", "b": b"two", "ts": 1}
     log = [DataBlock(({KEY: "k", "a": "?", "b": b"?", "ts": 2},))]
-    (answer,) = merged([base], log, merging)
-    assert (answer["a"], answer["b"], answer["ts"]) == ("one", b"?", 2)
+    (result,) = merged([base], log, merging)
+    assert (result["a"], result["b"], result["ts"]) == ("one", b"?", 2)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_skip_merge():
 
 
 def test_delete_class_in_0x():
-    """Measured on 0.15: an Integer of a long column deletes whatever it says."""
+    """Measured on 0.15: an Integer deletes a row of a long column, independent of its value."""
     merging = table(CUSTOM, payload=DEFAULT_PAYLOAD, semantics="0.x")
     assert merged([], [data(5), delete(3, "Integer")], merging) == []
     assert orderings(merged([], [data(5), delete(0)], merging)) == [5]
@@ -230,7 +230,7 @@ def test_values_that_java_cannot_compare():
         compare(Value("Long", 1), Value("String", "1"))
 
 
-def test_deletes_from_before_a_column_was_widened_are_of_another_class():
+def test_deletes_from_before_a_widening_have_another_class():
     assert of_delete(Value("Long", 3), table()) == Value("Long", 3)
     assert not same_class(of_delete(Value("Integer", 3), table()), Value("Long", 3))
     assert of_delete(Value("Integer", 0), table()) == DEFAULT

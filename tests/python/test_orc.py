@@ -1,6 +1,6 @@
-"""ORC base files: what pyarrow writes is read back, whatever its codec and types; damage is told, never believed.
+"""ORC base files: files of pyarrow are read with all codecs and types; corruption is an error, never a wrong row.
 
-Real tables of Hudi are asked in `test_answers.py`; here they are harmed.
+Real tables of Hudi are queried in `test_bundled_tables.py`; here they are corrupted.
 """
 
 import datetime as dt
@@ -28,7 +28,7 @@ def moment(*parts):
 
 
 def values(kind, rows, seed):
-    """Values of a type, nulls and extremes among them, in runs as well as at random."""
+    """Returns values of a type, including nulls and extremes, in runs as well as at random."""
     draw = random.Random(seed)
     extremes = {
         "bool": [True, False],
@@ -104,7 +104,7 @@ AVRO = {
 
 
 def table_of_file(folder, rows, **options):
-    """A table of one ORC base file."""
+    """Writes a table of one ORC base file."""
     count = rows.num_rows
     meta = {name: pa.array([f"{at:06}" for at in range(count)]) for name in META}
     meta["_hoodie_commit_time"] = pa.array([INSTANT] * count)
@@ -131,7 +131,7 @@ def test_every_type_in_every_codec(codec, dictionary, tmp_path):
     assert multiset(found.to_pylist()) == multiset(rows.to_pylist())
 
 
-def test_stripes_without_a_wanted_row_are_passed_over(tmp_path):
+def test_stripes_without_matching_rows_are_skipped(tmp_path):
     rows = pa.table({"i64": range(200_000), "s": [f"{at:08}" for at in range(200_000)]})
     path = table_of_file(tmp_path, rows, stripe_size=1 << 16, compression="uncompressed")
     stripes = po.ORCFile(next(path.glob("*.orc"))).nstripes
@@ -152,7 +152,7 @@ def test_projection_reads_one_column(tmp_path):
 
 
 @pytest.mark.parametrize("name", [COW, MOR])
-def test_damage_is_told_and_never_panics(name, table_of, copy_of):
+def test_corruption_is_an_error_and_never_panics(name, table_of, copy_of):
     path = copy_of(name)
     file = max(path.rglob("*.orc"), key=lambda file: file.stat().st_size)
     whole, draw = file.read_bytes(), random.Random(5)
@@ -172,7 +172,7 @@ def test_damage_is_told_and_never_panics(name, table_of, copy_of):
             assert found.schema.equals(sound.schema)
 
 
-def test_a_file_that_is_none_is_refused_by_name(copy_of):
+def test_a_file_that_is_not_orc_is_refused_by_name(copy_of):
     path = copy_of(COW)
     file = next(path.rglob("*.orc"))
     file.write_bytes(b"PAR1 is not ORC")
@@ -181,7 +181,7 @@ def test_a_file_that_is_none_is_refused_by_name(copy_of):
 
 
 def test_several_formats_in_one_table(table_of, tmp_path):
-    """A table whose writer was told another base file format from some day on."""
+    """A table whose base file format was changed at some point."""
     rows = pa.table({"i64": [1, 2], "s": ["a", "b"]})
     path = table_of_file(tmp_path / "t", rows)
     orc = next(path.glob("*.orc"))
@@ -190,8 +190,8 @@ def test_several_formats_in_one_table(table_of, tmp_path):
     assert sorted(found.column("i64").to_pylist()) == [1, 1, 2, 2]
 
 
-def test_logs_upon_orc(table_of):
-    """What the logs changed, by the rows of base files alone."""
+def test_logs_over_orc_base_files(table_of):
+    """Compares the changes of the logs with the rows of base files."""
     table = mortice.Table(table_of(MOR))
     base = {row["id"]: row for row in table.read_optimized().to_arrow().to_pylist()}
     merged = {row["id"]: row for row in table.snapshot().to_arrow().to_pylist()}

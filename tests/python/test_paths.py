@@ -1,4 +1,4 @@
-"""Where tables lie, and places where there is none."""
+"""Locations of tables, and paths without a table."""
 
 import pathlib
 import shutil
@@ -6,50 +6,50 @@ import shutil
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 
 NAME = "h11_v6_uncommitted"
 
 
 @pytest.mark.parametrize("folder", ["with space", "ünï çødé 表", "a=b%20c", "trailing."])
 @pytest.mark.parametrize("form", [str, pathlib.Path, lambda path: f"{path}/", lambda path: f"file://{path}"])
-def test_any_folder_by_any_form_of_its_path(copy_of, folder, form):
-    """A percent sign in a file URI stands for itself, as in Hadoop's paths."""
+def test_any_directory_by_any_form_of_its_path(copy_of, folder, form):
+    """A percent sign in a file URI is literal, as in Hadoop's paths."""
     path = copy_of(NAME, folder)
-    assert_same_answer(answer(NAME), mortice.Table(form(path)).snapshot().to_arrow())
+    assert_same_result(hudi_result(NAME), mortice.Table(form(path)).snapshot().to_arrow())
 
 
 def test_a_relative_path(copy_of, monkeypatch):
     monkeypatch.chdir(copy_of(NAME).parent)
-    assert_same_answer(answer(NAME), mortice.Table("table").snapshot().to_arrow())
+    assert_same_result(hudi_result(NAME), mortice.Table("table").snapshot().to_arrow())
 
 
 def test_encoded_and_non_ascii_partitions(table_of):
     name = "h11_composite_keys_encoded_partitions"
-    expected = answer(name)
+    expected = hudi_result(name)
     partitions = set(expected["_hoodie_partition_path"].to_pylist())
     assert {slice_.partition for slice_ in mortice.Table(table_of(name)).file_slices()} >= partitions
 
 
-def test_a_folder_that_is_no_table(tmp_path):
+def test_a_directory_that_is_not_a_table(tmp_path):
     (tmp_path / "file.parquet").write_bytes(b"PAR1")
     with pytest.raises(mortice.TableNotFoundError):
         mortice.Table(tmp_path)
 
 
-def test_a_file_that_is_no_folder(tmp_path):
+def test_a_file_that_is_not_a_directory(tmp_path):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(mortice.MorticeError):
         mortice.Table(tmp_path / "file")
 
 
 @pytest.mark.parametrize("uri", ["", 3, b"table", None, "\udcff"], ids=ascii)
-def test_what_is_no_path_is_refused(uri):
+def test_invalid_paths_are_refused(uri):
     with pytest.raises(mortice.InvalidArgumentError):
         mortice.Table(uri)
 
 
-def test_a_store_that_this_release_cannot_read_is_named():
+def test_an_unsupported_scheme_is_refused_by_name():
     with pytest.raises(mortice.UnsupportedError, match="oss"):
         mortice.Table("oss://bucket/table")
 
@@ -68,7 +68,7 @@ def test_a_table_without_commits_is_empty(copy_of):
     assert (scan.splits(), scan.count(), scan.to_arrow().num_rows) == ([], 0, 0)
 
 
-def test_a_timeline_that_cannot_be_read_is_named(copy_of):
+def test_an_unreadable_timeline_is_an_error_with_its_path(copy_of):
     path = copy_of("h11_event_time_deletes")
     commit = max((path / ".hoodie" / "timeline").glob("*.deltacommit"))
     commit.write_bytes(b"\x00garbage")

@@ -1,4 +1,4 @@
-"""Every payload class and record merger that Hudi 0.15.0 and 1.2.0 ship is either merged by, or refused by name.
+"""Every payload class and record merger of Hudi 0.15.0 and 1.2.0 is either supported, or refused by name.
 
 `tests/support/hudi/payload_classes.py` reads the lists in `data/payload_classes` from the jars, and
 `tests/spark/test_shipped_classes.py` compares them with the jars.
@@ -54,7 +54,7 @@ LATEST = "OverwriteWithLatestAvroPayload"
 
 
 def table(folder, version, properties):
-    """A base row, and a row of a log with a greater ordering value."""
+    """Writes a base row, and a log row with a greater ordering value."""
     base = (with_meta({"id": "k", "x": "base", "ts": 1}, "k", 0, 0),)
     log = DataBlock((with_meta({"id": "k", "x": "log", "ts": 2}, "k", 1, 0),))
     merging = Merging(FIELDS, CUSTOM, ("ts",), LATEST)
@@ -67,7 +67,7 @@ def rows(path, semantics):
     return [row["x"] for row in mortice.Table(path, semantics=semantics).snapshot().to_arrow().to_pylist()]
 
 
-def test_every_class_is_known_here():
+def test_every_class_is_listed_here():
     assert set(PAYLOADS) == MERGED | MERGED_UNDER_0_X | MERGED_IN_METADATA_TABLES | REFUSED
 
 
@@ -91,7 +91,7 @@ def test_a_payload_class_is_merged_or_refused_by_name(tmp_path, payload, version
 
 @pytest.mark.parametrize("mode", ["CUSTOM", None])
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_record_merger_is_a_mode_or_refused_by_its_id(tmp_path, strategy, mode):
+def test_a_record_merger_is_a_merge_mode_or_refused_by_id(tmp_path, strategy, mode):
     """Tables store the id of a merger, not its class."""
     stored = {"hoodie.record.merge.strategy.id": strategy, "hoodie.record.merge.mode": mode}
     payloads = {EVENT_TIME_ID: f"{MODEL}DefaultHoodieRecordPayload"}

@@ -1,4 +1,4 @@
-"""Reading under an address-space limit, after a fork, and beside other Python threads."""
+"""Reads under an address-space limit, after a fork, and with other Python threads."""
 
 import json
 import multiprocessing
@@ -11,20 +11,20 @@ import time
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 from support.tables.log_writer import AVRO_DATA_BLOCK, INSTANT_TIME, SCHEMA, avro_block, frame
 
 NAME = "h11_event_time_deletes"
 
 
 @pytest.mark.parametrize("mmap", [True, False])
-def test_mapping_changes_nothing_but_the_way(table_of, mmap):
+def test_rows_do_not_depend_on_mmap(table_of, mmap):
     table = mortice.Table(table_of(NAME), mmap=mmap)
-    assert_same_answer(answer(NAME), table.snapshot().to_arrow())
+    assert_same_result(hudi_result(NAME), table.snapshot().to_arrow())
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS is Linux's")
-def test_a_file_too_large_to_map_is_read_by_windows(tmp_path):
+def test_a_file_too_large_to_map_is_read_in_windows(tmp_path):
     """PySpark's workers run under RLIMIT_AS. Here it is smaller than the first block, a hole of 1.5 GiB."""
     schema = {"type": "record", "name": "r", "fields": [{"name": "k", "type": "string"}]}
     path = tmp_path / ".x_001.log.1_0-0-0"
@@ -58,16 +58,16 @@ resource.setrlimit(resource.RLIMIT_AS, (used + (96 << 20), used + (96 << 20)))
 print(mortice.Table({str(table_of(NAME))!r}, threads=1).snapshot().to_arrow().num_rows)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
-    assert (done.stdout.split(), done.stderr) == ([str(answer(NAME).num_rows)], "")
+    assert (done.stdout.split(), done.stderr) == ([str(hudi_result(NAME).num_rows)], "")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork.*:DeprecationWarning")
-def test_a_forked_child_reads_after_its_parent_did(table_of):
-    """As Spark's daemon does: it imports, may read, and forks its workers."""
+def test_a_forked_child_reads_after_its_parent(table_of):
+    """As in Spark's daemon: it imports, may read, and forks its workers."""
     table = mortice.Table(table_of(NAME), threads=2)
     scan = table.snapshot()
-    assert scan.count() == answer(NAME).num_rows
+    assert scan.count() == hudi_result(NAME).num_rows
     context = multiprocessing.get_context("fork")
     results = context.Queue()
 
@@ -81,11 +81,15 @@ def test_a_forked_child_reads_after_its_parent_did(table_of):
     counts = results.get(timeout=60)
     process.join(timeout=60)
     assert process.exitcode == 0
-    assert counts == (answer(NAME).num_rows, answer(NAME, "read_optimized").num_rows, answer(NAME).num_rows)
+    assert counts == (
+        hudi_result(NAME).num_rows,
+        hudi_result(NAME, "read_optimized").num_rows,
+        hudi_result(NAME).num_rows,
+    )
 
 
-def test_other_python_threads_go_on_during_a_read(tmp_path):
-    """One long call into the native module; a thread counts meanwhile. It could not, were the lock held."""
+def test_other_python_threads_run_during_a_read(tmp_path):
+    """One long call of the native module, while a thread counts. It could not count if the GIL were held."""
     schema = {"type": "record", "name": "r", "fields": [{"name": f"c{i}", "type": "string"} for i in range(8)]}
     record = {f"c{i}": "some text of a few words " * 4 for i in range(8)}
     path = tmp_path / ".x_001.log.1_0-0-0"
@@ -101,7 +105,7 @@ def test_other_python_threads_go_on_during_a_read(tmp_path):
             started.set()
             time.sleep(0)
 
-    # Threads switch only where one gives way: else time slices would let the counter go on even beside a held lock.
+    # Threads switch only where one releases the GIL: otherwise time slices would let the counter run while it is held.
     interval = sys.getswitchinterval()
     counter = threading.Thread(target=count)
     counter.start()
@@ -118,7 +122,7 @@ def test_other_python_threads_go_on_during_a_read(tmp_path):
     assert after > before
 
 
-def test_many_threads_may_read_one_table(table_of):
+def test_many_threads_can_read_one_table(table_of):
     table = mortice.Table(table_of(NAME))
     found = []
 
@@ -130,7 +134,7 @@ def test_many_threads_may_read_one_table(table_of):
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [answer(NAME).num_rows] * 8
+    assert found == [hudi_result(NAME).num_rows] * 8
 
 
 def test_no_thread_outlives_a_read(table_of):
@@ -145,5 +149,5 @@ rows = sum(batch.num_rows for batch in stream)
 stream.close()
 print(rows, len(set(os.listdir("/proc/self/task")) - before))
 """
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
-    assert said.split() == [str(answer(NAME).num_rows), "0"]
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert output.split() == [str(hudi_result(NAME).num_rows), "0"]

@@ -1,4 +1,4 @@
-"""Filters give the same rows whether pruning leaves anything unread or not: random tables, random filters."""
+"""Filters return the same rows with and without pruning: random tables, random filters."""
 
 import functools
 import math
@@ -17,7 +17,7 @@ from support.cases import multiset
 from support.exploring import explore
 from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from support.oracle.model import EVENT_TIME, KEY
-from support.tables.histories import KEYS, NOT_YET, ORDERING_VALUES, SCENARIOS, column_values, histories
+from support.tables.histories import KEYS, ORDERING_VALUES, SCENARIOS, UNSUPPORTED, column_values, histories
 from support.tables.table_writer import (
     MICROSECONDS,
     Partitioning,
@@ -28,12 +28,12 @@ from support.tables.table_writer import (
     write_table,
 )
 
-READ = [one for one in SCENARIOS if one.name not in NOT_YET]
+READ = [one for one in SCENARIOS if one.name not in UNSUPPORTED]
 FILTERS_OF_A_TABLE = 6
 
 
 def compared(one, other):
-    """As Spark compares: NaN is equal to itself and greatest, and there is one zero."""
+    """Compares as Spark does: NaN is equal to itself and greatest, and 0.0 equals -0.0."""
     nan = [isinstance(value, float) and math.isnan(value) for value in (one, other)]
     if any(nan):
         return nan[0] - nan[1]
@@ -63,7 +63,7 @@ def term_passes(value, operator, literal=None):
 
 
 def terms(column, values):
-    """Any test of a column against any of these values."""
+    """Draws any comparison of a column with any of these values."""
     literals = st.sampled_from(values)
     return st.one_of(
         st.tuples(st.just(column), st.sampled_from(("=", "=", "!=", "<", "<=", ">", ">=")), literals),
@@ -73,26 +73,26 @@ def terms(column, values):
 
 
 def filters_on(columns, favoured):
-    """Filters on columns of such values, half of all terms on the favoured ones."""
+    """Draws filters on columns with such values; half of all terms are on the favoured ones."""
     of = lambda names: st.sampled_from(tuple(names)).flatmap(lambda column: terms(column, columns[column]))  # noqa: E731
     lists = st.lists(st.one_of(of(favoured), of(columns)), min_size=1, max_size=2)
     return st.one_of(st.tuples(lists), st.tuples(lists), st.tuples(lists, lists)).map(list)
 
 
-def assert_same_rows_however_read(path, filters, **query):
-    """What was left unread."""
+def assert_pruning_keeps_rows(path, filters, **query):
+    """Returns what was skipped."""
     plain, pruning = (mortice.Table(path, threads=1, prune=prune, **query.get("table", {})) for prune in (False, True))
-    ask = functools.partial(pruning.snapshot, merge=query.get("merge", True))
-    scan = ask(filters=filters)
+    query_four_row_groups = functools.partial(pruning.snapshot, merge=query.get("merge", True))
+    scan = query_four_row_groups(filters=filters)
     rows = multiset(scan.to_arrow().to_pylist())
-    assert rows == multiset(row for row in ask().to_arrow().to_pylist() if passes(row, filters))
+    assert rows == multiset(row for row in query_four_row_groups().to_arrow().to_pylist() if passes(row, filters))
     assert rows == multiset(plain.snapshot(filters=filters, merge=query.get("merge", True)).to_arrow().to_pylist())
-    assert ask(filters=filters).count() == rows.total()
+    assert query_four_row_groups(filters=filters).count() == rows.total()
     return scan
 
 
 def columns_of(merging, scenario):
-    """The columns of a table, and values to compare them with: those that they have, and neighbours."""
+    """Returns the columns of a table, and values to compare them with: those of rows, and neighbours."""
     columns = {KEY: KEYS, "id": KEYS, "_hoodie_partition_path": ("", "x"), "_hoodie_commit_time": ("2026", "2027")}
     for field in merging.fields:
         values = ORDERING_VALUES.get(field.kind) if field.name in merging.ordering else None
@@ -104,14 +104,15 @@ def columns_of(merging, scenario):
 
 @pytest.fixture(scope="module")
 def pruned_share():
-    """Lists, by test and case, of whether each read left something out; judged over all cases of a test together."""
+    """Collects, by test and case, whether each read skipped something. The share is checked over all cases of a
+    test."""
     notes = {}
     yield lambda test, case: notes.setdefault(test, {}).setdefault(case, [])
     for cases, least, name in ((READ, 1 / 30, "row groups"), (BY, 1 / 100, "partitions")):
-        told = list(chain.from_iterable(notes.get(name, {}).values()))
-        # A few cases that are run by themselves may happen to prune nothing.
+        pruned = list(chain.from_iterable(notes.get(name, {}).values()))
+        # A few cases that run alone may happen to prune nothing.
         if len(notes.get(name, ())) == len(cases):
-            assert sum(told) > len(told) * least, f"a test of pruning {name} that prunes next to nothing"
+            assert sum(pruned) > len(pruned) * least, f"a test of pruning {name} that prunes almost nothing"
 
 
 @pytest.mark.property
@@ -131,7 +132,7 @@ def test_row_groups(scenario, pruned_share):
         with tempfile.TemporaryDirectory() as folder:
             path = write_table(Path(folder), history.merging, history.version, slice_)
             for _ in range(FILTERS_OF_A_TABLE):
-                scan = assert_same_rows_however_read(
+                scan = assert_pruning_keeps_rows(
                     path, data.draw(filters), table={"semantics": scenario.semantics}, merge=not scenario.skip_merge
                 )
                 pruned.append(scan.report()["row_groups_pruned"] > 0)
@@ -152,46 +153,46 @@ def log_of(*rows, number=1):
     )
 
 
-def ask(folder, filters, *commits, merge=True):
+def query_four_row_groups(folder, filters, *commits, merge=True):
     """Four row groups of one row each: a, b, c, d with x of 1 to 4."""
     rows = [(key, x, 10) for x, key in enumerate("abcd", start=1)]
     merging = Merging(FIELDS, EVENT_TIME, ("ts",))
     path = write_table(folder, merging, 9, Slice(base_of(*rows), commits, row_group_rows=1))
-    scan = assert_same_rows_however_read(path, [filters], merge=merge)
+    scan = assert_pruning_keeps_rows(path, [filters], merge=merge)
     return {row["id"]: row["x"] for row in scan.to_arrow().to_pylist()}, scan.report()["row_groups_pruned"]
 
 
 def test_without_a_log_every_term_prunes(tmp_path):
-    assert ask(tmp_path, [("x", ">", 3)]) == ({"d": 4}, 3)
+    assert query_four_row_groups(tmp_path, [("x", ">", 3)]) == ({"d": 4}, 3)
 
 
 @pytest.mark.parametrize("column", [KEY, "id"])
-def test_over_a_log_the_key_prunes(tmp_path, column):
+def test_with_a_log_the_key_prunes(tmp_path, column):
     updated = log_of(("a", 7, 20), ("d", 8, 20), ("e", 9, 20))
-    assert ask(tmp_path, [(column, ">=", "c"), ("x", ">", 3)], (updated,)) == ({"d": 8, "e": 9}, 2)
+    assert query_four_row_groups(tmp_path, [(column, ">=", "c"), ("x", ">", 3)], (updated,)) == ({"d": 8, "e": 9}, 2)
 
 
-def test_over_a_log_other_columns_do_not(tmp_path):
-    late = log_of(("a", 7, 5))  # the base row wins, but only where it is read
-    assert ask(tmp_path, [("x", ">", 3)], (late,)) == ({"d": 4}, 0)
+def test_with_a_log_other_columns_do_not_prune(tmp_path):
+    late = log_of(("a", 7, 5))  # the base row wins, but only if it is read
+    assert query_four_row_groups(tmp_path, [("x", ">", 3)], (late,)) == ({"d": 4}, 0)
     deleted = DeleteBlock((("d", Value("Long", 20)),))
-    assert ask(tmp_path / "deleted", [("x", ">", 3)], (deleted,)) == ({}, 0)
+    assert query_four_row_groups(tmp_path / "deleted", [("x", ">", 3)], (deleted,)) == ({}, 0)
 
 
-def test_over_a_log_nothing_is_pruned_for_being_null(tmp_path):
-    """Without its base row, a partial record has null where it says nothing."""
+def test_with_a_log_null_values_do_not_prune(tmp_path):
+    """Without its base row, a partial record has null in missing columns."""
     partial = DataBlock((with_meta({"x": 7, "ts": 20}, "a", 1, 0),), partial=True)
-    assert ask(tmp_path, [("id", "is null")], (partial,)) == ({}, 0)
+    assert query_four_row_groups(tmp_path, [("id", "is null")], (partial,)) == ({}, 0)
 
 
-def test_rows_that_are_not_merged_are_pruned_by_every_term(tmp_path):
+def test_unmerged_rows_are_pruned_by_every_term(tmp_path):
     late = log_of(("a", 7, 5))
-    assert ask(tmp_path, [("x", ">", 3)], (late,), merge=False) == ({"a": 7, "d": 4}, 3)
+    assert query_four_row_groups(tmp_path, [("x", ">", 3)], (late,), merge=False) == ({"a": 7, "d": 4}, 3)
 
 
-def test_a_log_without_records_that_count_leaves_every_term(tmp_path):
+def test_with_a_log_without_valid_records_every_term_prunes(tmp_path):
     late = log_of(("a", 7, 5))
-    assert ask(tmp_path, [("x", ">", 3), (KEY, "=", "d")], (late,)) == ({"d": 4}, 3)
+    assert query_four_row_groups(tmp_path, [("x", ">", 3), (KEY, "=", "d")], (late,)) == ({"d": 4}, 3)
 
 
 CITIES = (None, "", "oslo", "Oslo", "a b", "ä", "x/y", "x", "x=1", "50%", "%41", "city=oslo", "default", "10", "9")
@@ -220,8 +221,9 @@ def partitionings(draw, generator):
 
 @st.composite
 def partitions(draw, partitioning):
-    """Slices by path. Keys may come several times in a slice, and values that share a folder lie there side by side."""
-    counts = [count for count in COUNTS if partitioning.times is None or is_a_time(partitioning.times, count)]
+    """Draws slices by path. Keys may occur several times in a slice; values with the same path are in the same
+    slice."""
+    counts = [count for count in COUNTS if partitioning.times is None or is_valid_time(partitioning.times, count)]
     days = st.sampled_from((None, *DAYS))
     drawn = (st.sampled_from(KEYS), st.sampled_from(CITIES), st.sampled_from(NUMBERS), days, st.sampled_from(counts))
     found = {}
@@ -236,8 +238,8 @@ def partitions(draw, partitioning):
     return {path: slice_of(commits) for path, commits in found.items()}
 
 
-def is_a_time(times, count):
-    """Whether Python has the time."""
+def is_valid_time(times, count):
+    """Whether Python can represent the time."""
     try:
         return bool(times.text(count))
     except OverflowError:
@@ -252,8 +254,8 @@ def slice_of(commits):
 @pytest.mark.property
 @pytest.mark.parametrize("generator", BY)
 def test_partitions(generator, pruned_share):
-    """Also for values that are hard to read back from a path."""
-    told = pruned_share("partitions", generator)
+    """Also for values that are hard to parse from a path."""
+    pruned = pruned_share("partitions", generator)
     columns = {KEY: KEYS, "_hoodie_partition_path": ("oslo", "city=oslo", "x/y", "n=7", "7", "Oslo/7", "")}
     columns |= {"city": (*filter(None, CITIES), "", "zz"), "n": NUMBERS[1:], "x": (1, 4), "day": DAYS}
     columns["count"] = COUNTS[1:]
@@ -263,7 +265,7 @@ def test_partitions(generator, pruned_share):
     def run(data):
         partitioning = data.draw(partitionings(generator))
         slices = data.draw(partitions(partitioning))
-        # Hudi gives numbers that became times as text, but for those of a custom key generator.
+        # Hudi returns numbers that became times as strings, except with a custom key generator.
         timed = partitioning.timed if generator == "TIMESTAMP" else ()
         as_text = {name: tuple(map(str, columns[name])) for name in timed}
         filters = filters_on(columns | as_text, (*partitioning.fields, "_hoodie_partition_path"))
@@ -271,14 +273,14 @@ def test_partitions(generator, pruned_share):
             path = write_partitions(Path(folder), PARTITIONED, data.draw(st.sampled_from((6, 9))), slices, partitioning)
             for _ in range(FILTERS_OF_A_TABLE):
                 wanted = data.draw(filters)
-                assert_same_rows_however_read(path, wanted)
+                assert_pruning_keeps_rows(path, wanted)
                 kept = {slice_.partition for slice_ in mortice.Table(path).file_slices(filters=wanted)}
-                told.append(len(kept) < len(slices))
+                pruned.append(len(kept) < len(slices))
 
     run()
 
 
-def test_partitions_are_told_in_the_plan(tmp_path):
+def test_the_plan_reports_pruned_partitions(tmp_path):
     row = {"id": "a", "n": 7, "x": 1, "ts": 1}
     slices = {city: Slice((with_meta(row | {"city": city}, "a", 0, 0, city),), ()) for city in ("lima", "oslo", "rome")}
     table = mortice.Table(write_partitions(tmp_path, PARTITIONED, 9, slices, Partitioning(("city",), "SIMPLE")))

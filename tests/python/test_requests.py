@@ -1,4 +1,4 @@
-"""Storage requests: what a schema, a plan and a reading cost."""
+"""Storage requests of schemas, plans and reads."""
 
 import shutil
 
@@ -6,7 +6,7 @@ import pytest
 
 import mortice
 from mortice import queries
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 
 UNPARTITIONED = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"
@@ -36,12 +36,12 @@ def lists(table):
 
 
 @pytest.mark.parametrize(("name", "query", "semantics"), QUERIES)
-def test_a_schema_is_that_of_the_scan_and_lists_nothing(table_of, name, query, semantics):
+def test_the_schema_equals_that_of_the_scan_without_listing_files(table_of, name, query, semantics):
     table = mortice.Table(table_of(name), semantics=semantics)
     opened = lists(table)
     plan = table.prepare(query)
     schema = plan.schema
-    # The schema at the end of a range that reaches into the archive is looked up there: a folder of the timeline.
+    # The schema at the end of a range that extends into the archive is looked up there: one listing of the timeline.
     archive = getattr(query, "schema_at_end", False)
     assert lists(table) == opened + archive
     assert schema.equals(plan.scan().schema)
@@ -56,7 +56,7 @@ def test_a_schema_is_read_once(table_of):
     assert table.storage_requests == requests
 
 
-def test_a_plan_lists_each_folder_once(table_of):
+def test_a_plan_lists_each_directory_once(table_of):
     path = table_of(PARTITIONED)
     folders = {file.parent for file in path.rglob("*") if ".hoodie" not in file.parts and file.is_file()}
     folders |= {above for folder in folders for above in folder.parents if above.is_relative_to(path)}
@@ -64,7 +64,7 @@ def test_a_plan_lists_each_folder_once(table_of):
     table = mortice.Table(path, use_metadata=False)
     opened = lists(table)
     table.snapshot()
-    # And the timeline, to see what was cleaned meanwhile.
+    # And the timeline once more, to detect files that were cleaned meanwhile.
     assert lists(table) - opened == len(folders) + 1
 
 
@@ -80,13 +80,13 @@ def test_a_plan_lists_each_folder_once(table_of):
     ],
     ids=str,
 )
-def test_rows_are_counted_by_the_plan_that_a_scan_has(copy_of, query, columns):
+def test_count_uses_the_plan_of_the_scan(copy_of, query, columns):
     path = copy_of(UNPARTITIONED)
     table = mortice.Table(path)
     scan = table.prepare(query).scan()
     rows = scan.to_arrow().num_rows
     requests = table.storage_requests
-    # Whoever plans again misses it.
+    # A new plan misses it.
     shutil.rmtree(path / ".hoodie")
     assert scan.count() == rows > 0
     assert table.storage_requests == requests
@@ -94,17 +94,17 @@ def test_rows_are_counted_by_the_plan_that_a_scan_has(copy_of, query, columns):
 
 
 @pytest.mark.parametrize("name", [CHANGES, "h015_cdc_cow_data_before", "h12_cdc_bucket_data_before"])
-def test_changes_are_counted_by_their_plan(table_of, name):
+def test_count_of_changes_uses_their_plan(table_of, name):
     scan = mortice.Table(table_of(name)).changes("earliest")
     assert scan.count() == scan.to_arrow().num_rows > 0
 
 
 @pytest.mark.parametrize(("mmap", "reads"), [(True, False), (False, True)])
-def test_a_reading_reports_its_requests(table_of, mmap, reads):
+def test_a_read_reports_its_requests(table_of, mmap, reads):
     table = mortice.Table(table_of(UNPARTITIONED), mmap=mmap)
     scan = table.snapshot()
     planned = table.storage_requests
-    assert_same_answer(answer(UNPARTITIONED), scan.to_arrow())
+    assert_same_result(hudi_result(UNPARTITIONED), scan.to_arrow())
     report = scan.report()
     (slice_,) = table.file_slices()
     assert report["open_requests"] == len(slice_.log_files) + 1 == report["files"]
@@ -113,12 +113,12 @@ def test_a_reading_reports_its_requests(table_of, mmap, reads):
     assert {name: scan.metrics()[name] for name in ("open_requests", "read_requests")} == {
         name: report[name] for name in ("open_requests", "read_requests")
     }
-    # `file_slices` planned; the reading is not among what the table counts.
+    # `file_slices` was planned; requests of the read are not counted in the table.
     assert planned["open"] <= table.storage_requests["open"] < planned["open"] + report["open_requests"]
 
 
-def test_files_beside_the_table_are_counted(table_of):
-    """The files that a table was bootstrapped from."""
+def test_requests_of_bootstrap_sources_are_counted(table_of):
+    """The source files of a bootstrapped table."""
     scan = mortice.Table(table_of("h12_bootstrap_orc")).snapshot()
     scan.to_arrow()
     sources = sum(b"-source" in split.to_bytes_without_query() for split in scan.splits())
@@ -134,7 +134,7 @@ def test_a_repr_reads_nothing(copy_of):
     assert table.storage_requests == requests
 
 
-def test_the_metadata_table_is_counted_too(table_of):
+def test_requests_of_the_metadata_table_are_counted(table_of):
     path = table_of("h12_column_stats")
     with_metadata, without = (mortice.Table(path, use_metadata=use) for use in (True, False))
     for table in (with_metadata, without):

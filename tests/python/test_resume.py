@@ -1,4 +1,4 @@
-"""A split goes on from any of its rows: `to_reader(start_row=n)` is what is left of it, whatever it is a part of."""
+"""A split can be resumed from any row: `to_reader(start_row=n)` returns the remaining rows, for all kinds of splits."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def row(number, commit):
 
 @pytest.fixture(scope="module", params=[6, 9])
 def path(request, tmp_path_factory):
-    """A base file of row groups of 7 rows; logs with updates, inserts, a late row and deletes."""
+    """A base file with row groups of 7 rows; logs with updates, inserts, a late row and deletes."""
     base = tuple(row(number, 0) for number in range(0, ROWS, 2))
     commits = (
         (DataBlock(tuple(row(number, 1) for number in range(0, ROWS, 5))),),
@@ -52,17 +52,17 @@ def test_from_every_row(path, query, limit, parts):
     (whole,) = scan.splits()
     splits = scan.splits(max_split_bytes=-(-whole.size // parts))
     assert len(splits) >= parts
-    assert sum(goes_on(split) for split in splits) > 10
+    assert sum(resumes_from_every_row(split) for split in splits) > 10
 
 
 @pytest.mark.parametrize("case", CHANGES)
 def test_changes_from_every_row(case, table_of):
     splits = mortice.Table(table_of(case), threads=1, batch_rows=4).changes("earliest").splits()
-    assert sum(goes_on(split) for split in splits) > 10
+    assert sum(resumes_from_every_row(split) for split in splits) > 10
 
 
-def test_a_slice_that_is_read_in_passes(tmp_path):
-    """With more keys than an index holds at the least."""
+def test_a_slice_that_is_merged_in_passes(tmp_path):
+    """With more keys than the smallest index has room for."""
     numbers = range(1200)
     rows = (tuple(row(number, commit) for number in numbers) for commit in range(3))
     slice_ = Slice(next(rows), tuple((DataBlock(some),) for some in rows))
@@ -76,13 +76,13 @@ def test_a_slice_that_is_read_in_passes(tmp_path):
         assert split.to_reader(start_row=start).read_all() == whole.slice(start)
 
 
-def goes_on(split):
-    """How many rows it has."""
+def resumes_from_every_row(split):
+    """Returns the number of rows."""
     whole = split.to_reader().read_all()
     again = mortice.Split.from_bytes(split.to_bytes())
     for start in range(whole.num_rows + 2):
         rest = again.to_reader(start_row=start).read_all()
         assert rest.num_rows == max(whole.num_rows - start, 0)
-        # pyarrow does not slice what has no columns.
+        # pyarrow cannot slice batches without columns.
         assert not whole.column_names or rest == whole.slice(start), start
     return whole.num_rows

@@ -1,5 +1,5 @@
-"""Logs that say which base rows they update are merged by row number. The rows are those of a merge by keys, as long as
-no key is in a base file several times (see `test_duplicate_keys.py`)."""
+"""Logs with record positions are merged by position. The rows equal those of a merge by keys, as long as no key is in a
+base file several times (see `test_duplicate_keys.py`)."""
 
 import random
 from dataclasses import replace
@@ -12,32 +12,32 @@ import mortice
 from support.exploring import explore
 from support.oracle import DataBlock, DeleteBlock, Field, Merging, Value
 from support.oracle.model import KEY
-from support.tables.histories import NOT_YET, SCENARIOS, histories
+from support.tables.histories import SCENARIOS, UNSUPPORTED, histories
 from support.tables.table_writer import Slice, with_meta, write_table
 
-TAKEN = [one for one in SCENARIOS if max(one.versions) >= 8 and one.name not in NOT_YET and not one.skip_merge]
+TAKEN = [one for one in SCENARIOS if max(one.versions) >= 8 and one.name not in UNSUPPORTED and not one.skip_merge]
 
 
 def first_of_each(entries, key):
-    """Entries of different keys, in their order."""
+    """Returns entries of different keys, in their order."""
     return tuple({key(entry): entry for entry in reversed(entries)}.values())[::-1]
 
 
 def with_positions(slice_, more):
-    """The slice as Hudi writes positions: each key once in the base file and in a block."""
+    """Returns the slice with positions as Hudi writes them: each key once in the base file and in a block."""
     base = first_of_each(slice_.base, lambda row: row[KEY])
     there = {row[KEY] for row in base}
 
-    def fitted(block):
+    def with_distinct_keys(block):
         if isinstance(block, DataBlock):
             rows = first_of_each([row for row in block.rows if row[KEY] in there], lambda row: row[KEY])
             return rows and replace(block, rows=rows)
         deletes = first_of_each([entry for entry in block.deletes if entry[0] in there], lambda entry: entry[0])
         return deletes and DeleteBlock(deletes)
 
-    commits = tuple(tuple(filter(None, map(fitted, commit))) for commit in slice_.commits)
+    commits = tuple(tuple(filter(None, map(with_distinct_keys, commit))) for commit in slice_.commits)
     if more and slice_.commits:
-        # One block that has none, so that all go by keys.
+        # One block without positions, so that all are merged by key.
         commits = (*commits[:-1], slice_.commits[-1])
     return replace(slice_, base=base, commits=commits, positions=True)
 
@@ -49,7 +49,7 @@ def rows(table, **choices):
 @pytest.mark.parametrize("scenario", TAKEN, ids=str)
 @explore(4, cases=len(TAKEN))
 @given(data=st.data())
-def test_the_same_rows_by_numbers_and_by_keys(scenario, data, tmp_path_factory):
+def test_merges_by_position_and_by_key_return_the_same_rows(scenario, data, tmp_path_factory):
     history = data.draw(histories(scenario).filter(lambda history: history.slice.base and history.version >= 8))
     slice_ = with_positions(history.slice, data.draw(st.integers(0, 3)) == 0)
     path = write_table(tmp_path_factory.mktemp("table"), history.merging, history.version, slice_)
@@ -75,7 +75,7 @@ def table_of(folder, base, *commits, mode="EVENT_TIME_ORDERING", **arguments):
     return mortice.Table(write_table(folder, merging, 9, Slice(base, commits, positions=True)), **arguments)
 
 
-def texts(table, **choices):
+def strings(table, **choices):
     return table.snapshot(columns=["text"], **choices).to_arrow()["text"].to_pylist()
 
 
@@ -92,37 +92,37 @@ def test_many_rows(tmp_path, mode, limit):
     base = tuple(row(key, 0) for key in keys)
     table = table_of(tmp_path, base, *commits, mode=mode, memory_limit=limit, batch_rows=700)
     expected = ["1" if key in updated else "0" for key in keys if key not in deleted]
-    assert texts(table) == expected
+    assert strings(table) == expected
     assert table.snapshot().count() == len(expected)
 
 
-def test_a_key_that_the_base_file_has_twice(tmp_path):
-    """A log that has the position of the first alone; a merge by keys updates the first, too."""
+def test_a_key_that_is_in_the_base_file_twice(tmp_path):
+    """The log has the position of the first row only; a merge by keys updates the first row, too."""
     base = (row("k", 0), row("k", 0), row("l", 0))
     for positions in (True, False):
         folder = tmp_path / str(positions)
         folder.mkdir()
         table = table_of(folder, base, (DataBlock((row("k", 1),)),), record_positions=positions)
-        assert texts(table) == ["1", "0", "0"]
+        assert strings(table) == ["1", "0", "0"]
 
 
-def test_it_is_the_numbers_that_decide_where_they_are_used(tmp_path):
-    """A log record under another key than that of its row: no writer does so, but it shows which way was taken."""
+def test_rows_are_merged_by_position_if_there_are_positions(tmp_path):
+    """A log record has another key than its base row. No writer does this, but it shows how rows are merged."""
     base = (row("a", 0), row("b", 0))
     table = table_of(tmp_path, base, (DataBlock((row("b", 1),)),))
     path = next(tmp_path.glob(".*.log.*"))
-    # One key for another of the same length, in the content alone.
+    # Replaces the key by another of the same length, in the content only.
     path.write_bytes(path.read_bytes().replace(b"\x02\x02b", b"\x02\x02z"))
-    assert texts(table) == ["0", "1"]
+    assert strings(table) == ["0", "1"]
     by_keys = mortice.Table(str(tmp_path), record_positions=False)
-    assert texts(by_keys) == ["0", "0", "1"]
-    # A filter on the key changes nothing about it.
-    assert texts(table, filters=[("_hoodie_record_key", "=", "z")]) == ["1"]
+    assert strings(by_keys) == ["0", "0", "1"]
+    # A filter on the key does not change this.
+    assert strings(table, filters=[("_hoodie_record_key", "=", "z")]) == ["1"]
 
 
 @pytest.mark.parametrize("wrong", ["instant", "bitmap"])
-def test_positions_that_cannot_be_used_are_left_alone(tmp_path, wrong):
-    """Those of another base file, or of no bitmap."""
+def test_invalid_positions_are_ignored(tmp_path, wrong):
+    """Positions in another base file, or not a bitmap."""
     base = (row("a", 0), row("b", 0), row("c", 0))
     table = table_of(tmp_path, base, (DataBlock((row("a", 1), row("c", 1))),))
     path = next(tmp_path.glob(".*.log.*"))
@@ -134,4 +134,4 @@ def test_positions_that_cannot_be_used_are_left_alone(tmp_path, wrong):
     else:
         content = content[:bitmap] + b"!" + content[bitmap + 1 :]
     path.write_bytes(content)
-    assert texts(table) == ["1", "0", "1"]
+    assert strings(table) == ["1", "0", "1"]

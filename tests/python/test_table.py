@@ -1,4 +1,4 @@
-"""What a table says of itself, and the ways to ask for a moment of it."""
+"""Attributes of tables, and queries of an instant."""
 
 import datetime as dt
 from urllib.parse import unquote
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer, case
+from support.cases import assert_same_result, case, hudi_result
 
 NAME = "h11_event_time_deletes"
 
@@ -18,20 +18,20 @@ def table(table_of):
 
 
 def test_properties(table, table_of):
-    told = case(NAME)
+    case_metadata = case(NAME)
     assert table.uri == str(table_of(NAME))
-    assert table.version == told["table_version"]
-    assert table.merge_mode == told["merge_mode"]
-    assert table.record_key_fields == told["record_key"]
-    assert table.ordering_fields == told["ordering_fields"]
-    assert table.partition_fields == told["partition_fields"]
+    assert table.version == case_metadata["table_version"]
+    assert table.merge_mode == case_metadata["merge_mode"]
+    assert table.record_key_fields == case_metadata["record_key"]
+    assert table.ordering_fields == case_metadata["ordering_fields"]
+    assert table.partition_fields == case_metadata["partition_fields"]
     assert table.properties["hoodie.table.type"] == "MERGE_ON_READ"
     with pytest.raises(TypeError):
         table.properties["hoodie.table.type"] = "COPY_ON_WRITE"
 
 
 def test_the_schema_has_the_meta_columns_first(table):
-    assert table.schema.names == answer(NAME).column_names
+    assert table.schema.names == hudi_result(NAME).column_names
     assert table.schema.field("fare").type == pa.float64()
 
 
@@ -77,13 +77,13 @@ def test_file_slices_of_partitions(table_of):
 )
 def test_as_of_takes_an_instant_in_any_form(table, form):
     instant = "20261121024615652"
-    assert_same_answer(answer(NAME, "as_of_03"), table.snapshot(as_of=form(instant)).to_arrow())
+    assert_same_result(hudi_result(NAME, "as_of_03"), table.snapshot(as_of=form(instant)).to_arrow())
 
 
-def test_as_of_an_aware_datetime_is_in_the_timelines_zone(table):
+def test_as_of_an_aware_datetime_is_converted_to_the_timezone_of_the_timeline(table):
     zone = dt.timezone.utc if table.properties.get("hoodie.table.timeline.timezone", "LOCAL") == "UTC" else None
     moment = dt.datetime(2026, 11, 21, 2, 46, 15, 652000, tzinfo=zone).astimezone(dt.timezone(dt.timedelta(hours=5)))
-    assert_same_answer(answer(NAME, "as_of_03"), table.snapshot(as_of=moment).to_arrow())
+    assert_same_result(hudi_result(NAME, "as_of_03"), table.snapshot(as_of=moment).to_arrow())
 
 
 def test_as_of_before_the_first_commit_has_no_rows(table):
@@ -91,25 +91,25 @@ def test_as_of_before_the_first_commit_has_no_rows(table):
 
 
 @pytest.mark.parametrize("as_of", ["", "yesterday", 20240101])
-def test_as_of_nonsense_is_refused(table, as_of):
+def test_as_of_must_be_an_instant(table, as_of):
     with pytest.raises(mortice.InvalidArgumentError):
         table.snapshot(as_of=as_of).to_arrow()
 
 
-def test_a_table_is_as_it_was_when_it_was_opened(copy_of):
+def test_a_table_keeps_the_state_of_its_opening(copy_of):
     path = copy_of(NAME)
     last = max(path.glob(".hoodie/timeline/*.deltacommit"))
     aside = last.rename(path.parent / last.name)
     table = mortice.Table(path)
     before = table.snapshot().to_arrow()
     aside.rename(last)
-    assert_same_answer(before, table.snapshot().to_arrow())
+    assert_same_result(before, table.snapshot().to_arrow())
     after = mortice.Table(path)
     assert len(after.timeline.completed) == len(table.timeline.completed) + 1
-    assert_same_answer(answer(NAME), after.snapshot().to_arrow())
+    assert_same_result(hudi_result(NAME), after.snapshot().to_arrow())
 
 
-def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
+def test_unmerged_rows_are_those_of_base_files_and_data_blocks(table_of):
     path = table_of(NAME)
     logs = [mortice.LogFile(log) for log in path.rglob(".*.log.*") if not log.name.endswith(".crc")]
     counts = [block.record_count for log in logs for block in log.blocks() if block.type == "AVRO_DATA_BLOCK"]
@@ -125,7 +125,7 @@ def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
     "wrong",
     [
         {"semantics": "2.x"},
-        {"semantics": "0.x"},  # a table that no Hudi 0.x reads
+        {"semantics": "0.x"},  # no Hudi 0.x reads this table
         {"on_corrupt": "ignore"},
         {"threads": 0},
         {"threads": True},
@@ -140,25 +140,25 @@ def test_unmerged_rows_are_those_of_base_files_and_of_data_blocks(table_of):
     ],
     ids=str,
 )
-def test_wrong_arguments_are_refused(table, wrong):
+def test_invalid_arguments_are_refused(table, wrong):
     with pytest.raises(mortice.InvalidArgumentError) as refused:
         mortice.Table(table.uri, **wrong)
     assert next(iter(wrong)).split("_")[0] in str(refused.value)
 
 
 @pytest.mark.parametrize("columns", ["fare", ["fare", "fare"], [3], ["no_such_column"], ["fare.x"]], ids=str)
-def test_wrong_columns_are_refused(table, columns):
+def test_invalid_columns_are_refused(table, columns):
     with pytest.raises(mortice.InvalidArgumentError):
         table.snapshot(columns=columns)
 
 
-def test_no_columns_leave_the_number_of_rows(table):
+def test_an_empty_projection_keeps_the_number_of_rows(table):
     scan = table.snapshot(columns=[])
     assert len(scan.schema) == 0
-    assert sum(batch.num_rows for batch in scan.to_reader()) == answer(NAME).num_rows
+    assert sum(batch.num_rows for batch in scan.to_reader()) == hudi_result(NAME).num_rows
 
 
-def test_reprs_help_in_a_notebook(table):
+def test_reprs_contain_the_essential_attributes(table):
     scan = table.snapshot(columns=["fare"], filters=[("seats", ">", 2)])
     assert "EVENT_TIME_ORDERING" in repr(table)
     assert "trip_id" in repr(table)
@@ -171,17 +171,17 @@ def test_reprs_help_in_a_notebook(table):
         len(scan)
 
 
-def test_batches_are_no_larger_than_asked(table_of):
+def test_batches_have_at_most_batch_rows_rows(table_of):
     scan = mortice.Table(table_of(NAME), batch_rows=7).snapshot()
     sizes = [batch.num_rows for batch in scan.to_reader()]
     assert max(sizes) <= 7
-    assert sum(sizes) == answer(NAME).num_rows
+    assert sum(sizes) == hudi_result(NAME).num_rows
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
-def test_threads_change_nothing_but_the_speed(table_of, threads):
+def test_rows_do_not_depend_on_the_number_of_threads(table_of, threads):
     name = "h11_composite_keys_encoded_partitions"
-    assert_same_answer(answer(name), mortice.Table(table_of(name), threads=threads).snapshot().to_arrow())
+    assert_same_result(hudi_result(name), mortice.Table(table_of(name), threads=threads).snapshot().to_arrow())
 
 
 def test_a_split_can_be_resumed(table):
@@ -193,21 +193,21 @@ def test_a_split_can_be_resumed(table):
         split.to_reader(start_row=-1)
 
 
-def test_the_report_tells_what_was_read(table):
+def test_the_report_counts_what_was_read(table):
     scan = table.snapshot()
     with pytest.raises(mortice.InvalidArgumentError):
         scan.report()
     scan.to_arrow()
     report = scan.report()
-    assert report["rows"] == answer(NAME).num_rows
+    assert report["rows"] == hudi_result(NAME).num_rows
     assert report["corrupt"] == []
     assert sum(report["blocks"].values()) == sum(len(blocks) for blocks in case(NAME)["log_blocks"].values())
 
 
-def test_only_the_place_of_a_table_is_given_by_position(table_of):
+def test_only_the_uri_is_a_positional_argument(table_of):
     with pytest.raises(TypeError):
         mortice.Table(table_of(NAME), {"mmap": "false"})
 
 
-def test_what_ranges_gives_is_exported(table):
+def test_the_type_of_ranges_is_exported(table):
     assert isinstance(table.ranges("earliest"), mortice.Ranges)

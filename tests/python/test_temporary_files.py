@@ -1,12 +1,12 @@
-"""Temporary files of writers that died are not files of a table."""
+"""Temporary files of killed writers are not files of a table."""
 
 import mortice
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 
 MOR = "h11_event_time_deletes"
 
 
-def test_files_that_a_killed_writer_left_are_not_read(table_of, tmp_path):
+def test_temporary_files_of_killed_writers_are_not_read(table_of, tmp_path):
     import shutil
 
     table = tmp_path / "table"
@@ -15,9 +15,9 @@ def test_files_that_a_killed_writer_left_are_not_read(table_of, tmp_path):
     left = 0
     for path in [path for path in table.rglob("*") if path.is_file() and path.suffix != ".crc"]:
         content = path.read_bytes()
-        # As `storage/local_put.rs` names them: a dot, the file's name, six random characters.
+        # Named as by `storage/local_put.rs`: a dot, the file's name, six random characters.
         path.with_name(f".{path.name.lstrip('.')}.x7Qa2Z.tmp").write_bytes(content[: len(content) // 2])
         left += 1
     assert left > 10
     assert mortice.Table(table).file_slices() == before
-    assert_same_answer(answer(MOR), mortice.Table(table).snapshot().to_arrow())
+    assert_same_result(hudi_result(MOR), mortice.Table(table).snapshot().to_arrow())

@@ -1,4 +1,4 @@
-"""Time travel: what the cleaner keeps, what a savepoint keeps, and what is gone."""
+"""Time travel: instants that the cleaner keeps, that a savepoint keeps, and that are cleaned."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ def requested(live):
 
 
 def cleaned(live, *, beyond=False, with_logs=True):
-    """A savepoint at the third commit, which a compaction precedes; the cleaner has passed it. Its instant."""
+    """Creates a savepoint at the third commit, which follows a compaction, and cleans later. Returns its instant."""
     for _ in range(2):
         live.commit()
     live.compact(live.plan_compaction())
@@ -48,7 +48,7 @@ def cleaned(live, *, beyond=False, with_logs=True):
 
 
 @pytest.mark.parametrize("beyond", [False, True], ids=["active", "archived"])
-def test_a_savepoint_is_read_below_the_cleaners_floor(live, beyond):
+def test_a_savepoint_before_the_earliest_retained_commit_is_read(live, beyond):
     savepoint = cleaned(live, beyond=beyond)
     table = mortice.Table(live.folder)
     assert rows(live, savepoint) == state(3)
@@ -56,12 +56,12 @@ def test_a_savepoint_is_read_below_the_cleaners_floor(live, beyond):
     assert table.snapshot(as_of=savepoint, filters=[("part", "=", "p1")]).count() == 1
     assert {slice_.partition for slice_ in table.file_slices(as_of=savepoint)} == {"p0", "p1", "p2"}
     assert all(log.size for slice_ in table.file_slices(as_of=savepoint) for log in slice_.log_files)
-    # Base files alone are as the compaction before it left them.
+    # Base files alone have the state of the compaction before it.
     optimized = table.read_optimized(as_of=savepoint).to_arrow()
     assert dict(zip(optimized["id"].to_pylist(), optimized["value"].to_pylist(), strict=True)) == state(2)
 
 
-def test_any_other_instant_below_the_floor_is_refused_by_name(live):
+def test_other_instants_before_the_earliest_retained_commit_are_refused(live):
     instants = []
     for _ in range(2):
         live.commit()
@@ -70,7 +70,7 @@ def test_any_other_instant_below_the_floor_is_refused_by_name(live):
     clean = live.history[-1][0]
     table = mortice.Table(live.folder)
     floor = table.timeline.metadata(table.timeline.latest)["earliestCommitToRetain"]
-    # Between the savepoint and the next commit, too: only its own instant is kept.
+    # Also between the savepoint and the next commit: only the savepoint's own instant is kept.
     for as_of in (*instants, str(int(savepoint) + 1), str(int(floor) - 1)):
         for ask in (table.snapshot, table.read_optimized, table.file_slices):
             with pytest.raises(mortice.FileCleanedError, match=f"before {floor}.*{savepoint}") as raised:
@@ -79,7 +79,7 @@ def test_any_other_instant_below_the_floor_is_refused_by_name(live):
     assert table.snapshot(as_of=floor).count() == table.snapshot(as_of=requested(live)[-1]).count() - 1
 
 
-def test_a_file_that_a_savepoint_has_lost_is_told(live):
+def test_a_missing_file_of_a_savepoint_is_an_error(live):
     savepoint = cleaned(live)
     table = mortice.Table(live.folder)
     log = table.file_slices(as_of=savepoint)[0].log_files[0]
@@ -90,8 +90,8 @@ def test_a_file_that_a_savepoint_has_lost_is_told(live):
         assert raised.value.path.endswith(log.path)
 
 
-def test_logs_of_a_savepoint_before_0_14_are_told_by_the_commits(tmp_path):
-    """It named base files alone, and the cleaner took the logs, if it came by."""
+def test_logs_of_a_savepoint_before_0_14_are_found_by_the_commits(tmp_path):
+    """Such a savepoint names only base files, and the cleaner could remove the log files."""
     live = LiveTable(tmp_path / "table", 6)
     savepoint = cleaned(live, with_logs=False)
     with pytest.raises(mortice.FileCleanedError) as raised:
@@ -106,7 +106,7 @@ def test_logs_of_a_savepoint_before_0_14_are_told_by_the_commits(tmp_path):
     assert rows(other, savepoint) == state(3)
 
 
-def test_a_floor_that_was_archived_still_holds(live):
+def test_an_archived_clean_still_bounds_time_travel(live):
     live.commit()
     first = requested(live)[0]
     for _ in range(3):
@@ -122,7 +122,7 @@ def test_a_floor_that_was_archived_still_holds(live):
         table.snapshot(as_of=first)
 
 
-def test_archived_instants_can_be_asked_for_where_nothing_was_cleaned(live):
+def test_archived_instants_can_be_queried_if_nothing_was_cleaned(live):
     for _ in range(6):
         live.commit()
     instants = requested(live)
@@ -133,18 +133,19 @@ def test_archived_instants_can_be_asked_for_where_nothing_was_cleaned(live):
 
 
 @pytest.mark.parametrize("name", ["v6_savepoint", "v9_savepoint", "v6_beyond", "v9_beyond"])
-def test_hudis_own_savepoint(name, tmp_path):
-    """Tables of Hudi's, cleaned and archived, and its snapshots at the time. Hudi itself refuses to go back there."""
+def test_savepoints_of_hudi(name, tmp_path):
+    """Tables of Hudi, cleaned and archived, and its snapshots at the time. Hudi itself refuses to read these
+    instants."""
     place = TIMELINES / name
     table = mortice.Table(unpack(place, tmp_path))
     (savepoint,) = [one.requested_time for one in table.timeline if one.action == "savepoint"]
     names = ["_hoodie_commit_time", "id", "part", "fare"]
-    answers = json.loads((place / "answers.json").read_text(encoding="utf-8"))
-    for as_of, expected in answers.items():
+    results = json.loads((place / "answers.json").read_text(encoding="utf-8"))
+    for as_of, expected in results.items():
         found = table.snapshot(as_of=as_of, columns=names).to_arrow().to_pylist()
         assert sorted([one[name] for name in names] for one in found) == expected, as_of
-    assert savepoint in answers
-    assert len(answers) > 1
+    assert savepoint in results
+    assert len(results) > 1
     others = [one.requested_time for one in table.timeline if one.requested_time < savepoint]
     assert others
     for as_of in others:
@@ -152,10 +153,10 @@ def test_hudis_own_savepoint(name, tmp_path):
             table.snapshot(as_of=as_of)
 
 
-def test_a_log_that_compactions_passed_by(tmp_path):
-    """Its commit was archived, while a restore from before it is still active: Hudi 1.2 takes it to be under way."""
-    place = TIMELINES / "v9_passed_by"
+def test_a_log_that_compactions_skipped(tmp_path):
+    """Its commit was archived, while a restore from before it is still active: Hudi 1.2 treats it as pending."""
+    place = TIMELINES / "v9_skipped_logs"
     names = ["_hoodie_commit_time", "id", "part", "fare"]
     found = mortice.Table(unpack(place, tmp_path)).snapshot(columns=names).to_arrow().to_pylist()
-    answer = json.loads((place / "answers.json").read_text(encoding="utf-8"))["snapshot"]
-    assert sorted([one[name] for name in names] for one in found) == answer
+    result = json.loads((place / "answers.json").read_text(encoding="utf-8"))["snapshot"]
+    assert sorted([one[name] for name in names] for one in found) == result

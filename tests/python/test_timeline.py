@@ -1,4 +1,4 @@
-"""The timeline: active and archived instants, merged; the archive is read when it is needed, and not before."""
+"""The timeline: active and archived instants, merged. The archive is read on demand."""
 
 import json
 from pathlib import Path
@@ -19,61 +19,61 @@ def live(request, tmp_path):
     return table
 
 
-def told(instants):
+def described(instants):
     return [(one.requested_time, one.action) for one in instants]
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_completed_actions_are_those_that_hudi_tells(name, table_of):
+def test_completed_actions_equal_those_that_hudi_lists(name, table_of):
     commits = case(name).get("commits")
     if not commits or not isinstance(commits[0], dict):
-        pytest.skip("the case does not tell")
+        pytest.skip("the case metadata has no timeline")
     active = mortice.Table(table_of(name)).timeline.active.completed
-    hudis, ours = {(one["instant"], one["action"]) for one in commits}, set(told(active))
-    # What a case tells of are writes; of rollbacks, those of the writes after it tells nothing.
+    hudis, ours = {(one["instant"], one["action"]) for one in commits}, set(described(active))
+    # The case metadata lists writes; it lists no writes that were rolled back later.
     assert {action for _, action in hudis ^ ours} <= {"rollback", "clean"}
     assert hudis <= ours
 
 
 def test_archived_and_active_instants_are_merged_in_order(live):
     timeline = mortice.Table(live.folder).timeline
-    archived, active = told(timeline.archived), told(timeline.active)
+    archived, active = described(timeline.archived), described(timeline.active)
     assert archived
     assert active == sorted((requested, action) for requested, _, action in live.history)
-    assert told(timeline) == sorted(archived + active)
+    assert described(timeline) == sorted(archived + active)
     assert len(timeline) == len(archived) + len(active)
     assert not set(archived) & set(active)
-    assert told(timeline.completed) == told(timeline)
+    assert described(timeline.completed) == described(timeline)
     assert [one.requested_time for one in timeline] == sorted(one.requested_time for one in timeline)
     if live.version >= 8:
         assert all(one.completion_time for one in timeline)
-    assert told(timeline[2:5]) == told(timeline)[2:5]
+    assert described(timeline[2:5]) == described(timeline)[2:5]
     assert timeline[-1] == timeline.latest == timeline.active[-1]
 
 
-def test_an_instant_that_is_being_archived_comes_once(live):
-    before = told(mortice.Table(live.folder).timeline)
+def test_an_instant_that_is_being_archived_is_returned_once(live):
+    before = described(mortice.Table(live.folder).timeline)
     kept = {path: path.read_bytes() for path in live.timeline.iterdir() if path.is_file()}
     live.archive(keep=1)
     for path, content in kept.items():
         path.write_bytes(content)
-    assert told(mortice.Table(live.folder).timeline) == before
+    assert described(mortice.Table(live.folder).timeline) == before
 
 
-def test_a_table_that_is_open_sees_nothing_of_later_archives(live):
+def test_an_open_table_does_not_see_later_archives(live):
     table = mortice.Table(live.folder)
-    active, names = told(table.timeline.active), told(mortice.Table(live.folder).timeline)
+    active, names = described(table.timeline.active), described(mortice.Table(live.folder).timeline)
     for step in range(12, 30):
         live.work(step)
-    assert told(table.timeline) == names
-    # What was active then is read where it is now.
-    assert told(table.timeline.active) == active
+    assert described(table.timeline) == names
+    # Metadata that was active when the table was opened is read from the archive.
+    assert described(table.timeline.active) == active
     for one in table.timeline.active.completed:
-        told_now = table.timeline.metadata(one)
-        assert (told_now is not None) == (one.action != "clean" or live.version >= 8), one
+        current = table.timeline.metadata(one)
+        assert (current is not None) == (one.action != "clean" or live.version >= 8), one
 
 
-def test_what_the_active_timeline_answers_needs_no_archive(live, tmp_path):
+def test_the_archive_is_not_read_for_active_instants(live, tmp_path):
     archive = live.folder / ".hoodie" / "archived" if live.version < 8 else live.timeline / "history"
     archive.rename(tmp_path / "away")
     archive.mkdir()
@@ -98,7 +98,7 @@ def test_what_the_active_timeline_answers_needs_no_archive(live, tmp_path):
             needed()
 
 
-def test_metadata_of_archived_and_active_commits_has_the_same_form(live):
+def test_metadata_of_archived_and_active_commits_have_the_same_structure(live):
     timeline = mortice.Table(live.folder).timeline
     for part in (timeline.archived, timeline.active):
         commits = [one for one in part if one.action in {"commit", "deltacommit"}]
@@ -112,7 +112,7 @@ def test_metadata_of_archived_and_active_commits_has_the_same_form(live):
     assert part.metadata(part[0]) == timeline.metadata(part[0])
 
 
-def test_plans_are_told(live):
+def test_plans_are_returned(live):
     timeline = mortice.Table(live.folder).timeline
     planned = live.plan_compaction()
     now = mortice.Table(live.folder).timeline
@@ -132,7 +132,7 @@ def test_an_instant_of_another_table_is_refused(live):
         timeline.metadata(mortice.Instant("20200101000000000", None, "commit", "COMPLETED"))
 
 
-def test_active_metadata_is_what_the_files_hold(table_of):
+def test_active_metadata_equals_the_files(table_of):
     path = Path(table_of("h11_event_time_deletes"))
     table = mortice.Table(path)
     for one in table.timeline.completed:
@@ -143,15 +143,15 @@ def test_active_metadata_is_what_the_files_hold(table_of):
 
 
 @pytest.mark.parametrize("name", ["v6_actions", "v9_actions"])
-def test_hudis_own_archive(name, tmp_path):
-    """Every action that Hudi knows, most of it archived by Hudi itself; what it says of it stands beside the table."""
+def test_archives_of_hudi(name, tmp_path):
+    """Every action of Hudi, mostly archived by Hudi itself, compared with the metadata next to the table."""
     place = Path(__file__).parent.parent / "data" / "timelines" / name
     path = unpack(place, tmp_path)
     expected = json.loads((place / "instants.json").read_text(encoding="utf-8"))
     table = mortice.Table(path)
     for part in ("active", "archived"):
         instants = getattr(table.timeline, part)
-        assert sorted(told(instants)) == sorted((one[0], one[2]) for one in expected[part])
+        assert sorted(described(instants)) == sorted((one[0], one[2]) for one in expected[part])
         if table.version >= 8:
             assert {one.requested_time: one.completion_time for one in instants} == {
                 one[0]: one[1] for one in expected[part]

@@ -1,4 +1,4 @@
-"""Ordering fields whose type was widened: base files and older blocks of the narrow type compare as the table's."""
+"""Ordering fields whose type was widened: values of base files and older blocks are compared in the table's type."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def row(x, ts):
 HISTORIES = {
     "long": [(20, 10, "narrow"), (20, 1 << 40, "wide"), (-1, 0, "wide")],
     "double": [(2.5, 1.25, "narrow"), (2.5, 1e300, "wide")],
-    # As text.
+    # As a string.
     "string": [(9, "10", "narrow"), (10, "9", "wide")],
 }
 
@@ -23,7 +23,7 @@ HISTORIES = {
 @pytest.mark.parametrize("parquet", [False, True], ids=["avro", "parquet"])
 @pytest.mark.parametrize("in_base", [False, True], ids=["block", "base"])
 @pytest.mark.parametrize("kind", HISTORIES)
-def test_narrow_then_wide(tmp_path, kind, in_base, parquet):
+def test_narrow_and_wide_ordering_values(tmp_path, kind, in_base, parquet):
     merging = Merging((Field("id", "string"), Field("x", "string"), Field("ts", kind)), EVENT_TIME, ("ts",))
     for number, (narrow, wide, winner) in enumerate(HISTORIES[kind]):
         slice_ = history(row("narrow", narrow), row("wide", wide), in_base, parquet)

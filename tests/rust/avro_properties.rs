@@ -1,6 +1,6 @@
-//! Random schemas and values, written by a small encoder of the test's own: what is decoded is what was written, and what the crate's
-//! encoder makes of it is read as the same, a projection is the
-//! same columns, a datum cut short is an error, and no damage makes the decoder panic.
+//! Random schemas and values, written by a small encoder of the test: decoding returns the written values, the output
+//! of the crate's encoder is read as the same, a projection returns the same columns, a truncated datum is an error,
+//! and no damage makes the decoder panic.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
@@ -102,7 +102,7 @@ fn value(ty: &Ty) -> BoxedStrategy<Value> {
     match ty {
         Ty::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
         Ty::Int | Ty::Logical("int", _) => any::<i32>().prop_map(|int| Value::Whole(i128::from(int))).boxed(),
-        // Within what milliseconds may be to be told in microseconds.
+        // Within the range of milliseconds that can be converted to microseconds.
         Ty::Logical("long", _) => (-1_i64 << 53..1 << 53).prop_map(|long| Value::Whole(i128::from(long))).boxed(),
         Ty::Long => (any::<i64>(), 0..64).prop_map(|(long, shift)| Value::Whole(i128::from(long >> shift))).boxed(),
         Ty::Float => any::<u32>().prop_map(Value::Float).boxed(),
@@ -193,7 +193,7 @@ fn sized(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes);
 }
 
-/// Items as blocks: one with its size told where their number is odd, else one for each item.
+/// Items as blocks: one with its size if their number is odd, otherwise one for each item.
 fn blocks<T>(items: &[T], out: &mut Vec<u8>, mut write: impl FnMut(&T, &mut Vec<u8>)) {
     if items.len() % 2 == 1 {
         let mut block = Vec::new();

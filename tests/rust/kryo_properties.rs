@@ -1,5 +1,5 @@
-//! Delete blocks of Hudi 0.9 to 0.13 against a small writer of Kryo: what it writes is read, whoever shares what with whom; and
-//! bytes changed at random are never taken for more than they can hold.
+//! Delete blocks of Hudi 0.9 to 0.13 compared with a small writer of Kryo: its output is read, for all combinations of
+//! shared objects; and random damage never makes the reader return more than the bytes can contain.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Framing against a slow, obvious reader of the format's description: log files of our own writer, damaged at random, come
-//! apart into the same blocks, forwards and backwards, mapped and by windows, in memory bounded by the file.
+//! Framing compared with a slow, simple reader of the format's description: log files of the crate's writer, damaged at
+//! random, have the same blocks, forwards and backwards, mapped and in windows, in memory bounded by the file.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, clippy::indexing_slicing, unsafe_code)]
 
@@ -414,8 +414,9 @@ proptest! {
         agrees(&damaged(file, &damages))?;
     }
 
-    /// Whatever lengths a file claims, framing it takes no more memory than the file itself and some more. By windows there
-    /// are two at a time, the old and the new. Backwards, a damaged file's blocks are held until the first is known.
+    /// For all lengths that a file claims, framing takes no more memory than the file itself and a constant. In windows
+    /// there are two at a time, the old and the new. Backwards, a damaged file's blocks are held until the first is
+    /// known.
     #[test]
     fn memory_is_bounded_by_the_file(
         blocks in prop::collection::vec(block(), 1..6),

@@ -119,7 +119,7 @@ fn property_files_are_written_as_they_were_read() {
         assert_eq!(file.to_bytes(), bytes);
         assert_eq!(file.properties(), Properties::parse(bytes).unwrap());
         files += 1;
-        // Files of releases before the checksum, and of writers in other time zones than UTC, are not told from others.
+        // Files of releases before the checksum, and of writers in other time zones than UTC, cannot be distinguished.
         let text = std::str::from_utf8(bytes).unwrap();
         let time = text.lines().next().and_then(|line| line.rsplit_once(' ')).map(|(_, time)| time).unwrap();
         let Ok(time) = DateTime::parse_from_rfc3339(time) else { return };

@@ -65,7 +65,7 @@ fn compare(config: &TableConfig, batch: &RecordBatch, place: &str, of_file: bool
         return false;
     }
     let instant: RequestedTime = "20240101000000000".parse().unwrap();
-    // Below version 9 Hudi wants to be told of complex keys of one field; none of the tables has them.
+    // Below version 9 Hudi requires an option for complex keys of one field; none of the tables has them.
     let reader = RowKeyReader::new(config, &rows.schema(), &BTreeMap::new());
     let reader = reader.unwrap_or_else(|error| panic!("{place}: {error}")).with_instant(&instant, 0);
     let keys = reader.read(&rows, 0).unwrap_or_else(|error| panic!("{place}: {error}"));

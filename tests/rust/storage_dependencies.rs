@@ -1,4 +1,5 @@
-//! What object stores and HDFS bring along: only `storage/` names their crates, and none of them needs a C compiler for TLS.
+//! The dependencies of object stores and HDFS: only `storage/` uses their crates, and none of them needs a C compiler
+//! for TLS.
 
 #![allow(clippy::unwrap_used)]
 

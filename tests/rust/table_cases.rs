@@ -1,4 +1,6 @@
-//! Tables of Hudi's, unpacked.
+//! Tables that Hudi has written, extracted from their archives.
+
+#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::path::{Path, PathBuf};
 

@@ -16,7 +16,7 @@ impl ZipArchive {
         self.0[at..at + bytes].iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
     }
 
-    /// Name and content of each entry whose name passes, by the central directory.
+    /// Returns name and content of each selected entry, by the central directory.
     pub fn files(&self, wanted: impl Fn(&str) -> bool) -> Vec<(String, Vec<u8>)> {
         let end = self.0.windows(4).rposition(|bytes| bytes == b"PK\x05\x06").unwrap();
         let (entries, mut at) = (self.number(end + 10, 2), self.number(end + 16, 4));

@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("spark4") and not IS_SPARK_4:
             item.add_marker(pytest.mark.skip(reason="Spark 3.5 has no Python data source"))
-        # Before 4.3 Spark leaves the sockets over which it collects to the garbage collector.
+        # Before 4.3 Spark leaves the sockets of collected results to the garbage collector.
         item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
         item.add_marker(pytest.mark.filterwarnings("ignore:.*socket.*:pytest.PytestUnraisableExceptionWarning"))
 
@@ -29,7 +29,7 @@ def spark():
     from pyspark.sql import SparkSession
 
     use_java()
-    # The workers must be the Python that has mortice; and they import what the tests define.
+    # Workers must run the Python that has mortice, and they import what the tests define.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     session = (
         SparkSession.builder.master("local[2]")

@@ -1,6 +1,6 @@
-"""Readers beside Hudi itself at work on Spark: each answer is the state at some one commit, and no commit is lost.
+"""Readers while Hudi itself writes on Spark: each result is the state at one commit, and no commit is lost.
 
-`make test-beside-hudi` runs it, since it takes many minutes. Java and Spark come with pyspark 3.5.
+`make test-beside-hudi` runs it, since it takes many minutes. pyspark 3.5 provides Java and Spark.
 """
 
 import os
@@ -38,8 +38,8 @@ def state(scan):
     return commit
 
 
-def looked(path, use_metadata):
-    """The state that the table is in, or the error that says what was cleaned while it was looked at."""
+def read_state(path, use_metadata):
+    """Returns the state of the table, or the error that names files which were cleaned during the read."""
     try:
         return state(mortice.Table(path, use_metadata=use_metadata).snapshot())
     except mortice.FileCleanedError as error:
@@ -49,7 +49,7 @@ def looked(path, use_metadata):
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("version", ["6", "9"])
 @pytest.mark.parametrize("use_metadata", [True, False], ids=["metadata", "listing"])
-def test_readers_beside_hudi(tmp_path, version, use_metadata):
+def test_readers_during_writes_of_hudi(tmp_path, version, use_metadata):
     path = tmp_path / "table"
     options = [f"hoodie.write.table.version={version}", "hoodie.metadata.enable=true"]
     command = [
@@ -62,7 +62,7 @@ def test_readers_beside_hudi(tmp_path, version, use_metadata):
         *options,
     ]
     paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
-    seen, gone, followed = [], [], []
+    seen, errors, followed = [], [], []
 
     def follow():
         for instant, scan in mortice.Table(path).follow("earliest", 0.05):
@@ -74,15 +74,15 @@ def test_readers_beside_hudi(tmp_path, version, use_metadata):
                 break
 
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}, stdout=subprocess.PIPE) as writer:
-        # Java has things to say, too.
+        # Java writes to standard output, too.
         while writer.stdout.readline() != b"1\n":
             assert writer.poll() is None
         follower = threading.Thread(target=follow)
         follower.start()
         while writer.poll() is None:
             time.sleep(0.1)
-            told = looked(path, use_metadata)
-            (gone if isinstance(told, mortice.FileCleanedError) else seen).append(told)
+            outcome = read_state(path, use_metadata)
+            (errors if isinstance(outcome, mortice.FileCleanedError) else seen).append(outcome)
         assert writer.returncode == 0
     follower.join(60)
     assert not follower.is_alive()
@@ -90,10 +90,10 @@ def test_readers_beside_hudi(tmp_path, version, use_metadata):
     assert seen == sorted(seen)
     assert seen[-1] == COMMITS
     assert len(set(seen)) > COMMITS // 2
-    assert len(gone) < len(seen)
-    assert all(error.path and error.instant for error in gone)
+    assert len(errors) < len(seen)
+    assert all(error.path and error.instant for error in errors)
     numbered = [(number, rows) for number, (_, rows) in enumerate(followed, start=1)]
-    # Hudi compacts and archives at every other commit: what was read at once was there.
+    # Hudi compacts and archives at every other commit: files that were read at once existed.
     assert all(rows == Counter({number: number}) for number, rows in numbered if isinstance(rows, Counter)), numbered
     assert sum(isinstance(rows, Counter) for _, rows in numbered) > COMMITS // 2
     again = [instant for instant, _ in mortice.Table(path).follow("earliest", None)]

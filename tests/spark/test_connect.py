@@ -1,6 +1,6 @@
-"""Both doors over Spark Connect, by a local server: no `sparkContext`, no RDD.
+"""Both entry points over Spark Connect, by a local server: no `sparkContext`, no RDD.
 
-In a process of its own: a session of Connect and a classic one cannot be in one.
+It runs in a separate process: a Connect session and a classic one cannot be in one.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import mortice
-from support.cases import answer
+from support.cases import hudi_result
 
 pytestmark = [pytest.mark.spark4, pytest.mark.timeout(900)]
 NAME = "h11_event_time_deletes"
@@ -25,8 +25,8 @@ for needed in ("grpc", "grpc_status", "google.protobuf", "zstandard"):
 
 
 @pytest.fixture(scope="module")
-def told(table_of, tmp_path_factory):
-    # It is harmed at the end.
+def steps(table_of, tmp_path_factory):
+    # The session corrupts it at the end.
     folder = tmp_path_factory.mktemp("connect")
     table = shutil.copytree(table_of(NAME), folder / "table")
     places = [table, table_of(PARTITIONED), folder / "copy"]
@@ -36,60 +36,62 @@ def told(table_of, tmp_path_factory):
         command, capture_output=True, text=True, check=False, timeout=800, env={**os.environ, "PYTHONPATH": paths}
     )
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    told = {step: value for line in lines for step, value in line.items()}
-    assert done.returncode == 0, (list(told), done.stderr[-3000:])
-    return told
+    steps = {step: value for line in lines for step, value in line.items()}
+    assert done.returncode == 0, (list(steps), done.stderr[-3000:])
+    return steps
 
 
 def keys():
-    return sorted(answer(NAME)["trip_id"].to_pylist())
+    return sorted(hudi_result(NAME)["trip_id"].to_pylist())
 
 
-def test_it_is_connect(told):
-    assert told["session"].startswith("pyspark.sql.connect")
+def test_it_is_connect(steps):
+    assert steps["session"].startswith("pyspark.sql.connect")
 
 
-@pytest.mark.parametrize("door", ["source", "registered", "arrow", "to_spark"])
-def test_the_rows_are_hudis(told, door):
-    assert told[door] == keys()
+@pytest.mark.parametrize("entry_point", ["source", "registered", "arrow", "to_spark"])
+def test_rows_equal_hudis_result(steps, entry_point):
+    assert steps[entry_point] == keys()
 
 
-def test_columns_filters_and_sql(told):
+def test_columns_filters_and_sql(steps):
     expected = [
-        {"fare": row["fare"], "trip_id": row["trip_id"]} for row in answer(NAME).to_pylist() if row["city"] == "oslo"
+        {"fare": row["fare"], "trip_id": row["trip_id"]}
+        for row in hudi_result(NAME).to_pylist()
+        if row["city"] == "oslo"
     ]
-    assert sorted(told["options"], key=lambda row: row["trip_id"]) == sorted(expected, key=lambda row: row["trip_id"])
-    assert told["sql"] == answer(NAME).num_rows
+    assert sorted(steps["options"], key=lambda row: row["trip_id"]) == sorted(expected, key=lambda row: row["trip_id"])
+    assert steps["sql"] == hudi_result(NAME).num_rows
 
 
-def test_splits_of_several_tasks(told):
-    assert told["partitioned"] == answer(PARTITIONED).num_rows
-    # Of thirty, those that have rows.
-    assert told["tasks"] == 10
-    assert told["empty"] == 0
+def test_splits_of_several_tasks(steps):
+    assert steps["partitioned"] == hudi_result(PARTITIONED).num_rows
+    # Of thirty tasks, those that have rows.
+    assert steps["tasks"] == 10
+    assert steps["empty"] == 0
 
 
-def test_a_join_broadcasts_a_small_table_and_no_other(told):
-    assert "BroadcastHashJoin" in told["small"]
-    assert "SortMergeJoin" in told["large"]
-    assert "BroadcastHashJoin" not in told["large"]
+def test_a_join_broadcasts_only_a_small_table(steps):
+    assert "BroadcastHashJoin" in steps["small"]
+    assert "SortMergeJoin" in steps["large"]
+    assert "BroadcastHashJoin" not in steps["large"]
 
 
-def test_options_in_the_session_count(told):
-    assert told["configured"] == answer(NAME, "read_optimized").num_rows
+def test_options_of_the_session_are_used(steps):
+    assert steps["configured"] == hudi_result(NAME, "read_optimized").num_rows
 
 
-def test_a_stream_gives_what_an_incremental_query_gives_and_once(told, table_of):
+def test_a_stream_returns_the_rows_of_an_incremental_query_once(steps, table_of):
     expected = sorted(mortice.Table(table_of(NAME)).incremental("earliest").to_arrow()["trip_id"].to_pylist())
-    assert told["stream"] == expected
-    assert told["stream again"] == expected
-    assert "MORTICE-INVALID-ARGUMENT" in told["wrong start"]
+    assert steps["stream"] == expected
+    assert steps["stream again"] == expected
+    assert "MORTICE-INVALID-ARGUMENT" in steps["wrong start"]
 
 
-def test_errors_keep_their_code_and_their_place(told):
-    assert "MORTICE-INVALID-ARGUMENT" in told["wrong option"]
-    for door in ("source", "arrow"):
-        said = told[f"error of the {door}"]
-        assert "MORTICE-CORRUPT-LOG" in said
-        assert told["log"] in said
-        assert "offset" in said
+def test_errors_keep_their_code_and_location(steps):
+    assert "MORTICE-INVALID-ARGUMENT" in steps["wrong option"]
+    for entry_point in ("source", "arrow"):
+        output = steps[f"error of the {entry_point}"]
+        assert "MORTICE-CORRUPT-LOG" in output
+        assert steps["log"] in output
+        assert "offset" in output

@@ -1,4 +1,4 @@
-"""What is not asked for is not read: counts without rows, limits without the rest of a slice."""
+"""Counts read no rows, and limits do not read the rest of a slice."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,7 +8,7 @@ import mortice
 import mortice.spark
 from mortice.spark import data_frame
 from mortice.spark.arrow_udf import ReadDescriptors
-from support.cases import answer
+from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"
@@ -18,18 +18,18 @@ BASE_FILES_ALONE = {"hoodie.datasource.query.type": "read_optimized", "hoodie.me
 
 @pytest.mark.parametrize("name", [NAME, PARTITIONED])
 def test_rows_are_counted(spark, table_of, name):
-    assert mortice.spark.count(spark, table_of(name)) == answer(name).num_rows
+    assert mortice.spark.count(spark, table_of(name)) == hudi_result(name).num_rows
 
 
-def test_a_count_takes_the_arguments_and_options_of_a_reading(spark, table_of):
+def test_a_count_takes_the_arguments_and_options_of_read(spark, table_of):
     path = table_of(NAME)
-    oslo = [row for row in answer(NAME).to_pylist() if row["city"] == "oslo"]
+    oslo = [row for row in hudi_result(NAME).to_pylist() if row["city"] == "oslo"]
     assert mortice.spark.count(spark, path, filters=[("city", "=", "oslo")]) == len(oslo)
     assert mortice.spark.count(spark, path, filters=[("city", "=", "nowhere")]) == 0
-    assert mortice.spark.count(spark, path, query_type="read_optimized") == answer(NAME, "read_optimized").num_rows
+    assert mortice.spark.count(spark, path, query_type="read_optimized") == hudi_result(NAME, "read_optimized").num_rows
     assert (
         mortice.spark.count(spark, path, options={"columns": "fare", "mortice.split.bytes": 100_000})
-        == answer(NAME).num_rows
+        == hudi_result(NAME).num_rows
     )
     with pytest.raises(mortice.InvalidArgumentError, match="no such option"):
         mortice.spark.count(spark, path, options={"mortice.nope": 1})
@@ -40,9 +40,9 @@ def test_rows_without_columns_are_counted(spark, table_of, name):
     metrics = mortice.spark.Metrics()
     frame = mortice.spark.read(spark, table_of(name), columns=[], metrics=metrics)
     assert frame.schema.names == []
-    assert frame.count() == answer(name).num_rows
-    assert (metrics.counts()["rows"], metrics.counts()["batch_bytes"]) == (answer(name).num_rows, 0)
-    assert frame.collect() == [()] * answer(name).num_rows
+    assert frame.count() == hudi_result(name).num_rows
+    assert (metrics.counts()["rows"], metrics.counts()["batch_bytes"]) == (hudi_result(name).num_rows, 0)
+    assert frame.collect() == [()] * hudi_result(name).num_rows
 
 
 @pytest.mark.spark4
@@ -61,7 +61,7 @@ def test_a_count_sends_no_rows(spark, table_of):
     scan = mortice.Table(table_of(PARTITIONED)).snapshot().without_columns()
     assert scan.schema.names == []
     ((batch,), *_) = [list(data_frame.CountDescriptors([], data_frame.COUNTS)._read(scan.splits()))]
-    assert batch.to_pylist() == [{"rows": answer(PARTITIONED).num_rows}]
+    assert batch.to_pylist() == [{"rows": hudi_result(PARTITIONED).num_rows}]
 
 
 @pytest.fixture(scope="module")
@@ -76,24 +76,24 @@ def large_table(table_of, tmp_path_factory):
     return path
 
 
-def counting(path):
-    """`ReadDescriptors` that writes down the rows of each batch that is asked for."""
+def recording_rows(path):
+    """Returns a `ReadDescriptors` that records the number of rows of each requested batch."""
 
-    class Counting(ReadDescriptors):
+    class Recording(ReadDescriptors):
         def _read(self, splits):
             for batch in super()._read(splits):
                 with path.open("a", encoding="ascii") as file:
                     file.write(f"{batch.num_rows}\n")
                 yield batch
 
-    return Counting
+    return Recording
 
 
 @pytest.mark.parametrize("action", ["collect", "write"])
-def test_a_limit_ends_the_reading_early(spark, large_table, tmp_path, monkeypatch, action):
+def test_a_limit_stops_reading_early(spark, large_table, tmp_path, monkeypatch, action):
     counts = tmp_path / "counts"
-    monkeypatch.setattr(data_frame, "ReadDescriptors", counting(counts))
-    # The worker is ahead of Spark by what sockets hold and by a batch or two: these are a small part of all rows.
+    monkeypatch.setattr(data_frame, "ReadDescriptors", recording_rows(counts))
+    # The worker is ahead of Spark by the size of socket buffers and a batch or two: a small part of all rows.
     frame = mortice.spark.read(spark, large_table, options=BASE_FILES_ALONE | {"mortice.batch.rows": 8_192})
 
     def rows_read(rows):

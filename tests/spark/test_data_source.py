@@ -9,7 +9,7 @@ import pytest
 
 import mortice
 import mortice.spark
-from support.cases import answer, assert_same_answer, logs_of, queries
+from support.cases import assert_same_result, hudi_result, logs_of, queries
 from support.frames import to_arrow
 
 pytestmark = pytest.mark.spark4
@@ -22,13 +22,13 @@ def load(spark, path, **options):
 
 
 @pytest.mark.parametrize("query", queries(), ids=str)
-def test_the_rows_are_hudis(spark, query, table_of):
+def test_rows_equal_hudis_result(spark, query, table_of):
     frame = load(spark, query.table(table_of), **query.options)
-    assert_same_answer(query.expected, to_arrow(frame), ordered=query.ordered)
+    assert_same_result(query.expected, to_arrow(frame), ordered=query.ordered)
 
 
-def test_it_is_found_without_being_registered(table_of):
-    """In a session that never heard of it."""
+def test_spark_finds_it_without_registration(table_of):
+    """In a new session."""
     code = f"""
 import os, sys
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
@@ -40,12 +40,12 @@ spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "fals
 print(spark.read.format("mortice").load({str(table_of(NAME))!r}).count())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240)
-    assert done.stdout.split() == [str(answer(NAME).num_rows)], done.stderr[-2000:]
+    assert done.stdout.split() == [str(hudi_result(NAME).num_rows)], done.stderr[-2000:]
 
 
 def test_it_can_be_registered(spark, table_of):
     mortice.spark.register(spark)
-    assert load(spark, table_of(NAME)).count() == answer(NAME).num_rows
+    assert load(spark, table_of(NAME)).count() == hudi_result(NAME).num_rows
 
 
 def test_small_slices_share_a_task(spark, table_of):
@@ -56,28 +56,28 @@ def test_small_slices_share_a_task(spark, table_of):
 
 
 def test_columns_and_filters_are_options(spark, table_of):
-    asked = {"columns": "fare,trip_id", "filters": json.dumps([["city", "=", "oslo"]])}
-    frame = load(spark, table_of(NAME), **asked)
+    arguments = {"columns": "fare,trip_id", "filters": json.dumps([["city", "=", "oslo"]])}
+    frame = load(spark, table_of(NAME), **arguments)
     assert frame.columns == ["fare", "trip_id"]
-    expected = [(row["fare"], row["trip_id"]) for row in answer(NAME).to_pylist() if row["city"] == "oslo"]
+    expected = [(row["fare"], row["trip_id"]) for row in hudi_result(NAME).to_pylist() if row["city"] == "oslo"]
     assert sorted(tuple(row) for row in frame.collect()) == sorted(expected)
 
 
-def test_a_schema_given_is_a_projection(spark, table_of):
+def test_a_user_defined_schema_is_a_projection(spark, table_of):
     frame = spark.read.format("mortice").schema("fare double, trip_id string not null").load(str(table_of(NAME)))
-    assert_same_answer(answer(NAME).select(["fare", "trip_id"]), to_arrow(frame))
+    assert_same_result(hudi_result(NAME).select(["fare", "trip_id"]), to_arrow(frame))
 
 
 @pytest.mark.parametrize(
-    ("schema", "says"), [("fare float", "double"), ("nope string", "nope"), ("note string not null", "NOT NULL")]
+    ("schema", "message"), [("fare float", "double"), ("nope string", "nope"), ("note string not null", "NOT NULL")]
 )
-def test_a_schema_that_does_not_fit_is_refused(spark, table_of, schema, says):
+def test_an_incompatible_schema_is_refused(spark, table_of, schema, message):
     with pytest.raises(Exception, match="MORTICE-INVALID-ARGUMENT") as raised:
         spark.read.format("mortice").schema(schema).load(str(table_of(NAME))).collect()
-    assert says in str(raised.value)
+    assert message in str(raised.value)
 
 
-def test_columns_and_another_schema_are_refused(spark, table_of):
+def test_columns_and_a_different_schema_are_refused(spark, table_of):
     reader = spark.read.format("mortice").option("columns", "fare").schema("trip_id string")
     with pytest.raises(Exception, match="give one of them"):
         reader.load(str(table_of(NAME))).collect()
@@ -86,16 +86,16 @@ def test_columns_and_another_schema_are_refused(spark, table_of):
 def test_sql_over_a_temporary_view(spark, table_of):
     load(spark, table_of(NAME)).createOrReplaceTempView("loaded")
     spark.sql(f"create or replace temporary view used using mortice options (path '{table_of(NAME)}', columns 'city')")
-    expected = answer(NAME).num_rows
+    expected = hudi_result(NAME).num_rows
     assert spark.sql("select count(*) from loaded where seats >= 0 or seats is null").first()[0] == expected
     assert spark.sql("select count(city) from used").first()[0] == expected
 
 
-def test_queries_over_one_frame_do_not_disturb_each_other(spark, table_of):
-    """What Spark's own filter pushdown gets wrong, and the reason why this source does not offer it."""
+def test_queries_over_one_dataframe_are_independent(spark, table_of):
+    """Spark's own filter pushdown gets this wrong, which is why this source does not offer it."""
     frame = load(spark, table_of(NAME))
     oslo, lima = (frame.filter(frame.city == city).count() for city in ("oslo", "lima"))
-    assert frame.count() == answer(NAME).num_rows
+    assert frame.count() == hudi_result(NAME).num_rows
     both = frame.filter(frame.city == "oslo").union(frame.filter(frame.city == "lima"))
     assert both.count() == oslo + lima
     assert {row.city for row in both.select("city").distinct().collect()} == {"oslo", "lima"}
@@ -115,31 +115,31 @@ def test_no_rows_and_no_splits(spark, table_of):
     ],
     ids=str,
 )
-def test_wrong_options_fail_while_planning(spark, table_of, options, code):
+def test_invalid_options_fail_during_planning(spark, table_of, options, code):
     with pytest.raises(Exception, match=code):
         load(spark, table_of(NAME), **options).schema  # noqa: B018
 
 
 def test_an_incremental_query_without_a_begin_fails_when_it_is_read(spark, table_of):
-    """A stream needs none, and Spark asks for the columns before it says what for."""
+    """A stream needs none, and Spark requests the schema before it is known whether the query is a stream."""
     frame = load(spark, table_of(NAME), **{"hoodie.datasource.query.type": "incremental"})
     with pytest.raises(Exception, match="MORTICE-INVALID-ARGUMENT"):
         frame.collect()
 
 
-def test_the_column_of_deletes_comes_with_columns_asked_for(spark, table_of):
+def test_emit_deletes_adds_the_operation_column_to_a_projection(spark, table_of):
     frame = load(spark, table_of(NAME), columns="fare", **{"mortice.emit_deletes": "true"})
     expected = mortice.Table(table_of(NAME)).snapshot(columns=["fare"], emit_deletes=True).to_arrow()
-    assert_same_answer(expected, to_arrow(frame))
+    assert_same_result(expected, to_arrow(frame))
 
 
-def test_a_missing_table_is_named(spark, tmp_path):
+def test_the_error_for_a_missing_table_names_it(spark, tmp_path):
     with pytest.raises(Exception, match="MORTICE-NOT-FOUND") as raised:
         load(spark, tmp_path / "missing").schema  # noqa: B018
     assert "missing" in str(raised.value)
 
 
-def test_an_error_on_an_executor_keeps_its_code_and_its_place(spark, copy_of):
+def test_an_error_on_an_executor_keeps_its_code_and_location(spark, copy_of):
     path = copy_of(NAME)
     log = logs_of(path)[-1]
     log.write_bytes(log.read_bytes()[:-100])

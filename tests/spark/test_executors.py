@@ -1,4 +1,4 @@
-"""What happens on executors: errors keep their code and place, damage is told of once, batches fit the JVM."""
+"""Executors: errors keep their code and location, each warning is logged once, batches fit the JVM."""
 
 import logging
 import re
@@ -12,10 +12,10 @@ import mortice
 import mortice.spark
 from mortice.spark import arrow_udf
 from mortice.split import deserialize_splits, serialize_splits
-from support.cases import answer, assert_same_answer, logs_of
+from support.cases import assert_same_result, hudi_result, logs_of
 
 NAME = "h11_event_time_deletes"
-PLANS_ANEW = pyspark.__version__.startswith("4.0.")
+PLANS_AGAIN = pyspark.__version__.startswith("4.0.")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def damaged(copy_of):
     return path, last
 
 
-def test_an_error_keeps_its_code_and_its_place(spark, damaged):
+def test_an_error_keeps_its_code_and_location(spark, damaged):
     path, log = damaged
     frame = mortice.spark.read(spark, path, options={"mortice.on_corrupt": "raise"})
     with pytest.raises(Exception, match="MORTICE-CORRUPT-LOG") as raised:
@@ -36,14 +36,14 @@ def test_an_error_keeps_its_code_and_its_place(spark, damaged):
     assert re.search(r"offset \d+", str(raised.value))
 
 
-@pytest.mark.parametrize("door", ["arrow", pytest.param("source", marks=pytest.mark.spark4)])
-def test_a_file_that_is_gone_is_named_with_its_instant(spark, copy_of, door):
+@pytest.mark.parametrize("entry_point", ["arrow", pytest.param("source", marks=pytest.mark.spark4)])
+def test_the_error_for_a_cleaned_file_names_it_and_the_instant(spark, copy_of, entry_point):
     path = copy_of(NAME)
-    frame = mortice.spark.read(spark, path) if door == "arrow" else spark.read.format("mortice").load(str(path))
-    if door == "source" and PLANS_ANEW:
-        pytest.skip("Spark 4.0 plans a source at each action, and so finds the file gone")
-    # Spark plans a source at the first action, and keeps to that.
-    assert frame.count() == answer(NAME).num_rows
+    frame = mortice.spark.read(spark, path) if entry_point == "arrow" else spark.read.format("mortice").load(str(path))
+    if entry_point == "source" and PLANS_AGAIN:
+        pytest.skip("Spark 4.0 plans a source at each action, and so notices the missing file")
+    # Spark plans a source at the first action, and reuses the plan.
+    assert frame.count() == hudi_result(NAME).num_rows
     base = next(path.glob("*.parquet"))
     base.unlink()
     with pytest.raises(Exception, match="MORTICE-FILE-CLEANED") as raised:
@@ -52,14 +52,14 @@ def test_a_file_that_is_gone_is_named_with_its_instant(spark, copy_of, door):
     assert f"instant {base.stem.split('_')[-1]}" in str(raised.value)
 
 
-def test_splits_carry_all_that_a_task_needs(copy_of):
-    """A task reads no metadata of the table, so that there is nothing to keep in a process from one to the next."""
+def test_a_task_needs_only_its_splits(copy_of):
+    """A task reads no metadata of the table, so there is nothing to cache in a process between tasks."""
     path = copy_of(NAME)
     queries, rests = serialize_splits(mortice.Table(path).snapshot().splits())
     schema = mortice.Table(path).snapshot().schema
     shutil.rmtree(path / ".hoodie")
     batches = list(arrow_udf.task_batches(deserialize_splits(queries, rests), schema))
-    assert_same_answer(answer(NAME), pa.Table.from_batches(batches))
+    assert_same_result(hudi_result(NAME), pa.Table.from_batches(batches))
 
 
 def test_one_warning_for_a_split(damaged, caplog):
@@ -74,13 +74,13 @@ def test_one_warning_for_a_split(damaged, caplog):
     assert "offset 0" in record.getMessage()
 
 
-def test_no_warning_where_nothing_is_wrong(table_of, caplog):
+def test_valid_files_cause_no_warning(table_of, caplog):
     (split,) = mortice.Table(table_of(NAME)).snapshot().splits()
     assert list(arrow_udf.split_batches(split, split.schema))
     assert caplog.records == []
 
 
-def test_batches_are_cut_where_the_jvm_would_choke(monkeypatch):
+def test_batches_are_limited_to_the_size_that_the_jvm_accepts(monkeypatch):
     monkeypatch.setattr(arrow_udf, "MOST_BATCH_BYTES", 1000)
     batch = pa.record_batch({"c": pa.array(["x" * 100] * 55)})
     parts = list(arrow_udf.portions(batch))
@@ -90,7 +90,7 @@ def test_batches_are_cut_where_the_jvm_would_choke(monkeypatch):
     assert list(arrow_udf.portions(one)) == [one]
 
 
-def test_nothing_is_read_before_it_is_asked_for(table_of):
+def test_nothing_is_read_before_it_is_requested(table_of):
     (split,) = mortice.Table(table_of(NAME), batch_rows=5).snapshot().splits()
     batches = arrow_udf.split_batches(split, split.schema)
     assert 1 <= next(batches).num_rows <= 5

@@ -5,11 +5,11 @@ import pytest
 import mortice.spark
 from mortice import _mortice
 from mortice.spark.hadoop_conf import hadoop_settings
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 from support.object_stores import azure as azure_module
-from support.object_stores.fixtures import azurite, container, hdfs, no_other_identity, on_azure, on_hdfs
+from support.object_stores.fixtures import azurite, container, hdfs, no_ambient_credentials, on_azure, on_hdfs
 
-__all__ = ["azurite", "container", "hdfs", "no_other_identity", "on_azure", "on_hdfs"]
+__all__ = ["azurite", "container", "hdfs", "no_ambient_credentials", "on_azure", "on_hdfs"]
 MOR = "h11_event_time_deletes"
 pytestmark = pytest.mark.object_stores
 needs_hdfs = pytest.mark.skipif(not _mortice.has_hdfs, reason="built without HDFS: maturin develop --features hdfs")
@@ -17,7 +17,7 @@ needs_hdfs = pytest.mark.skipif(not _mortice.has_hdfs, reason="built without HDF
 
 @pytest.fixture
 def session(spark):
-    """Sets settings of the session, for one test."""
+    """Sets settings of the session for one test."""
     names = []
 
     def configure(settings):
@@ -44,14 +44,14 @@ def test_a_table_on_a_name_service_of_the_session(session, on_hdfs, hdfs):
     spark = session({"dfs.ha.namenodes.lake": "nn1", "dfs.namenode.rpc-address.lake.nn1": address})
     uri = f"hdfs://lake/lake/{MOR}"
     assert set(hadoop_settings(spark, uri)) == {"dfs.ha.namenodes.lake", "dfs.namenode.rpc-address.lake.nn1"}
-    assert_same_answer(answer(MOR), _arrow(mortice.spark.read(spark, uri)))
+    assert_same_result(hudi_result(MOR), _arrow(mortice.spark.read(spark, uri)))
 
 
 @needs_hdfs
 @pytest.mark.spark4
 def test_a_data_source_on_hdfs(spark, on_hdfs):
     mortice.spark.register(spark)
-    assert spark.read.format("mortice").load(on_hdfs(MOR).uri).count() == answer(MOR).num_rows
+    assert spark.read.format("mortice").load(on_hdfs(MOR).uri).count() == hudi_result(MOR).num_rows
 
 
 def test_a_table_on_azure_with_the_settings_of_the_session(session, on_azure, capsys):
@@ -60,14 +60,14 @@ def test_a_table_on_azure_with_the_settings_of_the_session(session, on_azure, ca
     spark = session({name: azure_module.KEY})
     # Hadoop has no setting for a server other than Azure's own.
     frame = mortice.spark.read(spark, stored.uri, options={"mortice.storage.endpoint": stored.endpoint})
-    assert_same_answer(answer(MOR), _arrow(frame))
+    assert_same_result(hudi_result(MOR), _arrow(frame))
     frame.explain(extended=True)
     assert azure_module.KEY not in capsys.readouterr().out
 
 
-def test_a_signature_of_the_session(session, on_azure):
+def test_a_shared_access_signature_of_the_session(session, on_azure):
     stored = on_azure(MOR)
     settings = {"fs.azure.account.auth.type": "SAS", "fs.azure.sas.fixed.token": azure_module.sas_token()}
     options = {"mortice.storage.endpoint": stored.endpoint}
     frame = mortice.spark.read(session(settings), stored.uri, options=options)
-    assert frame.count() == answer(MOR).num_rows
+    assert frame.count() == hudi_result(MOR).num_rows

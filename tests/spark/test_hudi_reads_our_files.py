@@ -1,6 +1,6 @@
-"""Hudi reads the base files and log files that mortice writes, and goes on writing upon them.
+"""Hudi reads base files and log files of mortice, and continues to write to such tables.
 
-`make test-beside-hudi` runs it: a Rust example writes the files and their commits. Java comes with pyspark 3.5.
+`make test-beside-hudi` runs it: a Rust example writes the files and their commits. pyspark 3.5 provides Java.
 """
 
 import base64
@@ -52,7 +52,7 @@ def run(*command, stdin=None):
     return done.stdout
 
 
-# Tables with a base file that Hudi's Avro writer made, and the options that it was made with.
+# Tables with a base file of Hudi's Avro writer, and the options with which it was written.
 TABLES = {
     "h12_column_stats": [],
     "h12_vectors": ["hoodie.index.bloom.num_entries=10"],
@@ -75,12 +75,13 @@ def base_files(name):
 
 
 def statistics(file):
-    """Least, greatest and number of nulls of each column chunk."""
+    """Returns minimum, maximum and number of nulls of each column chunk."""
     metadata = file.metadata
     for index in range(metadata.num_columns):
         column = metadata.row_group(0).column(index)
         found = column.statistics
-        # parquet-rs orders floats by a newer rule, whose bounds pyarrow passes over; parquet-mr leaves out long values.
+        # parquet-rs orders floats by a newer rule, whose statistics pyarrow ignores; parquet-mr omits those of long
+        # values.
         if column.physical_type in ("FLOAT", "DOUBLE") or column.path_in_schema == "large":
             continue
         yield column.path_in_schema, found and (found.has_min_max and (found.min, found.max), found.null_count)
@@ -88,7 +89,7 @@ def statistics(file):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", TABLES)
-def test_base_files_are_as_hudi_writes_them(tmp_path, name):
+def test_base_files_equal_those_of_hudi(tmp_path, name):
     compared = 0
     for member, content in base_files(name):
         original = tmp_path / Path(member).name
@@ -99,7 +100,7 @@ def test_base_files_are_as_hudi_writes_them(tmp_path, name):
         assert other.metadata.metadata == one.metadata.metadata
         assert other.metadata.row_group(0).column(0).compression == "GZIP"
         assert dict(statistics(other)) == dict(statistics(one))
-        # As text, in which NaN is the same as NaN.
+        # Compared as strings, in which NaN equals NaN.
         assert str(other.read().to_pylist()) == str(one.read().to_pylist())
         compared += 1
     assert compared
@@ -175,7 +176,7 @@ def parquet(path, rows):
 
 
 def properties(version):
-    """What Hudi writes for a new table."""
+    """The properties that Hudi writes for a new table."""
     common = {
         "hoodie.table.name": "t",
         "hoodie.table.type": "MERGE_ON_READ",
@@ -259,7 +260,7 @@ WRITE = {
 
 
 class TwoCommits:
-    """A table of two commits: base files in two partitions, then a log upon one of them."""
+    """A table of two commits: base files in two partitions, then a log file of one of them."""
 
     def __init__(self, folder, version, options, positions):
         self.table = folder / "table"
@@ -328,7 +329,7 @@ def test_hudi_reads_and_upserts(tmp_path, hudi, options, positions):
     by_position = {"hoodie.merge.use.record.positions": "true"}
     assert read_by_hudi(hudi, made.table, tmp_path / "read", **by_position) == made.rows()
 
-    # Keys of both partitions, and new ones: what Hudi's Bloom index does not find comes twice.
+    # Keys of both partitions, and new ones: keys that Hudi's Bloom index does not find would be inserted twice.
     numbers = [*range(10, 30), *range(400, 410)]
     made.expected |= {number: row(number, 3) for number in numbers}
     rows = parquet(tmp_path / "upserts.parquet", [row(number, 3) for number in numbers])
@@ -476,7 +477,7 @@ def test_hudi_uses_the_metadata_table_that_we_write(tmp_path, hudi, version):
     made.check(hudi)
 
 
-def test_statuses_say_what_is_in_the_files(tmp_path):
+def test_write_statuses_describe_the_files(tmp_path):
     made = TwoCommits(tmp_path, 9, {}, True)
     (log,) = made.logs
     assert (log["writes"], log["inserts"], log["updates"], log["deletes"]) == (50, 0, 50, 3)

@@ -1,6 +1,6 @@
-"""Hudi's own Java reader finds in our log files what was written: every block, header, record and delete.
+"""Hudi's Java reader reads our log files: every block, header, record and delete equals what was written.
 
-The jar is fetched with `make hudi-jar`; Java and what Hudi leans on come with pyspark 3.5.
+`make hudi-jar` downloads the jar; pyspark 3.5 provides Java and Hudi's dependencies.
 """
 
 import datetime
@@ -51,7 +51,7 @@ def decimals(*texts, kind):
 
 
 def latin(*values):
-    """Bytes as Avro's `toString` has them: a character each."""
+    """Returns bytes as Avro's `toString` prints them: one character per byte."""
     return [value.decode("latin-1") for value in values]
 
 
@@ -75,7 +75,7 @@ POINT_ARROW = pa.struct([("x", pa.int32()), ("tags", pa.list_(pa.string()))])
 POINTS = [{"x": 1, "tags": ["a", None]}, {"x": -1, "tags": None}, {"x": 0, "tags": []}]
 EXTREME = 10**38 - 1
 
-# What a column is in Avro and in Arrow, and the three values that Java is to tell.
+# The Avro type, the Arrow type, and three values with their form in Java.
 TYPES = {
     "boolean": ("boolean", pa.array([True, False, True]), [True, False, True]),
     "int": ("int", pa.array([0, -(2**31), 2**31 - 1], pa.int32()), [0, -(2**31), 2**31 - 1]),
@@ -179,7 +179,7 @@ TYPES = {
 
 
 def renamed(ty, names):
-    """The type with names of its own: Avro lets a name be defined once."""
+    """Returns the type with unique names: Avro permits one definition of a name."""
     if isinstance(ty, list):
         return [renamed(one, names) for one in ty]
     if not isinstance(ty, dict):
@@ -193,9 +193,10 @@ def renamed(ty, names):
 
 
 def columns(kinds):
-    """A schema, the Arrow table, and what Java tells: each type three times, null first, null last, and required."""
+    """Returns a schema, the Arrow table, and the values in Java: each type three times, null first, null last, and
+    required."""
     names = iter(range(10_000))
-    fields, arrays, told = [], {}, []
+    fields, arrays, java_values = [], {}, []
     for kind in kinds:
         ty, values, raw = TYPES[kind]
         raw = values.to_pylist() if raw is None else raw
@@ -208,13 +209,13 @@ def columns(kinds):
         ]:
             fields.append({"name": name, "type": null(renamed(ty, names))})
             arrays[name] = array
-            told.append((name, [*raw, last]))
-    rows = [{name: values[row] for name, values in told} for row in range(ROWS)]
+            java_values.append((name, [*raw, last]))
+    rows = [{name: values[row] for name, values in java_values} for row in range(ROWS)]
     return {"type": "record", "name": "everything", "namespace": "hoodie.t", "fields": fields}, pa.table(arrays), rows
 
 
 def same(found, expected):
-    """As text, which tells -0.0 from 0.0."""
+    """Compares strings, which distinguish -0.0 from 0.0."""
     return json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
@@ -231,7 +232,7 @@ def test_every_type(hudi, writer, kind, format_):
     assert same(block["records"], rows), block["records"]
 
 
-def test_all_types_side_by_side(hudi, writer):
+def test_all_types_in_one_schema(hudi, writer):
     schema, table, rows = columns(TYPES)
     with writer() as log:
         log.append(*log.records(table, schema=schema), *log.records(table, schema=schema, format="parquet"))
@@ -285,7 +286,7 @@ def test_blocks_without_records(hudi, writer):
     assert [block.get("records", block.get("deletes")) for block in blocks] == [[], [], []]
 
 
-def test_the_schema_is_the_one_that_hudi_would_give(hudi, writer):
+def test_the_schema_equals_hudis(hudi, writer):
     ddl = (
         "id STRING NOT NULL, b BOOLEAN, y TINYINT, h SMALLINT, i INT, l BIGINT NOT NULL, f FLOAT, d DOUBLE, by BINARY, "
         "dt DATE, ts TIMESTAMP, lts TIMESTAMP_NTZ, d1 DECIMAL(1,0), d10 DECIMAL(10,2), d38 DECIMAL(38,18), "
@@ -329,7 +330,7 @@ def test_the_schema_is_the_one_that_hudi_would_give(hudi, writer):
     assert json.loads(block["header"]["SCHEMA"]) == hudi.avro_schema(ddl, "trips")
 
 
-# An ordering column, and for each value the Java class and what it is to Hudi.
+# An ordering column, and for each value the Java class and the value in Hudi.
 AT = datetime.datetime(2024, 5, 17, 1, 2, 3, 456789)
 ORDERINGS = {
     "boolean": (pa.array([True, False]), "java.lang.Boolean", [True, False]),
@@ -360,21 +361,21 @@ ORDERINGS = {
 
 @pytest.mark.parametrize("kind", ORDERINGS)
 def test_deletes_of_every_ordering_type(hudi, writer, kind):
-    values, java, told = ORDERINGS[kind]
+    values, java, java_values = ORDERINGS[kind]
     keys = [f"k{row}ü" for row in range(len(values) + 1)]
-    gone = pa.table({"record_key": keys, "o": pa.concat_arrays([values, pa.nulls(1, values.type)])})
+    deletes = pa.table({"record_key": keys, "o": pa.concat_arrays([values, pa.nulls(1, values.type)])})
     with writer() as log:
-        log.write_deletes(gone, partition_path="city=Zürich", ordering="o")
+        log.write_deletes(deletes, partition_path="city=Zürich", ordering="o")
     (block,) = hudi.blocks(log.path)
     assert (block["type"], block["header"]) == ("DELETE_BLOCK", {"INSTANT_TIME": INSTANT})
     if java == "java.math.BigDecimal":
         block["deletes"] = [(*one[:3], one[3] and decimal.Decimal(one[3])) for one in block["deletes"]]
-    expected = [(key, "city=Zürich", java, value) for key, value in zip(keys, told, strict=False)]
+    expected = [(key, "city=Zürich", java, value) for key, value in zip(keys, java_values, strict=False)]
     assert block["deletes"] == [*expected, (keys[-1], "city=Zürich", None, None)]
 
 
 def test_deletes_without_ordering_and_with_several(hudi, writer):
-    gone = pa.table(
+    deletes = pa.table(
         {
             "id": ["a", "b"],
             "partition_path": ["p", "q"],
@@ -384,8 +385,8 @@ def test_deletes_without_ordering_and_with_several(hudi, writer):
         }
     )
     with writer() as log:
-        log.write_deletes(gone, record_key="id")
-        log.write_deletes(gone, record_key="id", ordering=["ts", "day", "name"])
+        log.write_deletes(deletes, record_key="id")
+        log.write_deletes(deletes, record_key="id", ordering=["ts", "day", "name"])
     one, several = hudi.blocks(log.path)
     assert one["deletes"] == [("a", "p", "java.lang.Integer", 0), ("b", "q", "java.lang.Integer", 0)]
     array = "org.apache.hudi.common.util.collection.ArrayComparable"
@@ -405,11 +406,11 @@ def test_rollbacks_and_header_extras(hudi, writer):
     }
     trips = pa.table({"id": ["a", "b"]})
     schema = {"type": "record", "name": "t", "fields": [{"name": "id", "type": "string"}]}
-    gone = pa.table({"record_key": trips["id"]})
+    deletes = pa.table({"record_key": trips["id"]})
     with writer() as log:
         log.append(
             *log.records(trips, schema=schema, header={**extras, "IS_PARTIAL": "true"}, instant="20240101000000001"),
-            log.deletes(gone, partition_path="", header=extras, schema=schema, instant="20240101000000001"),
+            log.deletes(deletes, partition_path="", header=extras, schema=schema, instant="20240101000000001"),
         )
         log.write_rollback("20240101000000001", instant="20240101000000002")
     data, deletes, rollback = hudi.blocks(log.path)
@@ -444,7 +445,7 @@ def test_rolled_files(hudi, writer):
 
 
 def test_appended_files(hudi, writer):
-    """Several delta commits and a rollback in a file, as tables up to version 6 have them on HDFS."""
+    """Several delta commits and a rollback in a file, as in tables up to version 6 on HDFS."""
     for instant in ["1", "2"]:
         with writer(append=True) as log:
             log.write_records(pa.table({"id": [instant]}), table_name="t", instant=instant)
@@ -456,7 +457,7 @@ def test_appended_files(hudi, writer):
     types = ["AVRO_DATA_BLOCK", "AVRO_DATA_BLOCK", "COMMAND_BLOCK", "PARQUET_DATA_BLOCK"]
     assert [block["type"] for block in blocks] == types
     assert hudi.types_backwards(log.path) == types[::-1]
-    # A writer that died in the middle of a magic: nothing is put behind it.
+    # A writer died in the middle of a magic: nothing is appended after it.
     with pathlib.Path(log.path).open("ab") as torn:
         torn.write(b"#HU")
     with writer(append=True) as later:

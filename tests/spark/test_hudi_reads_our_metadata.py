@@ -1,7 +1,7 @@
-"""Hudi reads the timeline files that mortice writes, and finds in them what it wrote itself.
+"""Hudi reads timeline files of mortice, and finds the same content as in its own.
 
-`make test-beside-hudi` runs it: a Rust example writes the metadata of copies of bundled tables anew. Java comes
-with pyspark 3.5.
+`make test-beside-hudi` runs it: a Rust example rewrites the metadata of copies of bundled tables. pyspark 3.5 provides
+Java.
 """
 
 import os
@@ -27,7 +27,7 @@ from support.hudi.hudi_reader import HudiReader  # noqa: E402
 
 TESTS = Path(__file__).parent.parent
 INSTANT_FILE = re.compile(r"^\d+(_\d+)?\.(?P<action>\w+?)(\.(?P<state>\w+))?$")
-# Between them they have every kind of metadata but that of indexing.
+# Together they have every kind of metadata except that of indexing.
 TABLES = [
     "timelines/v6_actions",
     "timelines/v6_savepoint",
@@ -67,7 +67,7 @@ def hudi(request):
 
 
 def rewrite(table):
-    """The files that were written again."""
+    """Returns the rewritten files."""
     command = ["cargo", "run", "-q", "-p", "mortice", "--example", "rewrite_metadata", str(table)]
     done = subprocess.run(command, cwd=TESTS.parent, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -81,7 +81,7 @@ def unpack(name, folder):
 
 
 def by_hudi(java, path):
-    """What Hudi makes of a timeline file, as a string."""
+    """Returns the content of a timeline file as a string, read by Hudi."""
     content = path.read_bytes()
     named = INSTANT_FILE.match(path.name)
     kind = CLASSES.get((named["action"], named["state"]), "HoodieCommitMetadata")
@@ -94,13 +94,13 @@ def by_hudi(java, path):
     with_class = avro.specific.SpecificDatumReader(of_kind)
     records = avro.file.DataFileReader(avro.file.SeekableByteArrayInput(content), with_class)
     (record,) = list(records)
-    # Of commits Hudi writes no version, where mortice writes the default of the schema.
+    # Hudi writes no version into commits; mortice writes the default of the schema.
     return record.toString().replace('"version": null', '"version": 1')
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("name", TABLES)
-def test_hudi_finds_what_it_wrote(tmp_path, hudi, name):
+def test_hudi_reads_the_same_content(tmp_path, hudi, name):
     before, after = unpack(name, tmp_path / "before"), unpack(name, tmp_path / "after")
     compared = 0
     for path in rewrite(after):

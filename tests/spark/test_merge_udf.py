@@ -1,4 +1,4 @@
-"""`mortice.spark.merge_udf`: rows of Spark's merged as Hudi merges them, in every way that Spark calls a function."""
+"""`mortice.spark.merge_udf`: merges rows of Spark by Hudi's rules, in every way that Spark calls a function."""
 
 import datetime as dt
 from decimal import Decimal
@@ -41,7 +41,7 @@ def older(spark):
 
 @pytest.fixture(scope="module")
 def newer(spark):
-    """Late ones, ties that the sequence number settles, deletes and new keys among them; shuffled."""
+    """Late rows, ties that the sequence number decides, deletes and new keys; shuffled."""
     rows = []
     for number in range(CHANGES):
         key, minute = number * 7 % (KEYS + 100), 29 + number * 3 % 4
@@ -51,7 +51,7 @@ def newer(spark):
 
 @pytest.fixture(scope="module")
 def both(older, newer):
-    """One frame of all rows."""
+    """One DataFrame of all rows."""
     from pyspark.sql import functions as F  # noqa: N812
 
     lacking = [F.lit(None).cast("bigint").alias("seq"), F.lit(None).cast("string").alias("op")]
@@ -68,10 +68,10 @@ def bucket(count=4):
 def expected(older, newer, **more):
     merged = mortice.merge(to_arrow(older), to_arrow(newer), **BY, **more)
     assert 0 < len(merged) <= KEYS + 100
-    return told(merged)
+    return sorted_rows(merged)
 
 
-def told(table):
+def sorted_rows(table):
     return multiset(table.to_pylist())
 
 
@@ -79,7 +79,7 @@ def test_partitions_of_all_rows_of_their_keys(older, newer, both):
     fn = merge_udf(older, is_newer="is_newer", **BY)
     merged = both.repartition(PARTITIONS, "id", "region").mapInArrow(fn, fn.schema)
     assert merged.schema == fn.schema
-    assert told(to_arrow(merged)) == expected(older, newer)
+    assert sorted_rows(to_arrow(merged)) == expected(older, newer)
     assert merged.select("n", "day", "tags").count() == merged.count()
 
 
@@ -87,10 +87,10 @@ def test_partitions_of_all_rows_of_their_keys(older, newer, both):
 def test_groups_by_bucket_and_by_key(older, newer, both):
     fn = merge_udf(older.schema, is_newer="is_newer", **BY)
     merged = both.groupBy(bucket()).applyInArrow(fn, fn.schema)
-    assert told(to_arrow(merged)) == expected(older, newer)
+    assert sorted_rows(to_arrow(merged)) == expected(older, newer)
     few = both.where("id < 40")
     by_key = few.groupBy("id", "region").applyInArrow(fn, fn.schema)
-    assert told(to_arrow(by_key)) == expected(older.where("id < 40"), newer.where("id < 40"))
+    assert sorted_rows(to_arrow(by_key)) == expected(older.where("id < 40"), newer.where("id < 40"))
 
 
 @spark4
@@ -98,19 +98,21 @@ def test_cogroups(older, newer):
     fn = merge_udf(older, **BY)
     merged = older.groupBy(bucket()).cogroup(newer.groupBy(bucket())).applyInArrow(fn, fn.schema)
     assert merged.schema == fn.schema
-    assert told(to_arrow(merged)) == expected(older, newer)
-    # So many that some have rows on one side only.
+    assert sorted_rows(to_arrow(merged)) == expected(older, newer)
+    # So many groups that some have rows on one side only.
     many = older.where("id < 20").groupBy(bucket(200)).cogroup(newer.where("id > 10").groupBy(bucket(200)))
     merged = to_arrow(many.applyInArrow(fn, fn.schema))
-    assert told(merged) == told(mortice.merge(to_arrow(older.where("id < 20")), to_arrow(newer.where("id > 10")), **BY))
+    assert sorted_rows(merged) == sorted_rows(
+        mortice.merge(to_arrow(older.where("id < 20")), to_arrow(newer.where("id > 10")), **BY)
+    )
 
 
 @spark4
-def test_deletes_are_told(older, newer):
+def test_deletes_are_returned(older, newer):
     fn = merge_udf(older, emit_deletes=True, **BY)
     assert fn.schema.names == [*older.columns, "_hoodie_operation"]
     merged = older.groupBy(bucket()).cogroup(newer.groupBy(bucket())).applyInArrow(fn, fn.schema)
-    assert told(to_arrow(merged)) == expected(older, newer, emit_deletes=True)
+    assert sorted_rows(to_arrow(merged)) == expected(older, newer, emit_deletes=True)
     assert merged.where("_hoodie_operation = 'D'").count() > 0
 
 
@@ -121,8 +123,8 @@ def test_columns_that_changes_lack(older, newer):
     by = {name: value for name, value in BY.items() if not name.startswith("delete")}
     fn = merge_udf(older, partial=True, **by)
     merged = older.groupBy(bucket()).cogroup(some.groupBy(bucket())).applyInArrow(fn, fn.schema)
-    answer = mortice.merge(to_arrow(older), to_arrow(some), partial=True, **by)
-    assert told(to_arrow(merged)) == told(answer)
+    merged_rows = mortice.merge(to_arrow(older), to_arrow(some), partial=True, **by)
+    assert sorted_rows(to_arrow(merged)) == sorted_rows(merged_rows)
     assert merged.where("fare is not null and n != id").count() > 0
 
 
@@ -150,7 +152,7 @@ def test_settings_of_spark(spark, older, newer, both, setting):
     assert sorted(map(str, by_cogroup)) == sorted(map(str, by_group)) == sorted(map(str, by_partition))
 
 
-def test_as_a_table_says(spark, table_of):
+def test_rules_of_a_table(spark, table_of):
     """Keys, ordering and mode of a table; its own rows as the older ones."""
     name = "h11_event_time_deletes"
     table = mortice.Table(table_of(name))
@@ -171,10 +173,10 @@ def test_as_a_table_says(spark, table_of):
         ),
     ]
     merged = frames[0].unionByName(frames[1]).repartition(2, *table.record_key_fields).mapInArrow(fn, fn.schema)
-    assert told(to_arrow(merged)) == told(mortice.merge(rows, late, table=table)) == told(rows)
+    assert sorted_rows(to_arrow(merged)) == sorted_rows(mortice.merge(rows, late, table=table)) == sorted_rows(rows)
 
 
-def test_what_is_refused_before_spark_runs(older):
+def test_invalid_arguments_are_refused_before_spark_runs(older):
     for arguments, words in [
         ({"record_key": "id"}, "commit_order"),
         ({"record_key": "id", "ordering": "at", "partial_update": "KEEP"}, "KEEP"),
@@ -189,7 +191,7 @@ def test_what_is_refused_before_spark_runs(older):
 
 
 @spark4
-def test_what_is_wrong_is_told_where_it_happens(older, both):
+def test_errors_of_tasks_name_the_problem(older, both):
     fn = merge_udf(older, **BY)
     with pytest.raises(Exception, match="is_newer is missing"):
         both.groupBy(bucket()).applyInArrow(fn, fn.schema).collect()

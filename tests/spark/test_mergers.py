@@ -1,4 +1,4 @@
-"""Registered mergers on the executors of Spark."""
+"""Registered mergers on Spark executors."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ CLASS = "com.example.AddedFaresPayload"
 
 
 def adding():
-    """A merger that is pickled with all it needs: executors cannot import what only the tests define."""
+    """Returns a merger that is pickled by value: executors cannot import what the tests define."""
 
     def merged(older, newer):
         fares = pc.add(older["fare"], newer["fare"])
@@ -47,7 +47,7 @@ def path(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def nothing_stays_registered():
+def unregister_mergers():
     yield
     mortice.register_merger(CLASS, None)
 
@@ -56,17 +56,17 @@ def fares(frame):
     return {row["id"]: row["fare"] for row in frame.collect()}
 
 
-def test_it_travels_to_the_executors(spark, path):
+def test_it_is_sent_to_the_executors(spark, path):
     mortice.register_merger(CLASS, adding())
     assert fares(mortice.spark.read(spark, path)) == {"a": 6, "b": 5, "n": 4}
 
 
-def test_it_may_be_an_option(spark, path):
+def test_it_can_be_an_option(spark, path):
     frame = mortice.spark.read(spark, path, options={"mortice.merger": added})
     assert fares(frame) == {"a": 6, "b": 5, "n": 4}
 
 
-def test_an_option_of_one_query_is_not_another_querys(path):
+def test_an_option_applies_to_one_query(path):
     with_option = read_query({"path": path, "mortice.merger": added})
     assert with_option.prepare(with_option.table(), None).scan().count() == 3
     with pytest.raises(mortice.UnsupportedError, match=CLASS):
@@ -76,20 +76,20 @@ def test_an_option_of_one_query_is_not_another_querys(path):
         without.prepare(without.table(), None).scan().to_arrow()
 
 
-def test_an_option_comes_before_what_is_registered(path):
+def test_an_option_takes_precedence_over_a_registered_merger(path):
     mortice.register_merger(CLASS, lambda older, newer: (newer, pa.array([False] * newer.num_rows)))
     query = read_query({"path": path, "mortice.merger": added})
     assert query.prepare(query.table(), None).scan().count() == 3
     assert mortice.Table(path).snapshot(columns=["id"]).to_arrow()["id"].to_pylist() == ["b", "n"]
 
 
-def test_the_source_is_told_by_name(path):
+def test_the_data_source_takes_a_function_by_name(path):
     query = read_query({"path": path, "mortice.merger": f"{__name__}:added"})
     rows = query.prepare(query.table(), ["id", "fare"]).scan().to_arrow().to_pylist()
     assert {row["id"]: row["fare"] for row in rows} == {"a": 6, "b": 5, "n": 4}
 
 
 @pytest.mark.parametrize("named", ["", "nowhere:added", "json", "json:nothing"])
-def test_a_name_of_nothing(named):
+def test_a_name_without_a_function(named):
     with pytest.raises(mortice.InvalidArgumentError, match=r"package\.module:function"):
         read_query({"path": "t", "mortice.merger": named})

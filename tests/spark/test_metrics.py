@@ -1,4 +1,4 @@
-"""What a query cost: told on the driver by the tasks, by local readings, and by a log line for each split."""
+"""Metrics of a query: collected on the driver from tasks and local reads, and a log line for each split."""
 
 import logging
 import re
@@ -9,34 +9,34 @@ import mortice
 import mortice.spark
 from mortice.metrics import Meter, added
 from mortice.spark import arrow_udf
-from support.cases import answer
+from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
 PARTITIONED = "h11_composite_keys_encoded_partitions"
 PHASES = {"open_ms", "first_batch_ms", "read_ms", "convert_ms", "consumer_ms"}
 
 
-def test_tasks_tell_the_driver(spark, table_of):
+def test_tasks_report_to_the_driver(spark, table_of):
     metrics = mortice.spark.Metrics()
     frame = mortice.spark.read(spark, table_of(PARTITIONED), metrics=metrics)
     assert metrics.counts() == {}
-    assert frame.count() == answer(PARTITIONED).num_rows
+    assert frame.count() == hudi_result(PARTITIONED).num_rows
     counts = metrics.counts()
     table = mortice.Table(table_of(PARTITIONED))
     splits = table.snapshot().splits()
-    assert (counts["splits"], counts["rows"]) == (len(splits), answer(PARTITIONED).num_rows)
+    assert (counts["splits"], counts["rows"]) == (len(splits), hudi_result(PARTITIONED).num_rows)
     assert counts["file_bytes"] == sum(split.size for split in splits)
     assert counts["batch_bytes"] > 0
     assert counts.keys() >= PHASES
     assert "10 splits read by Spark" in str(metrics)
     frame.count()
-    assert metrics.counts()["rows"] == 2 * answer(PARTITIONED).num_rows
+    assert metrics.counts()["rows"] == 2 * hudi_result(PARTITIONED).num_rows
 
 
-def test_a_scan_tells_of_all_its_readings(spark, table_of):
+def test_a_scan_counts_all_its_reads(spark, table_of):
     scan = mortice.Table(table_of(NAME)).snapshot(columns=["trip_id"])
     plan = scan.explain()
-    rows = answer(NAME).num_rows
+    rows = hudi_result(NAME).num_rows
     assert scan.metrics() == {}
     scan.to_arrow()
     local = scan.metrics()
@@ -48,7 +48,7 @@ def test_a_scan_tells_of_all_its_readings(spark, table_of):
     assert re.search(rf"read so far: 2 splits, {2 * rows} rows, \d+ bytes of Arrow", scan.explain())
 
 
-def test_a_reading_that_is_given_up_counts_nothing(table_of):
+def test_an_abandoned_read_counts_nothing(table_of):
     scan = mortice.Table(table_of(NAME), batch_rows=5).snapshot()
     assert scan.to_reader().read_next_batch().num_rows > 0
     assert scan.metrics() == {}
@@ -56,14 +56,14 @@ def test_a_reading_that_is_given_up_counts_nothing(table_of):
 
 def test_one_line_for_a_split(table_of, caplog):
     (split,) = mortice.Table(table_of(NAME)).snapshot().splits()
-    told = []
+    counts_of_splits = []
     with caplog.at_level(logging.INFO, "mortice.spark"):
-        rows = sum(batch.num_rows for batch in arrow_udf.split_batches(split, split.schema, told.append))
+        rows = sum(batch.num_rows for batch in arrow_udf.split_batches(split, split.schema, counts_of_splits.append))
     (record,) = caplog.records
     assert record.levelno == logging.INFO
     assert re.search(rf"read Split\(.*\): {rows} rows, \d+ bytes of Arrow from {split.size} bytes", record.getMessage())
     assert re.search(r"ms: open \d+, first batch \d+, read \d+, convert \d+, consumer \d+$", record.getMessage())
-    assert [one["rows"] for one in told] == [rows]
+    assert [one["rows"] for one in counts_of_splits] == [rows]
 
 
 @pytest.mark.parametrize(
@@ -75,14 +75,14 @@ def test_one_line_for_a_split(table_of, caplog):
         ({"MORTICE_LOG": "INFO", "PYSPARK_SPARK_SESSION_UUID": "x"}, logging.INFO, 0),
     ],
 )
-def test_workers_log_as_the_environment_says(monkeypatch, environment, level, handlers):
+def test_the_environment_sets_the_log_level_of_workers(monkeypatch, environment, level, handlers):
     monkeypatch.setattr(arrow_udf, "logger", logging.Logger("apart"))  # noqa: LOG001
     for _ in range(2):
         arrow_udf.set_log_level(environment)
     assert (arrow_udf.logger.level, len(arrow_udf.logger.handlers)) == (level, handlers)
 
 
-def test_time_goes_to_the_phase_that_it_was_spent_in(monkeypatch):
+def test_time_is_counted_in_its_phase(monkeypatch):
     now = iter(range(0, 10**9, 5_000_000))
     monkeypatch.setattr("time.perf_counter_ns", lambda: next(now))
     meter = Meter()
@@ -98,9 +98,9 @@ def test_time_goes_to_the_phase_that_it_was_spent_in(monkeypatch):
     assert added(counts, {"rows": 1, "more": 2}) == counts | {"rows": 8, "more": 2}
 
 
-def test_connect_is_told_that_there_are_none():
+def test_metrics_are_refused_on_spark_connect():
     class Connect:
-        """As a session of Spark Connect: no session of the JVM behind it."""
+        """A session of Spark Connect, which has no JVM session."""
 
     with pytest.warns(RuntimeWarning, match="no accumulators"):
         assert mortice.spark.Metrics().reporter(Connect()) is None

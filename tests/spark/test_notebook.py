@@ -1,4 +1,4 @@
-"""The notebook, the README and the pages with Spark: examples print what the pages show."""
+"""The notebook, the README and the pages with Spark: examples print the output that the pages show."""
 
 import pytest
 
@@ -9,22 +9,22 @@ DOCS = ROOT / "docs"
 
 pytestmark = [
     pytest.mark.spark4,
-    # pandas-on-Spark of Spark 4 warns of pandas' newer releases, and of itself.
+    # pandas-on-Spark of Spark 4 warns about newer releases of pandas, and about itself.
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
 ]
 
 
 @pytest.fixture
-def as_pandas_on_spark_wants(spark):
-    """As that of Spark 4.0 says itself, and the notebook does."""
+def pandas_on_spark_environment(spark):
+    """The environment that Spark 4.0 recommends, and that the notebook sets."""
     if spark.version.startswith("4.0."):
         spark.conf.set("spark.sql.ansi.enabled", "false")
     yield
     spark.conf.unset("spark.sql.ansi.enabled")
 
 
-@pytest.mark.usefixtures("as_pandas_on_spark_wants")
+@pytest.mark.usefixtures("pandas_on_spark_environment")
 def test_notebook():
     outcome = run(cells_of(DOCS / "quickstart.ipynb"), DOCS)
     assert len(outcome) > 10

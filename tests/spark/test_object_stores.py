@@ -1,4 +1,4 @@
-"""Tables on object stores through Spark: the session's settings count, and none of its secrets is shown."""
+"""Tables on object stores through Spark: the session's settings are used, and none of its secrets is shown."""
 
 import os
 
@@ -6,17 +6,17 @@ import pytest
 
 import mortice.spark
 from mortice.spark.hadoop_conf import hadoop_settings, settings_of_store
-from support.cases import answer, assert_same_answer
-from support.object_stores.fixtures import bucket, moto, no_other_identity, on_s3
+from support.cases import assert_same_result, hudi_result
+from support.object_stores.fixtures import bucket, moto, no_ambient_credentials, on_s3
 
-__all__ = ["bucket", "moto", "no_other_identity", "on_s3"]
+__all__ = ["bucket", "moto", "no_ambient_credentials", "on_s3"]
 MOR = "h11_event_time_deletes"
 SECRET = "hunter2-of-the-session"
 
 
 @pytest.fixture
 def stored(spark, on_s3):
-    """A table in a bucket, whose settings the session has: as `SET fs.s3a.x=…`."""
+    """A table in a bucket with the session's settings, set by `SET fs.s3a.x=…`."""
     there = on_s3(MOR)
     settings = {
         "fs.s3a.endpoint": there.endpoint,
@@ -40,13 +40,13 @@ def explained(frame, capsys):
 def test_the_sessions_settings_are_collected_by_scheme(spark, stored):
     found = hadoop_settings(spark, stored.uri)
     assert found["fs.s3a.secret.key"] == SECRET
-    # What Hadoop has by default says nothing.
+    # Hadoop's defaults are ignored.
     assert "fs.s3a.connection.timeout" not in found
     assert hadoop_settings(spark, "/a/local/path") == {}
     assert not [name for name in hadoop_settings(spark, "gs://b/t") if name.startswith("fs.s3a.")]
 
 
-def test_hadoops_own_configuration_counts(spark, on_s3):
+def test_hadoops_configuration_is_used(spark, on_s3):
     configuration = spark.sparkContext._jsc.hadoopConfiguration()
     configuration.set("fs.s3a.access.key", "of the context")
     try:
@@ -63,11 +63,11 @@ def test_settings_are_those_of_the_store():
 
 def test_a_table_is_read_with_the_sessions_settings(spark, stored, capsys):
     frame = mortice.spark.read(spark, stored.uri)
-    assert_same_answer(answer(MOR), _arrow(frame))
+    assert_same_result(hudi_result(MOR), _arrow(frame))
     assert SECRET not in explained(frame, capsys)
 
 
-def test_options_given_come_before_the_sessions(spark, stored):
+def test_options_take_precedence_over_the_session(spark, stored):
     options = {"mortice.storage.endpoint": "http://127.0.0.1:9", "mortice.storage.max_retries": "0"}
     with pytest.raises(mortice.StorageError):
         mortice.spark.read(spark, stored.uri, options=options)
@@ -78,16 +78,18 @@ def test_the_environment_of_the_driver_needs_no_settings(spark, on_s3, monkeypat
     for name, value in {"AWS_ENDPOINT_URL": there.endpoint, "AWS_ACCESS_KEY_ID": "A"}.items():
         monkeypatch.setitem(os.environ, name, value)
     monkeypatch.setitem(os.environ, "AWS_SECRET_ACCESS_KEY", SECRET)
-    assert mortice.Table(there.uri).snapshot().to_arrow().num_rows == answer(MOR).num_rows
+    assert mortice.Table(there.uri).snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
 
 
-def test_workers_of_sparks_daemon_read_after_the_driver_and_after_each_other(spark, stored):
-    # The driver has threads and connections of its own, and the daemon forks workers, which are used again.
+def test_reused_workers_of_sparks_daemon_read_after_the_driver(spark, stored):
+    # The driver has its own threads and connections, and the daemon forks workers, which are reused.
     options = {"endpoint": stored.endpoint, "access_key_id": "A", "secret_access_key": SECRET}
-    assert mortice.Table(stored.uri, storage_options=options).snapshot().to_arrow().num_rows == answer(MOR).num_rows
+    assert (
+        mortice.Table(stored.uri, storage_options=options).snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
+    )
     for _ in range(3):
         frame = mortice.spark.read(spark, stored.uri)
-        assert frame.repartition(4).count() == answer(MOR).num_rows
+        assert frame.repartition(4).count() == hudi_result(MOR).num_rows
 
 
 def test_a_function_for_credentials_runs_on_executors(spark, stored):
@@ -96,14 +98,14 @@ def test_a_function_for_credentials_runs_on_executors(spark, stored):
 
     options = {"endpoint": stored.endpoint, "credentials": credentials}
     scan = mortice.Table(stored.uri, storage_options=options).snapshot()
-    assert_same_answer(answer(MOR), _arrow(scan.to_spark(spark)))
+    assert_same_result(hudi_result(MOR), _arrow(scan.to_spark(spark)))
 
 
 @pytest.mark.spark4
-def test_a_data_source_takes_the_settings_of_the_session_that_registered_it(spark, stored, capsys):
+def test_a_data_source_uses_the_settings_of_the_session_that_registered_it(spark, stored, capsys):
     mortice.spark.register(spark)
     frame = spark.read.format("mortice").load(stored.uri)
-    assert frame.count() == answer(MOR).num_rows
+    assert frame.count() == hudi_result(MOR).num_rows
     assert SECRET not in explained(frame, capsys)
 
 
@@ -113,7 +115,7 @@ def test_a_data_source_takes_settings_as_options(spark, on_s3, capsys):
     reader = spark.read.format("mortice").option("fs.s3a.endpoint", there.endpoint)
     reader = reader.option("fs.s3a.path.style.access", "true").option("fs.s3a.access.key", "A")
     frame = reader.option("fs.s3a.secret.key", SECRET).load(there.uri)
-    assert frame.count() == answer(MOR).num_rows
+    assert frame.count() == hudi_result(MOR).num_rows
     assert SECRET not in explained(frame, capsys)
 
 

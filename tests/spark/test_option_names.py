@@ -1,4 +1,5 @@
-"""Every option that Hudi reads is decided on purpose; names with a slip in them are told."""
+"""Every option that Hudi reads is supported, refused or without effect; misspelled names raise an error that suggests
+the right one."""
 
 import warnings
 
@@ -14,17 +15,17 @@ OF_HUDI = [
     for line in (DATA / "options" / "hudi_1.2.0.tsv").read_text(encoding="utf-8").splitlines()
     for name in line.split("\t")[1:]
 ]
-"""The class and the name of each option of Hudi that has to do with reading, older names too."""
+"""The class and the name of each option of Hudi for reading, including older names."""
 
 
 @pytest.fixture(autouse=True)
-def no_option_warned_of_yet(monkeypatch):
+def reset_warnings(monkeypatch):
     monkeypatch.setattr(options, "_warned", set())
 
 
 @pytest.mark.parametrize("name", sorted({name.lower() for _, name in OF_HUDI}))
 def test_no_option_that_hudi_reads_is_unknown(name):
-    """Accepted in silence, or its value or the option refused: never a warning, never taken for a misspelling."""
+    """It is accepted without a warning, or refused by name: never a warning, never a misspelled name."""
     message = refusal({"path": "t", name: "something"})
     assert message is None or name in message
     assert "no such option" not in (message or "")
@@ -32,7 +33,7 @@ def test_no_option_that_hudi_reads_is_unknown(name):
 
 
 def refusal(given):
-    """Why these options are refused; None where they are accepted. Warnings are errors."""
+    """Returns why these options are refused; None if they are accepted. Warnings are errors."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
@@ -60,11 +61,11 @@ REFUSED = {
     "hoodie.payload.delete.field": "hoodie.properties",
     "hoodie.payload.delete.marker": "hoodie.properties",
 }
-"""Options that would change the rows, and a word of what the message says to do instead."""
+"""Options that would change the rows, and a word of the alternative in the message."""
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_an_option_that_would_change_the_rows_is_refused_with_the_remedy(name):
+def test_an_option_that_would_change_the_rows_is_refused_with_an_alternative(name):
     with pytest.raises(UnsupportedError) as refused:
         read_query({"path": "t", name: "something"})
     assert name in str(refused.value)
@@ -87,13 +88,13 @@ def test_a_refused_option_with_its_default_is_accepted(name, default, recwarn):
 
 
 @pytest.mark.parametrize("name", ["hoodie.filesystem.view.type", "hoodie.metadata.index.column.stats.enable"])
-def test_what_changes_no_row_is_left_aside_in_silence(name, recwarn):
+def test_options_without_effect_on_rows_are_ignored_without_a_warning(name, recwarn):
     read_query({"path": "t", name: "anything"})
     assert not recwarn.list
 
 
 @pytest.mark.parametrize(
-    ("slip", "meant"),
+    ("misspelled", "meant"),
     [
         ("columms", "columns"),
         ("Filter", "filters"),
@@ -105,25 +106,25 @@ def test_what_changes_no_row_is_left_aside_in_silence(name, recwarn):
         ("hoodie.datasource.query.incremental.fomat", "hoodie.datasource.query.incremental.format"),
     ],
 )
-def test_a_name_with_a_slip_is_refused_and_the_right_one_told(slip, meant):
+def test_misspelled_options_raise_an_error_that_suggests_the_right_name(misspelled, meant):
     with pytest.raises(InvalidArgumentError, match=f"did you mean {meant}"):
-        read_query({"path": "t", slip: "1"})
+        read_query({"path": "t", misspelled: "1"})
 
 
 @pytest.mark.parametrize(
     "name", ["mergeSchema", "pathGlobFilter", "header", "hoodie.parquet.block.size", "inferSchema"]
 )
-def test_options_of_others_are_warned_of(name):
+def test_options_of_other_sources_cause_a_warning(name):
     with pytest.warns(UserWarning, match=name.lower()):
         read_query({"path": "t", name: "true"})
 
 
-def test_an_unknown_option_of_ours_is_refused():
+def test_an_unknown_option_of_mortice_is_refused():
     with pytest.raises(InvalidArgumentError, match=r"no such option: mortice\.nothing_like_it"):
         read_query({"path": "t", "mortice.nothing_like_it": "1"})
 
 
-def test_names_as_a_session_has_them():
+def test_names_with_the_prefix_of_a_session():
     assert read_query({"path": "t", "spark.hoodie.datasource.query.type": "read_optimized"}).read_optimized
     both = {"spark.hoodie.datasource.query.type": "read_optimized", "hoodie.datasource.query.type": "snapshot"}
     with pytest.raises(InvalidArgumentError, match="given twice"):
@@ -142,12 +143,12 @@ def test_names_as_a_session_has_them():
         "hoodie.table.name",
     ],
 )
-def test_options_of_writers_may_be_given_to_readers_as_well(name, recwarn):
+def test_options_of_writers_are_accepted_by_readers(name, recwarn):
     read_query({"path": "t", name: "something"})
     assert not recwarn.list
 
 
-def test_holes_by_modification_times_are_refused_by_name(table_of):
+def test_hollow_commit_policy_by_modification_time_is_refused(table_of):
     query = read_query(
         {
             "path": str(table_of("h11_v6_uncommitted")),

@@ -1,4 +1,4 @@
-"""The options of the Spark source: taken, refused by name, or warned of."""
+"""The options of the Spark source: supported, refused by name, or ignored with a warning."""
 
 import warnings
 
@@ -15,12 +15,12 @@ from support.tables.table_writer import instant
 
 
 @pytest.fixture(autouse=True)
-def nothing_said_yet(monkeypatch):
+def reset_warnings(monkeypatch):
     monkeypatch.setattr(options, "_warned", set())
 
 
 def scanned(options):
-    """The scan of a query with these Spark options."""
+    """Returns the scan of a query with these Spark options."""
     query = read_query(options)
     return query.prepare(query.table(), query.columns).scan()
 
@@ -36,7 +36,7 @@ def test_columns_and_filters_have_any_case(table_of):
     assert scan.to_arrow().combine_chunks().sort_by("trip_id").equals(expected.combine_chunks().sort_by("trip_id"))
 
 
-def test_batches_have_the_rows_that_are_asked_for(table_of):
+def test_batch_rows_limits_the_rows_of_batches(table_of):
     batches = list(scanned({"path": str(table_of(TABLE)), "mortice.batch.rows": "10"}).to_reader())
     assert sum(batch.num_rows for batch in batches) == 118
     assert max(batch.num_rows for batch in batches) <= 10
@@ -58,14 +58,14 @@ def test_rows_are_merged_by_position_or_by_key(table_of):
 
 
 @pytest.mark.parametrize("switch", ["hoodie.enable.data.skipping", "mortice.column.stats"])
-def test_data_skipping_can_be_switched_off(table_of, switch):
+def test_data_skipping_can_be_disabled(table_of, switch):
     filtered = {"path": str(table_of("h12_column_stats")), "filters": '[["n", ">", 1000000]]'}
     pruned, whole = scanned(filtered), scanned(filtered | {switch: "FALSE"})
     assert len(pruned.splits()) < len(whole.splits())
     assert pruned.to_arrow().num_rows == whole.to_arrow().num_rows
 
 
-def test_a_damaged_log_is_reported_or_raised(copy_of):
+def test_a_corrupt_log_is_reported_or_raised(copy_of):
     path = copy_of(TABLE)
     log = next(path.rglob(".*.log.*"))
     log.write_bytes(log.read_bytes() + b"#HUDI#" + bytes(50))
@@ -104,12 +104,12 @@ def test_a_range_of_commits(table_of, end):
 
 
 def test_bounds_of_another_table_version_are_refused(table_of):
-    asked = INCREMENTAL | {"path": str(table_of("h11_v6_uncommitted"))}
+    arguments = INCREMENTAL | {"path": str(table_of("h11_v6_uncommitted"))}
     version = "hoodie.datasource.read.incr.table.version"
-    for given, rows in ((asked, 93), (asked | {version: "6"}, 93)):
+    for given, rows in ((arguments, 93), (arguments | {version: "6"}, 93)):
         query = read_query(given)
         assert query.prepare(query.table(), None).scan().count() == rows
-    query = read_query(asked | {version: "8"})
+    query = read_query(arguments | {version: "8"})
     with pytest.raises(UnsupportedError, match=version.replace(".", r"\.")):
         query.prepare(query.table(), None).scan()
 
@@ -121,7 +121,7 @@ def test_merge_types(value, merged):
     assert read_query({"path": "t", "hoodie.datasource.merge.type": value}).merge is merged
 
 
-def test_one_thread_for_a_task_unless_asked():
+def test_a_task_uses_one_thread_by_default():
     assert read_query({"path": "t"}).table_arguments == {"batch_rows": 65536, "threads": 1}
 
 
@@ -164,7 +164,7 @@ def test_one_path_in_a_list():
     ],
     ids=str,
 )
-def test_wrong_options_are_refused(wrong):
+def test_invalid_options_are_refused(wrong):
     with pytest.raises(InvalidArgumentError):
         read_query(wrong)
 
@@ -183,12 +183,12 @@ def test_wrong_options_are_refused(wrong):
         ("glob.paths", "*"),
     ],
 )
-def test_what_could_change_the_rows_is_refused_by_name(name, value):
+def test_options_that_could_change_the_rows_are_refused_by_name(name, value):
     with pytest.raises(UnsupportedError, match=name.replace(".", r"\.")):
         read_query({"path": "t", name: value})
 
 
-def test_schema_on_read_may_be_off_where_columns_have_no_ids(tmp_path, table_of):
+def test_schema_on_read_can_be_disabled_if_columns_have_no_ids(tmp_path, table_of):
     off = {"hoodie.schema.on.read.enable": "false"}
 
     def scanned(path, **more):
@@ -202,7 +202,7 @@ def test_schema_on_read_may_be_off_where_columns_have_no_ids(tmp_path, table_of)
         scanned(path)
 
 
-def test_other_options_are_warned_of_once():
+def test_other_options_cause_one_warning():
     with pytest.warns(UserWarning, match="mergeschema"):
         read_query({"path": "t", "mergeSchema": "true"})
     with warnings.catch_warnings():
@@ -213,7 +213,7 @@ def test_other_options_are_warned_of_once():
 STREAM = {"path": "t"}
 
 
-def test_a_stream_begins_with_the_earliest():
+def test_a_stream_starts_with_the_earliest_commit():
     stream = read_stream(STREAM)
     assert (stream.start, stream.start_inclusive, stream.max_instants, stream.max_bytes) == (
         "earliest",
@@ -258,7 +258,7 @@ def test_a_stream_begins_with_the_earliest():
     ],
     ids=str,
 )
-def test_wrong_options_of_streams_are_refused(options, kind):
+def test_invalid_options_of_streams_are_refused(options, kind):
     with pytest.raises(kind):
         read_stream(STREAM | options)
 

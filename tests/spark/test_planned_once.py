@@ -1,4 +1,4 @@
-"""A query of Spark's is planned once, whatever processes Spark asks: folders of the table are listed once."""
+"""A query of Spark is planned once, in whichever processes Spark runs it: directories of the table are listed once."""
 
 import os
 import pickle
@@ -8,18 +8,18 @@ import pytest
 
 import mortice
 import mortice.spark
-from support.cases import answer
+from support.cases import hudi_result
 from support.folder_reads import AVAILABLE, FolderReads
 
 pytestmark = pytest.mark.skipif(not AVAILABLE, reason="inotify is Linux's")
 NAME = "h11_composite_keys_encoded_partitions"
-PLANS_ANEW = pyspark.__version__.startswith("4.0.")
+PLANS_AGAIN = pyspark.__version__.startswith("4.0.")
 FROM_STORAGE = {"hoodie.metadata.enable": "false"}
 
 
 @pytest.fixture
 def table(copy_of):
-    """A table whose folders of partitions are watched."""
+    """A table whose partition directories are watched."""
     path = copy_of(NAME)
     folders = sorted({file.parent for file in path.rglob("*.parquet") if ".hoodie" not in file.parts})
     assert len(folders) > 2
@@ -53,23 +53,23 @@ def test_a_source_is_planned_by_its_first_action(spark, table, options, schema):
     frame = (reader.schema(schema) if schema else reader).load(str(path))
     frame.printSchema()
     assert reads.take() == {}
-    assert frame.count() >= answer(NAME).num_rows
+    assert frame.count() >= hudi_result(NAME).num_rows
     assert reads.take() == dict.fromkeys(folders, 1)
     frame.collect()
-    assert reads.take() == (dict.fromkeys(folders, 1) if PLANS_ANEW else {})
+    assert reads.take() == (dict.fromkeys(folders, 1) if PLANS_AGAIN else {})
 
 
 def test_the_other_entry_point_plans_once(spark, table):
     path, folders, reads = table
     frame = mortice.spark.read(spark, path, options=FROM_STORAGE)
     assert reads.take() == dict.fromkeys(folders, 1)
-    assert frame.count() == answer(NAME).num_rows
+    assert frame.count() == hudi_result(NAME).num_rows
     frame.collect()
     assert reads.take() == {}
 
 
 @pytest.mark.spark4
-def test_a_stream_lists_no_folder_for_its_schema(spark, table):
+def test_a_stream_lists_no_directory_for_its_schema(spark, table):
     path, _, reads = table
     frame = spark.readStream.format("mortice").options(**FROM_STORAGE).option("start", "earliest").load(str(path))
     assert "_hoodie_record_key" in frame.columns
@@ -77,7 +77,7 @@ def test_a_stream_lists_no_folder_for_its_schema(spark, table):
 
 
 @pytest.mark.spark4
-def test_partitions_of_a_source_hold_no_query(table):
+def test_partitions_of_a_source_contain_no_query(table):
     from pyspark.sql.types import StringType, StructType
 
     from mortice.spark.data_source import MorticeDataSource
@@ -94,11 +94,13 @@ def test_partitions_of_a_source_hold_no_query(table):
     rows = [
         row for partition in partitions for batch in pickle.loads(sent).read(partition) for row in batch.to_pylist()
     ]
-    assert sorted(row["_hoodie_record_key"] for row in rows) == sorted(answer(NAME)["_hoodie_record_key"].to_pylist())
+    assert sorted(row["_hoodie_record_key"] for row in rows) == sorted(
+        hudi_result(NAME)["_hoodie_record_key"].to_pylist()
+    )
 
 
 @pytest.mark.spark4
-def test_errors_of_planning_keep_their_type(copy_of):
+def test_errors_of_planning_keep_their_class(copy_of):
     from mortice.spark.data_source import MorticeDataSource
 
     path = copy_of(NAME)

@@ -1,23 +1,23 @@
-"""Private members of Spark save time; where a release has others, rows and options are the same."""
+"""Shortcuts through private APIs of Spark: without them rows and options are the same."""
 
 from pyspark.sql.types import StructType
 
 import mortice.spark
 from mortice.spark import data_frame, private, session_options
-from support.cases import answer
+from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
 
 
-def test_without_them_rows_and_options_are_the_same(spark, table_of, monkeypatch):
+def test_rows_and_options_do_not_depend_on_private_apis(spark, table_of, monkeypatch):
     monkeypatch.setattr(data_frame, "rows_of", lambda *_: None)
     monkeypatch.setattr(session_options, "configured", lambda _: None)
     spark.conf.set("hoodie.datasource.query.type", "read_optimized")
     try:
-        assert mortice.spark.read(spark, table_of(NAME)).count() == answer(NAME, "read_optimized").num_rows
+        assert mortice.spark.read(spark, table_of(NAME)).count() == hudi_result(NAME, "read_optimized").num_rows
     finally:
         spark.conf.unset("hoodie.datasource.query.type")
-    assert mortice.spark.read(spark, table_of(NAME)).count() == answer(NAME).num_rows
+    assert mortice.spark.read(spark, table_of(NAME)).count() == hudi_result(NAME).num_rows
 
 
 def test_this_release_has_them(spark):
@@ -30,6 +30,6 @@ def test_this_release_has_them(spark):
         spark.conf.unset("hoodie.some")
 
 
-def test_what_another_release_has_not_is_none():
+def test_missing_private_apis_are_none():
     assert private.rows_of(object(), object(), None) is None
     assert private.configured(object()) is None

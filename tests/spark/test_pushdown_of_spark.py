@@ -1,8 +1,8 @@
-"""Why `format("mortice")` has no `pushFilters`: what Spark itself makes of a source that has.
+"""Why `format("mortice")` has no `pushFilters`: Spark's results for a source that has it.
 
-Spark keeps what it planned for a query with pushed-down filters on the DataFrame that the source was loaded as, and
-hands it to other queries over that DataFrame. The tests say what is right, and are expected to fail: when one passes,
-Spark has mended it, and filters can be pushed down from that release on.
+Spark stores the plan of a query with pushed-down filters on the DataFrame of the source, and uses it for other queries
+over that DataFrame. The tests assert the correct rows, and are expected to fail. When one passes, Spark has fixed it,
+and filters can be pushed down from that release on.
 """
 
 import pytest
@@ -15,13 +15,13 @@ if VERSION < (4, 1):
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, InputPartition  # noqa: E402
 
 ROWS = [("a", 1), ("b", 2), ("c", 3)]
-MENDED = "Spark hands a plan with pushed-down filters to other queries over the same DataFrame"
+REASON = "Spark uses a plan with pushed-down filters for other queries over the same DataFrame"
 
 pytestmark = pytest.mark.spark4
 
 
 def source():
-    """A class that is pickled with all it needs: executors cannot import what only the tests define."""
+    """Returns a class that is pickled by value: executors cannot import what the tests define."""
     rows = ROWS
 
     class Reader(DataSourceReader):
@@ -64,25 +64,25 @@ def rows(frame):
     return sorted(tuple(row) for row in frame.collect())
 
 
-def test_one_query_on_one_frame_is_right(load):
+def test_one_query_over_one_dataframe_is_correct(load):
     assert rows(load().filter("k = 'a'")) == ROWS[:1]
     assert rows(load()) == ROWS
 
 
-@pytest.mark.xfail(reason=MENDED, raises=AssertionError, strict=True)
+@pytest.mark.xfail(reason=REASON, raises=AssertionError, strict=True)
 def test_a_later_query_without_the_filter(load):
     frame = load()
     assert rows(frame.filter("k = 'a'")) == ROWS[:1]
     assert rows(frame) == ROWS
 
 
-@pytest.mark.xfail(reason=MENDED, raises=AssertionError, strict=True)
+@pytest.mark.xfail(reason=REASON, raises=AssertionError, strict=True)
 def test_two_filters_in_one_query(load):
     frame = load()
     assert rows(frame.filter("k = 'a'").union(frame.filter("k = 'b'"))) == ROWS[:2]
 
 
-@pytest.mark.xfail(reason=MENDED, raises=AssertionError, strict=True)
+@pytest.mark.xfail(reason=REASON, raises=AssertionError, strict=True)
 def test_a_view_in_sql(load, spark):
     load().createOrReplaceTempView("letters_of_test")
     found = spark.sql("select a.v, b.v from letters_of_test a join letters_of_test b on b.k = 'c' where a.k = 'a'")

@@ -1,4 +1,4 @@
-"""`mortice.spark.read` and `Scan.to_spark`: Hudi's answers through mapInArrow, on Spark 3.5 and 4."""
+"""`mortice.spark.read` and `Scan.to_spark`: Hudi's results through mapInArrow, on Spark 3.5 and 4."""
 
 import datetime as dt
 
@@ -7,7 +7,7 @@ import pytest
 import mortice
 import mortice.spark
 from mortice.spark.tasks import tasks_of
-from support.cases import answer, assert_same_answer, queries
+from support.cases import assert_same_result, hudi_result, queries
 from support.frames import to_arrow
 
 NAME = "h11_event_time_deletes"
@@ -15,9 +15,9 @@ PARTITIONED = "h11_composite_keys_encoded_partitions"
 
 
 @pytest.mark.parametrize("query", queries(), ids=str)
-def test_the_rows_are_hudis(spark, query, table_of):
+def test_rows_equal_hudis_result(spark, query, table_of):
     frame = mortice.spark.read(spark, query.table(table_of), options=query.options)
-    assert_same_answer(query.expected, to_arrow(frame), ordered=query.ordered)
+    assert_same_result(query.expected, to_arrow(frame), ordered=query.ordered)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_small_slices_share_a_task_and_large_ones_have_several(spark, table_of, 
     frame = mortice.spark.read(spark, table_of(PARTITIONED), options=options)
     counts = frame.rdd.mapPartitions(lambda rows: [sum(1 for _ in rows)]).collect()
     assert len(counts) == tasks
-    assert sum(counts) == answer(PARTITIONED).num_rows
+    assert sum(counts) == hudi_result(PARTITIONED).num_rows
 
 
 def test_the_largest_task_comes_first(table_of):
@@ -41,11 +41,11 @@ def test_the_largest_task_comes_first(table_of):
 def test_columns_and_filters(spark, table_of):
     frame = mortice.spark.read(spark, table_of(NAME), columns=["fare", "trip_id"], filters=[("city", "=", "oslo")])
     assert frame.columns == ["fare", "trip_id"]
-    expected = [(row["fare"], row["trip_id"]) for row in answer(NAME).to_pylist() if row["city"] == "oslo"]
+    expected = [(row["fare"], row["trip_id"]) for row in hudi_result(NAME).to_pylist() if row["city"] == "oslo"]
     assert sorted(tuple(row) for row in frame.collect()) == sorted(expected)
 
 
-def test_arguments_win_over_options(spark, table_of):
+def test_arguments_take_precedence_over_options(spark, table_of):
     options = {
         "as.of.instant": "20261121024610515",
         "columns": "fare",
@@ -55,39 +55,39 @@ def test_arguments_win_over_options(spark, table_of):
         spark, table_of(NAME), columns=["trip_id"], query_type="snapshot", as_of="20261121024615652", options=options
     )
     assert frame.columns == ["trip_id"]
-    assert frame.count() == answer(NAME, "as_of_03").num_rows
+    assert frame.count() == hudi_result(NAME, "as_of_03").num_rows
     by_options = mortice.spark.read(spark, table_of(NAME), options={"Hoodie.Datasource.Query.Type": "read_optimized"})
-    assert by_options.count() == answer(NAME, "read_optimized").num_rows
+    assert by_options.count() == hudi_result(NAME, "read_optimized").num_rows
 
 
 def test_as_of_a_datetime(spark, table_of):
     moment = dt.datetime(2026, 11, 21, 2, 46, 15, 652000)
-    assert mortice.spark.read(spark, table_of(NAME), as_of=moment).count() == answer(NAME, "as_of_03").num_rows
+    assert mortice.spark.read(spark, table_of(NAME), as_of=moment).count() == hudi_result(NAME, "as_of_03").num_rows
 
 
-def test_spark_goes_on_from_there(spark, table_of):
+def test_spark_queries_the_dataframe(spark, table_of):
     trips = mortice.spark.read(spark, table_of(NAME), columns=["city", "seats", "fare"])
     trips.createOrReplaceTempView("trips")
     found = spark.sql("select city, sum(seats) as seats from trips where fare > 20 group by city").collect()
     expected = {}
-    for row in answer(NAME).to_pylist():
+    for row in hudi_result(NAME).to_pylist():
         if row["fare"] > 20:
             expected[row["city"]] = expected.get(row["city"], 0) + row["seats"]
     assert {row.city: row.seats for row in found} == expected
 
 
-def test_a_table_of_no_splits_is_an_empty_frame_with_its_schema(spark, table_of):
+def test_a_table_without_splits_is_an_empty_dataframe_with_its_schema(spark, table_of):
     before_all = "20200101000000000"
     frame = mortice.spark.read(spark, table_of(NAME), as_of=before_all)
     assert frame.columns == mortice.Table(table_of(NAME)).snapshot(as_of=before_all).schema.names
     assert (frame.count(), frame.rdd.getNumPartitions() <= 2) == (0, True)
 
 
-def test_no_rows_are_an_empty_frame(spark, table_of):
+def test_no_matching_rows_are_an_empty_dataframe(spark, table_of):
     frame = mortice.spark.read(spark, table_of(NAME), filters=[("trip_id", "=", "nobody")])
     assert frame.collect() == []
 
 
-def test_a_scan_becomes_a_frame(spark, table_of):
+def test_a_scan_is_converted_to_a_dataframe(spark, table_of):
     scan = mortice.Table(table_of(NAME)).snapshot(columns=["trip_id", "fare"])
-    assert_same_answer(answer(NAME).select(["trip_id", "fare"]), to_arrow(scan.to_spark(spark)))
+    assert_same_result(hudi_result(NAME).select(["trip_id", "fare"]), to_arrow(scan.to_spark(spark)))

@@ -1,4 +1,4 @@
-"""Registering on a Spark that has no Python data sources says so and goes on."""
+"""Registration on a Spark without Python data sources prints a hint and continues."""
 
 import types
 
@@ -8,12 +8,12 @@ import mortice.spark
 import pyspark_mortice
 
 
-def test_spark_3_is_told_what_to_use():
+def test_on_spark_3_register_names_the_alternative():
     with pytest.warns(RuntimeWarning, match=r"mortice\.spark\.read"):
         mortice.spark.register(types.SimpleNamespace(version="3.5.9"))
 
 
-def test_the_module_that_spark_looks_up_has_a_source_only_where_spark_has():
+def test_the_discovered_module_has_a_source_only_if_spark_supports_it():
     try:
         from pyspark.sql.datasource import DataSource
     except ImportError:

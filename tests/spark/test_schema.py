@@ -52,7 +52,7 @@ def test_every_type(name):
 
 
 @pytest.mark.parametrize("query", queries(), ids=str)
-def test_every_bundled_answer(query):
+def test_every_bundled_result(query):
     schema = query.expected.schema
     assert spark_arrow_schema(schema).equals(arrow_by_spark(spark_schema(schema)))
 
@@ -61,7 +61,7 @@ def hudi_field(name, kind, hudi_type):
     return pa.field(name, kind, metadata={"hudi_type": hudi_type})
 
 
-def test_types_of_hudi_keep_their_names():
+def test_types_of_hudi_have_metadata():
     blob = hudi_field("b", pa.struct([("type", pa.string()), ("data", pa.binary())]), "BLOB")
     vector = hudi_field("v", pa.list_(pa.float32()), "VECTOR(4)")
     schema = pa.schema([vector, pa.field("s", pa.struct([blob])), pa.field("n", pa.int32())])
@@ -76,7 +76,7 @@ def test_types_of_hudi_keep_their_names():
     assert spark_arrow_schema(schema).equals(arrow_by_spark(spark))
 
 
-def test_variants_are_sparks_where_it_has_them():
+def test_variants_have_sparks_type_if_it_exists():
     variant = hudi_field("v", pa.struct([("value", pa.binary()), ("metadata", pa.binary())]), "VARIANT")
     schema = pa.schema([variant, pa.field("l", pa.list_(variant.with_name("element")))])
     spark = spark_schema(schema)
@@ -97,12 +97,12 @@ def test_variants_are_sparks_where_it_has_them():
 @pytest.mark.parametrize(
     "kind", [pa.uint8(), pa.large_string(), pa.timestamp("ns"), pa.time64("us"), pa.decimal256(50, 2)], ids=str
 )
-def test_what_spark_lacks_is_named(kind):
+def test_types_that_spark_lacks_are_refused_by_name(kind):
     with pytest.raises(UnsupportedError, match="'c'"):
         spark_schema(pa.schema([pa.field("c", kind)]))
 
 
-def test_batches_take_the_names_that_spark_gives_to_children():
+def test_batches_use_sparks_names_of_children():
     inner = pa.struct([pa.field("x", pa.int32(), nullable=False)])
     schema = pa.schema(
         [pa.field("c", pa.list_(pa.field("item", inner))), pa.field("m", pa.map_(pa.string(), inner), nullable=False)]
@@ -114,10 +114,10 @@ def test_batches_take_the_names_that_spark_gives_to_children():
     assert conformed(batch, target).to_pylist() == batch.to_pylist()
 
 
-def test_a_schema_given_is_a_projection_by_name_and_type():
+def test_a_user_defined_schema_is_a_projection_by_name_and_type():
     table = pa.schema([("a", pa.int32()), ("b", pa.string()), ("l", pa.list_(pa.int32()))])
-    asked = st.StructType().add("l", st.ArrayType(st.IntegerType())).add("a", st.IntegerType(), nullable=False)
-    assert checked_projection(asked, table) == ["l", "a"]
+    requested = st.StructType().add("l", st.ArrayType(st.IntegerType())).add("a", st.IntegerType(), nullable=False)
+    assert checked_projection(requested, table) == ["l", "a"]
     with pytest.raises(InvalidArgumentError, match="no column 'A'"):
         checked_projection(st.StructType().add("A", st.IntegerType()), table)
     with pytest.raises(InvalidArgumentError, match="bigint"):

@@ -1,6 +1,6 @@
-"""The lists of payload classes and record mergers in `data/payload_classes` are those of Hudi's bundles.
+"""The lists of payload classes and record mergers in `data/payload_classes` equal those of Hudi's bundles.
 
-It needs no Spark; it is here because this is where CI has Hudi's jar.
+It needs no Spark; it is here because CI has Hudi's jar in this suite.
 """
 
 import pytest
@@ -10,7 +10,7 @@ from support.hudi.payload_classes import RELEASES, listed_classes, shipped_class
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_list_is_that_of_the_jar(release):
+def test_the_list_equals_that_of_the_jar(release):
     jar = fetch_hudi.jar(release)
     if jar is None:
         pytest.skip(

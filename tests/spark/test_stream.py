@@ -1,6 +1,6 @@
-"""`spark.readStream.format("mortice")` in Spark itself: stopped and started anew at random while a table is written to.
+"""`spark.readStream.format("mortice")` in Spark: stopped and restarted at random while a table is written.
 
-What a batch is, and everything that the reader must not lose, is tested without Spark in test_stream_reader.
+Batches, and that the reader loses nothing, are tested without Spark in test_stream_reader.
 """
 
 import json
@@ -40,7 +40,7 @@ class Copy:
         return writer.trigger(**trigger).start(str(self.rows_in)) if trigger else writer.start(str(self.rows_in))
 
     def all(self):
-        """Copies what there is, and ends."""
+        """Copies all commits, then ends."""
         query = self.start(availableNow=True)
         assert query.awaitTermination(120)
         assert query.exception() is None
@@ -52,27 +52,27 @@ class Copy:
 
     @property
     def ranges(self):
-        """(after, up to) of every batch that was written down."""
+        """Returns (after, until] of every batch that was recorded."""
         files = sorted((self.checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
         offsets = [json.loads(file.read_text(encoding="utf-8").splitlines()[2]) for file in files]
         return [(offset["after"], offset["instant"]) for offset in offsets if "after" in offset]
 
-    def forget(self):
-        """The last batch is not done: neither its rows nor its commit were written down."""
+    def undo_last_batch(self):
+        """Removes the commit and the rows of the last batch, so that it is not complete."""
         last = max((self.checkpoint / "commits").glob("[0-9]*"), key=lambda file: int(file.name))
         for file in (last, self.rows_in / "_spark_metadata" / last.name):
             file.unlink()
             file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
-def expected(path, ranges, **asked):
+def expected(path, ranges, **arguments):
     table, found = mortice.Table(path), Counter()
     for span in ranges:
-        found += rows(table.incremental(*span, **asked).to_arrow())
+        found += rows(table.incremental(*span, **arguments).to_arrow())
     return found
 
 
-def follow_on(ranges):
+def are_adjacent(ranges):
     return [after for after, _ in ranges[1:]] == [until for _, until in ranges[:-1]]
 
 
@@ -81,12 +81,12 @@ def test_available_now_is_one_incremental_query(spark, table_of, tmp_path):
     copy = Copy(spark, path, tmp_path).all()
     assert len(copy.ranges) == 1
     assert rows(copy.rows) == rows(mortice.Table(path).incremental("earliest").to_arrow())
-    # Nothing new, nothing more.
+    # No new commits, no new rows.
     assert rows(copy.all().rows) == expected(path, copy.ranges)
 
 
 @pytest.mark.parametrize("case", ["h11_v6_uncommitted", "h10_types", NAME])
-def test_stopped_and_started_while_a_writer_commits(spark, table_of, tmp_path, case):
+def test_restarts_during_writes_lose_nothing(spark, table_of, tmp_path, case):
     dice = random.Random(case)
     replay = Replay(table_of(case), tmp_path / "table")
     while not any(one.is_completed for one in mortice.Table(replay.folder).timeline):
@@ -111,15 +111,15 @@ def test_stopped_and_started_while_a_writer_commits(spark, table_of, tmp_path, c
             break
     assert copy.ranges[0][0] == "earliest"
     assert copy.ranges[-1][1] == newest
-    assert follow_on(copy.ranges)
+    assert are_adjacent(copy.ranges)
     assert rows(copy.rows) == expected(replay.folder, copy.ranges)
-    # The last batch, run again by a query that was killed before it was done.
-    copy.forget()
+    # The last batch, run again by a query that was killed before it was complete.
+    copy.undo_last_batch()
     assert rows(copy.rows) == expected(replay.folder, copy.ranges[:-1])
     assert rows(copy.all().rows) == expected(replay.folder, copy.ranges)
 
 
-def test_commits_come_as_they_complete(spark, tmp_path):
+def test_commits_are_returned_as_they_complete(spark, tmp_path):
     live = LiveTable(tmp_path / "table", 9)
     live.commit()
     copy = Copy(spark, live.folder, tmp_path, start="latest")
@@ -129,9 +129,9 @@ def test_commits_come_as_they_complete(spark, tmp_path):
         while not list((copy.checkpoint / "commits").glob("0")):
             assert time.monotonic() < deadline
             time.sleep(0.1)
-        begun = live.begin()
+        started = live.begin()
         positions = []
-        for commit in (live.commit, lambda: live.end(begun)):
+        for commit in (live.commit, lambda: live.end(started)):
             positions.append(commit())
             while not copy.ranges or copy.ranges[-1][1] != positions[-1]:
                 assert time.monotonic() < deadline
@@ -156,7 +156,7 @@ def test_available_now_keeps_to_limits(spark, tmp_path):
 
 
 @pytest.mark.skipif(HAS_LIMITS, reason="AvailableNow ends with what there was, limits or not")
-def test_where_spark_has_no_limits_available_now_takes_one_batch(spark, tmp_path):
+def test_without_limits_in_spark_available_now_runs_one_batch(spark, tmp_path):
     live = LiveTable(tmp_path / "table", 6)
     positions = [live.commit() for _ in range(5)]
     copy = Copy(spark, live.folder, tmp_path, maxInstantsPerTrigger=2)
@@ -169,14 +169,14 @@ def test_changes_columns_and_filters(spark, table_of, tmp_path):
     path = table_of("h12_cdc_odd_data_before_after")
     copy = Copy(spark, path, tmp_path / "changes", **CHANGES).all()
     assert rows(copy.rows) == rows(mortice.Table(path).changes("earliest").to_arrow())
-    asked = {"columns": "fare,trip_id", "filters": '[["city", "=", "oslo"]]', "mortice.emit_deletes": "true"}
-    some = Copy(spark, table_of(NAME), tmp_path / "some", **asked).all()
+    arguments = {"columns": "fare,trip_id", "filters": '[["city", "=", "oslo"]]', "mortice.emit_deletes": "true"}
+    some = Copy(spark, table_of(NAME), tmp_path / "some", **arguments).all()
     assert rows(some.rows) == expected(
         table_of(NAME), some.ranges, columns=["fare", "trip_id"], filters=[("city", "=", "oslo")], emit_deletes=True
     )
 
 
-def test_a_schema_given_is_a_projection(spark, table_of):
+def test_a_user_defined_schema_is_a_projection(spark, table_of):
     stream = spark.readStream.format("mortice").schema("fare double, trip_id string").load(str(table_of(NAME)))
     assert stream.isStreaming
     assert stream.columns == ["fare", "trip_id"]

@@ -1,4 +1,4 @@
-"""The reader of a stream, asked as Spark asks it but without Spark: killed at every point, on tables that grow."""
+"""The stream reader, called as Spark calls it but without Spark: killed at every point, on tables that grow."""
 
 import random
 from collections import Counter
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark4
 COMMIT_TIME, OPERATION = "_hoodie_commit_time", "_hoodie_operation"
 HAS_LIMITS = hasattr(pyspark.sql.datasource.DataSourceStreamReader, "getDefaultReadLimit")
 PROTOCOLS = (False, True) if HAS_LIMITS else (True,)
-"""Whether Spark is asked as it was before it had limits."""
+"""Whether the reader is called as before Spark had limits."""
 INCREMENTAL = {"hoodie.datasource.query.type": "incremental"}
 CHANGES = INCREMENTAL | {"hoodie.datasource.query.incremental.format": "cdc"}
 CHANGELOG = INCREMENTAL | {"mortice.changelog": "true"}
@@ -53,29 +53,28 @@ def live(request, tmp_path):
     return LiveTable(tmp_path / "table", request.param)
 
 
-def incremental(path, begin, end, **asked):
-    # What a log compaction wrote is in the increments of other ranges already. A range is what it was, whatever came
-    # after it.
-    asked = {"fall_back_to_full_scan": False, **asked}
-    return mortice.Table(path).incremental(begin, end, skip_log_compact=True, **asked).to_arrow()
+def incremental(path, begin, end, **arguments):
+    # Rows of a log compaction are in the increments of other ranges already. Later commits do not change a range.
+    arguments = {"fall_back_to_full_scan": False, **arguments}
+    return mortice.Table(path).incremental(begin, end, skip_log_compact=True, **arguments).to_arrow()
 
 
 def values(query):
     return [Counter(batch["value"].to_pylist()) for batch in query.batches]
 
 
-def assert_as_ranges(query, path, read=incremental):
-    """The batches are the increments of their ranges, which follow on each other."""
+def assert_batches_equal_ranges(query, path, read=incremental):
+    """Asserts that the batches are the increments of adjacent ranges."""
     ranges = query.ranges
     assert [after for after, _ in ranges[1:]] == [until for _, until in ranges[:-1]]
-    # A query may begin with an offset that is no range.
+    # The first offset of a query may be a position without a range.
     done = query.batches[len(query.batches) - len(ranges) :]
     for (after, until), batch in zip(ranges, done, strict=True):
         assert rows(batch) == rows(read(path, after, until))
 
 
 @pytest.mark.parametrize("case", GROWING)
-def test_killed_and_restarted_while_a_table_grows(case, table_of, tmp_path, is_old):
+def test_kills_and_restarts_lose_and_repeat_nothing(case, table_of, tmp_path, is_old):
     replay = Replay(table_of(case), tmp_path / "table")
     dice = random.Random(f"{case} {is_old}")
     # The first commit has the columns.
@@ -91,7 +90,7 @@ def test_killed_and_restarted_while_a_table_grows(case, table_of, tmp_path, is_o
         except Killed:
             query.start()
     query.run()
-    assert_as_ranges(query, replay.folder)
+    assert_batches_equal_ranges(query, replay.folder)
     newest = mortice.Table(replay.folder).follow("earliest", None)
     assert query.ranges[0][0] == "earliest"
     assert query.ranges[-1][1] == [instant for instant, _ in newest][-1]
@@ -106,7 +105,7 @@ def batch_instants(path, after, until):
 
 
 @pytest.mark.parametrize("case", GROWING)
-def test_all_at_once_is_one_incremental_query(case, table_of, is_old):
+def test_one_batch_equals_one_incremental_query(case, table_of, is_old):
     query = MicroBatches(table_of(case), is_old).start(available_now=True).run()
     assert len(query.batches) == 1
     assert rows(query.rows) == rows(incremental(table_of(case), "earliest", None))
@@ -116,14 +115,16 @@ def test_all_at_once_is_one_incremental_query(case, table_of, is_old):
 @pytest.mark.parametrize("case", ["h12_cdc_odd_data_before_after", "h015_cdc_odd_op_key_only"])
 def test_changes(case, table_of, is_old):
     query = MicroBatches(table_of(case), is_old, maxInstantsPerTrigger=1, **CHANGES).start().run()
-    assert_as_ranges(query, table_of(case), lambda path, *span: mortice.Table(path).changes(*span).to_arrow())
+    assert_batches_equal_ranges(
+        query, table_of(case), lambda path, *span: mortice.Table(path).changes(*span).to_arrow()
+    )
     assert len(query.batches) > 5
     assert query.rows.schema.names == ["op", "ts_ms", "before", "after"]
     assert {"i", "u", "d"} == set(query.rows["op"].to_pylist())
 
 
 @pytest.mark.parametrize(
-    ("options", "asked"),
+    ("options", "arguments"),
     [
         ({"mortice.emit_deletes": "true"}, {"emit_deletes": True}),
         (CHANGELOG, {"changelog": True}),
@@ -135,10 +136,10 @@ def test_changes(case, table_of, is_old):
     ],
     ids=["emit_deletes", "changelog", "columns", "columns of a changelog"],
 )
-def test_options_of_incremental_queries_hold(table_of, options, asked):
+def test_options_of_incremental_queries_apply(table_of, options, arguments):
     path = table_of("h11_event_time_deletes")
     query = MicroBatches(path, maxInstantsPerTrigger=2, is_old=not HAS_LIMITS, **options).start().run()
-    assert_as_ranges(query, path, lambda *span: incremental(*span, **asked))
+    assert_batches_equal_ranges(query, path, lambda *span: incremental(*span, **arguments))
     assert len(query.batches) == 4
     if "filters" not in options:
         assert "D" in query.rows[OPERATION].to_pylist()
@@ -147,30 +148,31 @@ def test_options_of_incremental_queries_hold(table_of, options, asked):
 @pytest.mark.parametrize("limit", [1, 2, 3, 9])
 def test_log_compaction_repeats_nothing(table_of, is_old, limit):
     table = mortice.Table(table_of("h12_log_compaction"))
-    told = {one.requested_time: table.timeline.metadata(one)["operationType"] for one in table.timeline.completed}
-    assert "LOG_COMPACT" in told.values()
+    operations = {one.requested_time: table.timeline.metadata(one)["operationType"] for one in table.timeline.completed}
+    assert "LOG_COMPACT" in operations.values()
     query = MicroBatches(table.uri, is_old, maxInstantsPerTrigger=limit).start().run()
     found = Counter((row[COMMIT_TIME], row["_hoodie_record_key"]) for row in query.rows.to_pylist())
     assert set(found.values()) == {1}
-    assert "LOG_COMPACT" not in {told[instant] for instant, _ in found}
+    assert "LOG_COMPACT" not in {operations[instant] for instant, _ in found}
 
 
-def test_log_compaction_would_repeat_what_others_wrote(table_of):
-    """Why a stream leaves it out: in a range with a part of what it compacted, rows of commits before come again."""
+def test_log_compaction_would_repeat_rows_of_other_commits(table_of):
+    """Why a stream omits it: a range with a part of the compacted commits would return rows of earlier commits
+    again."""
     table = mortice.Table(table_of("h12_log_compaction"))
-    told = {one.requested_time: table.timeline.metadata(one)["operationType"] for one in table.timeline.completed}
-    (at,) = [instant for instant, operation in told.items() if operation == "LOG_COMPACT"]
+    operations = {one.requested_time: table.timeline.metadata(one)["operationType"] for one in table.timeline.completed}
+    (at,) = [instant for instant, operation in operations.items() if operation == "LOG_COMPACT"]
     completed = {one.requested_time: one.completion_time for one in table.timeline.completed}
     before_it = sorted(time for instant, time in completed.items() if instant < at)
-    asked = {"begin": before_it[-2], "end": completed[at], "columns": [COMMIT_TIME, "_hoodie_record_key"]}
-    with_it = table.incremental(**asked).to_arrow()
-    without = table.incremental(**asked, skip_log_compact=True).to_arrow()
+    arguments = {"begin": before_it[-2], "end": completed[at], "columns": [COMMIT_TIME, "_hoodie_record_key"]}
+    with_it = table.incremental(**arguments).to_arrow()
+    without = table.incremental(**arguments, skip_log_compact=True).to_arrow()
     assert at in with_it[COMMIT_TIME].to_pylist()
     assert at not in without[COMMIT_TIME].to_pylist()
     assert set(without["_hoodie_record_key"].to_pylist()) < set(with_it["_hoodie_record_key"].to_pylist())
 
 
-def test_every_commit_of_its_own(live, is_old):
+def test_every_commit_as_a_separate_batch(live, is_old):
     positions = [live.commit() for _ in range(5)]
     query = MicroBatches(live.folder, is_old, maxInstantsPerTrigger=1).start().run()
     assert [until for _, until in query.ranges] == positions
@@ -183,7 +185,7 @@ def test_limits_of_bytes(table_of, is_old):
     ranges, sizes = mortice.Table(path).ranges("earliest"), []
     while (step := ranges._native.peek()) is not None:
         sizes.append(step[1])
-        ranges._native.pass_by()
+        ranges._native.advance()
     assert all(sizes)
     assert len(sizes) == 7
     small = MicroBatches(path, is_old, maxBytesPerTrigger=1).start().run()
@@ -203,7 +205,7 @@ def test_limits_of_bytes(table_of, is_old):
 
 
 @pytest.mark.skipif(not HAS_LIMITS, reason="this Spark has no limits")
-def test_limits_that_spark_asks_for(live):
+def test_limits_that_spark_passes(live):
     from pyspark.sql.streaming import datasource as limits
 
     positions = [live.commit() for _ in range(4)]
@@ -222,20 +224,20 @@ def test_limits_that_spark_asks_for(live):
 
 
 @pytest.mark.skipif(not HAS_LIMITS, reason="this Spark asks for all that there is in one batch")
-def test_available_now_ends_with_what_there_was(live):
+def test_available_now_ends_with_the_commits_at_its_start(live):
     positions = [live.commit() for _ in range(5)]
     query = MicroBatches(live.folder, maxInstantsPerTrigger=2).start(available_now=True)
     later = []
     while query.trigger():
         later.append(live.commit())
     assert [until for _, until in query.ranges] == [positions[1], positions[3], positions[4]]
-    # And the next run goes on from there.
+    # The next run continues from there.
     query.start(available_now=True).run()
     assert [until for _, until in query.ranges][3:] == [later[1], later[2]]
-    assert_as_ranges(query, live.folder)
+    assert_batches_equal_ranges(query, live.folder)
 
 
-def test_an_empty_table_has_no_columns_but_those_given(live, is_old):
+def test_an_empty_table_needs_a_user_defined_schema(live, is_old):
     with pytest.raises(mortice.InvalidArgumentError, match="no columns"):
         MicroBatches(live.folder, is_old).start()
     given = StructType([StructField("value", LongType()), StructField("id", StringType())])
@@ -268,30 +270,30 @@ def test_table_services_start_no_batch_and_repeat_nothing(live, is_old):
     live.compact(live.plan_compaction())
     query.run()
     assert values(query) == [{2: 2}, {3: 3}]
-    assert_as_ranges(query, live.folder)
+    assert_batches_equal_ranges(query, live.folder)
 
 
-def test_before_version_8_a_commit_under_way_holds_back_what_is_later(tmp_path, is_old):
+def test_before_version_8_a_pending_commit_holds_back_later_ones(tmp_path, is_old):
     live = LiveTable(tmp_path / "table", 6)
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
-    begun = live.begin()
+    started = live.begin()
     live.commit()
     assert query.trigger() is False
     assert MicroBatches(live.folder, is_old).start(available_now=True).run().batches[-1].num_rows == 1
-    live.end(begun)
+    live.end(started)
     query.run()
     assert values(query)[1:] == [{3: 3}]
-    assert_as_ranges(query, live.folder)
+    assert_batches_equal_ranges(query, live.folder)
 
 
-def test_from_version_8_a_commit_that_completes_late_is_not_missed(tmp_path, is_old):
+def test_from_version_8_a_commit_that_completes_late_is_returned(tmp_path, is_old):
     live = LiveTable(tmp_path / "table", 9)
     live.commit()
-    begun = live.begin()
+    started = live.begin()
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
-    late = live.end(begun)
+    late = live.end(started)
     query.run()
     assert query.ranges[-1][1] == late
     assert values(query) == [{3: 3}, {2: 2}]
@@ -299,7 +301,7 @@ def test_from_version_8_a_commit_that_completes_late_is_not_missed(tmp_path, is_
 
 @pytest.mark.parametrize("case", ["h11_event_time_deletes", "h10_types"])
 def test_a_real_commit_that_completes_late(case, table_of, tmp_path):
-    """Its file on the timeline comes after those of commits that were requested later; what its name says stays."""
+    """Its completed file is created after those of commits that were requested later; its name is unchanged."""
     replay = Replay(table_of(case), tmp_path / "table", overtaken={1: 1})
 
     query = MicroBatches(replay.folder, is_old=not HAS_LIMITS)
@@ -307,7 +309,7 @@ def test_a_real_commit_that_completes_late(case, table_of, tmp_path):
     assert rows(query.start().run().rows) == rows(mortice.Table(table_of(case)).incremental("earliest").to_arrow())
 
 
-def test_archived_commits_are_caught_up_with(live, is_old):
+def test_archived_commits_are_returned(live, is_old):
     positions = [live.commit() for _ in range(4)]
     query = MicroBatches(live.folder, is_old, maxInstantsPerTrigger=3).start()
     query.trigger()
@@ -315,7 +317,7 @@ def test_archived_commits_are_caught_up_with(live, is_old):
     live.archive(keep=2)
     query.start().run()
     assert [until for _, until in query.ranges] == [positions[2], positions[5], positions[8], positions[9]]
-    assert_as_ranges(query, live.folder)
+    assert_batches_equal_ranges(query, live.folder)
 
 
 def test_a_batch_whose_commits_were_archived_is_run_again(live, is_old):
@@ -333,7 +335,7 @@ def test_a_batch_whose_commits_were_archived_is_run_again(live, is_old):
 
 
 class Reader:
-    """A writer does one thing after the other, and a query looks in between, is killed and goes on."""
+    """A writer runs operations in sequence. A query polls between them, is killed and continues."""
 
     def __init__(self, live, is_old, limit):
         self.live, self.pending, self.planned = live, [], []
@@ -380,7 +382,7 @@ STEPS = ["commit", "begin", "end", "plan", "compact", "archive", "trigger", "tri
     is_old=st.sampled_from(PROTOCOLS),
     limit=st.sampled_from([None, 1, 2]),
 )
-def test_nothing_is_lost_and_nothing_comes_twice(tmp_path_factory, steps, version, is_old, limit):
+def test_no_commit_is_lost_or_repeated(tmp_path_factory, steps, version, is_old, limit):
     live = LiveTable(tmp_path_factory.mktemp("live") / "table", version)
     reader = Reader(live, is_old, limit)
     for step, number in steps:
@@ -388,7 +390,7 @@ def test_nothing_is_lost_and_nothing_comes_twice(tmp_path_factory, steps, versio
     while reader.pending:
         reader.end(0)
     query = reader.query.run()
-    assert_as_ranges(query, live.folder)
+    assert_batches_equal_ranges(query, live.folder)
     positions = [instant for instant, _ in mortice.Table(live.folder).follow("earliest", None)]
     assert query.ranges[0][0] == "earliest"
     assert query.ranges[-1][1] == positions[-1]
@@ -413,7 +415,7 @@ def test_starts(live, is_old):
     assert first(start="20990101000000000") == []
 
 
-def test_latest_begins_with_the_next_commit(live, is_old):
+def test_latest_starts_with_the_next_commit(live, is_old):
     live.commit()
     query = MicroBatches(live.folder, is_old, start="latest").start().run()
     position = live.commit()
@@ -423,7 +425,7 @@ def test_latest_begins_with_the_next_commit(live, is_old):
 
 
 @pytest.mark.parametrize("point", POINTS[1:4])
-def test_latest_stays_where_it_was_when_the_first_batch_was_killed(live, is_old, point):
+def test_latest_is_kept_when_the_first_batch_is_killed(live, is_old, point):
     live.commit()
     query = MicroBatches(live.folder, is_old, start="latest").start()
     query.reader.initialOffset()
@@ -454,7 +456,7 @@ def test_latest_is_kept_by_a_query_that_had_nothing_to_do(live, is_old):
         ("000", "earliest"),
     ],
 )
-def test_what_is_before_an_instant(instant, expected):
+def test_the_position_before_an_instant(instant, expected):
     assert before(instant) == expected
 
 
@@ -462,7 +464,7 @@ GOOD = {"version": 1, "layout": 2, "after": "20260101000000001", "instant": "202
 
 
 @pytest.mark.parametrize(
-    ("offset", "kind", "says"),
+    ("offset", "kind", "message"),
     [
         ({"commit": "20240101"}, mortice.InvalidArgumentError, "was not written"),
         (GOOD | {"version": "1"}, mortice.InvalidArgumentError, "was not written"),
@@ -475,13 +477,13 @@ GOOD = {"version": 1, "layout": 2, "after": "20260101000000001", "instant": "202
     ],
     ids=str,
 )
-def test_an_offset_that_is_none_is_refused(live, offset, kind, says):
+def test_an_invalid_offset_is_refused(live, offset, kind, message):
     live.commit()
     reader = MicroBatches(live.folder, is_old=not HAS_LIMITS).start().reader
-    with pytest.raises(kind, match=says):
+    with pytest.raises(kind, match=message):
         reader.latestOffset(offset, None)
     for start, end in ((GOOD, offset), (offset, GOOD)):
-        with pytest.raises(kind, match=says):
+        with pytest.raises(kind, match=message):
             reader.partitions(start, end)
 
 
@@ -499,8 +501,8 @@ def test_a_checkpoint_of_another_table_is_refused(live, tmp_path):
         MicroBatches(live.folder, is_old=not HAS_LIMITS).start().reader.partitions(start, end)
 
 
-def test_a_checkpoint_from_before_an_upgrade_goes_on(tmp_path):
-    """The positions of an older layout are requested times: the completion times of those commits follow on them."""
+def test_a_checkpoint_from_before_an_upgrade_is_continued(tmp_path):
+    """Positions of the older layout are requested times: they are followed by the completion times of later commits."""
     live = LiveTable(tmp_path / "table", 9)
     for _ in range(4):
         live.commit()
@@ -509,7 +511,7 @@ def test_a_checkpoint_from_before_an_upgrade_goes_on(tmp_path):
     query.ends = [{"version": 1, "layout": 1, "after": "earliest", "instant": time} for time in requested[:2]]
     query.ends[1]["after"] = requested[0]
     query.batches = [None]
-    # The second batch was not done when the table was upgraded.
+    # The second batch was not complete when the table was upgraded.
     query.start().run()
     assert [Counter(batch["value"].to_pylist()) for batch in query.batches[1:]] == [{2: 2}, {4: 4}]
     completed = [one[1] for one in live.history]
@@ -526,7 +528,7 @@ def test_a_checkpoint_from_before_a_downgrade_is_refused(tmp_path):
         query.start().run()
 
 
-def test_what_was_cleaned_is_told(live, is_old):
+def test_cleaned_files_are_an_error(live, is_old):
     live.commit()
     live.compact(live.plan_compaction())
     live.commit()
@@ -535,14 +537,14 @@ def test_what_was_cleaned_is_told(live, is_old):
     query = MicroBatches(live.folder, is_old).start()
     with pytest.raises(mortice.FileCleanedError, match="MORTICE-FILE-CLEANED"):
         query.trigger()
-    # From its offset, which was written down, the same query goes on once it may look elsewhere.
+    # The query continues from its recorded offset when a full scan is permitted.
     query.options["hoodie.datasource.read.incr.fallback.fulltablescan.enable"] = "true"
     assert query.start().trigger() is True
     assert Counter(query.rows["value"].to_pylist()) == {2: 2}
 
 
 class Evolving(LiveTable):
-    """A table whose commits say that it has other columns than it began with."""
+    """A table whose commits have other columns than the first."""
 
     changed = staticmethod(lambda fields: fields)
 
@@ -552,15 +554,15 @@ class Evolving(LiveTable):
         from support.tables import live_table
         from support.tables.table_writer import avro_schema
 
-        told = live_table.avro_schema
-        live_table.avro_schema = lambda *asked: (
-            json.loads(json.dumps(avro_schema(*asked)))
-            | {"fields": self.changed(json.loads(json.dumps(avro_schema(*asked)))["fields"])}
+        original = live_table.avro_schema
+        live_table.avro_schema = lambda *arguments: (
+            json.loads(json.dumps(avro_schema(*arguments)))
+            | {"fields": self.changed(json.loads(json.dumps(avro_schema(*arguments)))["fields"])}
         )
         try:
             return super().metadata(paths, operation)
         finally:
-            live_table.avro_schema = told
+            live_table.avro_schema = original
 
 
 def retyped(fields):
@@ -576,23 +578,23 @@ def added(fields):
 
 
 @pytest.mark.parametrize("version", [6, 9])
-@pytest.mark.parametrize(("change", "says"), [(dropped, "no longer has"), (retyped, "is string in the table")])
-def test_a_column_that_vanished_or_changed_stops_the_stream(tmp_path, version, change, says, is_old):
+@pytest.mark.parametrize(("change", "message"), [(dropped, "no longer has"), (retyped, "is string in the table")])
+def test_a_dropped_or_changed_column_stops_the_stream(tmp_path, version, change, message, is_old):
     live = Evolving(tmp_path / "table", version)
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
     live.changed = change
     live.commit()
-    with pytest.raises(mortice.UnsupportedError, match=says):
+    with pytest.raises(mortice.UnsupportedError, match=message):
         query.trigger()
     assert len(query.batches) == 1
-    # Started again it has the new columns, and lacks no row.
+    # After a restart it has the new columns, and no row is missing.
     query.start().run()
     assert query.batches[1].num_rows == 2
 
 
 @pytest.mark.parametrize("version", [6, 9])
-def test_a_column_that_was_added_is_left_out_until_the_stream_starts_again(tmp_path, version, is_old):
+def test_an_added_column_is_omitted_until_the_stream_is_restarted(tmp_path, version, is_old):
     live = Evolving(tmp_path / "table", version)
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
@@ -606,7 +608,7 @@ def test_a_column_that_was_added_is_left_out_until_the_stream_starts_again(tmp_p
     assert query.batches[2].schema.names == [*query.batches[0].schema.names, "more"]
 
 
-def test_real_columns_that_were_added(table_of, tmp_path, is_old):
+def test_added_columns_of_a_real_table(table_of, tmp_path, is_old):
     replay = Replay(table_of("h11_schema_on_write"), tmp_path / "table")
     while not any(one.is_completed for one in mortice.Table(replay.folder).timeline):
         replay.step()
@@ -616,7 +618,7 @@ def test_real_columns_that_were_added(table_of, tmp_path, is_old):
         while replay.step():
             query.run()
     except mortice.UnsupportedError as error:
-        # A type was widened: the query starts again, with the batch that it could not take.
+        # A type was widened: the query is restarted with the batch that it could not read.
         assert "is " in str(error)  # noqa: PT017
         replay.all()
         query.start().run()
@@ -631,13 +633,13 @@ def test_real_columns_that_were_added(table_of, tmp_path, is_old):
             assert rows(batch) == rows(expected)
 
 
-def test_a_file_of_the_timeline_that_is_being_written_is_waited_for(live, is_old, monkeypatch):
+def test_an_incomplete_timeline_file_is_read_later(live, is_old, monkeypatch):
     live.commit()
     query = MicroBatches(live.folder, is_old).start().run()
-    begun = live.begin()
-    live.end(begun)
+    started = live.begin()
+    live.end(started)
     (completed,) = [
-        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and begun[1] in path.name
+        path for path in live.timeline.iterdir() if path.name.endswith(".deltacommit") and started[1] in path.name
     ]
     whole = completed.read_bytes()
     completed.write_bytes(whole[:40])
@@ -646,7 +648,7 @@ def test_a_file_of_the_timeline_that_is_being_written_is_waited_for(live, is_old
     def sleep(_):
         completed.write_bytes(whole)
 
-    # Planning reads the newest commit for the table's columns: there, too.
+    # Planning reads the newest commit for the table's columns, too.
     again = MicroBatches(live.folder, is_old)
     again.ends = [query.ends[0]]
     completed.write_bytes(whole)
@@ -659,7 +661,7 @@ def test_a_file_of_the_timeline_that_is_being_written_is_waited_for(live, is_old
     assert values(query) == [{1: 1}, {2: 2}]
 
 
-def test_a_schema_given_is_a_projection_of_the_stream(live):
+def test_a_user_defined_schema_is_a_projection_of_the_stream(live):
     live.commit()
     query = MicroBatches(live.folder, is_old=not HAS_LIMITS, columns="value,id").start().run()
     assert query.rows.schema.names == ["value", "id"]

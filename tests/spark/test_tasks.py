@@ -1,4 +1,4 @@
-"""How many tasks read a query: by the work, not by the files."""
+"""The number of tasks of a query depends on its work, not on its files."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class OneSplit:
 
 
 class OneScan:
-    """A scan of slices of so many bytes, of which a query reads a share; each can be divided."""
+    """A scan of slices of these sizes, of which a query reads a share; each can be divided."""
 
     def __init__(self, sizes, share=1.0, log_size=0):
         self.sizes, self.share, self.log_size = sizes, share, log_size
@@ -52,13 +52,13 @@ def test_small_queries_take_few_tasks(sizes, share, cores, tasks):
 
 def test_large_slices_are_divided():
     assert len(tasks_of(OneScan([1024 * MIB]))) == 8
-    # A column of it is as much work as 100 MiB: no task has less than a quarter of a second's.
+    # A column of it is as much work as 100 MiB: no task has less work than a quarter of a second.
     assert len(tasks_of(OneScan([1024 * MIB], share=0.1))) == 5
     assert len(tasks_of(OneScan([1024 * MIB], share=0.1), cores=1)) == 1
     assert len(tasks_of(OneScan([20 * 1024 * MIB], share=0.1), cores=1)) == 16
 
 
-def test_logs_are_work_whatever_the_columns():
+def test_logs_are_work_independent_of_the_columns():
     of_base, of_logs = (OneScan([100 * MIB] * 4, share=0.01, log_size=size) for size in (0, 90 * MIB))
     assert len(tasks_of(of_base)) < len(tasks_of(of_logs))
 
@@ -74,7 +74,7 @@ def test_every_split_is_in_one_task_within_the_limit(share, cores):
     assert work == sorted(work, reverse=True)
 
 
-def test_the_share_of_base_files_follows_the_columns(table_of):
+def test_the_share_of_base_files_depends_on_the_columns(table_of):
     table = mortice.Table(table_of(PARTITIONED))
     every = table.snapshot()
     assert every.base_share() == 1.0

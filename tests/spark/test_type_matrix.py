@@ -1,5 +1,5 @@
-"""Every type on every Spark, through both doors: types and values are those that Spark's own reader finds in a parquet
-file of the merged rows.
+"""Every type on every Spark, through both entry points: types and values equal those that Spark's own reader finds in a
+parquet file of the merged rows.
 
 `make test-spark-matrix` runs it on each supported Spark.
 """
@@ -14,7 +14,7 @@ from support.frames import to_arrow
 from support.tables import type_table
 
 KEY = "id"
-DOORS = ["arrow", pytest.param("source", marks=pytest.mark.spark4)]
+ENTRY_POINTS = ["arrow", pytest.param("source", marks=pytest.mark.spark4)]
 COLUMNS = type_table.merged().column_names
 
 
@@ -24,8 +24,8 @@ def sorted_by_key(frame):
 
 
 @pytest.fixture(scope="module")
-def by_spark(spark, tmp_path_factory):
-    """The frame, its schema and its rows as Spark's own reader has them."""
+def read_by_spark(spark, tmp_path_factory):
+    """Returns the DataFrame, its schema and its rows, read by Spark's own reader."""
     path = tmp_path_factory.mktemp("merged") / "rows.parquet"
     pq.write_table(type_table.merged(), path, version="2.6")
     setting = "spark.sql.parquet.datetimeRebaseModeInRead"
@@ -44,20 +44,20 @@ def table(request, tmp_path_factory):
     return type_table.write(tmp_path_factory.mktemp("types"), *request.param)
 
 
-@pytest.fixture(scope="module", params=DOORS)
-def by_us(spark, table, request):
+@pytest.fixture(scope="module", params=ENTRY_POINTS)
+def read_by_mortice(spark, table, request):
     frame = mortice.spark.read(spark, table) if request.param == "arrow" else spark.read.format("mortice").load(table)
     return frame.schema, sorted_by_key(frame)
 
 
-def test_rows_and_columns(by_us, by_spark):
-    assert by_us[0].names == by_spark[0].names == COLUMNS
-    assert by_us[1][KEY].to_pylist() == by_spark[1][KEY].to_pylist()
+def test_rows_and_columns(read_by_mortice, read_by_spark):
+    assert read_by_mortice[0].names == read_by_spark[0].names == COLUMNS
+    assert read_by_mortice[1][KEY].to_pylist() == read_by_spark[1][KEY].to_pylist()
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-def test_a_column(column, by_us, by_spark):
-    (our_schema, ours), (its_schema, its) = by_us, by_spark
+def test_a_column(column, read_by_mortice, read_by_spark):
+    (our_schema, ours), (its_schema, its) = read_by_mortice, read_by_spark
     assert our_schema[column].dataType == its_schema[column].dataType
     assert ours.schema.field(column).type == its.schema.field(column).type
     kind = its.schema.field(column).type
@@ -66,19 +66,19 @@ def test_a_column(column, by_us, by_spark):
 
 
 @pytest.mark.parametrize("column", ["boolean", "decimal_38_18", "timestamp", "struct_nested", "map_string_array"])
-def test_a_column_alone(column, spark, table, by_spark):
-    """Batches are matched by position: a column that is asked for by itself is not another."""
+def test_a_column_alone(column, spark, table, read_by_spark):
+    """Batches are matched by position: a single column must be the right one."""
     frame = mortice.spark.read(spark, table, columns=[column, KEY])
     assert frame.columns == [column, KEY]
-    kind = by_spark[1].schema.field(column).type
+    kind = read_by_spark[1].schema.field(column).type
     found, expected = (
-        [canonical(kind, cell) for cell in one[column].to_pylist()] for one in (sorted_by_key(frame), by_spark[1])
+        [canonical(kind, cell) for cell in one[column].to_pylist()] for one in (sorted_by_key(frame), read_by_spark[1])
     )
     assert found == expected
 
 
-def test_spark_computes_with_what_it_is_given(spark, table):
-    """Not only hands it back: filters, sorts and casts in the JVM see the same values."""
+def test_spark_computes_with_the_values(spark, table):
+    """Filters, sorts and casts in the JVM see the same values."""
     frame = mortice.spark.read(spark, table)
     expected = type_table.merged()
     for column, text in (("date", "1582-10-04"), ("timestamp_ntz", "0001-01-01 00:00:00"), ("string", "𝄞 \U0010ffff")):

@@ -1,4 +1,4 @@
-"""The garbage collection after a task of mortice visits objects of the task alone, and loses no garbage of others."""
+"""The garbage collection after a task of mortice visits only objects of the task, and loses no other garbage."""
 
 import gc
 import weakref
@@ -13,7 +13,7 @@ from mortice.spark.arrow_udf import ReadDescriptors
 from mortice.spark.options import read_query
 from mortice.spark.worker import WorkerOptions
 from mortice.spark.worker_gc import COMPLETE_EVERY, freeze_until_collected
-from support.cases import answer
+from support.cases import hudi_result
 
 NAME = "h11_event_time_deletes"
 
@@ -27,7 +27,7 @@ class Cycle:
 
 @pytest.fixture
 def frozen(monkeypatch):
-    """The number of objects that are frozen beyond those that Python froze; this process is as it was afterwards."""
+    """Returns the number of frozen objects, without those that Python froze. The process is restored afterwards."""
     monkeypatch.setattr(worker_gc, "_tasks", 0)
     before = gc.get_freeze_count()
     yield lambda: gc.get_freeze_count() - before
@@ -36,7 +36,7 @@ def frozen(monkeypatch):
 
 
 @pytest.fixture
-def in_a_task(frozen, monkeypatch):
+def run_in_task(frozen, monkeypatch):
     from pyspark import TaskContext
 
     monkeypatch.setattr(TaskContext, "get", lambda: "a task")
@@ -73,13 +73,13 @@ def test_a_complete_collection_follows_some_tasks(frozen):
         assert (older() is None) == (task == COMPLETE_EVERY)
 
 
-def test_what_others_have_frozen_stays_frozen(frozen):
+def test_objects_frozen_by_others_stay_frozen(frozen):
     older = [None]
     gc.freeze()
     try:
         assert not freeze_until_collected()
         gc.collect()
-        # The collector lists all objects but frozen ones.
+        # The collector lists all objects except frozen ones.
         assert not any(one is older for one in gc.get_objects())
     finally:
         gc.unfreeze()
@@ -100,41 +100,42 @@ def test_nothing_is_frozen_outside_of_a_task(frozen):
 
 
 @pytest.mark.parametrize("is_on", [True, False])
-def test_an_option_switches_it_off(in_a_task, table_of, is_on):
+def test_an_option_disables_it(run_in_task, table_of, is_on):
     options = {"path": str(table_of(NAME)), "mortice.gc.freeze": str(is_on).lower()}
     worker = read_query(options).tasks.worker
     assert worker.gc_freeze == is_on
     list(ReadDescriptors([], pa.schema([]), worker=worker)(iter([])))
-    assert (in_a_task() > 0) == is_on
+    assert (run_in_task() > 0) == is_on
 
 
 @pytest.mark.spark4
 @pytest.mark.parametrize("is_on", [True, False])
-def test_an_option_switches_it_off_for_the_data_source(in_a_task, table_of, is_on):
+def test_an_option_disables_it_for_the_data_source(run_in_task, table_of, is_on):
     from mortice.spark.data_source import MorticeDataSource
 
     source = MorticeDataSource({"path": str(table_of(NAME)), "mortice.gc.freeze": str(is_on).lower()})
     schema = source.schema()
-    assert (in_a_task() > 0) == is_on
+    assert (run_in_task() > 0) == is_on
     gc.collect()
     reader = source.reader(schema)
-    assert (in_a_task() > 0) == is_on
+    assert (run_in_task() > 0) == is_on
     gc.collect()
     rows = [batch.num_rows for task in reader.partitions() for batch in reader.read(task)]
-    assert (in_a_task() > 0) == is_on
-    assert sum(rows) == answer(NAME).num_rows
+    assert (run_in_task() > 0) == is_on
+    assert sum(rows) == hudi_result(NAME).num_rows
 
 
-def test_merges_freeze_nothing(in_a_task):
+def test_merges_freeze_nothing(run_in_task):
     """Spark calls them for each group of a task."""
     schema = pa.schema([("k", pa.string()), ("v", pa.int64())])
     merge = mortice.spark.merge_udf(schema, record_key="k", ordering="v", is_newer="n")
     assert list(merge(iter([]))) == []
-    assert in_a_task() <= 0
+    assert run_in_task() <= 0
 
 
-def leaving_garbage():
-    """A function for `mapInArrow` that leaves a cycle, and says whether that of the last such task was collected."""
+def garbage_function():
+    """A function for `mapInArrow` that leaves a reference cycle, and reports whether that of the previous such task was
+    collected."""
 
     def run(batches):
         import gc
@@ -143,7 +144,7 @@ def leaving_garbage():
 
         import pyarrow as pa
 
-        class Left:
+        class LeftObject:
             pass
 
         before = getattr(sys, "left_behind", None)
@@ -152,7 +153,7 @@ def leaving_garbage():
             yield pa.record_batch(
                 {"frozen": [gc.get_freeze_count()], "collected": pa.array([is_collected], pa.bool_())}
             )
-        left = Left()
+        left = LeftObject()
         left.itself = left
         sys.left_behind = weakref.ref(left)
 
@@ -164,7 +165,7 @@ def test_workers_collect_all_garbage_of_other_tasks(spark, table_of):
     found = []
     for _ in range(3):
         mortice.spark.read(spark, table_of(NAME)).count()
-        frame = spark.range(0, 4, 1, numPartitions=4).mapInArrow(leaving_garbage(), "frozen long, collected boolean")
+        frame = spark.range(0, 4, 1, numPartitions=4).mapInArrow(garbage_function(), "frozen long, collected boolean")
         found += frame.collect()
     assert {row.collected for row in found} == {None, True}
     # Python 3.12 freezes some objects itself.
@@ -175,16 +176,16 @@ def test_workers_freeze_objects(spark, table_of, tmp_path, monkeypatch):
     """Until the task has ended."""
     from mortice.spark import data_frame
 
-    monkeypatch.setattr(data_frame, "ReadDescriptors", noting(tmp_path / "frozen"))
+    monkeypatch.setattr(data_frame, "ReadDescriptors", recording(tmp_path / "frozen"))
     mortice.spark.read(spark, table_of(NAME)).count()
     monkeypatch.undo()
     assert int((tmp_path / "frozen").read_text().split()[0]) > 10_000
 
 
-def noting(path):
-    """`ReadDescriptors` that writes down how many objects are frozen while it reads."""
+def recording(path):
+    """Returns a `ReadDescriptors` that records the number of frozen objects while it reads."""
 
-    class Noting(ReadDescriptors):
+    class Recording(ReadDescriptors):
         def _read(self, splits):
             import gc
 
@@ -192,4 +193,4 @@ def noting(path):
                 file.write(f"{gc.get_freeze_count()}\n")
             yield from super()._read(splits)
 
-    return Noting
+    return Recording

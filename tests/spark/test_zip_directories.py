@@ -19,12 +19,12 @@ from mortice.spark.zip_directories import keep_unchanged
 
 NAME = "h11_event_time_deletes"
 IS_LAZY = sys.version_info >= (3, 13)
-"""Whether Python reads the directory of an archive only when something is imported from it."""
+"""Whether Python reads the directory of an archive only on import."""
 eager = pytest.mark.skipif(IS_LAZY, reason="Python reads directories lazily")
 
 
 def write_zip(path, module, value, seconds_ago=60):
-    """An archive with one module; it was written so many seconds ago, as far as its times tell."""
+    """Writes an archive with one module, with a modification time of this many seconds ago."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(f"{module}.py", f"VALUE = {value!r}\n")
     then = path.stat().st_mtime - seconds_ago
@@ -32,8 +32,8 @@ def write_zip(path, module, value, seconds_ago=60):
 
 
 @pytest.fixture
-def readings(monkeypatch):
-    """The archives that Python reads the directories of, in order; this process is as it was afterwards."""
+def directory_reads(monkeypatch):
+    """Records the archives whose directories Python reads, in order. The process is restored afterwards."""
     found = []
     read = zipimport._read_directory
     monkeypatch.setattr(zipimport, "_read_directory", lambda archive: found.append(archive) or read(archive))
@@ -54,19 +54,19 @@ def archive(tmp_path, monkeypatch):
 
 
 @eager
-def test_an_archive_that_has_not_changed_is_read_once(readings, archive):
+def test_an_archive_that_has_not_changed_is_read_once(directory_reads, archive):
     assert keep_unchanged()
     importers = [zipimport.zipimporter(str(archive)) for _ in range(3)]
-    readings.clear()
+    directory_reads.clear()
     for _ in range(4):
         for importer in importers:
             importer.invalidate_caches()
-    assert readings == [str(archive)]
+    assert directory_reads == [str(archive)]
     assert importers[2].find_spec("of_an_archive") is not None
 
 
 @eager
-def test_an_archive_that_has_changed_is_read_again(readings, archive):
+def test_an_archive_that_has_changed_is_read_again(directory_reads, archive):
     assert importlib.import_module("of_an_archive").VALUE == 1
     assert keep_unchanged()
     importlib.invalidate_caches()
@@ -78,19 +78,19 @@ def test_an_archive_that_has_changed_is_read_again(readings, archive):
 
 
 @eager
-def test_an_archive_that_changed_just_now_is_read_each_time(readings, archive, monkeypatch):
-    """Its next change might not show in its times."""
+def test_an_archive_that_changed_just_now_is_read_each_time(directory_reads, archive, monkeypatch):
+    """Its next change might not be visible in its modification time."""
     monkeypatch.setattr(zip_directories, "_TRUSTED_AGE_NS", 2_000_000_000)
     importer = zipimport.zipimporter(str(archive))
     assert keep_unchanged()
-    readings.clear()
+    directory_reads.clear()
     importer.invalidate_caches()
     importer.invalidate_caches()
-    assert readings == [str(archive)] * 2
+    assert directory_reads == [str(archive)] * 2
 
 
 @eager
-def test_an_archive_that_is_gone_and_comes_back(readings, archive):
+def test_an_archive_that_is_deleted_and_restored(directory_reads, archive):
     importer = zipimport.zipimporter(str(archive))
     assert keep_unchanged()
     importer.invalidate_caches()
@@ -103,16 +103,16 @@ def test_an_archive_that_is_gone_and_comes_back(readings, archive):
 
 
 @eager
-def test_it_is_replaced_once(readings):
+def test_it_is_replaced_once(directory_reads):
     assert keep_unchanged()
     replaced = zipimport.zipimporter.invalidate_caches
     assert keep_unchanged()
     assert zipimport.zipimporter.invalidate_caches is replaced
 
 
-def test_what_others_put_in_its_place_stays(readings, monkeypatch):
+def test_a_replacement_by_others_is_kept(directory_reads, monkeypatch):
     def of_others(importer):
-        """Not Python's own."""
+        """An importer other than Python's."""
 
     monkeypatch.setattr(zipimport.zipimporter, "invalidate_caches", of_others)
     assert not keep_unchanged()
@@ -120,21 +120,21 @@ def test_what_others_put_in_its_place_stays(readings, monkeypatch):
 
 
 @pytest.mark.skipif(not IS_LAZY, reason="Python reads directories at once")
-def test_nothing_is_replaced_where_python_is_lazy(readings):
+def test_nothing_is_replaced_if_python_is_lazy(directory_reads):
     before = zipimport.zipimporter.invalidate_caches
     assert not keep_unchanged()
     assert zipimport.zipimporter.invalidate_caches is before
 
 
-def test_nothing_is_replaced_outside_of_a_task(readings):
+def test_nothing_is_replaced_outside_of_a_task(directory_reads):
     before = zipimport.zipimporter.invalidate_caches
     WorkerOptions().prepare()
     assert zipimport.zipimporter.invalidate_caches is before
 
 
 @pytest.fixture
-def in_a_task(readings, monkeypatch):
-    """As in a worker; a function that says whether the method was replaced."""
+def run_in_task(directory_reads, monkeypatch):
+    """As in a worker. Returns a function that reports whether the method was replaced."""
     from pyspark import TaskContext
 
     before = zipimport.zipimporter.invalidate_caches
@@ -144,39 +144,39 @@ def in_a_task(readings, monkeypatch):
 
 @eager
 @pytest.mark.parametrize("is_on", [True, False])
-def test_an_option_switches_it_off(in_a_task, table_of, is_on):
+def test_an_option_disables_it(run_in_task, table_of, is_on):
     options = {"path": str(table_of(NAME)), "mortice.zip.cache": str(is_on).lower()}
     assert read_query(options).tasks.worker.zip_cache == is_on
     list(ReadDescriptors([], pa.schema([]), worker=WorkerOptions(zip_cache=is_on))(iter([])))
-    assert in_a_task() == is_on
+    assert run_in_task() == is_on
 
 
 @eager
 @pytest.mark.spark4
 @pytest.mark.parametrize("is_on", [True, False])
-def test_an_option_switches_it_off_for_the_data_source(in_a_task, table_of, is_on):
+def test_an_option_disables_it_for_the_data_source(run_in_task, table_of, is_on):
     from pyspark.sql.types import StringType, StructType
 
     from mortice.spark.data_source import MorticeDataSource
 
     source = MorticeDataSource({"path": str(table_of(NAME)), "mortice.zip.cache": str(is_on).lower()})
     reader = source.reader(StructType().add("_hoodie_record_key", StringType()))
-    assert in_a_task() == is_on
+    assert run_in_task() == is_on
     assert sum(batch.num_rows for task in reader.partitions() for batch in reader.read(task))
-    assert in_a_task() == is_on
+    assert run_in_task() == is_on
 
 
 @eager
 @pytest.mark.parametrize("is_on", [True, False])
-def test_an_argument_switches_it_off_for_merges(in_a_task, is_on):
+def test_an_argument_disables_it_for_merges(run_in_task, is_on):
     schema = pa.schema([("k", pa.string()), ("v", pa.int64())])
     merge = mortice.spark.merge_udf(schema, record_key="k", ordering="v", is_newer="n", zip_cache=is_on)
     assert list(merge(iter([]))) == []
-    assert in_a_task() == is_on
+    assert run_in_task() == is_on
 
 
 def counted(batches):
-    """The process, and how many directories a second `importlib.invalidate_caches()` in a row reads."""
+    """Returns the process, and how many directories a second consecutive `importlib.invalidate_caches()` reads."""
     import importlib
     import os
     import zipimport
@@ -193,11 +193,11 @@ def counted(batches):
     finally:
         zipimport._read_directory = read
     for _ in batches:
-        yield pa.record_batch({"pid": [os.getpid()], "readings": [len(found)]})
+        yield pa.record_batch({"pid": [os.getpid()], "directory_reads": [len(found)]})
 
 
 def imported(module):
-    """A function for `mapInArrow` that imports a module in each task, and gives its value."""
+    """A function for `mapInArrow` that imports a module in each task, and returns its value."""
 
     def run(batches):
         import importlib
@@ -213,8 +213,8 @@ def imported(module):
 def test_workers_do_not_read_directories_again(spark, table_of):
     mortice.spark.read(spark, table_of(NAME)).count()
     # By tasks that run in the same workers.
-    rows = spark.range(0, 4, 1, numPartitions=4).mapInArrow(counted, "pid long, readings long").collect()
-    patched = {row.pid for row in rows if row.readings == 0}
+    rows = spark.range(0, 4, 1, numPartitions=4).mapInArrow(counted, "pid long, directory_reads long").collect()
+    patched = {row.pid for row in rows if row.directory_reads == 0}
     assert patched
 
 

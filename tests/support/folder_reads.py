@@ -1,4 +1,4 @@
-"""Counts how often folders are listed, by any process: inotify reports each `opendir` of a watched folder."""
+"""Counts directory listings of all processes: inotify reports each `opendir` of a watched directory."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ AVAILABLE = sys.platform.startswith("linux")
 
 
 class FolderReads:
-    """Listings of folders since it was made, or since `take` was last called."""
+    """Counts listings since it was created, or since the last call of `take`."""
 
     def __init__(self, folders: list[Path]) -> None:
         libc = ctypes.CDLL(None, use_errno=True)
@@ -22,19 +22,19 @@ class FolderReads:
             raise OSError(ctypes.get_errno(), "inotify_init1")
         self._folders: dict[int, Path] = {}
         for folder in folders:
-            # Closing is watched too: identical events in a row would be reported as one.
+            # Closing is watched too: identical consecutive events would be reported as one.
             watch = libc.inotify_add_watch(self._queue, os.fsencode(folder), _OPEN | _CLOSE | _ONLY_FOLDERS)
             if watch < 0:
                 raise OSError(ctypes.get_errno(), f"inotify_add_watch {folder}")
             self._folders[watch] = folder
 
     def take(self) -> dict[Path, int]:
-        """How often each folder was listed; none that was not."""
+        """Returns the number of listings of each directory that was listed."""
         counts: dict[Path, int] = {}
         for watch, mask, name in self._events():
             if mask & _OVERFLOW:
-                raise AssertionError("more events than the system keeps")
-            # With a name it is something in the folder that was opened.
+                raise AssertionError("the inotify queue overflowed")
+            # An event with a name is about a file in the directory.
             if mask & _OPEN and mask & _IS_FOLDER and not name:
                 counts[self._folders[watch]] = counts.get(self._folders[watch], 0) + 1
         return counts

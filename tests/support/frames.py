@@ -1,10 +1,10 @@
-"""Arrow tables of DataFrames, on every Spark."""
+"""DataFrames as Arrow tables, on every Spark."""
 
 import pyarrow as pa
 
 
 def to_arrow(frame):
-    """`toArrow` came with Spark 4."""
+    """Returns a DataFrame as an Arrow table. `toArrow` exists since Spark 4."""
     if hasattr(frame, "toArrow"):
         return frame.toArrow()
     from pyspark.sql.pandas.types import to_arrow_schema

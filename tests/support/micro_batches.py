@@ -1,8 +1,8 @@
-"""What Spark does with the reader of a stream, without Spark: so that a query can be killed at every point of it.
+"""Drives a stream reader as Spark does, without Spark, so that a query can be killed at any point.
 
-The end of a batch is written down before the batch is run, and that it is done after its rows have been handed over. A
-query that goes on runs the batch again that was written down and is not done. Offsets travel as JSON, the reader to the
-tasks as a pickle.
+The end of a batch is recorded before the batch runs, and its completion after its rows have been returned. A restarted
+query repeats the batch that was recorded and not completed. Offsets are passed as JSON, the reader is pickled for the
+tasks.
 """
 
 import json
@@ -14,28 +14,29 @@ from pyspark import cloudpickle
 from pyspark_mortice import DefaultSource
 
 POINTS = ("before offset", "after offset", "half read", "before commit", None)
-"""Where a query may be killed; at None it is not."""
+"""Points at which a query can be killed; at None it is not."""
 
 
 class Killed(Exception):  # noqa: N818
-    """The query is dead."""
+    """The query was killed."""
 
 
 class MicroBatches:
-    """One query, with its checkpoint.
+    """A query with its checkpoint.
 
-    `schema`: Spark's, where the user gives one. `is_old`: as Spark 4.0 and 4.1 do it, who say neither start nor limit.
+    `schema`: the schema that the user passes to Spark, if any. `is_old`: behaves like Spark 4.0 and 4.1, which pass
+    neither start nor limit.
     """
 
     def __init__(self, path, is_old=False, schema=None, **options):
         self.options = {"path": str(path)} | {name.lower(): str(value) for name, value in options.items()}
         self.is_old, self.given = is_old, schema
         self.starts, self.ends, self.batches = [], [], []
-        """The checkpoint: where each batch begins and ends, and the rows of those that are done."""
+        """The checkpoint: start and end of each batch, and the rows of completed batches."""
         self.reader = None
 
     def start(self, available_now=False):
-        """Starts the query, or starts it again."""
+        """Starts or restarts the query."""
         source = DefaultSource(self.options)
         self.schema = self.given or source.schema()
         self.reader = source.streamReader(self.schema)
@@ -47,7 +48,7 @@ class MicroBatches:
         return self
 
     def trigger(self, kill_at=None):
-        """One trigger; whether there was a batch."""
+        """Runs one trigger. Returns true if there was a batch."""
         if len(self.ends) == len(self.batches):
             end = self._latest()
             self._die(kill_at, "before offset")
@@ -59,7 +60,7 @@ class MicroBatches:
         return True
 
     def run(self):
-        """Triggers until nothing comes."""
+        """Runs triggers until there is no batch."""
         while self.trigger():
             pass
         return self
@@ -92,13 +93,13 @@ class MicroBatches:
 
     @property
     def ranges(self):
-        """(after, up to) of the batches that were done, as their offsets tell."""
+        """The ranges (after, until] of the completed batches, according to their offsets."""
         facts = [(end.get("after"), end["instant"]) for end in self.ends[: len(self.batches)]]
         return [(after, until) for after, until in facts if after is not None]
 
     @property
     def rows(self):
-        """All rows."""
+        """The rows of all completed batches."""
         return pa.concat_tables(self.batches)
 
     @staticmethod

@@ -1,8 +1,8 @@
-"""Runs a notebook's cells, one after the other in one namespace, and keeps what they print.
+"""Runs the code cells of a notebook in one namespace and captures their output.
 
     python -m support.notebook docs/quickstart.ipynb
 
-writes their output into the notebook. The tests run it, too, and write nothing.
+writes the output into the notebook. The tests run the cells and write nothing.
 """
 
 import ast
@@ -17,13 +17,14 @@ from support.find_java import use_java
 
 
 def cells_of(path):
-    """The sources of the cells of code."""
+    """Returns the sources of the code cells."""
     cells = json.loads(Path(path).read_text(encoding="utf-8"))["cells"]
     return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
 
 
 def run(sources, folder):
-    """What each cell prints, and what its last expression is (None where that is nothing), run in a folder."""
+    """Returns the printed output and the repr of the last expression of each cell, run in a directory. The
+    latter is None if there is no value."""
     namespace = {"__name__": "__main__"}
     before = Path.cwd()
     os.chdir(folder)
@@ -45,7 +46,7 @@ def _run(source, namespace, number):
 
 
 def write(path):
-    """Runs a notebook where it lies and writes the output into it."""
+    """Runs a notebook in its directory and writes the output into it."""
     use_java()
     path = Path(path).resolve()
     notebook = json.loads(path.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
-"""Who takes part. Another is a file with a `Contender` (see `contender`), and a line here."""
+"""The list of contenders. A new one is a file with a `Contender` (see `contender`), and a line here."""
 
 from versus.contenders.avro_rust import ArrowAvro
-from versus.contenders.contender import Cannot, Contender
+from versus.contenders.contender import Contender, NotSupported
 from versus.contenders.fastavro_rows import FastavroRows
 from versus.contenders.hudi_log import HudiLog
 from versus.contenders.hudi_rs import HudiRs
@@ -11,9 +11,9 @@ from versus.contenders.mortice_api import MorticeApi
 from versus.contenders.mortice_spark import MorticeDataSource, MorticeMapInArrow
 from versus.contenders.spark_limits import EmptyTasks, ReadyBatches
 
-__all__ = ["CONTENDERS", "Cannot", "Contender", "contender_of"]
+__all__ = ["CONTENDERS", "Contender", "NotSupported", "contender_of"]
 
-# In the order in which they are shown. The first that answers a query is the one whose rows others are compared with.
+# In the order of reports. The rows of the first contender with a result are the reference for the others.
 CONTENDERS = (
     HudiSpark("1.2.0"),
     HudiSpark("0.15.0"),
@@ -33,5 +33,5 @@ CONTENDERS = (
 
 
 def contender_of(name):
-    """By name."""
+    """Returns the contender of this name."""
     return next(contender for contender in CONTENDERS if contender.name == name)

@@ -1,4 +1,4 @@
-"""What contenders that return Arrow batches share: a query is identified by the batches of its rows."""
+"""Base class of contenders that return Arrow batches."""
 
 from abc import abstractmethod
 
@@ -14,18 +14,18 @@ KEY = "key"
 
 
 class ArrowReader(Contender):
-    """Subclasses give `batches`."""
+    """Subclasses implement `batches`."""
 
     @abstractmethod
     def batches(self, query):
-        """The rows of a query, batch by batch."""
+        """Yields the rows of a query, batch by batch."""
 
     def count(self, query):
-        """How many rows there are: those who know a shorter way have their own."""
+        """Returns the number of rows; contenders with a faster way override it."""
         return sum(batch.num_rows for batch in self.batches(query | {"columns": [KEY]}))
 
     def aggregate(self, query):
-        """Six aggregates, over batches as they come."""
+        """Returns six aggregates, computed batch by batch."""
         parts = [_aggregates(batch) for batch in self.batches(query | {"columns": list(AGGREGATED)})]
         return _together(pa.table({name: [part[name] for part in parts] for name in AGGREGATES}))
 

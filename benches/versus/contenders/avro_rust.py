@@ -1,10 +1,10 @@
-"""arrow-avro, for raw decoding: a program of `benches/rust` that speaks as `versus.worker` does."""
+"""arrow-avro, for raw decoding: a program of `benches/rust` with the protocol of `versus.worker`."""
 
 import json
 import os
 import subprocess
 
-from versus.contenders.contender import Cannot, Contender
+from versus.contenders.contender import Contender, NotSupported
 from versus.homes import REPOSITORY
 
 PROFILE = os.environ.get("VERSUS_PROFILE", "bench")
@@ -16,14 +16,14 @@ class ArrowAvro(Contender):
     kinds = ("decode",)
 
     def command(self):
-        said = subprocess.run(
+        output = subprocess.run(
             [*BUILD, "--message-format", "json"], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True, check=False
         )
-        for line in said.stdout.splitlines():
+        for line in output.stdout.splitlines():
             message = json.loads(line)
             if message.get("executable") and message["target"]["name"] == "decode_worker":
                 return [message["executable"], "--worker"]
-        raise Cannot(f"its program was not built: {' '.join(BUILD)}")
+        raise NotSupported(f"its program was not built: {' '.join(BUILD)}")
 
     def version(self):
         raise NotImplementedError("the program tells")

@@ -1,6 +1,6 @@
-"""The interface of contenders. One file for each; `versus.contenders` lists them.
+"""The interface of contenders. There is one file for each; `versus.contenders` lists them.
 
-A contender says which kinds of query it takes part in and where it lives. In a process of its own it is started, and
+A contender declares the kinds of queries that it supports and its environment. It is started in a separate process, and
 then runs queries. A query is a dict:
 
     kind      decode: all records of log files. read, count, aggregate, as_of, incremental, lookup: rows of a table.
@@ -8,11 +8,11 @@ then runs queries. A query is a dict:
     path      the table
     columns   names, or None for all
     logs, bases           its log files and base files
-    instant, begin, key   of time travel, of an incremental query (exclusive), of a look-up
-    metadata  of plan: whether the metadata table is asked
-    release   of Hudi that wrote the table
+    instant, begin, key   for as_of, incremental (exclusive), lookup
+    metadata  for plan: whether the metadata table is used
+    release   the release of Hudi that wrote the table
 
-What cannot be done is raised as `Cannot` with a reason, which is shown in the place of a time.
+Unsupported queries raise `NotSupported` with a reason, which the report shows instead of a time.
 """
 
 from abc import ABC, abstractmethod
@@ -20,40 +20,40 @@ from abc import ABC, abstractmethod
 READS = ("read", "count", "aggregate", "as_of", "incremental", "lookup")
 
 
-class Cannot(Exception):  # noqa: N818
-    """A contender does not do what is asked; its message says why."""
+class NotSupported(Exception):  # noqa: N818
+    """A contender does not support the query; the message says why."""
 
 
 class Contender(ABC):
-    """Somebody who answers queries. All below `command` happens in its own process."""
+    """A reader that runs queries. All methods below `command` run in its own process."""
 
     name: str
     home = "main"
     kinds: tuple[str, ...] = ()
     is_limit = False
-    """Whether it is no rival but what bounds all of them: its rows are not compared."""
+    """Whether it is a lower bound instead of a reader: its rows are not compared."""
 
     def refuses(self, query):  # noqa: ARG002
-        """Why it does not do what is asked, where that is known without trying; empty: it tries."""
+        """Returns why it does not support the query, if that is known in advance; otherwise an empty string."""
         return ""
 
     def command(self):  # noqa: B027
-        """What to start in the place of the Python worker, which speaks as `versus.worker` does; None: that worker."""
+        """Returns the command of its process, with the protocol of `versus.worker`; None for the Python worker."""
 
     def start(self, cores):  # noqa: B027
-        """Once, before any query. The process may use `cores` cores; it is bound to them already."""
+        """Called once, before any query. The process may use `cores` cores, and is bound to them already."""
 
     @abstractmethod
     def version(self):
-        """Of the software, as text."""
+        """Returns the version of the software."""
 
     def prepare(self, query):  # noqa: B027
-        """What is not timed: arguments that a rival needs and others find by themselves."""
+        """Not timed: prepares arguments that other contenders find themselves."""
 
     @abstractmethod
     def run(self, query):
-        """What is timed: the answer is made and let go. Returns how many rows there were, or None where nobody says."""
+        """Timed: reads the rows and drops them. Returns the number of rows, or None if it is unknown."""
 
     def answer(self, query, path):  # noqa: ARG002
-        """Writes the rows of the answer as a Parquet file or folder of such."""
-        raise Cannot("its rows are not compared")
+        """Writes the rows as a Parquet file or a directory of such."""
+        raise NotSupported("its rows are not compared")

@@ -1,4 +1,4 @@
-"""fastavro, for raw decoding: datums into Python rows. It is given the records one by one, in memory."""
+"""fastavro, for raw decoding: datums into Python rows. It receives the records one by one, in memory."""
 
 import io
 import json
@@ -9,7 +9,7 @@ from versus.contenders.contender import Contender
 
 LENGTH_BYTES = 4
 HEAD_BYTES = 8
-"""Of a block's content: its version, and how many records it has."""
+"""Content of a block: its version, and the number of records."""
 
 
 class FastavroRows(Contender):
@@ -25,7 +25,7 @@ class FastavroRows(Contender):
         return self.fastavro.__version__
 
     def prepare(self, query):
-        """mortice says where blocks and schemas are: framing is not what is compared."""
+        """mortice finds blocks and schemas: framing is not compared."""
         import mortice
 
         self.blocks = []
@@ -39,13 +39,13 @@ class FastavroRows(Contender):
                         self.blocks.append((schema, list(datums(file.read(block.content_length)))))
 
     def rows(self, into):
-        """Has all rows made, a block at a time."""
+        """Decodes all rows, one block at a time."""
         for schema, records in self.blocks:
             read = self.fastavro.schemaless_reader
             into([read(io.BytesIO(record), schema, None) for record in records])
             yield len(records)
 
-    def run(self, query):  # noqa: ARG002 (what was prepared)
+    def run(self, query):  # noqa: ARG002 (uses what `prepare` stored)
         return sum(self.rows(lambda rows: rows))
 
     def answer(self, query, path):  # noqa: ARG002
@@ -58,7 +58,7 @@ class FastavroRows(Contender):
 
 
 def datums(content):
-    """The records of an Avro block's content: each is a length and a datum."""
+    """Yields the records of an Avro block's content: each is a length and a datum."""
     at = HEAD_BYTES
     for _ in range(int.from_bytes(content[LENGTH_BYTES:HEAD_BYTES], "big")):
         end = at + LENGTH_BYTES + int.from_bytes(content[at : at + LENGTH_BYTES], "big")

@@ -1,5 +1,5 @@
-"""Hudi's own reading of log files in Java, without Spark: every record decoded by Avro's GenericDatumReader. No columns
-are made of them. The JVM is warm; py4j says which file, and the loop over records is Java's.
+"""Hudi's reader of log files in Java, without Spark: every record is decoded by Avro's GenericDatumReader, without
+columns. The JVM is warm; py4j passes the file, and the loop over records runs in Java.
 """
 
 import os

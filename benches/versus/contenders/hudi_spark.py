@@ -43,7 +43,7 @@ class HudiSpark(SparkReader):
 
     def run(self, query):
         if query["kind"] == "plan":
-            # Hudi lists files when Spark makes the physical plan and asks for its partitions.
+            # Hudi lists files when Spark creates the physical plan and requests its partitions.
             self.frame(query).rdd.getNumPartitions()
             return None
         return super().run(query)

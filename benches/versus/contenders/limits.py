@@ -1,9 +1,9 @@
-"""What bounds every contender: the bytes copied, the base files alone decoded, Spark's own scan of them.
+"""Lower bounds for all contenders: a copy of the bytes, decoding of the base files only, Spark's own scan of them.
 
-They merge nothing, so that their rows are not compared with those of others.
+They merge nothing, so their rows are not compared.
 """
 
-from versus.contenders.contender import Cannot, Contender
+from versus.contenders.contender import Contender, NotSupported
 from versus.contenders.spark_reader import SparkReader
 
 CHUNK = 1 << 20
@@ -11,7 +11,7 @@ BATCH_ROWS = 65_536
 
 
 class Memcpy(Contender):
-    """The bytes of the log files, copied from memory to memory."""
+    """Copies the bytes of the log files in memory."""
 
     name = "memcpy of the log"
     kinds = ("decode", "read")
@@ -27,17 +27,17 @@ class Memcpy(Contender):
 
     def prepare(self, query):
         if not query["logs"]:
-            raise Cannot("there is no log")
+            raise NotSupported("there is no log")
         self.bytes = [self.numpy.fromfile(path, dtype=self.numpy.uint8) for path in query["logs"]]
         self.copies = [self.numpy.empty_like(bytes_) for bytes_ in self.bytes]
 
-    def run(self, query):  # noqa: ARG002 (what was prepared)
+    def run(self, query):  # noqa: ARG002 (uses what `prepare` stored)
         for copy, bytes_ in zip(self.copies, self.bytes, strict=True):
             self.numpy.copyto(copy, bytes_)
 
 
 class PyarrowParquet(Contender):
-    """The base files alone, decoded by pyarrow."""
+    """pyarrow decodes the base files only."""
 
     name = "base files by pyarrow"
     kinds = ("read",)
@@ -62,7 +62,7 @@ class PyarrowParquet(Contender):
 
 
 class SparkParquet(SparkReader):
-    """The base files alone, by Spark's own Parquet source."""
+    """Spark's Parquet source reads the base files only."""
 
     name = "base files by Spark"
     home = "spark35"

@@ -1,4 +1,4 @@
-"""mortice in Python: batches of a scan, as they come."""
+"""mortice in Python: reads the batches of a scan."""
 
 from versus.contenders.arrow_reader import ArrowReader
 from versus.contenders.contender import READS

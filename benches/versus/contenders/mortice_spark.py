@@ -1,11 +1,11 @@
-"""mortice on Spark: `mortice.spark.read` (mapInArrow) on Spark 3.5, beside Hudi, and the data source on Spark 4."""
+"""mortice on Spark: `mortice.spark.read` (mapInArrow) on Spark 3.5, like Hudi, and the data source on Spark 4."""
 
 from versus.contenders.contender import READS
 from versus.contenders.spark_reader import SparkReader
 
 
 class MorticeOnSpark(SparkReader):
-    """Either entry point."""
+    """Base class of both entry points."""
 
     kinds = READS
 

@@ -1,4 +1,4 @@
-"""What runs in Spark's workers for the contenders of `spark_limits`."""
+"""Code that runs in Spark's workers for the contenders of `spark_limits`."""
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ _of_query = []
 
 
 class ReadyDescriptors(ReadDescriptors):
-    """Reads a task once in each worker, and gives the same batches again from then on."""
+    """Reads a task once in each worker, and returns the same batches from then on."""
 
     def __call__(self, batches):
         if _of_query != [self.queries, self.target]:
@@ -26,7 +26,7 @@ class ReadyDescriptors(ReadDescriptors):
 
 
 def empty(batches):
-    """Reads what it is given, and gives nothing."""
+    """Consumes the batches and returns none."""
     for _ in batches:
         pass
     return iter(())

@@ -1,13 +1,13 @@
-"""What Spark itself takes to read anything through Python: tasks that do nothing, and batches that need not be read.
+"""The overhead of Spark for any Python reader: tasks that do nothing, and batches that are in memory already.
 
-What mortice takes on Spark beyond the second is mortice's own.
+The time of mortice on Spark in addition to the latter is mortice's own.
 """
 
 from versus.contenders.contender import Contender
 from versus.contenders.mortice_spark import MorticeMapInArrow
 
 READINGS = 4
-"""Runs that fill the memory of workers: which of them gets which task changes from run to run."""
+"""Runs that fill the memory of workers: tasks are assigned to different workers in each run."""
 
 
 class ReadyBatches(MorticeMapInArrow):
@@ -33,7 +33,7 @@ class ReadyBatches(MorticeMapInArrow):
 
 
 class EmptyTasks(MorticeMapInArrow):
-    """As many tasks as mortice has for the query, and nothing in them."""
+    """The same number of tasks as mortice for the query, without work."""
 
     name = "empty Python tasks"
     kinds = ("read", "aggregate")
@@ -42,7 +42,7 @@ class EmptyTasks(MorticeMapInArrow):
     def prepare(self, query):
         self.tasks = self.frame(query).rdd.getNumPartitions()
 
-    def run(self, query):  # noqa: ARG002 (all queries of so many tasks are the same)
+    def run(self, query):  # noqa: ARG002 (the query does not matter)
         from versus.contenders.ready_batches import empty
 
         frame = self.spark.range(0, self.tasks, 1, self.tasks).mapInArrow(empty, "id long")

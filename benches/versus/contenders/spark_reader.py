@@ -1,4 +1,5 @@
-"""What contenders share that give a Spark DataFrame: rows go to Spark's `noop`, aggregates and counts to the driver.
+"""Base class of contenders that return a Spark DataFrame: rows are written to Spark's `noop`, aggregates and counts are
+returned to the driver.
 
 The session lives as long as the process, so that the JVM is warm.
 """
@@ -13,14 +14,14 @@ HEAP = os.environ.get("VERSUS_HEAP", "2g")
 
 
 class SparkReader(Contender):
-    """Subclasses give `frame`, and `settings` where the session needs more."""
+    """Subclasses implement `frame`, and `settings` if the session needs more."""
 
     @abstractmethod
     def frame(self, query):
-        """The rows of a query."""
+        """Returns the rows of a query."""
 
     def settings(self):
-        """More of the session's configuration."""
+        """Returns further settings of the session."""
         return {}
 
     def start(self, cores):
@@ -51,7 +52,7 @@ class SparkReader(Contender):
         return f"Spark {self.spark.version}"
 
     def result(self, query):
-        """The frame of a query, aggregates on top of it."""
+        """Returns the DataFrame of a query, with its aggregates."""
         from pyspark.sql import functions as f
 
         rows = self.frame(query)

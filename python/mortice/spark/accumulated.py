@@ -1,4 +1,4 @@
-"""The accumulator of `mortice.spark.metrics`. Apart from it, since pyspark must be there to define one."""
+"""The accumulator of `mortice.spark.metrics`, in a separate file because defining one requires pyspark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Adding", "Tell"]
 
 
 class Adding(AccumulatorParam[Counts]):
-    """Counts add up by name."""
+    """Adds counts by name."""
 
     def zero(self, value: Counts) -> Counts:  # noqa: ARG002
         return {}
@@ -20,7 +20,7 @@ class Adding(AccumulatorParam[Counts]):
 
 
 class Tell:
-    """What a task calls."""
+    """The function that a task calls."""
 
     def __init__(self, accumulator: Accumulator[Counts]) -> None:
         self._accumulator = accumulator

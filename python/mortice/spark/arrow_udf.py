@@ -1,6 +1,6 @@
 """The functions that run on executors: they convert splits to Arrow batches with exactly Spark's types.
 
-Both entry points use them. One generator reads one split at a time and holds nothing back: writing to the JVM blocks,
+Both entry points use them. One generator reads one split at a time and buffers nothing: writing to the JVM blocks,
 which is sufficient back-pressure. No thread outlives a split, since Spark forks its workers.
 """
 

@@ -1,8 +1,8 @@
 """`format("mortice")`: Spark 4's Python data source, over the splits and generator of `mortice.spark.read`.
 
-There is no `pushFilters`. Spark (4.1 to 4.3) caches a pushed-down plan on the DataFrame it was loaded as and hands it
-to other queries over that DataFrame, which then miss rows. Columns and filters are options instead: they belong to one
-DataFrame for its life.
+There is no `pushFilters`. Spark (4.1 to 4.3) caches a pushed-down plan on the DataFrame that was loaded, and uses it
+for other queries over that DataFrame, which then miss rows. Columns and filters are options instead: they belong to one
+DataFrame and do not change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ META_COLUMNS = frozenset(
     f"_hoodie_{name}"
     for name in ("commit_time", "commit_seqno", "record_key", "partition_path", "file_name", "operation")
 )
-"""Columns that are Hudi's own: a table that nothing was written to yet has no others."""
+"""Hudi's meta columns: a table without commits has no others."""
 
 
 class MorticeDataSource(DataSource):
@@ -50,21 +50,21 @@ class MorticeDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The word for `format()`."""
+        """Returns the name for `format()`."""
         return "mortice"
 
     def schema(self) -> StructType:
-        """The table's schema, or the columns asked for. Spark does not ask where the user gave a schema.
+        """Returns the schema of the table or of the projection. Spark does not call it if the user gives a schema.
 
-        No file is listed: Spark runs this in a process of its own, which can hand on nothing else.
+        No file is listed: Spark runs this in a separate process, from which it takes only the schema.
         """
         query = self._stream.empty if is_of_stream(self.options) else self._query
-        # Spark keeps the processes that plan for the next query.
+        # Spark reuses the planning processes for later queries.
         query.tasks.worker.prepare()
         return spark_schema(query.prepare(query.table(), query.columns).schema)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """The reader of one query; `schema` is the user's, or what `schema` said."""
+        """Returns the reader of a query; `schema` is the user's, or the result of `schema()`."""
         query, table = self._query, self._query.table()
         query.tasks.worker.prepare()
         plan = query.prepare(table, _columns(query, table, schema))
@@ -72,7 +72,8 @@ class MorticeDataSource(DataSource):
         return SplitReader(plan, target, query.tasks)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """The reader of a stream; `schema` is the user's, or what `schema` said. It holds for all batches."""
+        """Returns the reader of a stream; `schema` is the user's, or the result of `schema()`. It is the same for all
+        batches."""
         query = self._stream.empty
         table = query.table()
         if set(query.prepare(table, None).schema.names) <= META_COLUMNS:
@@ -92,16 +93,16 @@ class MorticeDataSource(DataSource):
         return read_stream(dict(self.options))
 
     def __getstate__(self) -> dict[str, object]:
-        """Spark pickles sources: only the options travel, no open table."""
+        """Pickles only the options: Spark pickles sources, and an open table cannot be pickled."""
         return {"options": self.options}
 
 
 class SplitReader(DataSourceReader):
     """Plans a query and reads its splits. It is sent to every task; the partitions are not sent with it.
 
-    Spark pickles the reader and then asks it for its partitions, both in one process. The query is planned once, for
-    whichever comes first. What all splits have in common is pickled with the reader; a partition has only the rest of
-    its own splits.
+    Spark pickles the reader and then requests its partitions, both in one process. The query is planned once, by
+    whichever comes first. The data that all splits share is pickled with the reader; a partition contains only the rest
+    of its own splits.
     """
 
     def __init__(self, plan: QueryPlan, target: pa.Schema, options: TaskOptions) -> None:
@@ -111,14 +112,14 @@ class SplitReader(DataSourceReader):
         self._planned: tuple[list[bytes], list[InputPartition]] | MorticeError | None = None
 
     def partitions(self) -> list[InputPartition]:
-        """One for each task, the largest first. Raises what planning raises."""
+        """Returns one partition for each task, the largest first. Raises the errors of planning."""
         planned = self._outcome()
         if isinstance(planned, MorticeError):
             raise planned
         return planned[1]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """The rows of one task. Where there are none, Spark asks for an empty partition, and before 4.2 for None."""
+        """Yields the rows of one task. Without partitions, Spark passes an empty partition, and before 4.2 None."""
         self._options.worker.prepare()
         if partition is not None and partition.value is not None:
             _, rests = partition.value
@@ -131,7 +132,7 @@ class SplitReader(DataSourceReader):
             try:
                 self._planned = partitions_of(tasks_of(self._plan.scan(), self._options.split_bytes))
             except MorticeError as error:
-                # Pickling would hide its type: `partitions` raises it.
+                # Pickling would hide the class of the exception: `partitions` raises it.
                 self._planned = error
         return self._planned
 
@@ -149,7 +150,7 @@ class SplitReader(DataSourceReader):
 
 
 def _expected(schema: StructType) -> list[str]:
-    """The columns of a stream of a table that nothing was written to yet: those of a schema given."""
+    """Returns the columns of a stream of a table without commits: those of the user's schema."""
     if set(schema.names) <= META_COLUMNS:
         raise InvalidArgumentError(
             "nothing was written to the table yet, so that it has no columns, and those of a stream are fixed when it "
@@ -159,15 +160,16 @@ def _expected(schema: StructType) -> list[str]:
 
 
 def _columns(query: Query, table: Table, schema: StructType) -> list[str]:
-    """The columns that `schema` names; they must be the table's as the query sees it, which may be an earlier one."""
+    """Returns the columns of `schema`; they must be those of the table as of the query, which may be an earlier
+    state."""
     if not schema.names:
-        # Spark 4.0 would give no rows: it loses the number of rows without columns.
+        # Spark 4.0 would return no rows: it loses the number of rows without columns.
         raise InvalidArgumentError(
             "the schema given to schema() has no columns; give it one, or count rows by mortice.spark.count"
         )
     columns = checked_projection(schema, query.prepare(table, None).schema)
     asked = query.columns
-    # A column may come with those asked for, that says which rows are deletes.
+    # `emit_deletes` adds a column to the projection that marks deleted rows.
     if asked is not None and list(asked) != columns and query.prepare(table, asked).schema.names != columns:
         raise InvalidArgumentError(
             f"the option columns asks for {list(asked)}, the schema given for {columns}; give one of them"

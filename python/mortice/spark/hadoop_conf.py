@@ -67,7 +67,7 @@ def _collected(spark: SparkSession, prefixes: Iterable[str], bucket: str | None)
 
 
 def _of_configuration(spark: Any, configuration: Any, prefixes: Iterable[str], bucket: str | None) -> dict[str, str]:
-    """Returns the settings that differ from Hadoop's defaults, which are no choice of the user."""
+    """Returns the settings that differ from Hadoop's defaults, which the user has not chosen."""
     defaults = spark.sparkContext._jvm.org.apache.hadoop.conf.Configuration(False)  # noqa: SLF001
     for resource in ("core-default.xml", "hdfs-default.xml"):
         defaults.addResource(resource)

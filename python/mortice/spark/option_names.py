@@ -64,7 +64,7 @@ SYNONYMS = {
     "mortice.max.instants": "maxinstantspertrigger",
     "mortice.max.bytes": "maxbytespertrigger",
 }
-"""Other names of options, in lower case, and the name that each stands for."""
+"""Other names of options, in lower case, and the names that they are synonyms of."""
 
 STORAGE_PREFIX = "mortice.storage."
 """`mortice.storage.NAME` is the storage option NAME, such as `mortice.storage.endpoint`."""

@@ -20,11 +20,11 @@ class SplitPartition(InputPartition):
 
 
 def partitions_of(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list[InputPartition]]:
-    """The queries of all tasks, each once, and partitions that do not contain them."""
+    """Returns the queries of all tasks, each once, and partitions that do not contain them."""
     queries, rests = serialize_tasks(tasks)
     return queries, [SplitPartition((), rest) for rest in rests]
 
 
 def complete_partition(task: Sequence[Split]) -> SplitPartition:
-    """A partition that contains the queries of its splits, each once."""
+    """Returns a partition that contains the queries of its splits, each once."""
     return SplitPartition(*serialize_splits(task))

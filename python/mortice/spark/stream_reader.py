@@ -99,7 +99,7 @@ class SplitStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._last.to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Returns the limits of the options. Spark has no limit of instants; files stand for them."""
+        """Returns the limits of the options. Spark has no limit of instants; the limit of files is used for them."""
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxBytes, ReadMaxFiles
 
         if self._query.max_bytes is not None:

@@ -24,19 +24,19 @@ from mortice.split import Split, serialize_splits
 __all__ = ["DEFAULT_SPLIT_BYTES", "MANY_CORES", "PlannedScan", "TaskOptions", "serialize_tasks", "tasks_of"]
 
 DEFAULT_SPLIT_BYTES = 128 * 1024 * 1024
-"""Bytes that one task reads, at most, as for files of Spark's own."""
+"""Maximum bytes that one task reads, as for Spark's own file sources."""
 MANY_CORES = 200
-"""The cores there are to be kept busy, if the number is unknown: a data source is planned in a process that has no
-session."""
+"""The assumed number of cores if it is unknown: a data source is planned in a process that has no session."""
 _LEAST_BYTES = 24 * 1024 * 1024
 _OPENING = 4 * 1024 * 1024
 _LOG_KEYS = 0.25
-"""The part of the work of reading a log that no projection saves: finding records and their keys. Measured: see
+"""The share of the work of reading a log that no projection saves: finding records and their keys. Measured: see
 `docs/performance.md`, key pass."""
 
 
 class PlannedScan(Protocol):
-    """What tasks are made of: a `mortice.scan.Scan`, which itself imports `mortice.spark` to make data frames."""
+    """The methods of `mortice.scan.Scan` that are used here. That module imports `mortice.spark` to create
+    DataFrames."""
 
     @property
     def schema(self) -> pa.Schema: ...
@@ -76,7 +76,7 @@ def tasks_of(
     work = _Work(scan.base_share())
     read = sum(map(work.bytes, splits))
     most = min(split_bytes, max(_LEAST_BYTES, (read + _OPENING * len(splits)) // cores))
-    # Of a slice that a projection makes little of, more bytes of files are one task's.
+    # If a projection reads little of a slice, one task reads more bytes of files.
     files = sum(split.size for split in splits)
     largest = max(split_bytes, most * files // max(read, 1))
     if any(split.size > largest for split in splits):
@@ -85,7 +85,8 @@ def tasks_of(
 
 
 def serialize_tasks(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list[list[bytes]]]:
-    """The queries of all splits, each once, and the splits of each task without them (see `serialize_splits`)."""
+    """Returns the queries of all splits, each once, and the splits of each task without them (see
+    `serialize_splits`)."""
     queries, rests = serialize_splits(split for task in tasks for split in task)
     rest = iter(rests)
     return queries, [list(islice(rest, len(task))) for task in tasks]
@@ -93,19 +94,19 @@ def serialize_tasks(tasks: Sequence[Sequence[Split]]) -> tuple[list[bytes], list
 
 @dataclass(frozen=True)
 class _Work:
-    """The work of splits of one query."""
+    """The estimated work of splits of one query."""
 
     base_share: float
-    """The share of base files that is read."""
+    """The share of the bytes of base files that is read."""
 
     def bytes(self, split: Split) -> int:
-        """Bytes read. Of logs, keys are found in any case."""
+        """Returns the bytes that are read. Keys of logs are always read."""
         logs = split.log_size
         log_share = _LOG_KEYS + (1 - _LOG_KEYS) * self.base_share
         return int((split.size - logs) * self.base_share + logs * log_share)
 
     def cost(self, split: Split) -> int:
-        """Those, and what it costs to open the split."""
+        """Returns the bytes that are read and the cost of opening the split."""
         return self.bytes(split) + _OPENING
 
 

@@ -17,7 +17,7 @@ from typing import Any
 __all__ = ["freeze_until_collected"]
 
 COMPLETE_EVERY = 16
-"""Of so many tasks, one freezes nothing."""
+"""One of this number of tasks freezes nothing."""
 _FROZEN_BY_PYTHON = 1_000
 """Python 3.12 freezes some 400 objects when it starts. Other code that freezes objects has many times more."""
 _OLDEST_GENERATION = 2

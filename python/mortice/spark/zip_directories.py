@@ -23,8 +23,8 @@ __all__ = ["keep_unchanged"]
 _Stamp = tuple[int, int, int, int]
 
 _TRUSTED_AGE_NS = 2_000_000_000
-"""How long ago a file must have changed for its times to show the next change. Times of files are as coarse as a clock
-tick, on some file systems two seconds."""
+"""The minimum age of a change. A file that changed more recently may change again without a change of its times: they
+are as coarse as a clock tick, on some file systems two seconds."""
 
 
 def keep_unchanged() -> bool:
@@ -50,11 +50,11 @@ def _if_changed(read: Callable[[Any], None]) -> Callable[[Any], None]:
     def invalidate_caches(importer: Any) -> None:
         """Reads the directory of the archive again if its file has changed since it was last read."""
         archive = importer.archive
-        # Taken before the directory is read: a change during the reading is seen the next time.
+        # Read before the directory: a change during the read is noticed the next time.
         stamp = _stamp(archive)
         before = known.get(archive)
         if before is not None and before[0] == stamp:
-            # As after reading: all importers of an archive share one directory.
+            # All importers of an archive share one directory, as after reading it.
             importer._files = before[1]  # noqa: SLF001
             return
         read(importer)
@@ -67,7 +67,8 @@ def _if_changed(read: Callable[[Any], None]) -> Callable[[Any], None]:
 
 
 def _stamp(archive: str) -> _Stamp | None:
-    """What changes when a file does: size, times and number. None if the file is missing or changed just now."""
+    """Returns the attributes that change with the file: size, times and inode. None if the file is missing or changed
+    just now."""
     try:
         now = Path(archive).stat()
     except OSError:

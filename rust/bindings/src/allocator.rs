@@ -1,7 +1,7 @@
-//! Memory of the core comes from mimalloc, and not from the C library, which gives batches' memory back to the system and
-//! asks for it again, batch after batch, in every thread but the main one: two threads that read one slice took as long as one.
-//! Python's own memory, and pyarrow's, are not touched. Threads' variables are found at run time (`local_dynamic_tls`), for the
-//! module is loaded late.
+//! The core allocates with mimalloc instead of the C library, which returns the memory of batches to the operating
+//! system and requests it again, batch after batch, in all threads except the main one: two threads that read one slice
+//! took as long as one. The memory of Python and pyarrow is not affected. Thread-local variables are resolved at run
+//! time (`local_dynamic_tls`), because the module is loaded late.
 
 use mimalloc::MiMalloc;
 

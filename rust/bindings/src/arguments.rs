@@ -1,4 +1,4 @@
-//! What Python hands in: filters in disjunctive normal form, storage options.
+//! Converts Python arguments: filters in disjunctive normal form, storage options.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::errors::raised;
 /// (column, operator, literal or list of literals).
 pub(crate) type FilterArgument<'py> = Option<Vec<Vec<(String, String, Bound<'py, PyAny>)>>>;
 
-/// The filter that a list of conjunctions means; none means every row.
+/// Returns the filter for a list of conjunctions; an empty one selects all rows.
 pub(crate) fn filter(py: Python<'_>, argument: FilterArgument<'_>) -> PyResult<Filter> {
     let Some(any) = argument else { return Ok(Filter::default()) };
     let mut filter = Vec::new();
@@ -40,7 +40,7 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     if value.is_none() {
         return Ok(Literal::Null);
     }
-    // A bool is an int to Python, a datetime a date: the narrower comes first.
+    // In Python a bool is an int and a datetime a date: the narrower type is checked first.
     if value.is_instance_of::<PyBool>() {
         return Ok(Literal::Bool(value.extract()?));
     }
@@ -74,7 +74,7 @@ fn is_a(value: &Bound<'_, PyAny>, module: &str, class: &str) -> PyResult<bool> {
     value.is_instance(&value.py().import(module)?.getattr(class)?)
 }
 
-/// Microseconds since the epoch; without a zone, of the wall clock.
+/// Returns microseconds since the epoch; without a time zone, of local time.
 fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let py = value.py();
     let datetime = py.import("datetime")?;
@@ -93,7 +93,7 @@ fn timestamp(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     Ok(Literal::Timestamp { micros: since.floor_div(micro)?.extract()?, utc: zoned })
 }
 
-/// Digits and exponent; a NaN or an infinity is no number to compare with.
+/// Returns digits and exponent; NaN and infinities cannot be compared.
 fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     let (negative, digits, exponent): (u8, Vec<u8>, Bound<'_, PyAny>) = value.call_method0("as_tuple")?.extract()?;
     let unfit = || PyTypeError::new_err("a filter cannot compare with this decimal");
@@ -109,5 +109,5 @@ fn decimal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     Ok(Literal::Decimal { unscaled: if negative == 1 { -unscaled } else { unscaled }, scale })
 }
 
-/// Options of the storage, by name.
+/// Returns the storage options by name.
 pub(crate) type StorageArgument = BTreeMap<String, String>;

@@ -1,5 +1,6 @@
 //! Arrow schemas and batches in PyCapsules (the Arrow PyCapsule interface): `arrow_schema`, `arrow_array`,
-//! `arrow_array_stream`. A capsule owns its struct; a consumer moves it out, else dropping the capsule releases it.
+//! `arrow_array_stream`. A capsule owns its struct; a consumer moves it out, otherwise dropping the capsule releases
+//! it.
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema};
 use arrow_array::{Array, RecordBatch, StructArray};
@@ -40,7 +41,7 @@ impl ArrowBatch {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        // The interface lets a producer give its own schema whatever was requested.
+        // The interface allows a producer to return its own schema for any requested one.
         drop(requested_schema);
         let rows = StructArray::from(self.0.clone());
         let array = FFI_ArrowArray::new(&rows.to_data());

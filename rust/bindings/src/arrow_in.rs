@@ -1,5 +1,5 @@
-//! Arrow data that Python hands in, through the Arrow PyCapsule interface: whatever has `__arrow_c_stream__` (tables,
-//! readers, data frames) or `__arrow_c_array__` (record batches, arrays of structs).
+//! Arrow data from Python, through the Arrow PyCapsule interface: objects with `__arrow_c_stream__` (tables, readers,
+//! data frames) or `__arrow_c_array__` (record batches, arrays of structs).
 
 #![allow(unsafe_code)]
 
@@ -15,7 +15,7 @@ use pyo3::types::PyCapsule;
 
 use crate::errors::raised;
 
-/// Record batches from Python, read as they are asked for.
+/// Record batches from Python, read on demand.
 pub(crate) struct Batches {
     schema: SchemaRef,
     batches: Box<dyn RecordBatchReader + Send>,
@@ -26,7 +26,7 @@ impl Batches {
         self.schema.clone()
     }
 
-    /// The batches of some Arrow data. `InvalidArgument` for what is none.
+    /// Returns the batches of Arrow data. `InvalidArgument` for other objects.
     pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let batches: Box<dyn RecordBatchReader + Send> = if data.hasattr("__arrow_c_stream__")? {
             Box::new(stream(&data.call_method0("__arrow_c_stream__")?)?)

@@ -1,4 +1,4 @@
-//! `create_table`: a new table in storage.
+//! `create_table`: creates a table in storage.
 
 use std::collections::BTreeMap;
 

@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 
 use crate::errors::keep_raised;
 
-/// Asks the function of a name for credentials; `rejected` is the version of those that the store has refused.
+/// Calls the named function for credentials; `rejected` is the version of those that the store has rejected.
 pub(crate) fn supply(name: &str, rejected: Option<u64>) -> mortice::Result<Supplied> {
     let ended = || Error::new(Kind::Interrupted, "the Python interpreter has ended");
     let called = |py: Python<'_>| called(py, name, rejected).map_err(|error| failed(py, error));
     let (options, refresh_at, version) = Python::try_attach(called).ok_or_else(ended)??;
     let refresh_at: Option<f64> = refresh_at;
-    // A time beyond what the system knows never comes.
+    // A time that the system cannot represent is never reached.
     let moment = |seconds: f64| SystemTime::UNIX_EPOCH.checked_add(Duration::try_from_secs_f64(seconds).ok()?);
     Ok(Supplied { options, refresh_at: refresh_at.and_then(moment), version })
 }
@@ -25,7 +25,7 @@ fn called(py: Python<'_>, name: &str, rejected: Option<u64>) -> PyResult<(BTreeM
     py.import("mortice.credentials")?.call_method1("supply", (name, rejected))?.extract()
 }
 
-/// What the function raised, with its type: the error may be seen in another thread.
+/// Describes the exception of the function, with its type: the error may be raised in another thread.
 fn failed(py: Python<'_>, error: PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         keep_raised(error);

@@ -1,4 +1,5 @@
-//! Core errors become the exceptions of `mortice.errors`: plain Python classes with the place in their attributes.
+//! Converts core errors to the exceptions of `mortice.errors`: plain Python classes with the location in their
+//! attributes.
 
 use std::cell::RefCell;
 
@@ -28,12 +29,12 @@ const fn class_of(kind: Kind) -> &'static str {
 }
 
 thread_local! {
-    /// What the handler of a signal raised while Rust waited.
+    /// The exception that a signal handler raised while Rust waited.
     static RAISED_BY_SIGNAL: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Whether the handler of a signal has raised an exception in this thread, which then ends what Rust waits for. Python calls
-/// handlers in the main thread alone.
+/// Returns true if a signal handler has raised an exception in this thread, which cancels Rust's waits. Python runs
+/// signal handlers in the main thread only.
 pub(crate) fn is_interrupted() -> bool {
     let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
     let is_raised = raised.is_some();
@@ -43,12 +44,12 @@ pub(crate) fn is_interrupted() -> bool {
     is_raised
 }
 
-/// Keeps what a handler of a signal raised in this thread while it ran Python code for Rust.
+/// Stores the exception that a signal handler raised in this thread while it ran Python code for Rust.
 pub(crate) fn keep_raised(error: PyErr) {
     RAISED_BY_SIGNAL.set(Some(error));
 }
 
-/// The Python exception of a core error.
+/// Converts a core error to a Python exception.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     if let Some(raised) = RAISED_BY_SIGNAL.take() {
         return raised;

@@ -1,4 +1,4 @@
-//! `Follower`: commits one by one, as they complete.
+//! `Follower`: commits in the order of their completion.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use crate::merger::handle;
 use crate::scan::Scan;
 use crate::table::incremental_rows;
 
-/// What has been delivered of a table, and what is to come.
+/// The position in a table's commits, and the following commits.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct Follower(Mutex<mortice::Follower>);
 
@@ -24,8 +24,8 @@ impl Follower {
 #[pymethods]
 impl Follower {
     fn position(&self, py: Python<'_>) -> Option<String> {
-        let told = || self.0.lock().unwrap_or_else(PoisonError::into_inner).position().map(ToString::to_string);
-        py.detach(told)
+        let position = || self.0.lock().unwrap_or_else(PoisonError::into_inner).position().map(ToString::to_string);
+        py.detach(position)
     }
 
     fn layout(&self, py: Python<'_>) -> u8 {
@@ -37,7 +37,7 @@ impl Follower {
         Ok(step.map(|step| (step.position.into(), step.bytes, step.is_service)))
     }
 
-    fn pass_by(&self, py: Python<'_>) {
+    fn advance(&self, py: Python<'_>) {
         py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).pass());
     }
 

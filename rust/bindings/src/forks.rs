@@ -1,8 +1,8 @@
-//! What a process does before Python forks it.
+//! Prepares a process for a fork by Python.
 
 use pyo3::prelude::*;
 
-/// Has clients that a forked child could not use end before each fork.
+/// Registers a function that ends clients, which a forked child could not use, before each fork.
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let os = py.import("os")?;

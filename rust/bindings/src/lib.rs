@@ -1,6 +1,7 @@
-//! The Python face of mortice: `mortice._mortice`. One file a class; everything of Hudi is in the core crate.
+//! The Python interface of mortice: `mortice._mortice`. One file per class; the core crate contains all of Hudi's
+//! logic.
 //!
-//! The GIL is released while Rust works. Arrow data crosses through the PyCapsule interface alone.
+//! The GIL is released while Rust works. Arrow data is passed through the PyCapsule interface only.
 
 mod allocator;
 mod arguments;

@@ -14,7 +14,7 @@ use crate::arguments::StorageArgument;
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::errors::released;
 
-/// One log file, looked at by itself.
+/// One log file, independent of a table.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct LogFile(CoreLogFile);
 
@@ -25,14 +25,14 @@ pub(crate) struct Block {
     file: Py<LogFile>,
 }
 
-/// The blocks of a file, one at a time, so that sound ones come before an error.
+/// The blocks of a file, one at a time, so that valid ones are returned before an error.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct Blocks {
     file: Py<LogFile>,
     blocks: Mutex<Box<dyn Iterator<Item = mortice::Result<CoreBlock>> + Send>>,
 }
 
-/// Records of a block as they are read, so that sound ones come before an error.
+/// Records of a block as they are read, so that valid ones are returned before an error.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct RecordBatches {
     schema: SchemaRef,
@@ -119,7 +119,7 @@ impl RecordBatches {
     }
 }
 
-/// The next of what several threads of Python may draw from, without the GIL.
+/// Returns the next item of an iterator that several Python threads may use, without the GIL.
 fn next_of<T: Send>(
     py: Python<'_>,
     drawn: &Mutex<Box<dyn Iterator<Item = mortice::Result<T>> + Send>>,

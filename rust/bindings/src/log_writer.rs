@@ -1,4 +1,4 @@
-//! `LogWriter` and the blocks it appends.
+//! `LogWriter` and the blocks that it appends.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -18,7 +18,7 @@ use crate::arguments::StorageArgument;
 use crate::arrow_in::Batches;
 use crate::errors::{raised, released};
 
-/// A block, complete and in memory.
+/// A complete block in memory.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct LogBlock(BlockBytes);
 
@@ -121,7 +121,7 @@ impl LogBlock {
     }
 }
 
-/// A schema that the caller gave: what is wrong with it is wrong with an argument.
+/// Parses a schema of the caller: its errors are those of an argument.
 pub(crate) fn parsed(schema: &str) -> mortice::Result<Schema> {
     let refused = |error: Error| match error.kind() {
         mortice::Kind::InvalidTable => Error::invalid_argument("schema is no Avro schema").caused_by(error),
@@ -169,7 +169,7 @@ impl LogWriter {
 }
 
 impl LogWriter {
-    /// The GIL is not held while waiting.
+    /// The GIL is released while waiting.
     fn writer(&self) -> std::sync::MutexGuard<'_, CoreLogWriter> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

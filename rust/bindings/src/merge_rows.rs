@@ -1,4 +1,4 @@
-//! `merge_rows`: rows merged without a table.
+//! `merge_rows`: merges rows without a table.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::errors::{raised, released};
 use crate::log_writer::parsed;
 use crate::merger::handle;
 
-/// Older rows and newer ones, both Arrow data, merged: the schema of what comes out, and its batches.
+/// Merges older and newer rows, both Arrow data. Returns the schema and the batches of the result.
 #[pyfunction]
 #[pyo3(signature = (older, newer, *, record_key, properties, semantics, schema, commit_order, partial, emit_deletes, merger=None))]
 #[allow(clippy::too_many_arguments)]

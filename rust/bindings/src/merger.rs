@@ -1,4 +1,4 @@
-//! Mergers that are Python functions: asked for many keys at once, with Arrow batches.
+//! Mergers that are Python functions: called for many keys at once, with Arrow batches.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use pyo3::prelude::*;
 use crate::arrow::ArrowBatch;
 use crate::arrow_in::Batches;
 
-/// A Python function of two batches, which gives one: the merged rows, and which are kept in one more column at the end
+/// A Python function of two batches that returns one: the merged rows, followed by a column that selects the kept ones
 /// (`mortice.mergers.Merging`).
 pub(crate) struct PythonMerger(Py<PyAny>);
 
-/// The merger that a Python function is, if there is one.
+/// Returns the merger of a Python function, if there is one.
 pub(crate) fn handle(function: Option<Py<PyAny>>) -> Option<MergerHandle> {
     function.map(|function| MergerHandle(Arc::new(PythonMerger(function))))
 }
@@ -47,7 +47,7 @@ impl PythonMerger {
     }
 }
 
-/// What a function raised, with its type: the error may be seen in another thread, or another process.
+/// Describes the exception of a function, with its type: the error may be raised in another thread or process.
 fn failed(py: Python<'_>, error: &PyErr) -> Error {
     let text = error.value(py).to_string();
     let class = error.get_type(py).name().map_or_else(|_| "an exception".to_owned(), |name| name.to_string());

@@ -31,7 +31,7 @@ impl QueryPlan {
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct Scan {
     scan: CoreScan,
-    /// Those of its splits, by the addresses of their queries: the same for every call of `splits`.
+    /// The Python objects of the queries of its splits, by address: the same for every call of `splits`.
     queries: Mutex<HashMap<usize, Py<SharedQuery>>>,
 }
 
@@ -57,7 +57,8 @@ impl Scan {
             Some(most) => self.scan.splits_within(most),
             None => self.scan.splits().to_vec(),
         };
-        // Making objects may run the garbage collector, which may let another thread run: that one waits without the GIL.
+        // Creating objects may run the garbage collector, which may let another thread run: that one waits without the
+        // GIL.
         let mut queries = self.queries.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         wrapped(py, splits, &mut queries)
     }

@@ -1,4 +1,4 @@
-//! `Split`: one file slice of a query, complete in itself; `SharedQuery`: what the splits of a query have in common.
+//! `Split`: one file slice of a query, self-contained; `SharedQuery`: the common part of the splits of a query.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::errors::{raised, released};
 use crate::merger::handle;
 use crate::stream::Stream;
 
-/// What the splits of a query have in common. One object for all of them, so that it is pickled once with all of them.
+/// The common part of the splits of a query. All of them share one object, which is pickled once with them.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct SharedQuery {
     query: Arc<Query>,
@@ -115,14 +115,14 @@ impl Split {
     }
 }
 
-/// The Python objects of splits. Those of one query share one [`SharedQuery`].
+/// Returns the Python objects of splits. Those of one query share one [`SharedQuery`].
 pub(crate) fn wrapped(
     py: Python<'_>,
     splits: Vec<CoreSplit>,
     known: &mut HashMap<usize, Py<SharedQuery>>,
 ) -> PyResult<Vec<Split>> {
     let wrap = |split: CoreSplit| {
-        // The shared object holds the query, so that its address stays its own.
+        // The shared object keeps the query alive, so that its address stays unique.
         let address = Arc::as_ptr(&split.query).addr();
         let query = match known.get(&address) {
             Some(query) => query.clone_ref(py),

@@ -12,15 +12,15 @@ use pyo3::types::{PyCapsule, PyDict};
 use crate::arrow::{ArrowBatch, ArrowSchema};
 use crate::errors::released;
 
-/// Record batches being read. A C stream made of it reads from the same place on.
+/// Record batches being read. A C stream created from it continues at the same position.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct Stream(Arc<Shared>, SchemaRef);
 
-/// A stream that both Python and a C stream may hold.
+/// A stream shared by Python and a C stream.
 struct Shared(Mutex<mortice::Stream>);
 
 impl Drop for Shared {
-    /// Reader threads are joined without the GIL: one of them may wait for it, to ask a registered merger.
+    /// Reader threads are joined without the GIL: one of them may wait for it, to call a registered merger.
     fn drop(&mut self) {
         let stream = &mut self.0;
         let mut close = || stream.get_mut().unwrap_or_else(PoisonError::into_inner).close();
@@ -107,7 +107,7 @@ impl Stream {
     }
 }
 
-/// The stream as Arrow's own reader; errors keep their text there.
+/// The stream as an Arrow reader, which keeps the messages of errors.
 struct Reader {
     stream: Arc<Shared>,
     schema: SchemaRef,

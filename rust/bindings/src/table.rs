@@ -1,4 +1,4 @@
-//! `Table`: the door to one table.
+//! `Table`: the entry point to one table.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::follower::Follower;
 use crate::merger::handle;
 use crate::scan::QueryPlan;
 
-/// One table, its timeline read once, at opening.
+/// One table. Its timeline is read once, when it is opened.
 #[pyclass(frozen, module = "mortice._mortice")]
 pub(crate) struct Table(CoreTable);
 
@@ -73,7 +73,7 @@ impl Table {
         })()
         .map_err(|error| raised(py, &error))?;
         released(py, || {
-            // Splits carry the storage options: settings of other stores and buckets stay here.
+            // Splits contain the storage options: settings of other stores and buckets are removed.
             let storage_options = mortice::storage::needed_options(&uri, &storage_options)?;
             CoreTable::open(&uri, &storage_options, options)
         })
@@ -139,11 +139,11 @@ impl Table {
     }
 
     fn timeline(&self) -> Vec<Instant> {
-        self.0.timeline().instants().iter().map(told).collect()
+        self.0.timeline().instants().iter().map(describe_instant).collect()
     }
 
     fn archived(&self, py: Python<'_>) -> PyResult<Vec<Instant>> {
-        released(py, || self.0.timeline().archived().map(|instants| instants.iter().map(told).collect()))
+        released(py, || self.0.timeline().archived().map(|instants| instants.iter().map(describe_instant).collect()))
     }
 
     fn metadata(
@@ -168,8 +168,8 @@ impl Table {
                 let message = format!("no {action} of {requested_time} in state {state} is on the table's timeline");
                 return Err(mortice::Error::invalid_argument(message));
             };
-            let told = if plan { timeline.plan(instant)? } else { timeline.metadata(instant)? };
-            Ok(told.map(|json| json.to_string()))
+            let json = if plan { timeline.plan(instant)? } else { timeline.metadata(instant)? };
+            Ok(json.map(|json| json.to_string()))
         })
     }
 
@@ -289,7 +289,7 @@ impl Table {
         Ok(self.query(QueryKind::Changes(CommitBounds { begin, end, holes }), options))
     }
 
-    /// Storage requests so far: listings, files opened, ranges read.
+    /// Returns the storage requests so far: listings, files opened, ranges read.
     fn storage_requests(&self) -> (u64, u64, u64) {
         let RequestCounts { list, open, read } = self.0.requests();
         (list, open, read)
@@ -302,7 +302,7 @@ impl Table {
     }
 }
 
-/// Which rows an incremental query delivers. A change log has deletes whether they are asked for or not.
+/// Returns the rows that an incremental query returns. A change log has deletes in any case.
 pub(crate) fn incremental_rows(changelog: bool, emit_deletes: bool) -> IncrementalRows {
     match (changelog, emit_deletes) {
         (true, _) => IncrementalRows::Changelog,
@@ -311,7 +311,7 @@ pub(crate) fn incremental_rows(changelog: bool, emit_deletes: bool) -> Increment
     }
 }
 
-fn told(one: &CoreInstant) -> Instant {
+fn describe_instant(one: &CoreInstant) -> Instant {
     (
         one.requested_time.to_string(),
         one.completion_time.as_ref().map(String::from),

@@ -1,5 +1,5 @@
-//! What the fuzz targets do with their input. Each takes any bytes; none may panic, hang, or take memory beyond some
-//! multiple of its input. A stable test feeds the committed seeds through the same functions.
+//! The functions of the fuzz targets. Each takes arbitrary bytes; none may panic, hang, or use memory beyond a multiple
+//! of its input. A stable test runs the committed seeds through the same functions.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,10 +20,11 @@ use mortice::timeline::metadata::{
     HoodieRollbackMetadata, HoodieRollbackPlan, HoodieSavepointMetadata, Metadata, MetadataFile,
 };
 
-/// Rows of which the decoders take no bytes (a record without fields, an array of nulls) are not bounded by the input.
+/// The number of rows is not bounded by the input if decoders take no bytes for them (a record without fields, an array
+/// of nulls).
 const MOST_ROWS: u64 = 10_000;
 
-/// Bytes in memory, handed out whole (window 0) or by windows.
+/// Bytes in memory, read as a whole (window 0) or in windows.
 struct Memory {
     bytes: Bytes,
     window: u64,
@@ -65,8 +66,8 @@ fn framed(blocks: impl Iterator<Item = mortice::Result<Block>>) -> Framed {
     (found, failed)
 }
 
-/// A log file: the first byte chooses a window, the others are the file. Blocks cover it without a gap, are the same
-/// backwards and by windows, and whatever they hold can be asked for.
+/// A log file: the first byte selects a window, the others are the file. Blocks cover it without a gap, are the same
+/// backwards and in windows, and all their contents can be read.
 pub fn framing(data: &[u8]) {
     let Some((window, data)) = data.split_first() else { return };
     let (blocks, failed) = framed(Forward::new(memory(data, 0)));
@@ -86,11 +87,12 @@ pub fn framing(data: &[u8]) {
     blocks.iter().for_each(|block| ask_everything(&log, block));
 }
 
-/// What anyone may ask of a block.
+/// Calls all functions of a block.
 #[allow(unexpected_cfgs)] // cargo-fuzz sets `fuzzing`
 fn ask_everything(log: &LogFile, block: &Block) {
     let _ = (block.refusal(), log.content_head(block), log.deletes(block));
-    // The parquet crate panics on some damaged files. That is caught and made an error, but libFuzzer takes it for a find.
+    // The parquet crate panics on some damaged files. Readers catch that and return an error, but libFuzzer reports a
+    // panic.
     if block.kind == BlockKind::Sound(BlockType::ParquetData) && cfg!(fuzzing) {
         return;
     }
@@ -107,7 +109,7 @@ fn ask_everything(log: &LogFile, block: &Block) {
     }
 }
 
-/// A sound frame around a type and what stands behind it.
+/// Returns a valid frame around a type and the bytes after it.
 fn frame(kind: u8, inside: &[&[u8]]) -> Vec<u8> {
     let inside = inside.concat();
     let size = (4 + 4 + inside.len() + 8) as u64;
@@ -115,7 +117,7 @@ fn frame(kind: u8, inside: &[&[u8]]) -> Vec<u8> {
     [&head, &inside[..], &(size + 6).to_be_bytes()].concat()
 }
 
-/// What stands in a sound frame: a byte for the type, then header, content length, content and footer.
+/// The contents of a valid frame: a byte for the type, then header, content length, content and footer.
 pub fn block(data: &[u8]) {
     let Some((kind, inside)) = data.split_first() else { return };
     let log = LogFile::of(memory(&frame(*kind, &[inside]), 0));
@@ -133,7 +135,7 @@ pub fn header(data: &[u8]) {
     }
 }
 
-/// Writer's schema, reader's schema and an Avro content, each but the last with its length (2 bytes) in front.
+/// Writer's schema, reader's schema and an Avro content, each except the last after its length (2 bytes).
 pub fn avro(data: &[u8]) {
     let Some((writer, rest)) = text(data) else { return };
     let Some((reader, content)) = text(rest) else { return };
@@ -157,7 +159,7 @@ fn text(data: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(text).ok()?, rest))
 }
 
-/// The content of a delete block; its first four bytes choose the version.
+/// The content of a delete block; its first four bytes select the version.
 pub fn deletes(data: &[u8]) {
     let log = LogFile::of(memory(&frame(1, &[&[0; 4], &(data.len() as u64).to_be_bytes(), data, &[0; 4]]), 0));
     framed(log.blocks(true)).0.iter().for_each(|block| ask_everything(&log, block));
@@ -176,7 +178,7 @@ fn pairs(cells: mortice::Result<impl Iterator<Item = mortice::Result<Cells>>>) -
     Ok(cells.iter().flat_map(|cells| cells.iter().map(|(key, value)| (key.to_vec(), value.to_vec()))).collect())
 }
 
-/// An HFile: scans are the same by windows, and seeks agree with them.
+/// An HFile: scans are the same in windows, and seeks agree with them.
 pub fn hfile(data: &[u8]) {
     let scanned = |window| HFile::open(memory(data, window)).and_then(|file| pairs(Ok(file.scan()))).ok();
     let all = scanned(0);
@@ -195,13 +197,13 @@ pub fn hfile(data: &[u8]) {
     assert!(begun == hits(&|key| begins.iter().any(|begin| key.starts_with(begin))), "other cells by prefix");
 }
 
-/// An ORC file: its rows are as many as it says, and the same by windows and stripe by stripe.
+/// An ORC file: its row count is that of its rows, and they are the same in windows and stripe by stripe.
 pub fn orc(data: &[u8]) {
     let Ok(file) = OrcFile::open(memory(data, 0)) else { return };
     let stripes = file.stripe_rows();
     let schema = file.schema();
-    let told: Vec<_> = schema.fields().iter().map(|field| file.statistics(field.name())).collect();
-    assert!(told.iter().flatten().all(|told| told.len() == stripes.len()), "statistics of other stripes");
+    let statistics: Vec<_> = schema.fields().iter().map(|field| file.statistics(field.name())).collect();
+    assert!(statistics.iter().flatten().all(|one| one.len() == stripes.len()), "statistics of other stripes");
     if file.row_count() > MOST_ROWS || stripes.iter().any(|rows| *rows > MOST_ROWS) || stripes.len() > 64 {
         return;
     }
@@ -214,7 +216,7 @@ pub fn orc(data: &[u8]) {
     assert!(by_windows.is_ok_and(|others| others == batches), "other rows by windows");
 }
 
-/// Two bytes that say how many records, then a header value.
+/// Two bytes for the record count, then a header value.
 pub fn positions(data: &[u8]) {
     let Some((records, value)) = data.split_first_chunk::<2>() else { return };
     let records = usize::from(u16::from_be_bytes(*records));
@@ -223,7 +225,8 @@ pub fn positions(data: &[u8]) {
     }
 }
 
-/// A byte that chooses the kind, then the text of a Bloom filter. What is read is written as the same text.
+/// A byte that selects the type, then the text of a Bloom filter. A filter that can be read is written as the same
+/// text.
 pub fn bloom(data: &[u8]) {
     let Some((kind, text)) = data.split_first() else { return };
     let kind = if kind % 2 == 0 { BloomType::Simple } else { BloomType::DynamicV0 };
@@ -244,8 +247,8 @@ pub fn names(data: &[u8]) {
     let _ = mortice::names::BaseFileName::parse(name);
 }
 
-/// Metadata of the timeline: the first byte chooses the kind, the others are the file. What can be written again is read
-/// as the same.
+/// Metadata of the timeline: the first byte selects the kind, the others are the file. A file that can be written again
+/// is read as the same value.
 pub fn metadata(data: &[u8]) {
     let Some((kind, data)) = data.split_first() else { return };
     match kind % 13 {

@@ -1,4 +1,4 @@
-"""Servers of object stores, and tables in them."""
+"""Fixtures of object store servers and of tables in them."""
 
 from support.object_stores.fixtures import (
     azurite,
@@ -8,7 +8,7 @@ from support.object_stores.fixtures import (
     gcs,
     hdfs,
     moto,
-    no_other_identity,
+    no_ambient_credentials,
     on_azure,
     on_gcs,
     on_hdfs,
@@ -24,7 +24,7 @@ __all__ = [
     "gcs",
     "hdfs",
     "moto",
-    "no_other_identity",
+    "no_ambient_credentials",
     "on_azure",
     "on_gcs",
     "on_hdfs",

@@ -1,9 +1,9 @@
-"""Roles of AWS: keys are exchanged by STS, and the store sees those of the role alone."""
+"""AWS roles: keys are exchanged by STS, and the store receives only those of the role."""
 
 import pytest
 
 import mortice
-from support.cases import answer
+from support.cases import hudi_result
 from support.object_stores.proxy import Fault, proxy
 
 MOR = "h11_event_time_deletes"
@@ -14,16 +14,17 @@ QUICK = {"max_retries": 1, "retry_timeout": "2s"}
 
 
 @pytest.fixture
-def seen(moto):
-    """A proxy before moto, which serves STS, too; and the names and tokens that sign requests, by service."""
+def recorded_credentials(moto):
+    """A proxy in front of moto, which implements STS, too; and the key ids and tokens of signed requests, by
+    service."""
     found = {"sts": [], "s3": []}
 
-    def note(headers):
+    def record(headers):
         service = "sts" if "/sts/" in headers["authorization"] else "s3"
         key = headers["authorization"].partition("Credential=")[2].partition("/")[0]
         found[service].append((key, headers.get("x-amz-security-token")))
 
-    with proxy(moto, note) as running:
+    with proxy(moto, record) as running:
         yield running, found
 
 
@@ -32,8 +33,8 @@ def rows(uri, options):
 
 
 @pytest.mark.parametrize("is_hadoop", [False, True])
-def test_the_store_sees_the_keys_of_the_role(on_s3, seen, is_hadoop):
-    running, found = seen
+def test_the_store_receives_the_keys_of_the_role(on_s3, recorded_credentials, is_hadoop):
+    running, found = recorded_credentials
     stored = on_s3(MOR, running.endpoint)
     own = {**INNER, "role_arn": ROLE, "role_session_duration": "15m"}
     own |= {"endpoint": running.endpoint, "endpoint_url_sts": running.endpoint}
@@ -49,15 +50,15 @@ def test_the_store_sees_the_keys_of_the_role(on_s3, seen, is_hadoop):
     }
     table = mortice.Table(stored.uri, storage_options=hadoop if is_hadoop else own)
     for _ in range(2):
-        assert table.snapshot().to_arrow().num_rows == answer(MOR).num_rows
-    # Exchanged once.
+        assert table.snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
+    # The keys were exchanged once.
     assert [key for key, _ in found["sts"]] == ["inner"]
     assert found["s3"]
     assert all(key.startswith("ASIA") and token for key, token in found["s3"])
 
 
-def test_a_server_of_roles_that_fails_is_a_typed_error(on_s3, seen):
-    running, _ = seen
+def test_a_failure_of_sts_is_a_typed_error(on_s3, recorded_credentials):
+    running, _ = recorded_credentials
     stored = on_s3(MOR, running.endpoint)
     options = {**INNER, "role_arn": ROLE, "endpoint": stored.endpoint}
     options |= {"endpoint_url_sts": running.endpoint, **QUICK}
@@ -70,7 +71,7 @@ def test_a_server_of_roles_that_fails_is_a_typed_error(on_s3, seen):
     with pytest.raises(mortice.StorageError):
         rows(stored.uri, options)
     running.faults[:] = [Fault("status", method="POST", code=500, times=1)]
-    assert rows(stored.uri, options) == answer(MOR).num_rows
+    assert rows(stored.uri, options) == hudi_result(MOR).num_rows
 
 
 @pytest.mark.parametrize(
@@ -81,6 +82,6 @@ def test_a_server_of_roles_that_fails_is_a_typed_error(on_s3, seen):
         ({"role_policy": "{}", **INNER}, "needs role_arn"),
     ],
 )
-def test_what_is_missing_is_named(options, part):
+def test_missing_options_are_named(options, part):
     with pytest.raises(mortice.InvalidArgumentError, match=part):
         mortice.Table("s3://b/t", storage_options=options)

@@ -3,7 +3,7 @@
 import pytest
 
 import mortice
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 from support.object_stores import azure as azure_module
 
 MOR = "h11_event_time_deletes"
@@ -19,37 +19,37 @@ def rows(uri, options):
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_rows_are_those_of_hudi(on_azure, name):
+def test_rows_equal_hudis_result(on_azure, name):
     stored = on_azure(name)
     table = mortice.Table(stored.uri, storage_options=stored.options)
-    assert_same_answer(answer(name), table.snapshot().to_arrow())
+    assert_same_result(hudi_result(name), table.snapshot().to_arrow())
 
 
 @pytest.mark.parametrize("scheme", ["abfs", "abfss", "wasb", "wasbs"])
 def test_schemes_with_an_account(on_azure, scheme):
     stored = on_azure(MOR)
-    assert rows(stored.uri.replace("abfss:", f"{scheme}:"), stored.options) == answer(MOR).num_rows
+    assert rows(stored.uri.replace("abfss:", f"{scheme}:"), stored.options) == hudi_result(MOR).num_rows
 
 
 @pytest.mark.parametrize("scheme", ["az", "azure", "adl", "abfs", "abfss"])
 def test_schemes_without_an_account(on_azure, container, scheme):
     stored = on_azure(MOR)
     options = {**stored.options, "account_name": azure_module.ACCOUNT}
-    assert rows(f"{scheme}://{container}/lake/{MOR}", options) == answer(MOR).num_rows
+    assert rows(f"{scheme}://{container}/lake/{MOR}", options) == hudi_result(MOR).num_rows
 
 
 @pytest.mark.parametrize("mark", ["", "?"])
 def test_a_shared_access_signature(on_azure, mark):
     stored = on_azure(MOR)
     options = {"endpoint": stored.endpoint, "sas_token": mark + azure_module.sas_token()}
-    assert rows(stored.uri, options) == answer(MOR).num_rows
+    assert rows(stored.uri, options) == hudi_result(MOR).num_rows
 
 
-def test_variables_of_the_environment(on_azure, monkeypatch):
+def test_environment_variables(on_azure, monkeypatch):
     stored = on_azure(MOR)
     monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", azure_module.KEY)
     monkeypatch.setenv("AZURE_ENDPOINT", stored.endpoint)
-    assert rows(stored.uri, {}) == answer(MOR).num_rows
+    assert rows(stored.uri, {}) == hudi_result(MOR).num_rows
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_variables_of_the_environment(on_azure, monkeypatch):
         {"fs.azure.account.auth.type": "SAS", "fs.azure.sas.fixed.token": "SAS"},
     ],
 )
-def test_settings_of_hadoop(on_azure, settings):
+def test_hadoop_settings(on_azure, settings):
     stored = on_azure(MOR)
     token = azure_module.sas_token()
     settings = {name: token if value == "SAS" and "token" in name else value for name, value in settings.items()}
-    assert rows(stored.uri, {"endpoint": stored.endpoint, **settings}) == answer(MOR).num_rows
+    assert rows(stored.uri, {"endpoint": stored.endpoint, **settings}) == hudi_result(MOR).num_rows
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_settings_of_hadoop(on_azure, settings):
         {"skip_signature": True},
     ],
 )
-def test_what_the_server_refuses_is_typed_and_shows_no_secret(on_azure, wrong):
+def test_refused_credentials_are_a_typed_error_without_secrets(on_azure, wrong):
     stored = on_azure(MOR)
     with pytest.raises(mortice.StorageForbiddenError) as caught:
         rows(stored.uri, {"endpoint": stored.endpoint, **wrong, "max_retries": 1})
@@ -87,7 +87,7 @@ def test_what_the_server_refuses_is_typed_and_shows_no_secret(on_azure, wrong):
     assert "sig=" not in shown
 
 
-def test_what_is_not_there(on_azure):
+def test_a_missing_table_or_container(on_azure):
     stored = on_azure(MOR)
     with pytest.raises(mortice.TableNotFoundError):
         rows(stored.uri + "-none", stored.options)

@@ -1,4 +1,4 @@
-"""Credentials of a function: asked for again before they expire, and when the store says that they have."""
+"""Credential functions: called again before the credentials expire, and when the store reports that they have."""
 
 import datetime as dt
 import multiprocessing
@@ -9,15 +9,15 @@ import time
 import pytest
 
 import mortice
-from support.cases import answer
+from support.cases import hudi_result
 from support.object_stores.proxy import Fault
 
 MOR = "h11_event_time_deletes"
 EXPIRED = b"<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"
 
 
-class Vault:
-    """Hands out numbered keys; counts its calls, and how many were made at once."""
+class CredentialFunction:
+    """Returns numbered keys; counts its calls, and how many ran concurrently."""
 
     def __init__(self, seconds=None, **more):
         self.seconds, self.more, self.calls = seconds, more, 0
@@ -58,33 +58,33 @@ def keys_used(fault_proxy):
     return set(used)
 
 
-def test_a_token_that_the_store_says_has_expired_is_replaced_and_reading_goes_on(on_s3, fault_proxy, options):
-    vault = Vault()
+def test_a_token_that_the_store_reports_as_expired_is_renewed(on_s3, fault_proxy, options):
+    vault = CredentialFunction()
     table = mortice.Table(uri(on_s3), storage_options={**options, "credentials": vault})
     scan = table.snapshot()
     scan.splits()
     assert keys_used(fault_proxy) == {"key-1"}
     # All requests with the first token are refused from now on.
     fault_proxy.faults[:] = [Fault("status", code=400, body=EXPIRED, authorization="Credential=key-1/")]
-    assert scan.to_arrow().num_rows == answer(MOR).num_rows
+    assert scan.to_arrow().num_rows == hudi_result(MOR).num_rows
     assert keys_used(fault_proxy) == {"key-1", "key-2"}
-    assert table.snapshot().to_arrow().num_rows == answer(MOR).num_rows
+    assert table.snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
     assert keys_used(fault_proxy) == {"key-2"}
     assert (vault.calls, vault.most) == (2, 1)
 
 
-def test_a_token_that_stays_expired_is_an_error_after_one_more_call(on_s3, fault_proxy, options):
-    vault = Vault()
+def test_a_token_that_stays_expired_is_an_error_after_one_renewal(on_s3, fault_proxy, options):
+    vault = CredentialFunction()
     fault_proxy.faults[:] = [Fault("status", code=400, body=EXPIRED)]
     with pytest.raises(mortice.StorageForbiddenError, match="ExpiredToken") as raised:
         mortice.Table(uri(on_s3), storage_options={**options, "credentials": vault})
     assert "hunter2" not in str(raised.value)
-    # Five requests at once ask for no more than one other token each.
+    # Five concurrent requests call the function at most once more each.
     assert 2 <= vault.calls <= 6
 
 
-def test_access_that_is_denied_calls_nobody(on_s3, fault_proxy, options):
-    vault = Vault()
+def test_denied_access_does_not_renew_credentials(on_s3, fault_proxy, options):
+    vault = CredentialFunction()
     denied = b"<Error><Code>AccessDenied</Code><Message>no</Message></Error>"
     fault_proxy.faults[:] = [Fault("status", code=403, body=denied)]
     with pytest.raises(mortice.StorageForbiddenError):
@@ -92,8 +92,8 @@ def test_access_that_is_denied_calls_nobody(on_s3, fault_proxy, options):
     assert vault.calls == 1
 
 
-def test_credentials_are_refreshed_before_they_expire_and_held_until_then(on_s3, fault_proxy, options):
-    vault = Vault(seconds=3)
+def test_credentials_are_renewed_before_they_expire_and_cached_until_then(on_s3, fault_proxy, options):
+    vault = CredentialFunction(seconds=3)
     table = mortice.Table(uri(on_s3), storage_options={**options, "credentials": vault})
     table.snapshot().to_arrow()
     assert keys_used(fault_proxy) == {"key-1"}
@@ -103,16 +103,16 @@ def test_credentials_are_refreshed_before_they_expire_and_held_until_then(on_s3,
     assert vault.calls == 2
 
 
-def test_without_an_end_credentials_are_held(on_s3, options):
-    vault = Vault()
+def test_credentials_without_expiry_are_cached(on_s3, options):
+    vault = CredentialFunction()
     for _ in range(2):
         table = mortice.Table(uri(on_s3), storage_options={**options, "credentials": vault}, threads=4)
-        assert table.snapshot().to_arrow().num_rows == answer(MOR).num_rows
+        assert table.snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
     assert vault.calls == 1
 
 
-def test_an_error_of_the_function_is_its_own_at_open_and_typed_later(on_s3, fault_proxy, options):
-    vault = Vault()
+def test_an_exception_of_the_function_is_unchanged_at_open_and_typed_later(on_s3, fault_proxy, options):
+    vault = CredentialFunction()
     vault.error = LookupError("the vault is sealed")
     with pytest.raises(LookupError, match="sealed"):
         mortice.Table(uri(on_s3), storage_options={**options, "credentials": vault})
@@ -125,8 +125,8 @@ def test_an_error_of_the_function_is_its_own_at_open_and_typed_later(on_s3, faul
         scan.to_arrow()
 
 
-def test_a_function_that_supplies_no_keys_any_more_is_an_error(on_s3, fault_proxy, options):
-    vault = Vault()
+def test_a_function_that_stops_returning_keys_is_an_error(on_s3, fault_proxy, options):
+    vault = CredentialFunction()
     scan = mortice.Table(uri(on_s3), storage_options={**options, "credentials": vault}).snapshot()
     scan.splits()
     vault.more = {"access_key_id": None, "secret_access_key": None, "session_token": None}
@@ -160,11 +160,11 @@ def test_splits_contain_the_function_and_no_secret(on_s3, options, method):
     child.start()
     child.join(60)
     assert child.exitcode == 0
-    assert results.get() == answer(MOR).num_rows
+    assert results.get() == hudi_result(MOR).num_rows
 
 
-def test_a_split_whose_function_is_not_here_says_so(on_s3, options):
-    scan = mortice.Table(uri(on_s3), storage_options={**options, "credentials": Vault()}).snapshot()
+def test_a_split_whose_function_cannot_be_imported_is_an_error(on_s3, options):
+    scan = mortice.Table(uri(on_s3), storage_options={**options, "credentials": CredentialFunction()}).snapshot()
     query = scan.splits()[0].query
     from mortice import _mortice
 

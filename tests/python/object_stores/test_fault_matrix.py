@@ -1,7 +1,8 @@
-"""Each fault at each operation: the right result, or a typed error, and nothing in between.
+"""Each fault in each operation: the correct result, or a typed error.
 
-What passes (`once`, `twice`) is retried, and the operation succeeds. What stays is an error by its kind. A write that
-reports an error has written all or nothing, and one that reports success has written.
+Temporary faults (`once`, `twice`) are retried, and the operation succeeds. Permanent ones are errors of a certain
+class. A write that reports an error has written everything or nothing, and one that reports success has written
+everything.
 """
 
 import time
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 import mortice
-from support.cases import answer
+from support.cases import hudi_result
 from support.object_stores.file_store import FileStore
 from support.object_stores.fixtures import KEYS
 from support.object_stores.proxy import Fault
@@ -30,7 +31,7 @@ CHANGED = b"<Error><Code>PreconditionFailed</Code><Message>changed</Message></Er
 
 @dataclass(frozen=True)
 class Case:
-    """A fault and the kinds of errors that may come of it; none if it passes."""
+    """A fault and the error codes that it may cause; none if it is temporary."""
 
     kind: str
     times: int | None = None
@@ -64,9 +65,9 @@ CASES = {
     "changed etag": status(412, {"MORTICE-FILE-CHANGED", "MORTICE-ALREADY-EXISTS", "MORTICE-IO"}, CHANGED),
 }
 READS = {"open": "hoodie.properties", "plan": "list-type=2", "table": ".parquet"}
-"""Operations of tables, and a part of the path of their requests."""
+"""Operations of tables, and a substring of the path of their requests."""
 QUICKEST = {"500 twice", "reset once", "403", "changed etag"}
-"""The cells of the default suite, with writes alone: reads have tests in test_faults.py."""
+"""The cells of the default suite, with writes only: reads have tests in test_faults.py."""
 
 
 def cells(operations, quick=()):
@@ -79,7 +80,7 @@ def cells(operations, quick=()):
 
 @pytest.fixture
 def store(moto, bucket, fault_proxy, request):
-    """A root of its own behind the proxy."""
+    """A separate root directory, behind the proxy."""
     name = request.node.name.replace("[", "-").replace("]", "")
     options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", **KEYS, **QUICK}
     return FileStore(f"s3://{bucket}/matrix/{name}", options)
@@ -98,7 +99,7 @@ def timed(work):
 
 
 def expect(case, outcome, is_right):
-    """Whether an outcome is one of those that the fault may have."""
+    """Checks that the outcome is one of those that the fault may have."""
     if "error" not in outcome:
         assert is_right, outcome
         return
@@ -133,7 +134,7 @@ def test_tables(on_s3, fault_proxy, operation, case):
         assert case.errors, outcome
         assert KEYS["secret_access_key"] not in outcome["message"]
     else:
-        assert outcome["rows"] == answer(MOR).num_rows
+        assert outcome["rows"] == hudi_result(MOR).num_rows
         assert not case.errors, outcome
 
 
@@ -174,7 +175,8 @@ def test_writes(store, moto, fault_proxy, operation, case):
         outcome = timed(lambda: store.run("upload", "file", LARGE, "finish"))
         found = behind.run("read", "file", LARGE)
         is_right = outcome == found
-        # All or nothing. Uploads are begun and completed once: whether one was is not known if the answer was lost.
+        # Everything or nothing. Uploads are started and completed once: if the response is lost, the outcome is
+        # unknown.
         if operation != "multipart part" and case.kind in ("truncate", "stall"):
             case = replace(case, errors=case.errors | UNREACHABLE)
         assert found.get("bytes") in (None, LARGE), found
@@ -187,16 +189,16 @@ def test_writes(store, moto, fault_proxy, operation, case):
     found = behind.get("file")
     if operation == "delete":
         assert found in (before, None)
-        # A file that is not there is as good as removed.
+        # Removing a missing file succeeds.
         expect(case, outcome, found is None or case.code == 404)
         return
     assert found in (before, "after")
     if outcome.get("put") == "refused":
-        # The server says so, and nothing was written.
+        # The server reports the error, and nothing was written.
         assert found == before
         assert case.code in (404, 412)
         return
-    # An answer that was lost is made up for by reading the file back.
+    # After a lost response, the file is read back.
     is_lost = case.kind in ("truncate", "stall") and outcome.get("put") == "written"
     if is_lost:
         assert found == "after"

@@ -1,18 +1,18 @@
-"""Faults of the network: right rows or a typed error, within a deadline."""
+"""Network faults: correct rows or a typed error, within a deadline."""
 
 import time
 
 import pytest
 
 import mortice
-from support.cases import answer
+from support.cases import hudi_result
 from support.object_stores.proxy import Fault
 
 MOR = "h11_event_time_deletes"
 DEADLINE = 60.0
 QUICK = {"max_retries": 3, "retry_timeout": "20s", "read_timeout": "2s", "connect_timeout": "2s", "timeout": "10s"}
 PLACES = {"open": "hoodie.properties", "plan": "list-type=2", "base": ".parquet", "log": ".log."}
-"""A part of the path of requests that an operation makes."""
+"""A substring of the path of an operation's requests."""
 RECOVERABLE = {
     "delay": {"seconds": 0.2},
     "status": {"code": 503, "times": 2},
@@ -24,7 +24,7 @@ RECOVERABLE = {
 
 @pytest.fixture
 def read(on_s3, fault_proxy):
-    """Reads a table through the proxy; rows, or the error, and the seconds that it took."""
+    """Reads a table through the proxy; returns rows or the error, and the seconds that it took."""
 
     def attempt(*faults, **options):
         stored = on_s3(MOR, fault_proxy.endpoint)
@@ -45,13 +45,13 @@ PASSING = [(kind, place) for kind in RECOVERABLE for place in PLACES]
 
 
 @pytest.mark.parametrize(("kind", "place"), PASSING)
-def test_what_passes_is_retried(read, place, kind):
-    assert read(Fault(kind, PLACES[place], **RECOVERABLE[kind])) == answer(MOR).num_rows
+def test_temporary_faults_are_retried(read, place, kind):
+    assert read(Fault(kind, PLACES[place], **RECOVERABLE[kind])) == hudi_result(MOR).num_rows
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", ["status", "reset", "truncate", "stall"])
-def test_what_stays_is_a_typed_error(read, place, kind):
+def test_permanent_faults_are_typed_errors(read, place, kind):
     outcome = read(Fault(kind, PLACES[place]), max_retries=1, retry_timeout="2s")
     assert isinstance(outcome, mortice.StorageError)
     assert "hunter2" not in str(outcome)
@@ -66,12 +66,12 @@ def test_what_stays_is_a_typed_error(read, place, kind):
         (404, b"<Error><Code>NoSuchKey</Code><Message>none</Message></Error>", mortice.TableNotFoundError),
     ],
 )
-def test_answers_of_the_server_are_typed(read, code, body, kind):
+def test_error_responses_are_typed(read, code, body, kind):
     outcome = read(Fault("status", "hoodie.properties", code=code, body=body))
     assert isinstance(outcome, kind)
 
 
-def test_a_file_that_vanishes_after_planning_is_an_error_that_says_so(on_s3, fault_proxy):
+def test_a_file_that_disappears_after_planning_is_an_error(on_s3, fault_proxy):
     stored = on_s3(MOR, fault_proxy.endpoint)
     scan = mortice.Table(stored.uri, storage_options={**stored.options, **QUICK}).snapshot()
     fault_proxy.faults[:] = [Fault("status", ".parquet", code=404, body=b"<Error><Code>NoSuchKey</Code></Error>")]
@@ -88,7 +88,7 @@ def test_a_file_that_changes_after_planning_is_an_error(on_s3, fault_proxy):
         scan.to_arrow()
 
 
-def test_a_server_that_is_not_there(on_s3):
+def test_an_unreachable_server(on_s3):
     stored = on_s3(MOR)
     began = time.monotonic()
     with pytest.raises(mortice.StorageError):

@@ -1,10 +1,10 @@
-"""Whole files in stores: of several writers one succeeds, and what is reported is what happened."""
+"""Atomic file operations of stores: one of several writers succeeds, and the reported outcome is true."""
 
 import pytest
 
 from support.object_stores import azure as azure_module
 from support.object_stores import servers
-from support.object_stores.file_store import FileStore, answer_of
+from support.object_stores.file_store import FileStore, wait_for_result
 from support.object_stores.fixtures import KEYS
 from support.object_stores.proxy import Fault, proxy
 
@@ -21,15 +21,16 @@ def s3_client(endpoint, key, secret):
 
 
 @pytest.fixture(scope="session")
-def moto_in_turn(moto):
-    """moto looks for a file and stores it in two steps, so that two creates at once may succeed: they come in turn."""
+def serialised_moto(moto):
+    """moto checks for a file and stores it in two steps, so that two concurrent creates may succeed: they are
+    serialised."""
     with proxy(moto, in_turn=True) as running:
         yield running.endpoint
 
 
 @pytest.fixture
-def on_moto(moto_in_turn, bucket, request):
-    options = {"endpoint": moto_in_turn, "region": "us-east-1", **KEYS}
+def on_moto(serialised_moto, bucket, request):
+    options = {"endpoint": serialised_moto, "region": "us-east-1", **KEYS}
     return FileStore(f"s3://{bucket}/files/{request.node.name}", options)
 
 
@@ -63,7 +64,7 @@ STORES = [
     *(pytest.param(name, marks=pytest.mark.object_stores) for name in ("on_seaweed", "on_azurite", "on_cluster")),
 ]
 REPLACING = STORES[:-1]
-"""HDFS cannot replace a file on a condition."""
+"""HDFS has no conditional replacement."""
 
 
 @pytest.fixture
@@ -82,13 +83,13 @@ def test_one_of_many_threads_creates_a_file_and_one_replaces_it(store):
 @pytest.mark.parametrize("store", STORES, indirect=True)
 def test_one_of_many_processes_creates_a_file(store):
     racing = [store.start("put_if_absent", "commit", f"writer {writer}") for writer in range(WRITERS)]
-    answers = [answer["put"] for answer in _answers(racing)]
-    assert sorted(answers) == ["refused"] * (WRITERS - 1) + ["written"]
-    assert store.get("commit") == f"writer {answers.index('written')}"
+    results = [result["put"] for result in _results(racing)]
+    assert sorted(results) == ["refused"] * (WRITERS - 1) + ["written"]
+    assert store.get("commit") == f"writer {results.index('written')}"
 
 
-def _answers(racing):
-    return [answer_of(process) for process in racing]
+def _results(racing):
+    return [wait_for_result(process) for process in racing]
 
 
 @pytest.mark.parametrize("store", REPLACING, indirect=True)
@@ -101,7 +102,7 @@ def test_a_version_is_replaced_once_and_a_missing_file_never(store):
 
 
 @pytest.mark.object_stores
-def test_hdfs_refuses_to_replace_on_a_condition(on_cluster):
+def test_hdfs_refuses_conditional_replacement(on_cluster):
     etag = on_cluster.run("put_if_absent", "lock", "one")["etag"]
     refused = on_cluster.run("put", "lock", "two", etag)
     assert refused["error"] == "MORTICE-UNSUPPORTED"
@@ -130,7 +131,7 @@ def test_files_are_listed_renamed_and_removed(store):
 
 
 @pytest.mark.parametrize("store", STORES, indirect=True)
-def test_a_large_file_is_there_when_it_is_finished_and_leaves_nothing_when_it_is_not(store, request):
+def test_a_large_file_appears_when_complete_and_leaves_nothing_otherwise(store, request):
     written = store.run("upload", "large", LARGE, "finish")
     assert written["bytes"] == LARGE
     assert store.run("read", "large", LARGE) == written
@@ -140,13 +141,13 @@ def test_a_large_file_is_there_when_it_is_finished_and_leaves_nothing_when_it_is
         names = ("endpoint", "access_key_id", "secret_access_key")
         client = s3_client(*(store.options[name] for name in names))
         bucket, _, prefix = store.uri.removeprefix("s3://").partition("/")
-        begun = client.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
-        assert not [upload for upload in begun if upload["Key"].startswith(prefix)]
+        pending = client.list_multipart_uploads(Bucket=bucket).get("Uploads", [])
+        assert not [upload for upload in pending if upload["Key"].startswith(prefix)]
 
 
 @pytest.fixture
 def faulty(store):
-    """The store behind a proxy whose faults a test sets."""
+    """The store behind a proxy with faults that the test sets."""
     with proxy(store.options["endpoint"]) as running:
         path = "/" + "/".join(store.options["endpoint"].split("/")[3:])
         endpoint = running.endpoint + path.rstrip("/")
@@ -155,7 +156,7 @@ def faulty(store):
 
 @pytest.mark.parametrize("store", STORES[:2], indirect=True)
 @pytest.mark.parametrize("kind", ["lose", "reset"])
-def test_a_create_whose_answer_was_lost_is_recognised(faulty, kind):
+def test_a_create_whose_response_was_lost_is_recognised(faulty, kind):
     running, store = faulty
     running.faults[:] = [Fault(kind, "/commit", method="PUT", times=1)]
     assert store.run("put_if_absent", "commit", "mine")["put"] == "written"
@@ -165,7 +166,7 @@ def test_a_create_whose_answer_was_lost_is_recognised(faulty, kind):
 
 
 @pytest.mark.parametrize("store", STORES[:2], indirect=True)
-def test_a_replacement_whose_answer_was_lost_is_recognised(faulty):
+def test_a_replacement_whose_response_was_lost_is_recognised(faulty):
     running, store = faulty
     etag = store.run("put_if_absent", "lock", "one")["etag"]
     running.faults[:] = [Fault("lose", "/lock", method="PUT", times=1)]
@@ -176,7 +177,7 @@ def test_a_replacement_whose_answer_was_lost_is_recognised(faulty):
 
 
 @pytest.mark.parametrize("store", STORES[:2], indirect=True)
-def test_a_create_beside_another_one_is_tried_again(faulty):
+def test_a_create_that_conflicts_with_another_is_retried(faulty):
     running, store = faulty
     racing = b"<Error><Code>ConditionalRequestConflict</Code><Message>another</Message></Error>"
     running.faults[:] = [Fault("status", "/commit", method="PUT", times=1, code=409, body=racing)]
@@ -185,22 +186,22 @@ def test_a_create_beside_another_one_is_tried_again(faulty):
 
 
 @pytest.mark.parametrize("store", STORES[:2], indirect=True)
-def test_a_create_after_another_writers_while_answers_are_lost(faulty):
-    """Eight writers, and every second answer to a create is lost: one reports success, and it did."""
+def test_concurrent_creates_with_lost_responses(faulty):
+    """Eight writers, and every second response to a create is lost: one reports success, and it did succeed."""
     running, store = faulty
     running.faults[:] = [Fault("lose", "/commit", method="PUT", times=4)]
     racing = [store.start("put_if_absent", "commit", f"writer {writer}") for writer in range(WRITERS)]
-    answers = [answer["put"] for answer in _answers(racing)]
-    assert sorted(answers) == ["refused"] * (WRITERS - 1) + ["written"]
-    assert store.get("commit") == f"writer {answers.index('written')}"
+    results = [result["put"] for result in _results(racing)]
+    assert sorted(results) == ["refused"] * (WRITERS - 1) + ["written"]
+    assert store.get("commit") == f"writer {results.index('written')}"
 
 
 @pytest.mark.object_stores
 def test_a_wrong_secret_is_refused_by_a_server_that_checks_signatures(on_seaweed):
     wrong = FileStore(on_seaweed.uri, {**on_seaweed.options, "secret_access_key": "hunter2"})
-    answer = wrong.run("get", "a")
-    assert answer["error"] == "MORTICE-FORBIDDEN"
-    assert "hunter2" not in answer["message"]
+    result = wrong.run("get", "a")
+    assert result["error"] == "MORTICE-FORBIDDEN"
+    assert "hunter2" not in result["message"]
     assert wrong.run("put_if_absent", "a", "x")["error"] == "MORTICE-FORBIDDEN"
 
 

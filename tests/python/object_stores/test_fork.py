@@ -1,4 +1,4 @@
-"""Object stores after a fork: connections and threads of the parent are not the child's."""
+"""Object stores after a fork: a child does not use connections and threads of its parent."""
 
 import multiprocessing
 import os
@@ -11,7 +11,7 @@ import pytest
 
 import mortice
 from mortice import _mortice
-from support.cases import answer
+from support.cases import hudi_result
 
 needs_hdfs = pytest.mark.skipif(not _mortice.has_hdfs, reason="built without HDFS: maturin develop --features hdfs")
 MOR = "h11_event_time_deletes"
@@ -19,7 +19,7 @@ SECONDS = 60
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's default"),
-    # The test is about threads at a fork.
+    # The test is about threads during a fork.
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
 ]
 
@@ -29,7 +29,7 @@ def _rows(table):
 
 
 def _in_child(work):
-    """Runs work in a forked child, which is killed at its deadline; its exit status."""
+    """Runs work in a forked child, which is killed at its deadline; returns its exit status."""
     child = os.fork()
     if child == 0:
         try:
@@ -62,29 +62,29 @@ def table(stored):
 
 
 def test_a_table_that_the_parent_has_read_is_read_in_a_child(table):
-    rows = answer(MOR).num_rows
+    rows = hudi_result(MOR).num_rows
     assert _rows(table) == rows
     assert _in_child(lambda: _rows(table) == rows) == 0
-    # The parent's connections are as they were.
+    # The parent's connections still work.
     assert _rows(table) == rows
 
 
-def test_a_child_opens_a_table_of_its_own(table, stored):
-    rows = answer(MOR).num_rows
+def test_a_child_opens_a_table(table, stored):
+    rows = hudi_result(MOR).num_rows
     assert _rows(table) == rows
     assert _in_child(lambda: _rows(mortice.Table(stored.uri, storage_options=stored.options)) == rows) == 0
 
 
 def test_a_child_of_a_child(table):
-    rows = answer(MOR).num_rows
+    rows = hudi_result(MOR).num_rows
     assert _rows(table) == rows
     assert _in_child(lambda: _rows(table) == rows and _in_child(lambda: _rows(table) == rows) == 0) == 0
 
 
-def test_a_stream_that_the_parent_reads_stays_its_own(table):
+def test_the_parents_stream_is_not_affected_by_a_child(table):
     reader = table.snapshot().to_reader()
     first = reader.read_next_batch().num_rows
-    rows = answer(MOR).num_rows
+    rows = hudi_result(MOR).num_rows
     assert _in_child(lambda: _rows(table) == rows) == 0
     assert first + sum(batch.num_rows for batch in reader) == rows
 
@@ -95,15 +95,15 @@ def _count(split):
 
 def test_a_pool_of_forked_processes_reads_splits(table):
     scan = table.snapshot()
-    assert _rows(table) == answer(MOR).num_rows
+    assert _rows(table) == hudi_result(MOR).num_rows
     with multiprocessing.get_context("fork").Pool(2) as pool:
         counts = pool.map_async(_count, list(scan.splits())).get(SECONDS)
-    assert sum(counts) == answer(MOR).num_rows
+    assert sum(counts) == hudi_result(MOR).num_rows
 
 
 def test_many_children_while_the_parent_reads(table):
-    """Connections of the parent, idle or not, are never used by a child."""
-    rows = answer(MOR).num_rows
+    """A child never uses connections of the parent, idle or not."""
+    rows = hudi_result(MOR).num_rows
     for _ in range(5):
         assert _rows(table) == rows
         child = os.fork()
@@ -116,8 +116,8 @@ def test_many_children_while_the_parent_reads(table):
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_children_that_are_forked_while_other_threads_read(table, on_s3):
-    rows, stored, done = answer(MOR).num_rows, on_s3(MOR), threading.Event()
+def test_children_forked_while_other_threads_read(table, on_s3):
+    rows, stored, done = hudi_result(MOR).num_rows, on_s3(MOR), threading.Event()
 
     def keep_reading():
         while not done.is_set():
@@ -136,8 +136,8 @@ def test_children_that_are_forked_while_other_threads_read(table, on_s3):
             reader.join(SECONDS)
 
 
-def test_a_child_asks_a_function_for_credentials_of_its_own(on_s3):
-    rows, stored = answer(MOR).num_rows, on_s3(MOR)
+def test_a_child_calls_the_credential_function_itself(on_s3):
+    rows, stored = hudi_result(MOR).num_rows, on_s3(MOR)
     processes = []
 
     def credentials():

@@ -1,4 +1,4 @@
-"""Tables on a real NameNode and DataNode, opened by URI, name service and mount table."""
+"""Tables on a NameNode and a DataNode, opened by URI, name service and mount table."""
 
 import pickle
 
@@ -8,7 +8,7 @@ import pytest
 import mortice
 from mortice import _mortice
 from mortice.cli import main
-from support.cases import answer, assert_same_answer
+from support.cases import assert_same_result, hudi_result
 
 MOR = "h11_event_time_deletes"
 TABLES = [
@@ -21,7 +21,7 @@ needs_hdfs = pytest.mark.skipif(not _mortice.has_hdfs, reason="built without HDF
 
 @pytest.mark.skipif(_mortice.has_hdfs, reason="built with HDFS")
 @pytest.mark.parametrize("uri", ["hdfs://name-node/table", "hdfs:///table", "viewfs://cluster/table"])
-def test_without_its_client_the_error_says_what_to_do(uri):
+def test_without_the_client_the_error_says_how_to_build_it(uri):
     with pytest.raises(mortice.UnsupportedError, match="--features hdfs"):
         mortice.Table(uri)
 
@@ -43,7 +43,7 @@ def test_without_its_client_the_error_says_what_to_do(uri):
         ),
     ],
 )
-def test_what_is_wrong_is_named(uri, options, part):
+def test_invalid_uris_and_options_are_named(uri, options, part):
     with pytest.raises(mortice.InvalidArgumentError, match=part):
         mortice.Table(uri, storage_options=options)
 
@@ -52,17 +52,17 @@ def test_what_is_wrong_is_named(uri, options, part):
 @needs_hdfs
 class TestOnACluster:
     @pytest.mark.parametrize("name", TABLES)
-    def test_rows_are_those_of_hudi(self, on_hdfs, name):
-        assert_same_answer(answer(name), mortice.Table(on_hdfs(name).uri).snapshot().to_arrow())
+    def test_rows_equal_hudis_result(self, on_hdfs, name):
+        assert_same_result(hudi_result(name), mortice.Table(on_hdfs(name).uri).snapshot().to_arrow())
 
-    def test_a_split_is_read_where_it_was_sent(self, on_hdfs):
+    def test_a_split_is_read_in_another_process(self, on_hdfs):
         scan = mortice.Table(on_hdfs(MOR).uri).snapshot()
         parts = [pa.table(pickle.loads(pickle.dumps(split)).to_reader()) for split in scan.splits()]
-        assert_same_answer(answer(MOR), pa.concat_tables(parts))
+        assert_same_result(hudi_result(MOR), pa.concat_tables(parts))
 
     def test_the_command_line_reads(self, on_hdfs, capsys):
         assert main(["read", on_hdfs(MOR).uri, "--json"]) == 0
-        assert len(capsys.readouterr().out.splitlines()) == answer(MOR).num_rows
+        assert len(capsys.readouterr().out.splitlines()) == hudi_result(MOR).num_rows
 
     def test_a_log_file_has_the_blocks_of_the_local_one(self, on_hdfs, table_of):
         folder = table_of(MOR)
@@ -75,7 +75,7 @@ class TestOnACluster:
         assert [block.offset for block in there] == [block.offset for block in blocks] != []
         assert [remote.records(block) for block in there] == [local.records(block) for block in blocks]
 
-    def test_a_table_that_is_not_there(self, on_hdfs):
+    def test_a_missing_table(self, on_hdfs):
         with pytest.raises(mortice.TableNotFoundError):
             mortice.Table(on_hdfs(MOR).uri + "-none")
 
@@ -86,7 +86,7 @@ class TestOnACluster:
             "fs.defaultFS": "hdfs://lake",
             "dfs.nameservices": "lake",
             "dfs.ha.namenodes.lake": "nn1,nn2",
-            # The first one is not there: the client goes on to the second.
+            # The first NameNode does not exist: the client uses the second.
             "dfs.namenode.rpc-address.lake.nn1": "127.0.0.1:9",
             "dfs.namenode.rpc-address.lake.nn2": address,
             "fs.viewfs.mounttable.all.link./tables": f"hdfs://{address}/lake",
@@ -96,13 +96,13 @@ class TestOnACluster:
         monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
         path = stored.uri.removeprefix(hdfs.uri)
         for uri in (f"hdfs://lake{path}", f"hdfs://{path}", f"hdfs:{path}", f"viewfs://all/tables/{MOR}"):
-            assert mortice.Table(uri).snapshot().to_arrow().num_rows == answer(MOR).num_rows, uri
+            assert mortice.Table(uri).snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows, uri
         monkeypatch.delenv("HADOOP_CONF_DIR")
         for options in ({"conf_dir": str(tmp_path)}, settings):
             table = mortice.Table(f"hdfs://lake{path}", storage_options=options)
-            assert table.snapshot().to_arrow().num_rows == answer(MOR).num_rows
+            assert table.snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
 
-    def test_a_file_that_was_removed_after_planning_is_an_error_that_says_so(self, on_hdfs, hdfs, table_of):
+    def test_a_file_removed_after_planning_is_an_error(self, on_hdfs, hdfs, table_of):
         hdfs.copy(table_of(MOR), "/lake/removed")
         scan = mortice.Table(f"{hdfs.uri}/lake/removed").snapshot()
         assert list(scan.splits())
@@ -110,17 +110,17 @@ class TestOnACluster:
         with pytest.raises(mortice.FileCleanedError, match="plan the query again"):
             scan.to_arrow()
 
-    def test_what_a_user_may_not_read(self, on_hdfs, hdfs, table_of):
+    def test_a_file_that_the_user_may_not_read(self, on_hdfs, hdfs, table_of):
         hdfs.copy(table_of(MOR), "/lake/closed")
         hdfs.run("permit", "/lake/closed", "700")
         with pytest.raises(mortice.StorageForbiddenError, match="HADOOP_USER_NAME"):
             mortice.Table(f"{hdfs.uri}/lake/closed", storage_options={"user": "somebody"})
 
-    def test_a_name_node_that_is_not_there(self):
+    def test_an_unreachable_name_node(self):
         with pytest.raises(mortice.StorageUnreachableError):
             mortice.Table("hdfs://127.0.0.1:9/t", storage_options={"timeout": "3s"})
 
-    def test_a_cluster_of_which_the_data_is_gone(self, tmp_path_factory, table_of):
+    def test_a_cluster_without_data_nodes(self, tmp_path_factory, table_of):
         from support.object_stores import hdfs as hdfs_module
         from support.object_stores.servers import free_port
 
@@ -128,7 +128,7 @@ class TestOnACluster:
             own.copy(table_of(MOR), "/t")
             options = {"timeout": "20s", "read_timeout": "2s"}
             table = mortice.Table(f"{own.uri}/t", storage_options=options)
-            assert table.snapshot().to_arrow().num_rows == answer(MOR).num_rows
+            assert table.snapshot().to_arrow().num_rows == hudi_result(MOR).num_rows
             own.run("stop-data")
             with pytest.raises(mortice.StorageError):
                 mortice.Table(f"{own.uri}/t", storage_options=options).snapshot().to_arrow()

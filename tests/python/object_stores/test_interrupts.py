@@ -1,4 +1,4 @@
-"""Ctrl-C ends what waits for a store that stalls: opening, planning and reading, with any number of threads."""
+"""Ctrl-C interrupts waits for a store that stalls: during opening, planning and reading, with any number of threads."""
 
 import json
 import signal
@@ -31,7 +31,7 @@ except KeyboardInterrupt:
 def test_an_interrupt_ends_the_wait_for_a_request_that_stalls(on_s3, fault_proxy, stalled, threads):
     stored = on_s3(MOR, fault_proxy.endpoint)
     fault_proxy.faults[:] = [Fault("stall", stalled)]
-    # Nothing but the signal ends the wait.
+    # Only the signal ends the wait.
     options = {**stored.options, "read_timeout": "60s", "timeout": "60s"}
     argument = json.dumps([stored.uri, options, threads])
     command = [sys.executable, "-W", "ignore", "-c", WAITING, argument]

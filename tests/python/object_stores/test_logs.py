@@ -1,4 +1,4 @@
-"""Log files on object stores: read block by block, written by one writer of several, and lost only with an error."""
+"""Log files on object stores: read block by block, written by one of several writers, and lost only with an error."""
 
 import threading
 
@@ -22,7 +22,7 @@ def options(endpoint):
 
 @pytest.fixture
 def folder(bucket, request):
-    """The URI of a folder without files."""
+    """The URI of an empty directory."""
     return f"s3://{bucket}/logs/{request.node.name}"
 
 
@@ -49,13 +49,13 @@ def test_a_log_in_a_bucket_has_the_blocks_of_the_file(log, moto):
     assert all(remote.records(block).equals(local.records(block)) for block in remote.blocks())
 
 
-def test_a_log_that_is_not_there_is_an_error(bucket, moto):
+def test_a_missing_log_is_an_error(bucket, moto):
     with pytest.raises(FileNotFoundError) as error:
         mortice.LogFile(f"s3://{bucket}/read/.none_1.log.1_1-0-1", options(moto))
     assert ".none_1.log" in str(error.value)
 
 
-def test_the_command_shows_a_log_in_a_bucket(log, moto, capsys):
+def test_the_command_prints_a_log_in_a_bucket(log, moto, capsys):
     arguments = [f"--storage-option={name}={value}" for name, value in options(moto).items()]
     assert main(["log", log[1], *arguments]) == 0
     assert capsys.readouterr().out.count("AVRO_DATA_BLOCK") == 2
@@ -91,7 +91,7 @@ def test_a_full_file_is_followed_by_the_next_version(folder, moto):
     assert [path.split(".log.")[1] for path in writer.paths] == ["1_1-0-1", "2_1-0-1"]
 
 
-def test_writers_at_once_take_versions_of_their_own(folder, moto):
+def test_concurrent_writers_use_different_versions(folder, moto):
     paths = []
 
     def write():
@@ -108,12 +108,12 @@ def test_writers_at_once_take_versions_of_their_own(folder, moto):
     assert all(len(described(mortice.LogFile(path, options(moto)))) == 1 for path in paths)
 
 
-def test_an_object_is_not_appended_to(folder, moto):
+def test_appending_to_an_object_is_refused(folder, moto):
     with pytest.raises(mortice.UnsupportedError, match="new version of the log file"):
         mortice.LogWriter(folder, "f-0", INSTANT, append=True, storage_options=options(moto))
 
 
-def test_blocks_that_were_lost_are_an_error_of_every_call(folder, fault_proxy):
+def test_after_lost_blocks_every_call_is_an_error(folder, fault_proxy):
     writer = mortice.LogWriter(folder, "f-0", INSTANT, storage_options={**options(fault_proxy.endpoint), **QUICK})
     writer.write_records(TRIPS, table_name="trips")
     fault_proxy.faults[:] = [Fault("status", ".log.", method="POST")]
@@ -126,7 +126,7 @@ def test_blocks_that_were_lost_are_an_error_of_every_call(folder, fault_proxy):
             call()
 
 
-def test_a_writer_whose_last_part_fails_does_not_close_in_silence(folder, fault_proxy):
+def test_a_failure_of_the_last_part_is_an_error_of_close(folder, fault_proxy):
     writer = mortice.LogWriter(folder, "f-0", INSTANT, storage_options={**options(fault_proxy.endpoint), **QUICK})
     writer.write_records(TRIPS, table_name="trips")
     fault_proxy.faults[:] = [Fault("status", ".log.", method="PUT")]
@@ -136,7 +136,7 @@ def test_a_writer_whose_last_part_fails_does_not_close_in_silence(folder, fault_
 
 
 @pytest.mark.parametrize("uri", ["table", "s3://bucket/table"])
-def test_mapping_is_no_storage_option(tmp_path, uri):
+def test_mmap_is_not_a_storage_option(tmp_path, uri):
     path = uri if "://" in uri else str(tmp_path)
     with pytest.raises(mortice.InvalidArgumentError, match="argument of its own"):
         mortice.Table(path, storage_options={"mmap": "false"})

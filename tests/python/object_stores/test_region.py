@@ -1,4 +1,4 @@
-"""The region of an S3 bucket, where no option names it: it is looked up once, without credentials."""
+"""The region of an S3 bucket, if no option names it: it is looked up once, without credentials."""
 
 import http.server
 import threading
@@ -12,7 +12,7 @@ KEYS = {"access_key_id": "key", "secret_access_key": "secret"}
 
 @pytest.fixture
 def refusing_proxy():
-    """An HTTPS proxy that refuses every connection, and the hosts that were asked for."""
+    """An HTTPS proxy that refuses every connection, and the requested hosts."""
     hosts = []
 
     class Refusing(http.server.BaseHTTPRequestHandler):
@@ -39,11 +39,11 @@ def hosts_of(proxy, options):
     return hosts
 
 
-def test_the_region_of_a_bucket_is_looked_up_once_and_then_the_default(refusing_proxy):
+def test_the_region_of_a_bucket_is_looked_up_once_before_the_default(refusing_proxy):
     first, *others = hosts_of(refusing_proxy, {})
     assert first == "lake.s3.amazonaws.com:443"
     assert set(others) == {"s3.us-east-1.amazonaws.com:443"}
 
 
-def test_a_region_that_is_given_is_not_looked_up(refusing_proxy):
+def test_a_configured_region_is_not_looked_up(refusing_proxy):
     assert set(hosts_of(refusing_proxy, {"region": "eu-west-1"})) == {"s3.eu-west-1.amazonaws.com:443"}

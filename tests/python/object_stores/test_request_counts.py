@@ -1,4 +1,4 @@
-"""How many requests each operation makes, counted by the server, and what errors of a store look like."""
+"""The number of requests of each operation, counted by the server, and errors of a store."""
 
 import collections
 import http.server
@@ -23,7 +23,7 @@ SECRET = "a-secret-that-nobody-sees"
 
 
 class Counter(http.server.BaseHTTPRequestHandler):
-    """Passes requests on to the store, and counts them by method and what they are for."""
+    """Forwards requests to the store, and counts them by method and purpose."""
 
     protocol_version = "HTTP/1.1"
 
@@ -33,10 +33,10 @@ class Counter(http.server.BaseHTTPRequestHandler):
         self.server.most = max(self.server.most, self.server.enter())
         try:
             headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
-            asked = urllib.request.Request(self.server.store + self.path, headers=headers, method=self.command)
+            request = urllib.request.Request(self.server.store + self.path, headers=headers, method=self.command)
             try:
-                with urllib.request.urlopen(asked, timeout=20) as answer:
-                    status, kept, body = answer.status, answer.headers, answer.read()
+                with urllib.request.urlopen(request, timeout=20) as response:
+                    status, kept, body = response.status, response.headers, response.read()
             except urllib.error.HTTPError as error:
                 status, kept, body = error.code, error.headers, error.read()
             self.send_response(status)
@@ -109,7 +109,7 @@ def bucket(store):
 
 
 def copied(bucket, case, folder):
-    """A bundled table, in the bucket and in a local folder."""
+    """A bundled table, in the bucket and in a local directory."""
     with zipfile.ZipFile(DATA / case / "table.zip") as archive:
         archive.extractall(folder)
     for path in folder.rglob("*"):
@@ -133,7 +133,7 @@ def sorted_rows(table):
 
 # A table with a metadata table and one without; requests: opened, planned, and one for each file that is read.
 @pytest.mark.parametrize(("case", "most"), [("h10_types", (2, 1)), ("h12_column_stats", (2, 4))])
-def test_opening_takes_five_requests_at_once_and_reading_one_for_each_file(tmp_path, bucket, counted, case, most):
+def test_opening_takes_five_concurrent_requests_and_reading_one_per_file(tmp_path, bucket, counted, case, most):
     uri = copied(bucket, case, tmp_path)
     table = mortice.Table(uri, storage_options=options(counted), threads=1)
     assert counted.seen == {"LIST": 3, "GET": 2}
@@ -154,7 +154,7 @@ def test_opening_takes_five_requests_at_once_and_reading_one_for_each_file(tmp_p
     assert sorted_rows(rows) == sorted_rows(mortice.Table(tmp_path).snapshot().to_arrow())
 
 
-def test_splits_hold_length_and_etag_so_that_a_change_is_an_error(tmp_path, bucket, counted):
+def test_a_file_that_changed_since_planning_is_an_error(tmp_path, bucket, counted):
     uri = copied(bucket, "h10_types", tmp_path)
     scan = mortice.Table(uri, storage_options=options(counted)).snapshot()
     scan.splits()
@@ -171,7 +171,7 @@ def test_splits_hold_length_and_etag_so_that_a_change_is_an_error(tmp_path, buck
         scan.to_arrow()
 
 
-def test_an_endpoint_that_nobody_serves_is_an_error_without_the_secret():
+def test_an_unreachable_endpoint_is_an_error_without_secrets():
     wrong = {"endpoint": "http://127.0.0.1:9", "access_key_id": "key", "secret_access_key": SECRET}
     with pytest.raises(mortice.StorageUnreachableError) as raised:
         mortice.Table("s3://tables/none", storage_options={**wrong, "max_retries": "1"})
@@ -195,7 +195,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_ends_the_wait_for_a_store_that_does_not_answer():
+def test_an_interrupt_ends_the_wait_for_a_store_that_does_not_respond():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
         command = [sys.executable, "-W", "ignore", "-c", WAITING, endpoint]

@@ -1,6 +1,6 @@
-"""The table of requests in docs/storage.md: counted at the server, so that no operation takes more than it says.
+"""The table of requests in docs/storage.md, counted at the server: no operation takes more than documented.
 
-MORTICE_WRITE_DOCS=1 writes what was counted into the page.
+MORTICE_WRITE_DOCS=1 writes the counts into the page.
 """
 
 import os
@@ -28,7 +28,7 @@ KEYS = {"access_key_id": "A", "secret_access_key": "B"}
 
 @pytest.fixture(scope="module")
 def files(moto, bucket, tmp_path_factory):
-    """Tables of one base file of 47 MiB, with row groups of several lengths."""
+    """Tables of one base file of 47 MiB, with row groups of several sizes."""
     made = {}
     for name, group in FILES.items():
         path = write_large_table(tmp_path_factory.mktemp("large"), ROWS, group)
@@ -53,7 +53,7 @@ def length(request):
 
 @pytest.fixture
 def rows(files, fault_proxy):
-    """The rows of the table, as they are in the page."""
+    """The rows of the table in the page."""
     found = []
     for file, (uri, size) in files.items():
         options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", **KEYS}
@@ -69,20 +69,20 @@ def rows(files, fault_proxy):
     return found
 
 
-def test_reading_takes_the_requests_that_the_page_says(rows):
+def test_reads_take_the_documented_requests(rows):
     table = HEAD + "".join(f"| {name} | {requests} | {size} |\n" for name, requests, size in rows)
     page = PAGE.read_text()
     start = page.index(HEAD)
     end = page.index("\n\n", start) + 1
     if os.environ.get("MORTICE_WRITE_DOCS") == "1":
         PAGE.write_text(page[:start] + table + page[end:])
-    assert PAGE.read_text()[start:].startswith(table), f"docs/storage.md has another table than\n{table}"
+    assert PAGE.read_text()[start:].startswith(table), f"the table of docs/storage.md differs from\n{table}"
 
 
-def test_a_narrow_projection_takes_no_more_requests_than_all_columns_of_small_row_groups(rows):
+def test_a_narrow_projection_of_small_row_groups_takes_no_more_requests_than_all_columns(rows):
     counts = {name: requests for name, requests, _ in rows}
     for file in ("one row group", "40 row groups of 1.2 MiB"):
         narrow = [counts[f"{projection}, {file}"] for projection in PROJECTIONS]
         assert max(narrow) == counts[f"all columns, {file}"]
-    # One for each row group and the footer, at most.
+    # At most one for each row group, and the footer.
     assert counts["one column, 16 row groups of 3 MiB"] <= 17

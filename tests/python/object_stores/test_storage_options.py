@@ -1,4 +1,4 @@
-"""Options of storage: wrong ones are refused with the right name, and no secret is shown."""
+"""Storage options: misspelled ones raise an error that suggests the right name, and no secret is shown."""
 
 import pickle
 import time
@@ -7,7 +7,7 @@ import pytest
 
 import mortice
 from mortice.spark.options import read_query
-from support.cases import answer
+from support.cases import hudi_result
 
 MOR = "h11_event_time_deletes"
 SECRET = "hunter2"
@@ -31,7 +31,7 @@ SECRET = "hunter2"
         ("s3://b/t", {"credentials": lambda: {"expires_at": SECRET}}, "seconds since 1970"),
     ],
 )
-def test_what_is_wrong_is_named_without_its_value(uri, options, part):
+def test_invalid_options_are_named_without_their_value(uri, options, part):
     with pytest.raises(mortice.InvalidArgumentError) as caught:
         mortice.Table(uri, storage_options=options)
     assert part in str(caught.value)
@@ -46,7 +46,7 @@ def test_what_is_wrong_is_named_without_its_value(uri, options, part):
         ({"fs.s3a.encryption.algorithm": "CSE-KMS"}, "fs.s3a.encryption.algorithm"),
     ],
 )
-def test_settings_that_cannot_be_followed_are_refused_by_name(settings, named):
+def test_unsupported_settings_are_refused_by_name(settings, named):
     with pytest.raises(mortice.UnsupportedError) as caught:
         mortice.Table("s3a://b/t", storage_options=settings)
     assert named in str(caught.value)
@@ -61,7 +61,7 @@ def test_no_secret_is_shown(on_s3):
     assert not [text for text in shown if SECRET in text]
 
 
-def test_splits_carry_settings_of_their_bucket_alone(on_s3):
+def test_splits_contain_only_settings_of_their_bucket(on_s3):
     stored = on_s3(MOR)
     settings = {
         "fs.s3a.endpoint": stored.endpoint,
@@ -75,10 +75,10 @@ def test_splits_carry_settings_of_their_bucket_alone(on_s3):
     data = pickle.dumps(list(scan.splits()))
     assert b"secret-for-all" in data
     assert b"secret-of" not in data
-    assert scan.to_arrow().num_rows == answer(MOR).num_rows
+    assert scan.to_arrow().num_rows == hudi_result(MOR).num_rows
 
 
-def test_spark_options_become_storage_options():
+def test_spark_options_are_converted_to_storage_options():
     options = {
         "path": "s3://b/t",
         "mortice.storage.Endpoint": "http://h",

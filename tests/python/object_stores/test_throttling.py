@@ -1,4 +1,4 @@
-"""Concurrency goes down when the store throttles, and comes back."""
+"""The number of concurrent requests decreases when the store throttles, and increases afterwards."""
 
 import pathlib
 import sys
@@ -23,11 +23,11 @@ def small_files(moto, bucket, tmp_path_factory):
     return f"s3://{bucket}/lake/small_files"
 
 
-def test_requests_at_once_are_halved_and_come_back(small_files, fault_proxy):
+def test_concurrent_requests_are_halved_and_increase_again(small_files, fault_proxy):
     options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", "max_requests": 12, **KEYS}
     table = mortice.Table(small_files, storage_options=options, threads=24)
 
-    def most_at_once():
+    def most_concurrent_requests():
         scan = table.snapshot()
         scan.splits()
         fault_proxy.faults[:] = [Fault("delay", ".parquet", seconds=0.1)]
@@ -35,20 +35,20 @@ def test_requests_at_once_are_halved_and_come_back(small_files, fault_proxy):
         assert scan.to_arrow().num_rows == ROWS * SLICES
         return fault_proxy.most_running
 
-    assert most_at_once() == 12
+    assert most_concurrent_requests() == 12
     fault_proxy.faults[:] = [Fault("status", "hoodie.properties", times=1)]
     mortice.Table(small_files, storage_options=options)
     # It grows by one each second, from 6 on.
-    assert most_at_once() < 12
+    assert most_concurrent_requests() < 12
     deadline = time.monotonic() + 60
-    while most_at_once() < 12:
+    while most_concurrent_requests() < 12:
         assert time.monotonic() < deadline
         time.sleep(0.5)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
 @pytest.mark.parametrize("code", [429, 503])
-def test_a_store_that_throttles_every_request_is_an_error_and_leaves_no_thread(small_files, fault_proxy, code):
+def test_permanent_throttling_is_an_error_and_leaves_no_thread(small_files, fault_proxy, code):
     limits = {"max_retries": 1, "retry_timeout": "5s", "max_requests": 4}
     options = {"endpoint": fault_proxy.endpoint, "region": "us-east-1", **KEYS, **limits}
     scan = mortice.Table(small_files, storage_options=options, threads=8).snapshot()
@@ -58,6 +58,6 @@ def test_a_store_that_throttles_every_request_is_an_error_and_leaves_no_thread(s
         scan.to_arrow()
     names = [task.joinpath("comm").read_text() for task in pathlib.Path("/proc/self/task").iterdir()]
     assert not [name for name in names if name.startswith("mortice-read")]
-    # The table is read as soon as the store lets it.
+    # The table is read as soon as the store stops throttling.
     fault_proxy.faults.clear()
     assert scan.to_arrow().num_rows == ROWS * SLICES

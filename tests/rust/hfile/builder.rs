@@ -1,4 +1,5 @@
-//! Writes HFiles for the tests, in either writer's manner and with any number of index levels. Of the reader it knows nothing.
+//! Writes HFiles for the tests, like either writer and with any number of index levels. It is independent of the
+//! reader.
 
 use std::io::Write as _;
 
@@ -8,19 +9,19 @@ use flate2::write::GzEncoder;
 /// Keys and values, sorted by key.
 pub type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// How a file is to be written.
+/// The format of a file.
 #[derive(Debug, Clone)]
 pub struct Form {
     pub gz: bool,
-    /// HBase's keys (with fake midpoints), checksums, minor version 3; else Hudi's own.
+    /// HBase's keys (with made-up midpoints), checksums, minor version 3; otherwise Hudi's.
     pub hbase: bool,
     /// Cells of a data block.
     pub cells: usize,
-    /// Entries of an index block; where the root would have more, another level is put in between.
+    /// Entries of an index block; if the root would have more, another level is inserted.
     pub index_entries: usize,
     /// Whether each cell ends in a sequence number.
     pub sequence: bool,
-    /// What the trailer says of the number of entries, beyond the truth.
+    /// The difference between the trailer's number of entries and the actual number.
     pub more_entries: i64,
     /// The Avro schema of the values, as JSON.
     pub schema: &'static str,

@@ -1,4 +1,4 @@
-//! What is damaged is said to be, with its place; what is merely not supported is refused by name.
+//! Damage is reported with its offset; unsupported features are refused by name.
 
 use mortice::hfile::HFile;
 use mortice::{Kind, Result};
@@ -96,9 +96,9 @@ fn a_scan_ends_at_its_first_error() {
     assert_eq!(seek.map(|cells| cells.is_ok()).collect::<Vec<_>>(), [true, false]);
 }
 
-/// Neither a length that is not there nor one that gzip cannot have made is allocated for.
+/// A length that does not exist, or that gzip cannot have produced, is not allocated for.
 #[test]
-fn a_bomb_is_refused_before_it_is_unpacked() {
+fn a_bomb_is_refused_before_it_is_decompressed() {
     for gz in [false, true] {
         let file = open(with(written(&Form { gz, ..Form::default() }), 12, &i32::MAX.to_be_bytes())).unwrap();
         let (read, peak) = peak_of(|| collect(file.scan()));

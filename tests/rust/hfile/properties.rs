@@ -106,7 +106,7 @@ proptest! {
         let keys: Vec<Vec<u8>> = map.keys().step_by(5).cloned().collect();
         let len = bytes.len();
         let (read, peak) = peak_of(|| all_of(bytes, &keys));
-        // What was read, the entries collected here, and a block unpacked at its best ratio of all.
+        // The input, the entries collected here, and a decompressed block at the maximum ratio.
         prop_assert!(peak <= 64 * len + (1 << 20), "{peak} bytes at most, of a file of {len}");
         if let Ok(read) = read {
             prop_assert_eq!(read.len(), map.len());

@@ -1,4 +1,4 @@
-//! What a plan asks of storage, counted on tables of many partitions.
+//! The storage requests of a plan, counted on tables of many partitions.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, unreachable_pub)]
 
@@ -45,7 +45,7 @@ fn with_a_metadata_table_requests_do_not_grow_with_the_table() {
 #[test]
 fn without_one_each_folder_is_listed_once() {
     let ((listed, opened), splits) = planned(500, false, &asking(&[]));
-    // The root, each partition, and the timeline once more, for what a cleaner has taken meanwhile.
+    // The root, each partition, and the timeline once more, for files that a cleaner has removed meanwhile.
     assert_eq!((listed, splits), (502, 500 * GROUPS));
     assert!(opened <= 2, "{opened}");
 }

@@ -1,4 +1,5 @@
-//! A table of many partitions, in memory: what a plan looks at, and no row. Requests are counted, and may take their time.
+//! A table of many partitions in memory: the files that a plan reads, without rows. Requests are counted, and may be
+//! delayed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

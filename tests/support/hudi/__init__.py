@@ -1,1 +1,1 @@
-"""Hudi itself for the tests: fetched, driven, and asked for what it ships."""
+"""Hudi's jars, readers, writers and payload classes for the tests."""

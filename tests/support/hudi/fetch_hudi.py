@@ -1,10 +1,9 @@
-"""Fetches Hudi's own reader, by its Maven coordinates: for the tests that have it read what mortice wrote.
+"""Downloads Hudi's reader by its Maven coordinates, for the tests that read files of mortice with it.
 
     python tests/support/hudi/fetch_hudi.py [RELEASE]
 
-copies the jar, and that of HFiles of Hudi's tests, into `.hudi/` with Maven, which
-keeps what it has downloaded in its own cache, and says where it is.
-Fails, saying why, where there is no Maven or no way to a repository. Nothing but the standard library is needed.
+copies the jar, and that of the HFiles of Hudi's tests, into `.hudi/` with Maven, which caches its downloads, and prints
+its path. Fails with a reason if there is no Maven or no repository. Only the standard library is needed.
 """
 
 import os
@@ -20,19 +19,19 @@ PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 
 
 def jar(version=VERSION):
-    """Where the jar is: as MORTICE_HUDI_JAR says, or where it was fetched to. None where there is none."""
+    """Returns the path of the jar: MORTICE_HUDI_JAR, or the downloaded one; None if there is none."""
     given = os.environ.get("MORTICE_HUDI_JAR") if version == VERSION else None
     path = Path(given) if given else FOLDER / f"{ARTIFACT}-{version}.jar"
     return path if path.is_file() else None
 
 
 def fetch(version=VERSION):
-    """The jar of a release, fetched unless it is there."""
+    """Returns the jar of a release, downloaded if necessary."""
     return jar(version) or fetch_artifact("org.apache.hudi", ARTIFACT, version)
 
 
 def fetch_artifact(group, name, version, classifier=""):
-    """Any jar without what it depends on, fetched unless it is there."""
+    """Returns any jar without its dependencies, downloaded if necessary."""
     path = FOLDER / f"{'-'.join(filter(None, [name, version, classifier]))}.jar"
     if path.is_file():
         return path
@@ -50,7 +49,7 @@ def fetch_artifact(group, name, version, classifier=""):
 
 
 def fetch_files_of_tests():
-    """The jar of HFiles that Hudi's own tests read (`tests/rust/hfile`)."""
+    """Returns the jar of HFiles that Hudi's own tests read (`tests/rust/hfile`)."""
     return fetch_artifact("org.apache.hudi", "hudi-io", VERSION, "tests")
 
 

@@ -1,8 +1,8 @@
-"""Hudi on Spark, in a process of its own that takes commands.
+"""Hudi on Spark, in a separate process that executes commands.
 
     python -m support.hudi.hudi_on_spark <jar>
 
-reads commands from standard input, a JSON object on each line, and answers each with a line:
+reads commands from standard input, a JSON object on each line, and writes a line for each result:
 
     {"read": table, "out": parquet folder, "where": …, "options": {…}}  reads a table into a folder, the rows of a condition
     {"write": parquet file, "table": table, "options": {…}}           writes the rows of a file to a table
@@ -19,7 +19,7 @@ TESTS = Path(__file__).parents[2]
 
 
 class HudiOnSpark:
-    """The other end: starts the process, and waits for its answers."""
+    """The client: starts the process, and waits for its results."""
 
     def __init__(self, jar):
         paths = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
@@ -47,11 +47,11 @@ class HudiOnSpark:
 
     def _do(self, **command):
         print(json.dumps(command), file=self._process.stdin, flush=True)
-        # Java has things to say, too.
+        # Java writes to standard output, too.
         while not (line := self._process.stdout.readline()).startswith("{"):
             assert line, "Hudi's process has ended"
-        answer = json.loads(line)
-        assert "error" not in answer, answer["error"]
+        result = json.loads(line)
+        assert "error" not in result, result["error"]
 
 
 def run(spark, command):
@@ -75,15 +75,15 @@ def main(jar):
     spark.sparkContext.setLogLevel("OFF")
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    # Else Hudi fails on lists with null elements.
+    # Otherwise Hudi fails on lists with null elements.
     spark._jsc.hadoopConfiguration().set("parquet.avro.write-old-list-structure", "false")
     for line in sys.stdin:
         try:
             run(spark, json.loads(line))
-            answer = {}
+            result = {}
         except Exception as error:  # noqa: BLE001 - the other end raises it
-            answer = {"error": str(error)[:4000]}
-        print(json.dumps(answer), flush=True)
+            result = {"error": str(error)[:4000]}
+        print(json.dumps(result), flush=True)
     spark.stop()
 
 

@@ -1,4 +1,4 @@
-"""Hudi's own reader of log files, in a Java of its own, driven through py4j.
+"""Hudi's own reader of log files, in a separate Java process, called through py4j.
 
 The content of a block is returned as plain Python values: records as the JSON that Avro's `toString` gives (bytes as
 text of as many characters, fixed as a list of signed bytes), deletes with the Java class of each ordering value.
@@ -15,7 +15,7 @@ from support.find_java import use_java
 
 
 class HudiReader:
-    """A Java with Hudi on its class path, next to the jars of pyspark."""
+    """A Java process with Hudi on its class path, in addition to the jars of pyspark."""
 
     def __init__(self, jar):
         jars = Path(pyspark.__file__).parent / "jars"
@@ -40,7 +40,7 @@ class HudiReader:
         self._gateway.java_process.wait(30)
 
     def log_file(self, path):
-        """What Hudi makes of a log file's name."""
+        """Returns the parts of a log file's name, parsed by Hudi."""
         file = self._model.HoodieLogFile(str(path))
         return {
             "file_id": file.getFileId(),
@@ -50,7 +50,7 @@ class HudiReader:
         }
 
     def blocks(self, path):
-        """The blocks of a log file, first to last."""
+        """Returns the blocks of a log file, first to last."""
         reader = self._open(path, False)
         try:
             blocks = []
@@ -61,12 +61,12 @@ class HudiReader:
             reader.close()
 
     def decode(self, path):
-        """Has all records of a log file decoded, by loops that are Java's own, and tells how many there were."""
+        """Decodes all records of a log file in loops that run in Java, and returns their number."""
         size = self.java.com.google.common.collect.Iterators.size
         return sum(self._each_data_block(path, lambda _, records: size(records)))
 
     def write_records(self, path, out):
-        """Writes all records of a log file, which are of one schema, into an Avro container file."""
+        """Writes all records of a log file, which have one schema, into an Avro container file."""
         handle = self._lookup_append()
         avro, file = self.java.org.apache.avro, self.java.java.io.File(str(out))
 
@@ -83,7 +83,7 @@ class HudiReader:
             pass
 
     def _lookup_append(self):
-        """`DataFileWriter.append`, of what a HoodieRecord holds."""
+        """Returns `DataFileWriter.append` of the data of a HoodieRecord."""
         handles, load = self.java.java.lang.invoke.MethodHandles, self.java.java.lang.Class.forName
         method_type, thing = self.java.java.lang.invoke.MethodType.methodType, load("java.lang.Object")
         lookup = handles.publicLookup()
@@ -96,7 +96,7 @@ class HudiReader:
         return handles.filterArguments(append, 1, filters)
 
     def _each_data_block(self, path, do):
-        """What `do` makes of each data block and its records, not yet decoded."""
+        """Yields the result of `do` for each data block and its iterator of records."""
         reader = self._open(path, False)
         try:
             while reader.hasNext():
@@ -109,7 +109,7 @@ class HudiReader:
             reader.close()
 
     def types_backwards(self, path):
-        """The types of the blocks, last to first, by Hudi's reading from the end."""
+        """Returns the types of the blocks, last to first, read backwards by Hudi."""
         reader = self._open(path, True)
         try:
             types = []
@@ -120,7 +120,7 @@ class HudiReader:
             reader.close()
 
     def avro_schema(self, ddl, table):
-        """The Avro schema that Hudi's Spark writer gives columns, which are given as Spark's DDL."""
+        """Returns the Avro schema that Hudi's Spark writer derives from columns, given as Spark's DDL."""
         columns = self.java.org.apache.spark.sql.types.StructType.fromDDL(ddl)
         conversions = self.java.org.apache.hudi.HoodieSchemaConversionUtils
         schema = conversions.convertStructTypeToHoodieSchema(columns, f"{table}_record", f"hoodie.{table}")
@@ -174,7 +174,7 @@ class HudiReader:
         return (*facts, kind, _text(value))
 
     def _handle(self, owner, method, *arguments):
-        """Gives the class of what a method returns. In Python a Long would look like an Integer."""
+        """Returns a handle for the class of a method's result. In Python a Long would look like an Integer."""
         java = self.java
         lookup = java.java.lang.invoke.MethodHandles.publicLookup()
         method_type = java.java.lang.invoke.MethodType.methodType

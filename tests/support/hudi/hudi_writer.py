@@ -1,9 +1,9 @@
-"""Hudi at work on Spark, in a process of its own.
+"""Hudi on Spark as a writer, in a separate process.
 
     python -m support.hudi.hudi_writer <jar> <table> <commits> [option=value …]
 
-Commit n writes every key again with the value n, and one key more, as `live_table` does; the number is printed when it
-is done. Compaction, cleaning and archiving come along with the commits, as often as Hudi can be made to.
+Commit n writes every key again with the value n, and one new key, as `live_table` does. The number of each commit is
+printed when it is complete. Compaction, cleaning and archiving run as often as Hudi can be configured to.
 """
 
 import sys
@@ -33,7 +33,7 @@ OPTIONS = {
 
 
 def session(jar):
-    """Spark with Hudi, small."""
+    """Returns a small Spark session with Hudi."""
     use_java()
     builder = SparkSession.builder.master("local[1]").appName("writer")
     for name, value in {

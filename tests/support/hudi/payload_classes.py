@@ -1,8 +1,8 @@
-"""The payload classes and record mergers that a release of Hudi ships, read from the class files of its Spark bundle.
+"""Lists the payload classes and record mergers of a Hudi release, read from the class files of its Spark bundle.
 
     python tests/support/hudi/payload_classes.py JAR > tests/data/payload_classes/hudi_<release>.tsv
 
-One line for each concrete class that implements `HoodieRecordPayload` or `HoodieRecordMerger`, however indirectly:
+One line for each concrete class that implements `HoodieRecordPayload` or `HoodieRecordMerger`, directly or not:
 `payload`, class name; or `merger`, class name, the id that its `getMergingStrategy` returns. Needs the standard library
 only.
 """
@@ -19,7 +19,7 @@ LISTS = Path(__file__).parents[2] / "data" / "payload_classes"
 PAYLOAD = "org/apache/hudi/common/model/HoodieRecordPayload"
 MERGER = "org/apache/hudi/common/model/HoodieRecordMerger"
 ROOTS = {"payload": PAYLOAD, "merger": MERGER}
-# Hudi's own packages; the other packages of a bundle hold its dependencies.
+# Hudi's own packages; other packages of a bundle contain its dependencies.
 PACKAGES = ("org/apache/hudi/", "org/apache/spark/sql/hudi/")
 SHADED = ("org/apache/hudi/org/", "org/apache/hudi/com/")
 
@@ -49,14 +49,14 @@ MAGIC, LDC, LDC_W, ARETURN = 0xCAFEBABE, 0x12, 0x13, 0xB0
 
 @dataclass(frozen=True)
 class ClassFile:
-    """What a class file says of the class's place in the hierarchy."""
+    """A class in the class hierarchy."""
 
     name: str
     parents: tuple[str, ...]
     """The superclass, if any, and the interfaces."""
     is_concrete: bool
     strategy: str | None
-    """The constant that `getMergingStrategy` returns, where the class declares it."""
+    """The constant that `getMergingStrategy` returns, if the class declares it."""
 
 
 class _Reader:
@@ -96,7 +96,7 @@ def parse_class(data):
 
 
 def _constant_pool(reader):
-    """Strings by index; for classes and strings the index of their text."""
+    """Returns strings by index; for classes and strings the index of their text."""
     pool, index, count = {}, 1, reader.take("H")
     while index < count:
         tag = reader.take("B")
@@ -111,7 +111,7 @@ def _constant_pool(reader):
 
 
 def _member(reader, pool):
-    """A field or method: its name and its code, if any."""
+    """Parses a field or method: its name and its code, if any."""
     _, name, _, attributes = reader.take("HHHH")
     code = None
     for _ in range(attributes):
@@ -123,7 +123,7 @@ def _member(reader, pool):
 
 
 def _returned_constant(code, pool):
-    """The string that code returns, if it does nothing else: `ldc` and `areturn`."""
+    """Returns the string that the code returns, if it consists of `ldc` and `areturn` only."""
     if code is None or code[-1] != ARETURN:
         return None
     if code[0] == LDC and len(code) == 3:
@@ -157,7 +157,7 @@ def shipped_classes(jar):
 
 
 def listed_classes(release):
-    """The same rows of a release, from the list in `tests/data`."""
+    """Returns the same rows of a release, from the list in `tests/data`."""
     lines = LISTS.joinpath(f"hudi_{release}.tsv").read_text(encoding="utf-8").splitlines()
     return [tuple(line.split("\t")) for line in lines]
 

@@ -1,4 +1,4 @@
-"""Azure Blob Storage for the tests: tables copied into a container of Azurite, by signed requests of our own."""
+"""Azure Blob Storage for the tests: copies tables into a container of Azurite, with signed requests."""
 
 import base64
 import datetime as dt
@@ -20,7 +20,7 @@ def _signed(text, key=KEY):
 
 
 def put(endpoint, path, body=b"", query="", headers=None):
-    """Stores a blob at `path` (container and name), or makes a container with `query` restype=container."""
+    """Stores a blob at `path` (container and name), or creates a container with `query` restype=container."""
     now = dt.datetime.now(dt.timezone.utc).strftime("%a, %d %b %Y %H:%M:%S GMT")
     ours = {"x-ms-date": now, "x-ms-version": VERSION, **(headers or {})}
     resource = f"/{ACCOUNT}/{ACCOUNT}/{quote(path)}"
@@ -32,30 +32,30 @@ def put(endpoint, path, body=b"", query="", headers=None):
     try:
         ours |= {"Authorization": f"SharedKey {ACCOUNT}:{_signed(text)}", "Content-Length": str(len(body))}
         connection.request("PUT", f"/{ACCOUNT}/{quote(path)}" + ("?" + query if query else ""), body, ours)
-        answer = connection.getresponse()
-        said = answer.read()
-        if answer.status != 201:
-            raise RuntimeError(f"PUT {path}: {answer.status} {said[:500]!r}")
+        response = connection.getresponse()
+        content = response.read()
+        if response.status != 201:
+            raise RuntimeError(f"PUT {path}: {response.status} {content[:500]!r}")
     finally:
         connection.close()
 
 
 def new_container(endpoint):
-    """Makes a container; its name."""
+    """Creates a container and returns its name."""
     name = f"container-{next(_numbers)}"
     put(endpoint, name, query="restype=container")
     return name
 
 
 def upload(endpoint, container, folder, prefix):
-    """Copies a folder in."""
+    """Uploads a directory."""
     for path in sorted(path for path in Path(folder).rglob("*") if path.is_file() and path.suffix != ".crc"):
         name = f"{container}/{prefix}/{path.relative_to(folder).as_posix()}"
         put(endpoint, name, path.read_bytes(), headers={"x-ms-blob-type": "BlockBlob"})
 
 
 def sas_token(permissions="rl", minutes=30):
-    """A shared access signature of the account; one of the past with negative minutes."""
+    """Returns a shared access signature of the account, which has expired if `minutes` is negative."""
     expiry = dt.datetime.now(dt.timezone.utc) + dt.timedelta(minutes=minutes)
     end = expiry.strftime("%Y-%m-%dT%H:%M:%SZ")
     fields = {"sp": permissions, "ss": "b", "srt": "sco", "se": end, "spr": "https,http", "sv": VERSION}

@@ -1,4 +1,4 @@
-"""Operations of file stores, which Python has no interface for: run by the program of `tests/rust/file_store.rs`."""
+"""Operations of file stores, which have no Python API: run by the program of `tests/rust/file_store.rs`."""
 
 import json
 import os
@@ -13,7 +13,7 @@ SECONDS = 120
 
 
 def program():
-    """The program; None if it was not built."""
+    """Returns the path of the program; None if it was not built."""
     given = os.environ.get("MORTICE_FILE_STORE")
     paths = [Path(given)] if given else [TARGET / "debug" / "examples" / "file_store"]
     return next((path for path in paths if path.is_file()), None)
@@ -28,8 +28,8 @@ def running(operation, uri, options, *arguments):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def answer_of(process):
-    """What came of an operation."""
+def wait_for_result(process):
+    """Waits for an operation and returns its result."""
     try:
         out, err = process.communicate(timeout=SECONDS)
     except subprocess.TimeoutExpired:
@@ -42,7 +42,7 @@ def answer_of(process):
 
 @dataclass(frozen=True)
 class FileStore:
-    """A root in a store."""
+    """A root directory in a store."""
 
     uri: str
     options: dict
@@ -51,10 +51,10 @@ class FileStore:
         return running(operation, self.uri, self.options, *arguments)
 
     def run(self, operation, *arguments):
-        return answer_of(self.start(operation, *arguments))
+        return wait_for_result(self.start(operation, *arguments))
 
     def get(self, path):
-        """The text of a file; None if there is none."""
+        """Returns the content of a file; None if it does not exist."""
         found = self.run("get", path)
         if found.get("error") == "MORTICE-NOT-FOUND":
             return None

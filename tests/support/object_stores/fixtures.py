@@ -1,4 +1,4 @@
-"""The servers as fixtures: started at first use, stopped at the end. Each conftest.py that needs them imports them."""
+"""Fixtures of the servers: started at first use, stopped at the end. Each conftest.py that needs them imports them."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ KEYS = {"access_key_id": "test-key", "secret_access_key": "test-secret-hunter2"}
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredTable:
     """A table in a bucket."""
 
     uri: str
@@ -34,7 +34,7 @@ def moto(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def gcs(moto):
-    """The URL of a server that speaks Google Cloud Storage."""
+    """The URL of a server with the API of Google Cloud Storage."""
     with gcs_module.gcs(moto) as proxy:
         yield proxy.endpoint
 
@@ -46,7 +46,7 @@ def bucket(moto):
 
 @pytest.fixture(scope="session")
 def on_s3(moto, bucket, table_of):
-    """Copies a bundled table into the bucket; copied once, not to be written to."""
+    """Uploads a bundled table to the bucket, once. Tests must not change it."""
     known = set()
 
     def stored(name, endpoint=None):
@@ -54,18 +54,18 @@ def on_s3(moto, bucket, table_of):
             upload(moto, bucket, table_of(name), f"lake/{name}")
             known.add(name)
         there = endpoint or moto
-        return Stored(f"s3://{bucket}/lake/{name}", {"endpoint": there, "region": "us-east-1", **KEYS}, there)
+        return StoredTable(f"s3://{bucket}/lake/{name}", {"endpoint": there, "region": "us-east-1", **KEYS}, there)
 
     return stored
 
 
 @pytest.fixture
 def on_gcs(gcs, bucket, on_s3):
-    """The same tables, by the interface of Google. Without signatures, no token is asked for from a metadata server."""
+    """The same tables by Google's API. Without signatures, no token is requested from a metadata server."""
 
     def stored(name):
         on_s3(name)
-        return Stored(f"gs://{bucket}/lake/{name}", {"base_url": gcs, "skip_signature": True}, gcs)
+        return StoredTable(f"gs://{bucket}/lake/{name}", {"base_url": gcs, "skip_signature": True}, gcs)
 
     return stored
 
@@ -87,7 +87,7 @@ def container(azurite):
 
 @pytest.fixture(scope="session")
 def on_azure(azurite, container, table_of):
-    """Copies a bundled table into the container; copied once, not to be written to."""
+    """Uploads a bundled table to the container, once. Tests must not change it."""
     known = set()
 
     def stored(name):
@@ -97,7 +97,7 @@ def on_azure(azurite, container, table_of):
         account = azure_module.ACCOUNT
         there = f"{azurite}/{account}"
         uri = f"abfss://{container}@{account}.dfs.core.windows.net/lake/{name}"
-        return Stored(uri, {"endpoint": there, "account_key": azure_module.KEY}, there)
+        return StoredTable(uri, {"endpoint": there, "account_key": azure_module.KEY}, there)
 
     return stored
 
@@ -113,7 +113,7 @@ def seaweed(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory):
-    """A cluster of HDFS."""
+    """An HDFS cluster."""
     why = hdfs_module.why_missing()
     if why:
         pytest.skip(why)
@@ -123,28 +123,28 @@ def hdfs(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def on_hdfs(hdfs, table_of):
-    """Copies a bundled table into the cluster; copied once, not to be written to."""
+    """Uploads a bundled table to the cluster, once. Tests must not change it."""
     known = set()
 
     def stored(name):
         if name not in known:
             hdfs.copy(table_of(name), f"/lake/{name}")
             known.add(name)
-        return Stored(f"{hdfs.uri}/lake/{name}", {}, hdfs.uri)
+        return StoredTable(f"{hdfs.uri}/lake/{name}", {}, hdfs.uri)
 
     return stored
 
 
 @pytest.fixture
 def fault_proxy(moto):
-    """A proxy between mortice and S3 whose faults a test sets."""
+    """A proxy in front of S3 with faults that the test sets."""
     with proxy_module.proxy(moto) as proxy:
         yield proxy
 
 
 @pytest.fixture(autouse=True)
-def no_other_identity(monkeypatch):
-    """Variables of the machine name no keys, and no server outside is asked for some."""
+def no_ambient_credentials(monkeypatch):
+    """Removes credentials from the environment, and keeps credential providers from requesting any."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_ENDPOINT_URL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -1,4 +1,4 @@
-"""Google Cloud Storage over an S3 server: its XML interface is that of S3 but for a few headers."""
+"""Google Cloud Storage over an S3 server: its XML API is that of S3 except for a few headers."""
 
 from urllib.parse import quote, unquote
 
@@ -9,12 +9,12 @@ _GENERATION = "x-goog-if-generation-match"
 
 
 def gcs(upstream):
-    """A proxy that speaks GCS before the S3 server at the URL `upstream`."""
+    """Returns a proxy with the API of GCS for the S3 server at the URL `upstream`."""
     return proxy(upstream, _to_s3, _from_s3, _path)
 
 
 def _path(path):
-    """Slashes and dots come encoded, which moto takes for other names."""
+    """Decodes slashes and dots, which moto would treat as other names."""
     before, question, query = path.partition("?")
     return quote(unquote(before)) + question + query
 
@@ -25,7 +25,7 @@ def _to_s3(headers):
         headers["if-none-match"] = "*"
     elif generation is not None:
         headers["if-match"] = generation
-    # Tokens of Google are no signatures of S3.
+    # Google's tokens are not valid S3 signatures.
     headers["authorization"] = ANY_SIGNATURE
 
 

@@ -1,7 +1,6 @@
-"""HDFS for the tests: a real NameNode and DataNode of Hadoop's minicluster, on loopback.
+"""HDFS for the tests: a NameNode and a DataNode of Hadoop's minicluster, on loopback.
 
-Its jars are fetched with Maven, by `python tests/support/object_stores/hdfs.py` or `make test-object-stores`, into
-`.servers/`.
+Maven downloads its jars into `.servers/`, by `python tests/support/object_stores/hdfs.py` or `make test-object-stores`.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ LAUNCHER = Path(__file__).with_name("java") / "MiniHdfs.java"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"
 STARTED_WITHIN = 120.0
 USER = "mortice-tests"
-"""Who owns the cluster's files: the user who starts it is its superuser."""
+"""The owner of the cluster's files: the user who starts it is its superuser."""
 
 _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -38,7 +37,7 @@ _POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 def why_missing():
-    """Why no cluster can be started here; None if one can."""
+    """Returns why no cluster can be started; None if one can."""
     if shutil.which("java") is None:
         return "HDFS needs Java (17), which was not found"
     if not any(FOLDER.glob("hadoop-client-minicluster-*.jar")):
@@ -47,7 +46,7 @@ def why_missing():
 
 
 def fetch():
-    """Fetches the jars unless they are there; needs Maven."""
+    """Downloads the jars unless they exist; needs Maven."""
     if any(FOLDER.glob("hadoop-client-minicluster-*.jar")):
         return FOLDER
     maven = shutil.which("mvn")
@@ -65,20 +64,20 @@ def fetch():
 
 @dataclass
 class Cluster:
-    """A cluster that runs."""
+    """A running cluster."""
 
     uri: str
     process: subprocess.Popen
     log: Path
 
     def run(self, *command):
-        """Has the cluster do something: see MiniHdfs.java."""
+        """Runs a command in the cluster: see MiniHdfs.java."""
         self.process.stdin.write("\t".join(command).encode() + b"\n")
         self.process.stdin.flush()
         self.expect("done")
 
     def copy(self, folder, target):
-        """Copies a local folder in."""
+        """Copies a local directory to the cluster."""
         self.run("copy", target, str(folder))
 
     def expect(self, word):
@@ -96,7 +95,7 @@ def hdfs(folder, port):
         process = subprocess.Popen(
             [*command, str(folder / "data")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=out, env=environment
         )
-        # A cluster that does not start is ended, so that waiting for its first line ends.
+        # A cluster that does not start is killed, so that waiting for its first line ends.
         impatience = threading.Timer(STARTED_WITHIN, process.kill)
         impatience.start()
         try:

@@ -1,4 +1,4 @@
-"""An HTTP proxy between mortice and a server: it logs requests, delays them and makes them fail as networks do."""
+"""An HTTP proxy in front of a server: it logs requests, delays them and makes them fail as networks do."""
 
 import contextlib
 import http.client
@@ -16,7 +16,7 @@ LONGEST_STALL = 30.0
 
 @dataclass(frozen=True)
 class Request:
-    """A request that came through."""
+    """A forwarded request."""
 
     method: str
     path: str
@@ -24,17 +24,17 @@ class Request:
     status: int
     authorization: str = ""
     at: float = 0.0
-    """When it was answered, by the monotonic clock."""
+    """Time of the response, by the monotonic clock."""
 
 
 @dataclass
 class Fault:
-    """What happens to requests whose path has `part` in it, `times` times at most; None is always.
+    """A fault of requests whose path contains `part`, for at most `times` requests; None is unlimited.
 
-    `delay` waits `seconds`; `status` answers `code`; `reset` closes the connection with RST, without an answer;
-    `truncate` ends the body at half; `stall` sends half of the body and then nothing more; `lose` has the server do
-    what it is asked, and closes the connection instead of answering. Answers without a body are lost, or withheld, as a
-    whole.
+    `delay` waits `seconds`; `status` returns `code`; `reset` closes the connection with RST, without a response;
+    `truncate` ends the body at half; `stall` sends half of the body and then nothing more; `lose` forwards the request
+    to the server, and closes the connection instead of returning the response. Responses without a body are lost, or
+    withheld, as a whole.
     """
 
     kind: str
@@ -45,12 +45,12 @@ class Fault:
     body: bytes = b"<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"
     method: str = "GET"
     authorization: str = ""
-    """A part of the header that signs the request."""
+    """A substring of the Authorization header."""
 
 
 @dataclass
 class Proxy:
-    """A proxy that runs; its faults may be changed at any time."""
+    """A running proxy. Its faults may be changed at any time."""
 
     endpoint: str
     faults: list[Fault] = field(default_factory=list)
@@ -59,13 +59,13 @@ class Proxy:
     lock: threading.Lock = field(default_factory=threading.Lock)
     running: int = 0
     most_running: int = 0
-    """The most requests at once; set it to 0 to begin again."""
+    """The maximum number of concurrent requests; set it to 0 to start again."""
     stalled: int = 0
-    """Answers that stall, or have stalled."""
+    """Number of responses that stall or have stalled."""
 
     @contextlib.contextmanager
     def request(self):
-        """A request that is being answered."""
+        """Counts a request while it is being processed."""
         with self.lock:
             self.running += 1
             self.most_running = max(self.most_running, self.running)
@@ -76,7 +76,7 @@ class Proxy:
                 self.running -= 1
 
     def fault_of(self, method, path, authorization=""):
-        """Takes the fault of a request."""
+        """Returns the fault of a request and counts its use."""
         with self.lock:
             for fault in self.faults:
                 is_meant = fault.method == method and fault.part in path and fault.authorization in authorization
@@ -92,15 +92,17 @@ class Proxy:
 
 
 @contextlib.contextmanager
-def proxy(upstream, rewrite=None, answer=None, path=str, *, in_turn=False):
+def proxy(upstream, rewrite_request=None, rewrite_response=None, path=str, *, in_turn=False):
     """Runs a proxy of the server at the URL `upstream`.
 
-    `rewrite(headers)` changes the headers of requests, `answer(headers)` those of answers: dicts, names in lower case.
-    `path(text)` changes the path of requests, queries included. With `in_turn` the server gets one `PUT` at a time.
+    `rewrite_request(headers)` changes the headers of requests, `rewrite_response(headers)` those of responses: dicts,
+    names in lower case. `path(text)` changes the path of requests, including queries. With `in_turn` the server
+    receives one `PUT` at a time.
     """
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    server.upstream, server.rewrite, server.answer = urlsplit(upstream).netloc, rewrite, answer
+    server.upstream = urlsplit(upstream).netloc
+    server.rewrite_request, server.rewrite_response = rewrite_request, rewrite_response
     server.path = path
     server.writes = threading.Lock() if in_turn else contextlib.nullcontext()
     server.proxy = running = Proxy(f"http://127.0.0.1:{server.server_address[1]}")
@@ -119,10 +121,10 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_):
-        """Nothing is printed."""
+        """Prints nothing."""
 
     def handle_one_request(self):
-        # A client that goes away is no failure of the proxy.
+        # A client that disconnects is not a failure of the proxy.
         with contextlib.suppress(ConnectionError, TimeoutError):
             super().handle_one_request()
 
@@ -140,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(fault.seconds)
         if fault and fault.kind == "reset":
             self._log(0)
-            # Closing with data unsent and no time to linger sends RST.
+            # Closing with unsent data and a linger time of 0 sends RST.
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True
             self.connection.close()
@@ -150,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(fault.code, {"content-type": "application/xml"}, fault.body)
             return
         with self.server.writes if self.command == "PUT" else contextlib.nullcontext():
-            status, headers, content = self._ask(body)
+            status, headers, content = self._send_upstream(body)
         self._log(status)
         kind = fault.kind if fault else ""
         if kind == "lose" or (kind in ("truncate", "stall") and len(content) < 2):
@@ -162,24 +164,24 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._send(status, headers, content, kind)
 
-    def _ask(self, body):
+    def _send_upstream(self, body):
         headers = {name.lower(): value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
-        if self.server.rewrite:
-            self.server.rewrite(headers)
+        if self.server.rewrite_request:
+            self.server.rewrite_request(headers)
         upstream = http.client.HTTPConnection(self.server.upstream, timeout=60)
         try:
             upstream.request(self.command, self.server.path(self.path), body or None, headers)
-            answer = upstream.getresponse()
-            given = {name.lower(): value for name, value in answer.getheaders() if name.lower() not in HOP_BY_HOP}
-            length = answer.getheader("Content-Length")
+            response = upstream.getresponse()
+            given = {name.lower(): value for name, value in response.getheaders() if name.lower() not in HOP_BY_HOP}
+            length = response.getheader("Content-Length")
             if self.command == "HEAD" and length is not None:
                 given["content-length"] = length
-            content = answer.read()
+            content = response.read()
         finally:
             upstream.close()
-        if self.server.answer:
-            self.server.answer(given)
-        return answer.status, given, content
+        if self.server.rewrite_response:
+            self.server.rewrite_response(given)
+        return response.status, given, content
 
     def _send(self, status, headers, content, fault=""):
         self.send_response_only(status)
@@ -198,11 +200,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.proxy.stalled += 1
             self.server.proxy.stopped.wait(LONGEST_STALL)
         self.close_connection = True
-        # Closing alone would leave the connection open: others hold the socket, too.
+        # Closing alone would leave the connection open: other processes hold the socket, too.
         with contextlib.suppress(OSError):
             self.connection.shutdown(socket.SHUT_RDWR)
 
     def _log(self, status):
         signed = self.headers.get("Authorization") or ""
-        asked = Request(self.command, self.path, self.headers.get("Range"), status, signed, time.monotonic())
-        self.server.proxy.log(asked)
+        request = Request(self.command, self.path, self.headers.get("Range"), status, signed, time.monotonic())
+        self.server.proxy.log(request)

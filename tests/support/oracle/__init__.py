@@ -1,16 +1,15 @@
-"""What Hudi's merging makes of one file slice, written to be read and not to be fast: dicts, one row at a time.
+"""A reference implementation of Hudi's merge of one file slice, one row at a time, readable rather than fast.
 
-    model      the table's settings, the slice: base rows and log blocks, and a record on its way through the merge
-    ordering   ordering values, as the Java values that Hudi compares
-    deletes    which rows of a log are deletes
-    rules_1x   who wins under Hudi 1.x
-    rules_0x   who wins under Hudi 0.x
-    payloads   what the payload classes make of two records
-    filling    rows made of several records, field by field
-    merge      the walk over the slice
+    model      the table's settings, the slice: base rows and log blocks, and a record during the merge
+    ordering   ordering values as the Java values that Hudi compares
+    deletes    delete detection in log records
+    rules_1x   merge rules of Hudi 1.x
+    rules_0x   merge rules of Hudi 0.x
+    payloads   how payload classes combine two records
+    filling    rows combined from several records, field by field
+    merge      the merge of the slice
 
-It shares nothing with the core but the rules. Where Hudi itself fails, `HudiFails` says so: then there is no answer to
-compare with.
+It shares no code with the core. If Hudi itself fails, `HudiFails` is raised: there is no result to compare with.
 """
 
 from support.oracle.merge import deleted_keys, merged, skip_merged

@@ -1,5 +1,5 @@
-"""The walk over a slice (merge semantics, sections 3, 4, 8 and 11): all log blocks into a map, then the base rows, then
-what is left in the map."""
+"""The merge of a slice (merge semantics, sections 3, 4, 8 and 11): reads all log blocks into a map, then merges the
+base rows, then inserts the rest of the map."""
 
 from support.oracle import ordering, rules_0x, rules_1x
 from support.oracle.deletes import is_delete
@@ -7,23 +7,23 @@ from support.oracle.model import KEY, META, DataBlock, Record
 
 
 def merged(base, blocks, merging):
-    """The rows of a snapshot. `base` are rows; `blocks` are data and delete blocks in the order of the scan."""
+    """Returns the rows of a snapshot. `base` contains rows; `blocks` contains data and delete blocks in scan order."""
     return [_all_columns(record.row, merging) for _, record in _outcome(base, blocks, merging) if not record.deleted]
 
 
 def deleted_keys(base, blocks, merging):
-    """The keys that the log deletes, whether or not a base row had them."""
+    """Returns the keys that the log deletes, with or without a base row."""
     return [key for key, record in _outcome(base, blocks, merging) if record.deleted]
 
 
 def _outcome(base, blocks, merging):
-    """What all keys come to: (key, record) of each base row, then of what the log alone has."""
+    """Returns the merge outcome of all keys: (key, record) of each base row, then of keys in the log only."""
     rules = _rules(merging)
     log, partial = _log(blocks, merging)
     outcome = []
     for row in (_whole(row, merging) for row in base):
         record = Record(ordering.of_row(row, merging), row)
-        # Of base rows of one key the first uses the log's record up.
+        # Of several base rows with one key, only the first is merged with the log record.
         newer = log.pop(row[KEY], None)
         record = record if newer is None else rules.over_base(record, newer, merging, partial)
         outcome.append((row[KEY], record))
@@ -32,7 +32,7 @@ def _outcome(base, blocks, merging):
 
 
 def skip_merged(base, blocks, merging):
-    """Base rows and log rows side by side. 1.x: all rows of all data blocks; 0.x: the log merged in itself."""
+    """Returns base rows and log rows without merging them. 1.x: all rows of all data blocks; 0.x: the merged log."""
     if merging.semantics == "1.x":
         log = [block for block in blocks if isinstance(block, DataBlock)]
         rows = [_all_columns(_of_row(row, block, merging).row, merging) for block in log for row in block.rows]
@@ -46,7 +46,7 @@ def _rules(merging):
 
 
 def _log(blocks, merging):
-    """What the log has of each key, in order of first appearance, and whether it holds partial records."""
+    """Returns the log record of each key, in order of first appearance, and whether any of them is partial."""
     rules, log, partial = _rules(merging), {}, False
     for block in blocks:
         if isinstance(block, DataBlock):
@@ -67,11 +67,11 @@ def _of_row(row, block, merging):
 
 
 def _whole(row, merging):
-    """All columns of the table; those that the row's schema did not have hold their defaults."""
+    """Returns all columns of the table. Columns that the row's schema lacks have their defaults."""
     defaults = {field.name: field.default for field in merging.fields}
     return {name: row.get(name, defaults.get(name)) for name in (*META, *defaults)}
 
 
 def _all_columns(row, merging):
-    """All columns of the table; those that no partial record ever had are null."""
+    """Returns all columns of the table. Columns that no partial record contains are null."""
     return {name: row.get(name) for name in (*META, *(field.name for field in merging.fields))}

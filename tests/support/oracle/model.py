@@ -1,4 +1,4 @@
-"""The table's settings, the slice, and a record on its way through the merge."""
+"""The table's settings, the slice, and a record during the merge."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,22 +23,22 @@ class Field:
     kind: str
     """boolean, int, long, float, double, string, bytes, date, timestamp or decimal."""
     default: Any = None
-    """Null, or of a field that is never null."""
+    """The default value. If it is not None, the field is not nullable."""
     scale: int = 0
-    """Of a decimal."""
+    """The scale of a decimal."""
 
 
 @dataclass(frozen=True)
 class Merging:
-    """How the table merges: what `hoodie.properties` and the caller's choice of a release amount to."""
+    """How the table merges: the contents of `hoodie.properties` and the semantics that the caller chose."""
 
     fields: tuple[Field, ...]
     """The table's schema, without the meta columns."""
     mode: str = EVENT_TIME
     ordering: tuple[str, ...] = ()
-    """The ordering fields, as the table stores them."""
+    """The ordering fields in the table's configuration."""
     payload: str | None = None
-    """The payload class, without its package; it counts in mode CUSTOM and under Hudi 0.x."""
+    """The payload class, without its package; used in mode CUSTOM and under Hudi 0.x."""
     partial_update: str | None = None
     unavailable: str | None = None
     """The marker of FILL_UNAVAILABLE."""
@@ -53,42 +53,42 @@ class Merging:
         return any(field.name == name for field in self.fields)
 
     @property
-    def ordering_in_force(self):
-        """Commit-time ordering knows no ordering values, whatever the table stores. Hudi 0.x knows no modes."""
+    def used_ordering(self):
+        """The ordering fields that are used: none with commit-time ordering. Hudi 0.x has no merge modes."""
         return () if self.semantics == "1.x" and self.mode == COMMIT_TIME else self.ordering
 
 
 @dataclass(frozen=True)
 class DataBlock:
-    """Rows, each a dict of the columns that the block's schema has: all of one block have the same."""
+    """A data block. Each row is a dict of the columns of the block's schema, the same for all rows of a block."""
 
     rows: tuple[dict, ...]
     partial: bool = False
     """IS_PARTIAL: the columns that the block lacks are unchanged, not null."""
     narrowed: tuple[str, ...] = ()
-    """Columns in the type that they had before they were widened. Values and rules are the same."""
+    """Columns in the type that they had before they were widened. Values and rules are unchanged."""
 
     @property
     def columns(self):
-        """What the block's schema has beside the meta columns."""
+        """The columns of the block's schema, without meta columns."""
         return tuple(name for name in self.rows[0] if name not in META)
 
 
 @dataclass(frozen=True)
 class DeleteBlock:
-    """Keys and what they are ordered by, as the block's wrappers have it: a `Value`, a tuple of them, or None."""
+    """A delete block: keys and ordering values as in the block's wrappers: a `Value`, a tuple of them, or None."""
 
     deletes: tuple[tuple[str, Any], ...]
 
 
 @dataclass(frozen=True)
 class Record:
-    """`BufferedRecord`: what the merge knows of a key so far."""
+    """`BufferedRecord`: the merge result of a key so far."""
 
     ordering: Any
-    """A `Value`, or a tuple of them with several ordering fields."""
+    """A `Value`, or a tuple of them for several ordering fields."""
     row: dict | None
-    """None: a key of a delete block."""
+    """None for a key of a delete block."""
     deleted: bool = False
 
     def with_row(self, row):

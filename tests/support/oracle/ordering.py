@@ -6,8 +6,8 @@
 | one field | its value |
 | several | all of them, compared from left to right |
 
-Two values of different classes cannot be compared in Java. One case has an answer here all the same: null against a
-value of the column. Hudi's read may fail; the rule of this project is that null is the smallest of all.
+Java cannot compare two values of different classes. There is one exception here: null is less than any value of the
+column. Hudi may fail in this case; mortice defines null as the least value.
 """
 
 import datetime as dt
@@ -17,13 +17,13 @@ from decimal import Decimal
 from typing import Any
 
 
-class HudiFails(Exception):  # noqa: N818 # a finding, no mistake
-    """Hudi cannot answer: a ClassCastException, say. There is nothing to compare with."""
+class HudiFails(Exception):  # noqa: N818 # a result, not an error
+    """Hudi cannot return a result, for instance because of a ClassCastException."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """A Java value: its class, and what it holds."""
+    """A Java value and its class."""
 
     java: str
     held: Any
@@ -33,7 +33,7 @@ DEFAULT = Value("Integer", 0)
 FOREIGN = "foreign"
 EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
-# What delete blocks hold of a value of each type. A row's may be of another class: see `of_row`.
+# The class of each type in delete blocks. That of a row may differ: see `of_row`.
 CLASSES = {
     "boolean": "Boolean",
     "int": "Integer",
@@ -48,8 +48,8 @@ CLASSES = {
 
 
 def of_row(row, merging):
-    """What a row is ordered by. A field that the row does not have counts as null."""
-    values = tuple(_of_field(row.get(name), merging.field(name), merging) for name in merging.ordering_in_force)
+    """Returns the ordering value of a row. A missing field counts as null."""
+    values = tuple(_of_field(row.get(name), merging.field(name), merging) for name in merging.used_ordering)
     return _one_or_tuple(values)
 
 
@@ -64,7 +64,8 @@ def _of_field(held, field, merging):
 
 
 def _class_of_row(field, merging):
-    """Readers hold dates as Integers of days and moments as Longs of microseconds; 0.x has Avro texts and decimals."""
+    """Readers represent dates as Integers of days and timestamps as Longs of microseconds; 0.x uses Avro's strings and
+    decimals."""
     own = {"date": "Integer", "timestamp": "Long"}
     if merging.semantics == "0.x":
         own |= {"string": "Utf8", "decimal": "Fixed"}
@@ -78,8 +79,8 @@ def _one_or_tuple(values):
 
 
 def of_delete(ordering, merging):
-    """What an entry of a delete block is ordered by, in the classes that it has."""
-    fields = [merging.field(name) for name in merging.ordering_in_force]
+    """Returns the ordering value of a delete block entry, with its class."""
+    fields = [merging.field(name) for name in merging.used_ordering]
     if ordering is None or not fields:
         return DEFAULT
     if isinstance(ordering, tuple):
@@ -88,7 +89,7 @@ def of_delete(ordering, merging):
 
 
 def _of_delete(value, field, merging):
-    """Of another class than a row's it is marked: such a value is compared with nothing, null included."""
+    """Marks a value whose class differs from that of rows. Such a value cannot be compared, not even with null."""
     if value is None:
         return DEFAULT
     is_own = value == DEFAULT or value.java == _class_of_row(field, merging)
@@ -106,7 +107,7 @@ def same_class(one, other):
 
 
 def compare(one, other):
-    """Below 0, 0 or above 0, as Java's `compareTo`."""
+    """Returns a number less than, equal to, or greater than 0, like Java's `compareTo`."""
     if isinstance(one, tuple) and isinstance(other, tuple):
         return next((order for pair in zip(one, other, strict=True) if (order := compare(*pair))), 0)
     if isinstance(one, tuple) or isinstance(other, tuple):
@@ -121,16 +122,16 @@ def compare(one, other):
 
 def _orderable(value):
     if isinstance(value.held, str):
-        return value.held.encode()  # Spark compares UTF-8
+        return value.held.encode()  # Spark compares UTF-8 bytes.
     if isinstance(value.held, float):
         return _java_double(value.held)
     if isinstance(value.held, Decimal):
-        return value.held  # numeric: 1.0 is 1.00
+        return value.held  # Numeric comparison: 1.0 equals 1.00.
     return value.held
 
 
 def _java_double(number):
-    """`Double.compareTo`: -0.0 is before 0.0, NaN after everything."""
+    """Orders doubles like `Double.compareTo`: -0.0 before 0.0, NaN last."""
     if math.isnan(number):
         return (1, 0.0, 0)
     return (0, number, 0 if math.copysign(1, number) < 0 else 1)

@@ -1,7 +1,7 @@
-"""What the payload classes make of an older row and a newer record (merge semantics, section 10).
+"""How payload classes combine an older row and a newer record (merge semantics, section 10).
 
-`combined` is `combineAndGetUpdateValue`; `pre_combined` is `preCombine`, by which Hudi 0.x merges log records with each
-other; `deletes` is what a class takes for a delete. A key of a delete block is an empty payload: it has no row.
+`combined` is `combineAndGetUpdateValue`; `pre_combined` is `preCombine`, which Hudi 0.x uses to merge log records with
+each other; `deletes` is the delete rule of a class. A key of a delete block is an empty payload: it has no row.
 """
 
 from support.oracle import filling
@@ -13,15 +13,15 @@ UNAVAILABLE = "__debezium_unavailable_value"
 DEBEZIUM = ("MySqlDebeziumAvroPayload", "PostgresDebeziumAvroPayload")
 FIRST_VALUE = "FirstValueAvroPayload"
 BY_ORDERING = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload", FIRST_VALUE, *DEBEZIUM)
-# Those that the caller's delete marker is for.
+# Payload classes to which the caller's delete marker applies.
 MARKED = ("DefaultHoodieRecordPayload", FIRST_VALUE)
 
 
 def deletes(row, merging):
-    """Whether the class takes the row for a delete."""
-    if merging.payload == "AWSDmsAvroPayload" and _says(row.get("Op"), "D"):
+    """Whether the payload class treats the row as a delete."""
+    if merging.payload == "AWSDmsAvroPayload" and _equals_ignoring_case(row.get("Op"), "D"):
         return True
-    if merging.payload in DEBEZIUM and _says(row.get("_change_operation_type"), "d"):
+    if merging.payload in DEBEZIUM and _equals_ignoring_case(row.get("_change_operation_type"), "d"):
         return True
     if merging.payload in MARKED and merging.delete_field is not None:
         value = row.get(merging.delete_field)
@@ -29,12 +29,12 @@ def deletes(row, merging):
     return row.get("_hoodie_is_deleted") is True
 
 
-def _says(value, word):
+def _equals_ignoring_case(value, word):
     return value is not None and value.lower() == word.lower()
 
 
 def combined(older, newer, merging):
-    """OLDER, NEWER, DELETE, or a new row. `older` is a row, `newer` a record."""
+    """Returns OLDER, NEWER, DELETE, or a new row. `older` is a row, `newer` a record."""
     if newer.row is None or merging.payload == "EmptyHoodieRecordPayload":
         return DELETE
     if merging.payload in BY_ORDERING and _is_greater(older, newer, merging):
@@ -44,7 +44,7 @@ def combined(older, newer, merging):
     match merging.payload:
         # Hudi 1.1 and 1.2 fill the payload's copy of the row and return the row unfilled.
         case "PostgresDebeziumAvroPayload" if merging.semantics == "0.x":
-            return filling.filled(newer.row, older, filling.is_text(UNAVAILABLE, merging, ("string", "bytes")))
+            return filling.filled(newer.row, older, filling.is_marker(UNAVAILABLE, merging, ("string", "bytes")))
         case "OverwriteNonDefaultsWithLatestAvroPayload":
             return filling.filled(newer.row, older, filling.is_default(merging))
         case "PartialUpdateAvroPayload":
@@ -56,10 +56,10 @@ def combined(older, newer, merging):
 
 
 def pre_combined(older, newer, merging):
-    """The one of two log records that stays, or a new one."""
+    """Returns the winning log record, or a new one."""
     if older.row is None:
         return newer
-    # A row whose ordering field was filled keeps the ordering value that it came with.
+    # A row whose ordering field was filled keeps its original ordering value.
     older_wins = _is_greater(older.row, newer, merging, older.ordering)
     if merging.payload != "PartialUpdateAvroPayload":
         return older if older_wins else newer
@@ -70,23 +70,23 @@ def pre_combined(older, newer, merging):
 
 
 def _partial_update(older, newer, older_on_top):
-    """Nulls of the row on top come from the other. Meta columns are the newer row's, whichever is on top."""
+    """Fills nulls of one row with values of the other. Meta columns are those of the newer row in any case."""
     if not older_on_top:
         return filling.filled(newer, older, filling.is_null)
     return filling.filled(older, newer, filling.is_null) | {name: newer[name] for name in META}
 
 
 def _is_greater(older, newer, merging, older_ordering=None):
-    """Whether the older row is to be preferred. Ties go to the newer, with `FirstValueAvroPayload` to the older."""
+    """Whether the older row wins. On ties the newer row wins, except with `FirstValueAvroPayload`."""
     if merging.payload == "MySqlDebeziumAvroPayload":
         return _sequence(older) > _sequence(newer.row)
     preferred = {0, 1} if merging.payload == FIRST_VALUE else {1}
     if older_ordering is not None:
         return _sign(compare(older_ordering, newer.ordering)) in preferred
-    # A stored row without an ordering value is never preferred.
-    if any(older.get(name) is None for name in merging.ordering_in_force):
+    # A stored row without an ordering value never wins.
+    if any(older.get(name) is None for name in merging.used_ordering):
         return False
-    if merging.payload == "PartialUpdateAvroPayload" and not _of_one_class(newer, merging):
+    if merging.payload == "PartialUpdateAvroPayload" and not _is_comparable(newer, merging):
         return False
     return _sign(compare(of_row(older, merging), newer.ordering)) in preferred
 
@@ -95,14 +95,14 @@ def _sign(order):
     return (order > 0) - (order < 0)
 
 
-def _of_one_class(newer, merging):
-    """The older row is Avro here, and a value of another class is not compared. The record's null is an Integer."""
+def _is_comparable(newer, merging):
+    """Whether the classes are comparable. The older row is Avro, and a null in the record is an Integer."""
     blind = {"date", "decimal"} if merging.semantics == "0.x" else {"date", "decimal", "string"}
-    kinds = [merging.field(name).kind for name in merging.ordering_in_force]
+    kinds = [merging.field(name).kind for name in merging.used_ordering]
     return not blind.intersection(kinds) and (newer.ordering != DEFAULT or kinds == ["int"])
 
 
 def _sequence(row):
-    """`file.position`, as two numbers."""
+    """Returns `file.position` as two numbers."""
     file, position = row["_event_seq"].split(".")
     return int(file), int(position)

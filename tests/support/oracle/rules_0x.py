@@ -1,4 +1,4 @@
-"""Who wins under Hudi 0.x (merge semantics, section 4; `HoodieMergedLogRecordScanner` and the payloads of 0.15)."""
+"""Merge rules of Hudi 0.x (merge semantics, section 4; `HoodieMergedLogRecordScanner` and the payloads of 0.15)."""
 
 from support.oracle import payloads
 from support.oracle.model import Record
@@ -11,7 +11,7 @@ def log_row(newer, existing, merging, _partial):
 
 
 def log_delete(delete, existing, _merging):
-    """The one place where classes are looked at: a value of another class deletes."""
+    """The only comparison of classes: an ordering value of another class deletes."""
     if existing is None:
         return delete
     stays = (
@@ -35,6 +35,6 @@ def over_base(base, log, merging, _partial):
 
 
 def insert(log, merging):
-    """`getInsertValue`: nothing for a delete."""
-    gone = log.row is None or merging.payload == "EmptyHoodieRecordPayload" or payloads.deletes(log.row, merging)
-    return Record(log.ordering, None, deleted=True) if gone else log
+    """`getInsertValue`: returns nothing for a delete."""
+    is_deleted = log.row is None or merging.payload == "EmptyHoodieRecordPayload" or payloads.deletes(log.row, merging)
+    return Record(log.ordering, None, deleted=True) if is_deleted else log

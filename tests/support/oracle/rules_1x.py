@@ -1,4 +1,4 @@
-"""Who wins under Hudi 1.x (merge semantics, sections 3 and 7; `BufferedRecordMergerFactory`, `HoodieAvroRecordMerger`).
+"""Merge rules of Hudi 1.x (merge semantics, sections 3 and 7; `BufferedRecordMergerFactory`, `HoodieAvroRecordMerger`).
 
 `partial` is true from the first IS_PARTIAL block of the slice on.
 """
@@ -9,7 +9,7 @@ from support.oracle.ordering import HudiFails, compare, is_default, of_row, same
 
 
 def log_row(newer, existing, merging, partial):
-    """deltaMerge: a row of a data block over what the log has of its key."""
+    """deltaMerge: merges a row of a data block with the previous log record of its key."""
     if existing is None:
         return newer
     if partial:
@@ -18,7 +18,7 @@ def log_row(newer, existing, merging, partial):
 
 
 def log_delete(delete, existing, merging):
-    """deltaMerge of a delete block's entry. Partial blocks change nothing about it."""
+    """deltaMerge of a delete block's entry. It does not depend on partial blocks."""
     if existing is None or merging.mode == COMMIT_TIME:
         return delete
     if merging.mode == CUSTOM:
@@ -34,15 +34,15 @@ def log_delete(delete, existing, merging):
 
 
 def over_base(base, log, merging, partial):
-    """finalMerge: what the log has of a key, over the base row."""
+    """finalMerge: merges the log record of a key with the base row."""
     return _partial_merge(base, log, merging) if partial else _merge(base, log, merging)
 
 
 def insert(log, merging):
-    """What the log has of a key that the base does not: emitted unless it is a delete. The payload is not asked."""
+    """Returns the log record of a key without a base row, unless it is a delete. The payload class is not called."""
     by_payload = merging.mode == CUSTOM and log.row is not None and not log.deleted
     if by_payload and merging.payload == "EmptyHoodieRecordPayload":
-        # Hudi expects a row of the payload here and fails. The rule of this project: a delete, as everywhere else.
+        # Hudi expects a row of the payload here and fails. mortice treats it as a delete, as elsewhere.
         return Record(log.ordering, None, deleted=True)
     if by_payload and payloads.deletes(log.row, merging):
         raise HudiFails("NoSuchElementException: the payload has no row where the reader expects one")
@@ -50,7 +50,8 @@ def insert(log, merging):
 
 
 def is_unordered_delete(record):
-    """A delete by commit time: its ordering is the `Integer` 0, which an int column's real 0 is too."""
+    """Whether a record is a delete by commit time: its ordering value is the `Integer` 0, like a real 0 of an int
+    column."""
     return record.deleted and is_default(record.ordering)
 
 
@@ -74,24 +75,24 @@ def _filled(high, low, merging):
     if merging.partial_update is None or high.deleted or low.deleted:
         return high
     if merging.partial_update == IGNORE_DEFAULTS:
-        gives_way = filling.is_the_same_object_as_the_default(merging)
+        is_filled = filling.is_same_object_as_default(merging)
     else:
-        gives_way = filling.is_text(merging.unavailable, merging)
-    return high.with_row(filling.filled(high.row, low.row, gives_way))
+        is_filled = filling.is_marker(merging.unavailable, merging)
+    return high.with_row(filling.filled(high.row, low.row, is_filled))
 
 
 def _partial_merge(older, newer, merging):
-    """Records that need not have all columns (section 7.2)."""
+    """Merges records that may lack columns (section 7.2)."""
     if merging.mode == COMMIT_TIME:
         if newer.deleted or older.row is None:
             return newer
         if older.deleted:
             raise HudiFails("ArrayIndexOutOfBoundsException: the partial record lacks the column that marked the row")
-        return newer.with_row(filling.laid_over(newer.row, older.row, merging))
+        return newer.with_row(filling.overlay(newer.row, older.row, merging))
     high, low = (newer, older) if _newer_wins(older, newer, merging) else (older, newer)
     if high.deleted or low.deleted:
         return high
-    row = filling.laid_over(high.row, low.row, merging)
+    row = filling.overlay(high.row, low.row, merging)
     return Record(of_row(row, merging), row)
 
 

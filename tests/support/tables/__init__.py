@@ -1,1 +1,1 @@
-"""Tables and log files that the tests write."""
+"""Writers of tables and log files for the tests."""

@@ -1,8 +1,8 @@
-"""Tables whose schema changes from commit to commit, and their rows worked out in plain Python.
+"""Tables whose schema changes from commit to commit, and their expected rows, computed in plain Python.
 
-A column has an id. Under schema on read (`by="id"`) a rename keeps it, and a column that is dropped and added again has
-another; under schema on write (`by="name"`) a column is its name. The rows of a file are read as the last schema has
-it.
+A column has an id. With schema on read (`by="id"`) a renamed column keeps it, and a column that is dropped and added
+again has a new one; with schema on write (`by="name"`) a column is identified by its name. The rows of a file are read
+with the last schema.
 """
 
 import datetime as dt
@@ -34,9 +34,8 @@ DECIMALS = {"decimal": (10, 2), "wide decimal": (14, 4)}
 KEYS = tuple(f"k{number}" for number in range(8))
 NAMES = ("a", "b", "c", "d")
 
-# What a column may become, of what it was. Texts of one column are all dates or all numbers, so that they can become
-# those.
-BECOMES = {
+# The types that a column can change to. Strings of one column are all dates or all numbers, so that they can be cast.
+TYPE_CHANGES = {
     "int": ("long", "float", "double", "string", "decimal"),
     "long": ("float", "double", "string", "decimal"),
     "float": ("double", "string", "decimal"),
@@ -49,7 +48,7 @@ BECOMES = {
     "boolean": (),
     "timestamp": (),
 }
-SCALARS = tuple(BECOMES)
+SCALARS = tuple(TYPE_CHANGES)
 
 
 @dataclass(frozen=True)
@@ -62,25 +61,25 @@ class Column:
     """A scalar, or `struct`, `list` or `map`; the last two hold structs."""
     fields: tuple["Column", ...] = ()
     been: tuple[str, ...] = ()
-    """The scalars that it has been."""
+    """The scalar types that it has had."""
     dates: bool = False
-    """Whether its texts are dates."""
+    """Whether its strings are dates."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """Rows by key, each by the ids of the columns, as the schema of the time has them."""
+    """Rows by key. Each is a dict by column id, with the schema of the commit."""
 
     columns: tuple[Column, ...]
     rows: dict
     parquet: bool = False
     began_before: bool = False
-    """It began before the last change of the schema came in, and goes by the schema before that."""
+    """The write began before the last schema change, and uses the schema before it."""
 
 
 @dataclass
 class History:
-    """Schemas and writes in the order of their instants: a schema alone is an `ALTER TABLE`."""
+    """Schemas and writes in the order of their instants. A schema without rows is an `ALTER TABLE`."""
 
     by: str
     version: int
@@ -88,7 +87,7 @@ class History:
 
     @property
     def columns(self):
-        """The last schema."""
+        """The columns of the last schema."""
         last = self.steps[-1]
         return last.columns if isinstance(last, Write) else last
 
@@ -108,7 +107,8 @@ def drawn_column(draw, name, ids, nested):
 
 
 def changed(draw, columns, ids, by, nested=True):
-    """The columns after one change: a rename, a drop, an addition, another order, another type, or a change inside."""
+    """Returns the columns after one change: a rename, a drop, an addition, a new order, a new type, or a change of a
+    nested field."""
     free = [name for name in (*NAMES, "e", "f") if all(one.name != name for one in columns)]
     at = draw(st.integers(0, len(columns) - 1))
     column, others = columns[at], columns[:at] + columns[at + 1 :]
@@ -124,7 +124,9 @@ def changed(draw, columns, ids, by, nested=True):
     if change == "move":
         return draw(st.permutations(columns).map(tuple))
     if change == "type" and column.kind in SCALARS:
-        wider = [kind for kind in BECOMES[column.kind] if all(has_way(one, kind, column) for one in column.been)]
+        wider = [
+            kind for kind in TYPE_CHANGES[column.kind] if all(is_readable_as(one, kind, column) for one in column.been)
+        ]
         if wider:
             kind = draw(st.sampled_from(wider))
             return put(replace(column, kind=kind, been=(*column.been, kind)))
@@ -133,13 +135,14 @@ def changed(draw, columns, ids, by, nested=True):
     return columns
 
 
-def has_way(old, new, column):
-    """Whether files of the old type can be read as the new one. Texts as numbers or dates only where they are such."""
+def is_readable_as(old, new, column):
+    """Whether files of the old type can be read as the new one. Strings can be cast only if they are dates or
+    numbers."""
     if old == new:
         return True
     if old in {"string", "bytes"} and new in {"date", "decimal"}:
         return old == "string" and column.dates == (new == "date")
-    return new in BECOMES[old]
+    return new in TYPE_CHANGES[old]
 
 
 VALUES = {
@@ -180,7 +183,7 @@ def row_of(draw, columns):
 
 @st.composite
 def histories(draw, by):
-    """A base file, then changes of the schema and log blocks in any order."""
+    """Draws a base file, then schema changes and log blocks in any order."""
     ids = iter(range(10, 1000))
     columns = columns_of(draw, NAMES[: draw(st.integers(1, 3))], ids, True)
     history = History(by, draw(st.sampled_from((6, 9))))
@@ -205,15 +208,15 @@ def histories(draw, by):
     return history
 
 
-# --- what is read
+# --- expected rows
 
 
 def expected(history):
-    """Rows by key: of each the last that was written, as the last schema has it."""
+    """Returns the expected rows by key: the last write of each key, with the last schema."""
     rows = {}
     for step in history.steps:
         if isinstance(step, Write):
-            # The same columns as the writer's, by id: a name of one schema may be another column's in the next.
+            # Columns are matched by id: a name of one schema may be another column's in the next.
             known = {one.id: one for one in flat(step.columns)}
             for key, row in step.rows.items():
                 rows[key] = read_struct(row, history.columns, known)
@@ -245,7 +248,7 @@ def read_value(value, old, new, known):
 
 
 def read_scalar(value, old, new):
-    """`HoodieAvroUtils.rewritePrimaryType`: by text wherever it is not a widening of whole numbers."""
+    """Casts as `HoodieAvroUtils.rewritePrimaryType`: through strings, except for widened integers."""
     if new in {old, "long"}:
         return value
     text = text_of(value, old)
@@ -270,7 +273,7 @@ def text_of(value, kind):
 
 
 def write_history(folder, history):
-    """The table, and its path as a string."""
+    """Writes the table and returns its path as a string."""
     merging = Merging((), mode=COMMIT_TIME)
     place = folder / ".hoodie"
     timeline = place if history.version < 8 else place / "timeline"
@@ -300,7 +303,7 @@ def write_files(folder, history, number, write):
         return {}
     rows = [(with_meta({}, key, number, place), row) for place, (key, row) in enumerate(write.rows.items())]
     if number == 0:
-        # Two rows in a row group, so that there is something to leave unread.
+        # Two rows in a row group, so that row groups can be pruned.
         pq.write_table(arrow_table(write.columns, rows), folder / base_file_name(), row_group_size=2)
         return {"": base_file_name()}
     name = log_file_name(history.version, number, not history.steps[0].rows)
@@ -322,7 +325,7 @@ def write_schema_history(place, version, number, schemas):
 
 
 def named(row, columns):
-    """A row by the names of the time."""
+    """Returns a row with the column names of the write."""
     return {one.name: named_value(row[one.id], one) for one in columns}
 
 
@@ -395,7 +398,7 @@ def arrow_table(columns, rows):
 
 
 def internal_schema(columns, version):
-    """`InternalSchema` as `SerDeHelper` writes it."""
+    """Returns an `InternalSchema` as `SerDeHelper` writes it."""
     meta = [{"id": number, "name": name, "optional": True, "type": "string"} for number, name in enumerate(META)]
     fields = [*meta, *map(internal_field, columns)]
     return {"max_column_id": 9999, "version_id": version, "type": "record", "fields": fields}
@@ -411,7 +414,7 @@ def internal_type(column):
     if column.kind in SCALARS:
         return "binary" if column.kind == "bytes" else column.kind
     record = {"type": "record", "fields": [*map(internal_field, column.fields)]}
-    # Items have ids of their own, which nobody goes by.
+    # Items have ids of their own, which no reader uses.
     items = 1000 * column.id
     if column.kind == "list":
         return {"type": "array", "element_id": items, "element": record, "element_optional": True}
@@ -429,7 +432,8 @@ RENAMED = (ID, Column(11, "full_name", "string"), Column(12, "price", "long"))
 
 
 def renamed_table(folder, version=9, more=()):
-    """Eight rows in a base file, then a rename and a widening, and one row in the log."""
+    """Writes eight rows in a base file, then a rename and a widening, and one row in the log. Returns the path and the
+    expected rows."""
     rows = {f"k{number}": {10: number, 11: f"n{number}", 12: number} for number in range(8)}
     late = {"k7": {10: 7, 11: "late", 12: 5_000_000_000}}
     history = History("id", version, [Write((ID, FIRST_NAME, PRICE), rows), RENAMED, Write(RENAMED, late), *more])

@@ -1,6 +1,6 @@
-"""Random histories of some keys, for hypothesis: base rows and log blocks, in every way that a table can be set up.
+"""Random histories of some keys, for hypothesis: base rows and log blocks, for every merge configuration of a table.
 
-What happens to one key does not hang on the others; there are several in a table because a table costs more than a key.
+Keys are independent of each other. A table has several because writing a table is expensive.
 """
 
 import datetime as dt
@@ -16,12 +16,13 @@ from support.oracle.ordering import CLASSES, EPOCH
 from support.oracle.payloads import DEBEZIUM, UNAVAILABLE
 from support.tables.table_writer import Slice, with_meta
 
-# Where mortice is known to be wrong. Histories steer clear of it; test_merge_oracle.py has an example of each, which is
-# expected to fail. Once it passes, the name goes.
+# Known differences between mortice and Hudi. Histories avoid them; test_merge_oracle.py has an example of each that is
+# expected to fail. An entry is removed when its example passes.
 KNOWN_DIFFERENCES: set[str] = set()
 
-# What this release refuses. A scenario that is not any more fails test_merge_oracle.py, so that it is taken off.
-NOT_YET: set[str] = set()
+# Scenarios that mortice refuses. A scenario that becomes supported fails test_merge_oracle.py until its entry is
+# removed.
+UNSUPPORTED: set[str] = set()
 
 KEYS = ("a", "b", "ä:1", "", "b ", "10", "9", "a,b")
 MARKER = "gone"
@@ -31,7 +32,7 @@ def _moment(text):
     return dt.datetime.fromisoformat(text).replace(tzinfo=dt.timezone.utc)
 
 
-# Few, so that ties, zeros and neighbours are common. None of them is null.
+# Few values, so that ties, zeros and neighbours are common. None of them is null.
 ORDERING_VALUES = {
     "boolean": (False, True),
     "int": (0, -1, 1, 2, 10),
@@ -49,7 +50,7 @@ NARROW = {"long": "int", "double": "float"}
 
 @dataclass(frozen=True)
 class Scenario:
-    """One way of merging, and what belongs to it."""
+    """One merge configuration."""
 
     name: str
     mode: str = EVENT_TIME
@@ -103,7 +104,7 @@ SCENARIOS = (
 
 @dataclass(frozen=True)
 class History:
-    """A table to be."""
+    """The contents of a table."""
 
     merging: Merging
     version: int
@@ -111,7 +112,7 @@ class History:
 
 
 @dataclass(frozen=True)
-class Older:
+class OlderSchemas:
     """How schemas of older blocks may differ from the table's."""
 
     narrowed: tuple[str, ...]
@@ -127,7 +128,7 @@ def histories(draw, scenario):
     base = None if draw(st.integers(0, 4)) == 0 else draw(base_rows(merging, scenario))
     narrowed = () if base is None or not fits(base, widened) else widened
     parquet = draw(st.booleans())
-    older = Older(widened, added_columns(merging, parquet))
+    older = OlderSchemas(widened, added_columns(merging, parquet))
     count = draw(st.integers(1, 3))
     commits = tuple(draw(commit(merging, scenario, number, older)) for number in range(1, count + 1))
     slice_ = Slice(base, commits, narrowed, parquet)
@@ -136,7 +137,7 @@ def histories(draw, scenario):
 
 @st.composite
 def settings_of(draw, scenario):
-    """A table's schema and merge settings."""
+    """Draws a table's schema and merge settings."""
     fields = [Field("id", "string"), Field("text", "string"), Field("raw", "bytes")]
     fields += [Field("count", "int", draw(st.sampled_from((None, 0, 7, 1000))))]
     ordering = draw(ordering_fields(scenario))
@@ -158,7 +159,7 @@ def settings_of(draw, scenario):
 
 
 def ordering_fields(scenario):
-    """The ordering fields: those of Debezium where its payloads merge, else any."""
+    """Returns the ordering fields: those of Debezium for its payload classes, otherwise any."""
     if scenario.payload == "MySqlDebeziumAvroPayload":
         return st.just([Field("_event_seq", "string")])
     if scenario.payload == "PostgresDebeziumAvroPayload":
@@ -171,7 +172,8 @@ def ordering_fields(scenario):
 
 
 def delete_fields(scenario):
-    """Columns that can mark a row as a delete. Whether a payload knows of an operation is no rule of Hudi's."""
+    """Returns columns that can mark a row as a delete. Hudi does not define whether payload classes use an
+    operation."""
     flag = Field("_hoodie_is_deleted", "boolean")
     if scenario.payload == "AWSDmsAvroPayload":
         return (Field("Op", "string"), flag)
@@ -183,7 +185,7 @@ def delete_fields(scenario):
 
 
 def delete_field_of(scenario):
-    """Hudi 1.x gives old tables of these payloads the marker that they know themselves."""
+    """Returns the delete field that Hudi 1.x configures for tables of these payload classes."""
     if scenario.payload == "AWSDmsAvroPayload":
         return "Op"
     return "_change_operation_type" if scenario.payload in DEBEZIUM else None
@@ -199,16 +201,16 @@ def ordering_values(field, scenario):
     if field.name == "_event_seq":
         return EVENT_SEQS
     values = ORDERING_VALUES[field.kind]
-    # Debezium's payloads refuse rows without a position in the log of the database.
+    # Debezium's payload classes refuse rows without a position in the database log.
     return values if field.name == "_event_lsn" else (*values, None)
 
 
 def column_values(field, merging, scenario):
-    """What a column may hold, the dullest first."""
+    """Returns the possible values of a column, the simplest first."""
     if field.name in merging.ordering:
         return ordering_values(field, scenario)
     values = {
-        "id": (None,),  # the key takes its place
+        "id": (None,),  # replaced by the key
         "text": (None, "x", "y", UNAVAILABLE),
         "raw": (None, b"x", UNAVAILABLE.encode()),
         "count": (None, 0, 7, 1000) if field.default is None else (0, 7, 1000),
@@ -216,14 +218,14 @@ def column_values(field, merging, scenario):
         "_hoodie_operation": (None, "I", "U", "-U", "D"),
         "op": (None, "x", MARKER, MARKER.upper()),
         "Op": ("I", "U", "D", "d"),
-        # Under 1.x the other case makes a delete without an ordering value. Debezium does not write it.
+        # Under 1.x an upper-case marker is a delete without an ordering value. Debezium does not write it.
         "_change_operation_type": ("c", "u", "d", "D") if scenario.semantics == "0.x" else ("c", "u", "d"),
     }
     return values[field.name]
 
 
 def row_of(merging, scenario, names):
-    """One number says what all columns hold: hypothesis draws it many times faster than column by column."""
+    """One number encodes all columns: hypothesis draws it many times faster than one value for each column."""
     columns = {field.name: column_values(field, merging, scenario) for field in merging.fields if field.name in names}
 
     def row(number):
@@ -238,7 +240,7 @@ def row_of(merging, scenario, names):
 
 @st.composite
 def keyed_rows(draw, merging, scenario, place, names):
-    """Rows with keys and meta columns. The place is commit and block."""
+    """Draws rows with keys and meta columns. The place is commit and block."""
     number, block = place
     pairs = st.tuples(st.sampled_from(KEYS), row_of(merging, scenario, names))
     rows = draw(st.lists(pairs, min_size=1, max_size=12))
@@ -263,7 +265,7 @@ def commit(draw, merging, scenario, number, older):
 
 
 def added_columns(merging, parquet):
-    """Columns that older blocks may lack. Parquet knows no defaults: what it lacks is null."""
+    """Returns columns that older blocks may lack. Parquet has no defaults: a missing column is null."""
     return ("text", "count") if merging.field("count").default is None or not parquet else ("text",)
 
 
@@ -282,7 +284,7 @@ def data_block(draw, merging, scenario, place, older):
 
 
 def fits(rows, widened):
-    """Whether the widened columns of all rows fit in the type that they had, and are there."""
+    """Whether all rows have the widened columns, with values that fit in the original type."""
     values = [row.get(name, "absent") for row in rows for name in widened]
     return not any(value in {"absent", 1 << 40} for value in values)
 
@@ -294,7 +296,7 @@ def delete_blocks(draw, merging):
 
 
 def delete_ordering(merging):
-    """What a delete is ordered by: mostly values of the table's own classes, else none, or those of another."""
+    """Draws the ordering value of a delete: mostly of the table's own class, otherwise none, or of another class."""
     fields = [merging.field(name) for name in merging.ordering]
     own = [own_value(field) for field in fields]
     usual = own[0] if len(own) == 1 else st.tuples(*own)

@@ -1,11 +1,11 @@
-"""A little writer of tables that live: it commits, compacts, cleans and archives, as Hudi does, step by step.
+"""A writer of tables that change over time: it commits, compacts, cleans and archives as Hudi does, step by step.
 
-Commit n writes every key again with the value n, and one key more: so rows that are all of one commit are distinguished
-from rows that are not, without knowing the order of anything. Each partition is one file group.
+Commit n writes every key again with the value n, and one new key: so a consistent snapshot has the same value in all
+rows. Each partition is one file group.
 
-    python -m support.tables.live_table <folder> <version> <steps>        a writer at work, until it is killed
+    python -m support.tables.live_table <folder> <version> <steps>        a writer that runs until it is killed
 
-State files appear in Hudi's order: requested, inflight, data, completed; a clean's plan before the first file goes.
+State files are created in Hudi's order: requested, inflight, data, completed; a clean's plan before the first deletion.
 """
 
 import io
@@ -74,14 +74,14 @@ SAVEPOINT = _record(
 
 
 def avro(schema, record):
-    """A container of one record."""
+    """Returns an Avro container file with one record."""
     file = io.BytesIO()
     fastavro.writer(file, fastavro.parse_schema(schema), [record])
     return file.getvalue()
 
 
 class LiveTable:
-    """A table that is being written to."""
+    """A table under write."""
 
     def __init__(self, folder, version, partitions=3, clock=None):
         self.folder, self.version = Path(folder), version
@@ -93,9 +93,9 @@ class LiveTable:
         self._ticks = clock or itertools.count(1)
         self.commits = 0
         self.history = []
-        """(requested, completion, action) of what was completed, and is not archived."""
+        """(requested, completion, action) of completed instants that are not archived."""
         self.written = []
-        """Requested times of the delta commits that were completed."""
+        """Requested times of the completed delta commits."""
         self.slices = {partition: [] for partition in self.partitions}
         """By partition, oldest first: (base instant, base file or None, log files)."""
         for partition in self.partitions:
@@ -103,20 +103,20 @@ class LiveTable:
             self.put(self.folder / partition / ".hoodie_partition_metadata", b"commitTime=0\npartitionDepth=1\n")
 
     def tick(self):
-        """A time that was not given before."""
+        """Returns a new time."""
         seconds, millis = divmod(next(self._ticks), 1000)
         hours, seconds = divmod(seconds, 3600)
         return f"{FIRST_DAY}{hours:02}{seconds // 60:02}{seconds % 60:02}{millis:03}"
 
     @staticmethod
     def put(path, content):
-        """A file that is there whole or not at all."""
+        """Writes a file atomically."""
         aside = path.with_name(f"{path.name}.tmp")
         aside.write_bytes(content)
         aside.rename(path)
 
     def pending(self, action, content=b"", *, requested=None):
-        """Requests an action and begins it; its time."""
+        """Requests and starts an action; returns its requested time."""
         time_ = requested or self.tick()
         self.put(self.timeline / f"{time_}.{action}.requested", content)
         inflight = f"{time_}.inflight" if action == "commit" else f"{time_}.{action}.inflight"
@@ -124,7 +124,7 @@ class LiveTable:
         return time_
 
     def completed(self, requested, action, content):
-        """Completes an action; its position: what queries' bounds are compared with."""
+        """Completes an action; returns its position, which bounds of queries are compared with."""
         completion = self.tick()
         times = requested if self.version < 8 else f"{requested}_{completion}"
         self.put(self.timeline / f"{times}.{action}", content)
@@ -145,7 +145,7 @@ class LiveTable:
         return json.dumps(facts).encode() if self.version < 8 else avro(COMMIT_METADATA, facts)
 
     def rows(self, partition, commit, instant, *, keys=None):
-        """What a commit writes to a partition."""
+        """Returns the rows that a commit writes to a partition."""
         at = self.partitions.index(partition)
         rows = []
         for key in range(commit) if keys is None else keys:
@@ -158,7 +158,7 @@ class LiveTable:
         return rows
 
     def begin(self):
-        """Begins a delta commit: its request, and its files, which nobody is to see yet."""
+        """Starts a delta commit: writes its requested instant and its files, which are not visible yet."""
         self.commits += 1
         number, requested = self.commits, self.pending("deltacommit")
         paths = {}
@@ -176,18 +176,18 @@ class LiveTable:
             logs.append(name)
         return number, requested, paths
 
-    def end(self, begun):
-        """Completes it; its position."""
-        _, requested, paths = begun
+    def end(self, started):
+        """Completes a delta commit; returns its position."""
+        _, requested, paths = started
         self.written.append(requested)
         return self.completed(requested, "deltacommit", self.metadata(paths, "UPSERT"))
 
     def commit(self):
-        """One delta commit."""
+        """Writes one delta commit."""
         return self.end(self.begin())
 
     def plan_compaction(self):
-        """Cuts every slice that has logs."""
+        """Plans a compaction of every slice with log files."""
         requested, operations = self.tick(), []
         for partition, slices in self.slices.items():
             if slices and slices[-1][2]:
@@ -207,7 +207,7 @@ class LiveTable:
         return requested, [operation["partitionPath"] for operation in operations], self.commits
 
     def compact(self, planned):
-        """Does what was planned: rows are as they were, and so is their commit time."""
+        """Runs a planned compaction. Rows and their commit times are unchanged."""
         requested, partitions, number = planned
         paths = {}
         for partition in partitions:
@@ -222,8 +222,8 @@ class LiveTable:
         return self.completed(requested, "commit", self.metadata(paths, "COMPACT"))
 
     def clean(self, keep=1, spare=()):
-        """Removes all slices but the newest `keep` with a base file, and what is newer than those."""
-        requested, gone, floor = self.tick(), {}, None
+        """Removes all slices older than the newest `keep` slices with a base file."""
+        requested, removed, floor = self.tick(), {}, None
         for partition, slices in self.slices.items():
             based = [at for at, (_, base, _) in enumerate(slices) if base is not None]
             if len(based) <= keep:
@@ -231,21 +231,21 @@ class LiveTable:
             first = based[-keep]
             floor = min(floor or slices[first][0], slices[first][0])
             names = [name for _, base, logs in slices[:first] for name in (base, *logs) if name and name not in spare]
-            gone[partition] = names
+            removed[partition] = names
             del slices[:first]
         infos = {
             partition: [{"filePath": f"{partition}/{name}", "isBootstrapBaseFile": False} for name in names]
-            for partition, names in gone.items()
+            for partition, names in removed.items()
         }
         plan = {"filesToBeDeletedPerPartition": {}, "filePathsToBeDeletedPerPartition": infos, "version": 2}
         self.pending("clean", avro(CLEAN_PLAN, plan), requested=requested)
-        for partition, names in gone.items():
+        for partition, names in removed.items():
             for name in names:
                 (self.folder / partition / name).unlink()
         return self.completed(requested, "clean", avro(CLEAN_METADATA, {"earliestCommitToRetain": floor, "version": 2}))
 
     def savepoint(self, *, with_logs=True):
-        """Keeps the files of the newest slices for the newest commit; its instant, and the names of the files."""
+        """Creates a savepoint of the newest commit. Returns its instant and the names of the files."""
         requested = next(time_ for time_, _, action in reversed(self.history) if action == "deltacommit")
         kept = {
             partition: [name for name in (slices[-1][1], *(slices[-1][2] if with_logs else ())) if name]
@@ -259,8 +259,8 @@ class LiveTable:
         return requested, {name for names in kept.values() for name in names}
 
     def archive(self, keep=4, spare=()):
-        """Moves all but the newest instants to the archive, its files first."""
-        # What was requested first goes first, as with Hudi.
+        """Moves all but the newest instants to the archive: writes the archive, then deletes the instants."""
+        # Instants are archived in the order of their requested times, as in Hudi.
         ready = [one for one in sorted(self.history)[:-keep] if one[0] not in spare]
         pending = {path.name.split(".")[0] for path in self.timeline.glob("*.inflight")} - {
             one[0] for one in self.history
@@ -329,13 +329,13 @@ class LiveTable:
         self.put(archive / f".commits_.archive.{number}_1-0-1", avro_block(schema, entries, ready[-1][0]))
 
     def work(self, step):
-        """One step of a busy writer. Commits overlap, compactions are planned long before they are done."""
+        """Runs one step of a busy writer. Commits overlap, and compactions are planned long before they run."""
         if step % 5 == 3:
             planned = self.plan_compaction()
             self.commit()
             self.compact(planned)
         elif self.version >= 8 and step % 5 == 1:
-            # Two at once, and the older one completes last. Each writes all keys: the greater value wins.
+            # Two concurrent commits; the older one completes last. Each writes all keys: the greater value wins.
             first = self.begin()
             self.commit()
             self.end(first)

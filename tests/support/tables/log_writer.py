@@ -1,9 +1,9 @@
-"""A little writer of log files, for tests: blocks framed as Hudi's `HoodieLogFormat` writes them.
+"""A minimal writer of log files for tests: blocks framed as Hudi's `HoodieLogFormat` writes them.
 
     magic 6 | size 8 | format version 4 | type 4 | header | content length 8 | content | footer | total 8
 
-The size counts what follows it, the total what stands before it. A header is a count and then (key, length, text)
-entries. Integers are big-endian. Content of
+The size counts what follows it, the total what precedes it. A header is a count and then (key, length, text) entries.
+Integers are big-endian. Content of
 
     an Avro block      a version, a count of records, and then (length, datum) entries
     a parquet block    a parquet file
@@ -27,7 +27,7 @@ CONTENT_VERSION = 3
 
 
 def frame(kind, header, content_length):
-    """What stands before and after the content of a block."""
+    """Returns the bytes before and after the content of a block."""
     entries = b"".join(struct.pack(">ii", key, len(text.encode())) + text.encode() for key, text in header.items())
     body = struct.pack(">ii", 1, kind) + struct.pack(">i", len(header)) + entries + struct.pack(">q", content_length)
     footer = struct.pack(">i", 0)
@@ -46,14 +46,14 @@ def data_header(schema, instant, partial, more):
 
 
 def position_header(positions, base_instant):
-    """Which rows of a base file the records of a block update: a roaring bitmap of one container, all below 65,536."""
+    """Returns the header of record positions in a base file: a roaring bitmap of one container, all below 65,536."""
     bitmap = struct.pack("<qIIIHHI", 1, 0, 12346, 1, 0, len(positions) - 1, 16)
     bitmap += struct.pack(f"<{len(positions)}H", *positions)
     return {RECORD_POSITIONS: base64.b64encode(bitmap).decode(), BASE_FILE_INSTANT: base_instant}
 
 
 def avro_block(schema, records, instant, partial=False, more=None):
-    """One Avro data block; `more` header entries, if any."""
+    """Returns an Avro data block; `more` contains further header entries."""
     parsed = fastavro.parse_schema(schema)
     data = [datum(parsed, record) for record in records]
     content = struct.pack(">ii", CONTENT_VERSION, len(data))
@@ -62,14 +62,14 @@ def avro_block(schema, records, instant, partial=False, more=None):
 
 
 def parquet_block(schema, table, instant, partial=False, more=None):
-    """One parquet data block, of an Arrow table. `schema` is that of Avro."""
+    """Returns a parquet data block of an Arrow table. `schema` is the Avro schema."""
     content = io.BytesIO()
     pq.write_table(table, content)
     return block(PARQUET_DATA_BLOCK, data_header(schema, instant, partial, more), content.getvalue())
 
 
 def delete_block(deletes, instant, partition="", more=None):
-    """One delete block, of (key, ordering): None, a (Java class, value), or a list of them for several fields."""
+    """Returns a delete block of (key, ordering): None, a (Java class, value), or a list of them for several fields."""
     entries = [
         {"recordKey": key, "partitionPath": partition, "orderingVal": wrapped(ordering)} for key, ordering in deletes
     ]
@@ -96,7 +96,7 @@ EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
 def delete_list_schema():
-    """`HoodieDeleteRecordList`. In an array, a LocalDate stands where at the top the array itself does."""
+    """Returns the schema of `HoodieDeleteRecordList`. The array type contains a LocalDate in the place of itself."""
 
     def wrapper(name, kind):
         return {"type": "record", "name": name, "fields": [{"name": "value", "type": kind}]}
@@ -116,7 +116,7 @@ def delete_list_schema():
 
 
 def wrapped(ordering):
-    """An ordering value in the wrapper of its Java class, as fastavro takes members of a union."""
+    """Returns an ordering value in the wrapper of its Java class, as a union member of fastavro."""
     if ordering is None:
         return None
     if isinstance(ordering, list):
@@ -126,7 +126,7 @@ def wrapped(ordering):
 
 
 def wire(value):
-    """The Avro primitive in a wrapper: days, microseconds, digits at the one scale that all decimals have."""
+    """Returns the Avro primitive in a wrapper: days, microseconds, or the unscaled decimal at the fixed scale."""
     if isinstance(value, dt.datetime):
         return (value - EPOCH) // dt.timedelta(microseconds=1)
     if isinstance(value, dt.date):

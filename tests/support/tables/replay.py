@@ -1,8 +1,8 @@
-"""A bundled table, written once more: the files of its instants, one after the other, in the order of its writer.
+"""Writes a bundled table again: the files of its instants, one after the other, in the order of its writer.
 
-Requested and inflight files come first, then the data, then the completed file. A log file that several commits have
-appended to grows with each of them. Archived instants, and files that nobody tells of, are there from the beginning;
-the metadata table is left out.
+Requested and inflight files come first, then the data, then the completed file. A log file of several commits grows
+with each of them. Archived instants, and files that no commit names, exist from the start; the metadata table is left
+out.
 """
 
 import shutil
@@ -13,7 +13,8 @@ from support.cases import with_properties
 
 
 class Replay:
-    """The table of a case, as it grows in `folder`. `overtaken` completes later than it did: after so many others."""
+    """The table of a case while it grows in `folder`. `overtaken` maps a write to the number of later writes that
+    complete before it."""
 
     def __init__(self, source, folder, overtaken=None):
         self.source, self.folder = Path(source), Path(folder)
@@ -38,7 +39,7 @@ class Replay:
         with_properties(self.folder, {"hoodie.table.metadata.partitions": None})
 
     def _in_order(self, overtaken):
-        """(begin or end, instant), by time; below version 8 nothing tells when an instant was completed."""
+        """Returns (begin or end, instant) by time; below version 8 completion times are unknown."""
         steps = []
         for one in self.table.timeline.active:
             steps.append((one.requested_time, 0, one))
@@ -52,7 +53,7 @@ class Replay:
         return steps
 
     def step(self):
-        """Does the next thing. Whether there was one."""
+        """Writes the next instant. Returns true if there was one."""
         if not self.steps:
             return False
         is_end, instant = self.steps.pop(0)
@@ -67,14 +68,14 @@ class Replay:
         return True
 
     def all(self):
-        """Does all that is left."""
+        """Writes all remaining instants."""
         while self.step():
             pass
 
     def _copy_data(self, path, size):
         source, target = self.source / path, self.folder / path
         if not source.exists():
-            return  # Cleaned.
+            return  # The file was cleaned.
         content = source.read_bytes()
         if ".log." in source.name and self.version < 8 and size:
             content = content[: max(size, target.stat().st_size if target.exists() else 0)]
@@ -89,7 +90,7 @@ class Replay:
 
 
 def _files(facts):
-    """The data files that a commit tells of, and the bytes that each then had."""
+    """Returns the data files of a commit, with their sizes at that commit."""
     files = {}
     for stats in (facts.get("partitionToWriteStats") or {}).values():
         for stat in stats:

@@ -1,13 +1,14 @@
-"""A little writer of whole tables, for tests: one file slice in each partition, as Hudi lays out a merge-on-read table.
+"""A minimal writer of whole tables for tests: one file slice in each partition, with the layout of a merge-on-read
+table.
 
-    hoodie.properties                            by table version: where the merge mode stands differs
+    hoodie.properties                            the merge mode depends on the table version
     .hoodie/<t>.deltacommit                      versions 1 to 7, JSON
     .hoodie/timeline/<t>_<c>.deltacommit         from version 8, Avro
     <file id>_<token>_<t>.parquet                the base file, if there is one
-    .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the base's instant before
-                                                 version 8, and the commit's own from then on
+    .<file id>_<t>.log.<n>_<token>               a log file for each later commit; t is the instant of the base file
+                                                 before version 8, and of the commit from then on
 
-The settings and the slices are those of the oracle. Files lie below their partition's path.
+The settings and the slices are those of the oracle. Files are below their partition's path.
 """
 
 import json
@@ -50,7 +51,7 @@ STRATEGIES = {
     EVENT_TIME: "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
     CUSTOM: "00000000-0000-0000-0000-000000000000",
 }
-# The payload classes that amount to a mode, and those that fill fields in it.
+# The payload classes that are equivalent to a merge mode, and those that fill fields in it.
 PAYLOADS = {COMMIT_TIME: "OverwriteWithLatestAvroPayload", EVENT_TIME: "DefaultHoodieRecordPayload"}
 NON_DEFAULTS = {COMMIT_TIME: "OverwriteNonDefaultsWithLatestAvroPayload", EVENT_TIME: "PartialUpdateAvroPayload"}
 DECIMAL_PRECISION, DECIMAL_BYTES = 10, 5
@@ -90,33 +91,34 @@ ARROW = {
 
 @dataclass(frozen=True)
 class Slice:
-    """What a table holds. Rows and blocks are the oracle's; each commit after the base file's has one log file."""
+    """The contents of a table. Rows and blocks are those of the oracle; each commit after the base file's has one log
+    file."""
 
     base: tuple[dict, ...] | None
     commits: tuple[tuple, ...]
     narrowed: tuple[str, ...] = ()
-    """Columns that the base file has in the type they had before they were widened."""
+    """Columns of the base file in the type that they had before they were widened."""
     parquet_blocks: bool = False
-    """Data blocks are parquet, not Avro."""
+    """Whether data blocks are parquet instead of Avro."""
     row_group_rows: int | None = None
-    """Rows in a row group of the base file, at most."""
+    """Maximum number of rows in a row group of the base file."""
     positions: bool | tuple[tuple[int, ...], ...] = False
-    """Blocks whose keys are all different ones of the base file say which of its rows they update; or the ascending
-    numbers of these rows, of each block."""
+    """Whether blocks whose keys are all different keys of the base file have record positions; or the ascending
+    positions of each block."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """How numbers become times in partition paths (`TimestampBasedAvroKeyGenerator`)."""
+    """Formats of numbers as times in partition paths (`TimestampBasedAvroKeyGenerator`)."""
 
     kind: str
     """UNIX_TIMESTAMP, EPOCHMILLISECONDS, EPOCHMICROSECONDS, or the unit of a SCALAR."""
     pattern: str
-    """As strftime has it."""
+    """The strftime format."""
     hours_ahead: int = 0
 
     def text(self, number):
-        """The value in the path. Null counts as 0, and less than a millisecond is cut off."""
+        """Returns the value in the path. Null counts as 0, and fractions of a millisecond are truncated."""
         milliseconds = int((number or 0) * MICROSECONDS[self.kind] / 1000)
         time = datetime(1970, 1, 1) + timedelta(hours=self.hours_ahead, milliseconds=milliseconds)
         return time.strftime(self.pattern)
@@ -146,7 +148,7 @@ class Partitioning:
     url_encode: bool = False
     times: Times | None = None
     slashed_days: bool = False
-    """Dates are three folders deep."""
+    """Whether dates are three directory levels."""
 
     @property
     def fields(self):
@@ -154,11 +156,11 @@ class Partitioning:
 
     @property
     def timed(self):
-        """The columns whose numbers become times."""
+        """The columns whose numbers are formatted as times."""
         return tuple(field.split(":")[0] for field in self.declared if self._is_timed(field))
 
     def path(self, values):
-        """The path of a row with these values (`KeyGenUtils.getPartitionPath`)."""
+        """Returns the path of a row with these values (`KeyGenUtils.getPartitionPath`)."""
         return "/".join(self._part(field, value) for field, value in zip(self.declared, values, strict=True))
 
     def properties(self):
@@ -184,7 +186,7 @@ def _escaped(letter):
 
 
 def instant(commit):
-    """The instant of a commit; the base file's is number 0."""
+    """Returns the instant of a commit; the base file's is number 0."""
     return f"2026010203{commit:02}00000"
 
 
@@ -197,19 +199,19 @@ def base_file_name():
 
 
 def with_meta(row, key, commit, number, partition=""):
-    """A row as Hudi stores it: in a log the file name is the bare file id."""
+    """Returns a row as Hudi stores it: in a log the file name is the file id only."""
     name = base_file_name() if commit == 0 else FILE_ID
     values = (instant(commit), f"{instant(commit)}_0_{number}", key, partition, name)
     return dict(zip(META, values, strict=True)) | row
 
 
 def write_table(folder, merging, version, slice_):
-    """The whole table, unpartitioned, and its path as a string."""
+    """Writes an unpartitioned table and returns its path as a string."""
     return write_partitions(folder, merging, version, {"": slice_}, Partitioning())
 
 
 def write_partitions(folder, merging, version, slices, partitioning):
-    """The whole table, its slices by partition path, and its path as a string."""
+    """Writes a table of slices by partition path and returns its path as a string."""
     place = folder / ".hoodie"
     timeline = place if version < 8 else place / "timeline"
     timeline.mkdir(parents=True)
@@ -224,7 +226,7 @@ def write_partitions(folder, merging, version, slices, partitioning):
 
 
 def write_slice(folder, merging, version, slice_, depth):
-    """The files of one partition: (number of the commit, name)."""
+    """Writes the files of one partition and yields (number of the commit, name)."""
     folder.mkdir(parents=True, exist_ok=True)
     text = f"commitTime={instant(0)}\npartitionDepth={depth}\n"
     folder.joinpath(".hoodie_partition_metadata").write_text(text, encoding="utf-8")
@@ -286,7 +288,7 @@ def merge_properties(merging, version):
         lines["hoodie.table.legacy.payload.class"] = class_name(legacy_payload(merging))
     if version == 8 or (version >= 9 and merging.mode == CUSTOM):
         lines["hoodie.record.merge.strategy.id"] = STRATEGIES[merging.mode]
-    # Payload classes that merge know their markers themselves.
+    # Payload classes that merge have built-in markers.
     if merging.delete_field is not None and merging.mode != CUSTOM:
         lines[f"{prefix}hoodie.payload.delete.field"] = merging.delete_field
         lines[f"{prefix}hoodie.payload.delete.marker"] = merging.delete_marker
@@ -298,7 +300,7 @@ def merge_properties(merging, version):
 
 
 def legacy_payload(merging):
-    """The class that a table had before its upgrade to version 9. Only then does Hudi look at the merge properties."""
+    """Returns the payload class before the upgrade to version 9. Hudi uses the merge properties only if it is set."""
     if merging.partial_update == IGNORE_DEFAULTS:
         return NON_DEFAULTS[merging.mode]
     if merging.partial_update == FILL_UNAVAILABLE:
@@ -311,8 +313,8 @@ def class_name(payload):
 
 
 def write_commit(timeline, version, merging, number, paths, *, extra=None):
-    """The three files of a completed delta commit. `paths` are the files that it wrote, by partition; `extra` is what
-    stands beside them, unless that is the one schema of all commits."""
+    """Writes the three files of a completed delta commit. `paths` are the files that it wrote, by partition; `extra` is
+    its extra metadata, by default the schema of all commits."""
     stats = {
         partition: [{"fileId": FILE_ID, "path": path, "prevCommit": instant(number)}]
         for partition, path in paths.items()
@@ -334,7 +336,7 @@ def write_commit(timeline, version, merging, number, paths, *, extra=None):
 
 
 def avro_schema(fields, names=None):
-    """The table's schema, or that of a block with some of its columns only. Meta columns are a block's alone."""
+    """Returns the table's schema, or that of a block with some of its columns. Only blocks have meta columns."""
     columns = [avro_field(field) for field in fields if names is None or field.name in names]
     if names is not None:
         columns = [{"name": name, "type": ["null", "string"], "default": None} for name in META] + columns
@@ -355,12 +357,12 @@ def avro_field(field):
 
 
 def narrowed(field):
-    """The field as it was before a long was an int, a double a float, a text a number."""
+    """Returns the field in its original type, before a long was an int, a double a float, a string a number."""
     return replace(field, kind={"long": "int", "double": "float", "string": "int"}[field.kind])
 
 
 def arrow_table(fields, rows):
-    """Rows as Arrow: meta columns first."""
+    """Returns rows as an Arrow table, meta columns first."""
     columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in META}
     for field in fields:
         kind = ARROW.get(field.kind) or pa.decimal128(DECIMAL_PRECISION, field.scale)
@@ -369,7 +371,7 @@ def arrow_table(fields, rows):
 
 
 def block_bytes(fields, block, number, slice_):
-    """A block of the oracle as Hudi writes it. A block of data has the columns of its first row."""
+    """Returns the bytes of a block of the oracle. A data block has the columns of its first row."""
     if isinstance(slice_.positions, tuple):
         more = position_header(slice_.positions[all_blocks(slice_).index(block)], instant(0))
     else:
@@ -391,7 +393,7 @@ def all_blocks(slice_):
 
 
 def by_position(block, slice_):
-    """The block, its records in the order of the base rows that they update, and what its header says of them."""
+    """Returns the block with its records in the order of their base rows, and its record position headers."""
     keys = [row[KEY] for row in block.rows] if isinstance(block, DataBlock) else [key for key, _ in block.deletes]
     rows = {row[KEY]: number for number, row in reversed(list(enumerate(slice_.base or ())))}
     if not slice_.positions or len(set(keys)) < len(keys) or not rows.keys() >= set(keys):
@@ -404,7 +406,7 @@ def by_position(block, slice_):
 
 
 def plain(ordering):
-    """A value of the oracle as the log writer takes it."""
+    """Returns an ordering value of the oracle in the form that the log writer takes."""
     if isinstance(ordering, tuple):
         return [("Integer", 0) if one is None else (one.java, one.held) for one in ordering]
     return ordering and (ordering.java, ordering.held)

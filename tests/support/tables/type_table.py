@@ -1,7 +1,7 @@
-"""A merge-on-read table with a column of every type that Hudi stores for Spark, and the rows that merging gives.
+"""A merge-on-read table with a column of every type that Hudi stores for Spark, and its merged rows.
 
 A base file by pyarrow, one log by `mortice.LogWriter`: some rows are in the base file only, some are updated by the
-log, some inserted by it, one is deleted. Each column has the values that go wrong most easily.
+log, some inserted by it, one is deleted. Each column has boundary values.
 """
 
 import datetime as dt
@@ -36,7 +36,8 @@ SMALLEST, LARGEST = 5e-324, 1.7976931348623157e308
 
 
 def decimals(precision, scale):
-    """The greatest, the least, and what is near zero. Made of digits: arithmetic would round."""
+    """Returns the type, its greatest and least values, and values near zero, made of digits because arithmetic would
+    round."""
     nines = (9,) * precision
     values = [(0, nines), (1, nines), (0, (0,)), (0, (1,))]
     return pa.decimal128(precision, scale), [Decimal((sign, digits, -scale)) for sign, digits in values]
@@ -80,7 +81,7 @@ TYPES = {
     "array_struct": (pa.list_(INNER), [[{"at": ZONED[0], "price": Decimal("9" * 16 + ".9999"), "tags": []}, None]]),
     "all_null": (pa.string(), []),
 }
-"""By the column's name: its Arrow type, and values; nulls come of themselves."""
+"""The Arrow type and the values of each column; nulls are added."""
 
 BASE = range(24)
 UPDATED = range(8, 20)
@@ -89,13 +90,13 @@ INSERTED = range(24, 34)
 
 
 def _value(values, row, shift):
-    """The value of a row: all of them in turn, and a null."""
+    """Returns the value of a row: all values in turn, then a null."""
     turn = [*values, None]
     return turn[(row + shift) % len(turn)]
 
 
 def rows(numbers, commit):
-    """Rows as a writer has them, meta columns first."""
+    """Returns rows as a writer passes them, meta columns first."""
     shift = 3 * commit
     file_name = FILE_ID if commit else base_file_name()
     meta = {
@@ -114,13 +115,13 @@ def rows(numbers, commit):
 
 
 def merged():
-    """What merging gives, in no order."""
+    """Returns the expected rows, in no order."""
     kept = [number for number in BASE if number not in UPDATED and number != DELETED]
     return pa.concat_tables([rows(kept, 0), rows([*UPDATED, *INSERTED], 1)])
 
 
 def write(folder, version, log_format):
-    """The table, and its path."""
+    """Writes the table and returns its path."""
     merging = Merging((), COMMIT_TIME, ())
     timeline = folder / ".hoodie" if version < 8 else folder / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)

@@ -31,7 +31,7 @@ pub struct AssignOptions {
     /// Rows of a new file group (`hoodie.copyonwrite.insert.split.size`); none: as many as fill a file
     /// (`hoodie.copyonwrite.insert.auto.split`).
     pub insert_split: Option<u64>,
-    /// `hoodie.copyonwrite.record.size.estimate`: bytes of a row, if no commit tells.
+    /// `hoodie.copyonwrite.record.size.estimate`: bytes of a row, if no commit says.
     pub record_size: u64,
     /// `hoodie.record.size.estimation.threshold`: commits of fewer bytes than this share of the small file limit do not tell.
     pub estimation_threshold: f64,

@@ -11,9 +11,9 @@ const COMMITS: usize = 5;
 /// The bytes of a row in the newest commit that wrote enough; the configured size if none of the last five did.
 pub(super) fn estimate(timeline: &Timeline, options: &AssignOptions) -> Result<u64> {
     let threshold = options.estimation_threshold * options.small_file_limit as f64;
-    let told =
+    let recent =
         timeline.completed_writes().rev().filter(|write| matches!(write.action, Action::Commit | Action::DeltaCommit));
-    for write in told.take(COMMITS) {
+    for write in recent.take(COMMITS) {
         let Some(metadata) = timeline.commit_metadata(write, Part::All)? else { continue };
         let (mut bytes, mut rows) = (0_u64, 0_u64);
         for stat in metadata.write_stats.values().flatten() {

@@ -16,7 +16,7 @@ use crate::names::FieldNames;
 /// The file with its columns under the table's names.
 #[must_use]
 pub fn renamed(file: Box<dyn BaseFile>, names: &FieldNames) -> Box<dyn BaseFile> {
-    if names.are_the_same() { file } else { Box::new(Renamed { file, names: names.clone() }) }
+    if names.is_identity() { file } else { Box::new(Renamed { file, names: names.clone() }) }
 }
 
 struct Renamed {
@@ -97,7 +97,7 @@ fn fields_in_file(fields: &Fields, names: &FieldNames) -> Fields {
 }
 
 fn type_in_file(kind: &DataType, names: &FieldNames) -> DataType {
-    if names.are_the_same() {
+    if names.is_identity() {
         return kind.clone();
     }
     let retyped =

@@ -81,7 +81,7 @@ impl ConflictCheck<'_> {
             }
             let Some(bytes) = self.writer.read_requested(&rollback.requested_time, Action::Rollback)? else { continue };
             let plan = HoodieRollbackPlan::from_bytes(&bytes)?.unwrap_or_default();
-            if plan.instant_to_rollback.is_some_and(|target| self.instant == &target.commit_time.as_str()) {
+            if plan.instant_to_rollback.is_some_and(|target| *self.instant == target.commit_time.as_str()) {
                 return Err(self.rolled_back(&rollback.to_string()));
             }
         }
@@ -186,4 +186,221 @@ fn announced(profile: HoodieCommitMetadata) -> impl Iterator<Item = (String, Str
             .into_iter()
             .filter_map(move |stat| Some((partition.clone(), stat.file_id.filter(|file_id| !file_id.is_empty())?)))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::config::Properties;
+    use crate::storage::{FileStore, LocalPlace, Place};
+    use crate::timeline::metadata::{
+        HoodieClusteringGroup, HoodieClusteringPlan, HoodieCompactionOperation, HoodieCompactionPlan,
+        HoodieInstantInfo, HoodieSliceInfo,
+    };
+
+    const OWN: &str = "20240105000000000";
+
+    struct Table {
+        folder: tempfile::TempDir,
+        config: TableConfig,
+    }
+
+    impl Table {
+        /// With a commit of before, and this write under way.
+        fn new(version: &str) -> Self {
+            let entries =
+                [("hoodie.table.name", "t"), ("hoodie.table.version", version), ("hoodie.table.type", "MERGE_ON_READ")];
+            let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
+            let table = Self { folder: tempfile::tempdir().unwrap(), config };
+            table.commit("20240101000000000", "deltacommit", "UPSERT", "f-0");
+            table.put(&format!("{OWN}.deltacommit.requested"), b"");
+            table.put(&format!("{OWN}.deltacommit.inflight"), b"");
+            table
+        }
+
+        fn put(&self, name: &str, content: &[u8]) {
+            let path = format!("{}/{name}", self.config.timeline_folder);
+            self.place().put(&path, &Bytes::copy_from_slice(content), None).unwrap();
+        }
+
+        /// A completed commit that wrote one file group.
+        fn commit(&self, time: &str, action: &str, operation: &str, file_id: &str) {
+            let content = format!(
+                r#"{{"partitionToWriteStats":{{"p":[{{"fileId":"{file_id}"}}]}},"operationType":"{operation}",
+                "partitionToReplaceFileIds":{{"q":["{file_id}"]}}}}"#
+            );
+            let completed = match self.config.layout() {
+                TimelineLayout::V1 => format!("{time}.{action}"),
+                TimelineLayout::V2 => format!("{time}_20240106000000000.{action}"),
+            };
+            self.put(&completed, content.as_bytes());
+        }
+
+        fn place(&self) -> LocalPlace {
+            LocalPlace::new(&self.folder.path().to_string_lossy(), true)
+        }
+
+        fn timeline(&self) -> Timeline {
+            let place: Arc<dyn Place> = Arc::new(self.place());
+            Timeline::load(&place, &self.config).unwrap()
+        }
+
+        /// Checks a write of `p/f-0`, which merges it or not, that began with the timeline `before`.
+        fn check(&self, before: &Timeline, is_merged: bool) -> Result<()> {
+            let all = Groups::from([("p".to_owned(), "f-0".to_owned())]);
+            let merged = if is_merged { all.clone() } else { Groups::new() };
+            let writer = TimelineWriter::new(Arc::new(self.place()), &self.config);
+            let check = ConflictCheck {
+                writer: &writer,
+                config: &self.config,
+                before,
+                now: &self.timeline(),
+                instant: &OWN.into(),
+                groups: &WrittenGroups { all, merged },
+            };
+            check.run()
+        }
+
+        /// Checks as [`Self::check`] after `change`: the message of the conflict, if there is one.
+        fn conflict(&self, is_merged: bool, change: impl FnOnce()) -> Option<String> {
+            let before = self.timeline();
+            self.check(&before, is_merged).unwrap();
+            change();
+            let error = self.check(&before, is_merged).err()?;
+            assert_eq!(error.kind(), Kind::WriteConflict, "{error}");
+            Some(error.to_string())
+        }
+    }
+
+    fn compaction(file_id: &str) -> Vec<u8> {
+        let operation = HoodieCompactionOperation {
+            file_id: Some(file_id.to_owned()),
+            partition_path: Some("p".to_owned()),
+            ..Default::default()
+        };
+        HoodieCompactionPlan { operations: Some(vec![operation]), ..Default::default() }.to_avro().unwrap()
+    }
+
+    fn clustering(file_id: &str) -> Vec<u8> {
+        let slice = HoodieSliceInfo {
+            file_id: Some(file_id.to_owned()),
+            partition_path: Some("p".to_owned()),
+            ..Default::default()
+        };
+        let group = HoodieClusteringGroup { slices: Some(vec![slice]), ..Default::default() };
+        let plan = HoodieClusteringPlan { input_groups: Some(vec![group]), ..Default::default() };
+        let requested = HoodieRequestedReplaceMetadata {
+            operation_type: Some("CLUSTER".to_owned()),
+            clustering_plan: Some(plan),
+            ..Default::default()
+        };
+        requested.to_avro().unwrap()
+    }
+
+    #[test]
+    fn commits_that_were_completed_since_conflict() {
+        for version in ["6", "9"] {
+            // Before and after this write was requested.
+            for time in ["20240104000000000", "20240106000000000"] {
+                let table = Table::new(version);
+                let message = table.conflict(false, || table.commit(time, "deltacommit", "UPSERT", "f-0")).unwrap();
+                assert!(message.contains(time) && message.contains("p/f-0") && message.contains(OWN), "{message}");
+                let table = Table::new(version);
+                assert_eq!(table.conflict(false, || table.commit(time, "deltacommit", "UPSERT", "g-0")), None);
+            }
+        }
+    }
+
+    #[test]
+    fn compactions_conflict_with_merged_base_files_from_version_8_on() {
+        let compact = |table: &Table| table.commit("20240106000000000", "commit", "COMPACT", "f-0");
+        let plan = |table: &Table| table.put("20240106000000000.compaction.requested", &compaction("f-0"));
+        for change in [&compact as &dyn Fn(&Table), &plan] {
+            for (is_merged, conflicts) in [(true, true), (false, false)] {
+                let table = Table::new("9");
+                assert_eq!(table.conflict(is_merged, || change(&table)).is_some(), conflicts);
+            }
+        }
+    }
+
+    #[test]
+    fn compactions_up_to_version_7_conflict_if_they_are_later() {
+        for (time, conflicts) in [("20240104000000000", false), ("20240106000000000", true)] {
+            let table = Table::new("6");
+            let change = || table.commit(time, "commit", "COMPACT", "f-0");
+            assert_eq!(table.conflict(false, change).is_some(), conflicts, "{time}");
+        }
+        let table = Table::new("6");
+        table.put("20240104000000000.compaction.requested", &compaction("f-0"));
+        assert_eq!(
+            table.conflict(false, || table.put("20240106000000000.compaction.requested", &compaction("g-0"))),
+            None
+        );
+        assert!(
+            table.conflict(false, || table.put("20240107000000000.compaction.requested", &compaction("f-0"))).is_some()
+        );
+    }
+
+    #[test]
+    fn pending_clustering_and_replacements_conflict() {
+        let table = Table::new("9");
+        assert_eq!(
+            table.conflict(false, || table.put("20240106000000000.clustering.requested", &clustering("g-0"))),
+            None
+        );
+        assert!(
+            table.conflict(false, || table.put("20240104000000000.clustering.requested", &clustering("f-0"))).is_some()
+        );
+        for (time, conflicts) in [("20240104000000000", false), ("20240106000000000", true)] {
+            let table = Table::new("9");
+            let change = || {
+                let empty = HoodieRequestedReplaceMetadata::default().to_avro().unwrap();
+                table.put(&format!("{time}.replacecommit.requested"), &empty);
+                let profile = r#"{"partitionToWriteStats":{"p":[{"fileId":""},{"fileId":"f-0"}]}}"#;
+                table.put(&format!("{time}.replacecommit.inflight"), profile.as_bytes());
+            };
+            assert_eq!(table.conflict(false, change).is_some(), conflicts, "{time}");
+        }
+    }
+
+    #[test]
+    fn a_rollback_of_the_write_conflicts() {
+        let plan = |time: &str| {
+            let target = HoodieInstantInfo { commit_time: time.to_owned(), ..Default::default() };
+            HoodieRollbackPlan { instant_to_rollback: Some(target), ..Default::default() }.to_avro().unwrap()
+        };
+        let table = Table::new("9");
+        assert_eq!(
+            table.conflict(false, || table.put("20240106000000000.rollback.requested", &plan("20240104000000000"))),
+            None
+        );
+        let message = table.conflict(false, || table.put("20240107000000000.rollback.requested", &plan(OWN))).unwrap();
+        assert!(message.contains("20240107000000000.rollback"), "{message}");
+        let table = Table::new("6");
+        let remove = |name: &str| table.place().delete(&format!(".hoodie/{OWN}.deltacommit.{name}")).unwrap();
+        assert!(table.conflict(false, || ["inflight", "requested"].map(remove).into_iter().collect()).is_some());
+    }
+
+    #[test]
+    fn errors_name_some_of_many_file_groups() {
+        let table = Table::new("9");
+        let writer = TimelineWriter::new(Arc::new(table.place()), &table.config);
+        let (now, groups) = (table.timeline(), WrittenGroups::default());
+        let check = ConflictCheck {
+            writer: &writer,
+            config: &table.config,
+            before: &now,
+            now: &now,
+            instant: &OWN.into(),
+            groups: &groups,
+        };
+        let own: Groups = (0..7).map(|group| ("p".to_owned(), format!("f-{group}"))).collect();
+        let other = now.instants().first().unwrap();
+        let error = check.compare(&own, own.clone().into_iter(), other).unwrap_err();
+        assert!(error.to_string().contains("p/f-4 and 2 more"), "{error}");
+    }
 }

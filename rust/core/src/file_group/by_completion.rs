@@ -1,17 +1,17 @@
-//! Slices of a file group from table version 8 (`HoodieFileGroup.addLogFile` of 1.x): a log's name holds the delta commit that
-//! wrote it, and it belongs to the newest slice that had begun when that was completed.
+//! Builds file slices from table version 8 (`HoodieFileGroup.addLogFile` of 1.x). The name of a log file has the delta
+//! commit that wrote it; the log belongs to the newest slice that began before that commit completed.
 //!
 //! ```text
 //! slices    10 ────────────── 20 (compaction) ─────────
 //! requested      12   18
 //! completed          15           25
-//! log                12 → 10      18 → 20: the compaction could not have seen it
+//! log                12 → 10      18 → 20: the compaction cannot have merged it
 //! ```
-//! So writers need not wait for a compaction, and requested times would lose rows. Files of instants that are not completed are
-//! left out first; Hudi lets such a log open a slice, which hides the completed logs that follow it.
+//! So writers need not wait for a compaction; with requested times, rows would be lost. Files of instants that are not
+//! completed are removed first: Hudi lets such a log begin a slice, which hides the completed logs after it.
 //!
-//! Logs of instants that were archived while older ones stayed active may have been passed by: they belong to the slice of the last
-//! compaction that did not merge them ([`Timeline::was_passed_by`]).
+//! Compactions may have skipped the logs of instants that were archived while older instants stayed active. Such a log
+//! belongs to the slice of the last compaction that did not merge it ([`Timeline::was_skipped_by`]).
 
 use std::cmp::Ordering;
 
@@ -21,11 +21,11 @@ use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
 use crate::timeline::{Completion, Timeline};
 
-/// Builds the slices of one group, of completed files only.
+/// Builds the slices of one file group, from completed files only.
 ///
 /// # Errors
-/// `Unsupported` where it depends on the completion time of an archived delta commit which slice a log belongs to, and that
-/// time is not stored.
+/// `Unsupported` if the slice of a log depends on the completion time of an archived delta commit, and that time is not
+/// stored.
 pub(super) fn build(
     bases: Vec<ListedBase>,
     mut logs: Vec<ListedLog>,
@@ -44,8 +44,8 @@ pub(super) fn build(
         let named = &log.name.instant;
         let key = if pending_compaction == Some(named) || slices.get(named).is_some_and(|slice| !slice.bases.is_empty())
         {
-            // Written before the table was upgraded to version 8: the name holds the slice. No delta commit writes both a
-            // base file and a log to one group.
+            // Written before the table was upgraded to version 8: the name has the base instant. No delta commit writes
+            // both a base file and a log to one file group.
             named.clone()
         } else if timeline.is_completed(named) {
             slice_of(&log.name, &slices, timeline)?
@@ -57,11 +57,12 @@ pub(super) fn build(
     Ok(slices)
 }
 
-/// The slice that a log belongs to: the newest that began before its delta commit was completed, or one of its own.
+/// Returns the base instant of a log's slice: the newest slice that began before its delta commit completed, or a new
+/// slice.
 fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<RequestedTime> {
     let own = || log.instant.clone();
     let Some((newest, _)) = slices.last_key_value() else { return Ok(own()) };
-    // Completion is never before the request, so that only a slice begun after the request needs the completion time.
+    // Completion is never before the request, so only slices that began after the request need the completion time.
     if *newest <= log.instant {
         return Ok(newest.clone());
     }
@@ -75,22 +76,27 @@ fn slice_of(log: &LogFileName, slices: &Slices, timeline: &Timeline) -> Result<R
             .at_instant(&log.instant));
         }
     };
-    // Times of different precision cannot be compared as text; the request then stands for the completion, as in Hudi.
+    // Times of different precision cannot be compared as strings; then the requested time is used, as in Hudi.
     let had_begun = |key: &&RequestedTime| {
         key.compare_to_completion(completion).unwrap_or_else(|| (*key).cmp(&log.instant)) != Ordering::Greater
     };
     let found = slices.keys().rev().find(had_begun).map_or_else(own, Clone::clone);
     if timeline.is_archived_amid_active(&log.instant) {
-        return passed_by(log, found, slices, timeline);
+        return after_skipping(log, found, slices, timeline);
     }
     Ok(found)
 }
 
-/// The slice of a log that belongs to `found`, or to the last of the compactions behind it that passed the log by.
-fn passed_by(log: &LogFileName, found: RequestedTime, slices: &Slices, timeline: &Timeline) -> Result<RequestedTime> {
+/// Returns the slice of a log of the slice `found`: the slice of the last following compaction that skipped the log.
+fn after_skipping(
+    log: &LogFileName,
+    found: RequestedTime,
+    slices: &Slices,
+    timeline: &Timeline,
+) -> Result<RequestedTime> {
     let mut last = found.clone();
     for (key, _) in slices.iter().filter(|(key, slice)| **key > found && !slice.bases.is_empty()) {
-        if !timeline.was_passed_by(&log.name, key)? {
+        if !timeline.was_skipped_by(&log.name, key)? {
             break;
         }
         last.clone_from(key);
@@ -102,12 +108,12 @@ fn passed_by(log: &LogFileName, found: RequestedTime, slices: &Slices, timeline:
 mod tests {
     use super::*;
     use crate::Kind;
-    use crate::file_group::view::tests::{listed, told};
+    use crate::file_group::view::tests::{describe, listed};
     use crate::timeline::tests::timeline;
 
     fn slices(instants: &[&str], names: &[&str], pending: Option<&str>) -> Result<Vec<String>> {
         let files = listed(names);
-        Ok(told(&build(
+        Ok(describe(&build(
             files.base_files,
             files.log_files,
             pending.map(RequestedTime::from).as_ref(),

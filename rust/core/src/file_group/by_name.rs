@@ -1,14 +1,14 @@
-//! Slices of a file group up to table version 7 (`HoodieFileGroup` of 0.x): a log's name holds the base instant of its
-//! slice. A pending compaction begins a slice as well, since newer logs are written upon it.
+//! Builds file slices up to table version 7 (`HoodieFileGroup` of 0.x). The name of a log file has the base instant of
+//! its slice. A pending compaction begins a slice as well, because later logs are written to it.
 //!
-//! Hudi 1.x goes by completion times here too, and takes file modification times for them, so that its answers on such a
-//! table depend on how it was copied. Names do not change.
+//! Hudi 1.x uses completion times for these tables, too, and takes them from file modification times, so its results
+//! depend on how the table was copied. Names do not change.
 
 use super::file_slice::Slices;
 use super::partition_files::{ListedBase, ListedLog};
 use crate::names::RequestedTime;
 
-/// Builds the slices of one group. Which of them count is for the view to say.
+/// Builds the slices of one file group. The view selects among them.
 pub(super) fn build(
     bases: Vec<ListedBase>,
     logs: Vec<ListedLog>,
@@ -30,12 +30,12 @@ pub(super) fn build(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::file_group::view::tests::{listed, told};
+    use crate::file_group::view::tests::{describe, listed};
 
     #[test]
     fn the_name_of_a_log_holds_its_slice() {
         let files = listed(&["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", ".f_20.log.1_0-1-2", "f_0-1-2_30.parquet"]);
         let slices = build(files.base_files, files.log_files, Some(&"40".into()));
-        assert_eq!(told(&slices), ["10: base 1 logs", "20: 1 logs", "30: base 0 logs", "40: 0 logs"]);
+        assert_eq!(describe(&slices), ["10: base 1 logs", "20: 1 logs", "30: base 0 logs", "40: 0 logs"]);
     }
 }

@@ -7,67 +7,67 @@ use serde::{Deserialize, Serialize};
 use super::partition_files::{ListedBase, ListedLog};
 use crate::names::RequestedTime;
 
-/// What is read together: the rows of one file group at one time.
+/// The files that are merged to read one file group as of an instant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FileSlice {
-    /// The partition, `""` where the table has none.
+    /// The partition, `""` for a table without partitions.
     pub partition: String,
-    /// The file group.
+    /// The id of the file group.
     pub file_id: String,
-    /// The instant that the slice begins with.
+    /// The base instant of the slice.
     pub base_instant: RequestedTime,
-    /// The base file; none for a group of logs alone.
+    /// The base file; `None` for a file group of logs only.
     pub base_file: Option<BaseFile>,
-    /// Logs, oldest first; without change logs.
+    /// The log files, oldest first, without change logs.
     pub log_files: Vec<LogFile>,
 }
 
 /// A base file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BaseFile {
-    /// Relative to the table.
+    /// The path, relative to the table.
     pub path: String,
-    /// The last part of the path.
+    /// The file name.
     pub name: String,
-    /// Bytes.
+    /// The size in bytes.
     pub len: u64,
-    /// The version of its content, if a listing reported one.
+    /// The etag of the content, if the listing reported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
-    /// The instant that wrote it.
+    /// The instant that wrote the file.
     pub instant: RequestedTime,
-    /// Where its rows lie, if it is a skeleton: all but the meta columns.
+    /// For a skeleton file: the file with all columns except the meta columns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<BootstrapSource>,
 }
 
-/// The file that a metadata-only bootstrap made a skeleton of.
+/// The source file of a metadata-only bootstrap, for which a skeleton file was written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct BootstrapSource {
-    /// Path or URI; not relative to the table.
+    /// The path or URI; not relative to the table.
     pub path: String,
-    /// Bytes, when it was indexed.
+    /// The size in bytes when it was indexed.
     pub len: u64,
-    /// The partition columns, with what the path says of them: the source file need not have them.
+    /// The partition columns and their values in the path: the source file may lack these columns.
     pub path_values: Vec<(String, Option<String>)>,
 }
 
 /// A log file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LogFile {
-    /// Relative to the table.
+    /// The path, relative to the table.
     pub path: String,
-    /// The last part of the path.
+    /// The file name.
     pub name: String,
-    /// Bytes, when it was listed: what a writer appends later is no part of the slice.
+    /// The size in bytes when it was listed. Blocks appended later are not part of the slice.
     pub len: u64,
-    /// The version of its content, if a listing reported one.
+    /// The etag of the content, if the listing reported one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub etag: Option<String>,
 }
 
 impl FileSlice {
-    /// The paths of all its files, relative to the table (but that of a bootstrap's source), and their bytes.
+    /// Returns the paths and sizes of all files. Paths are relative to the table, except for a bootstrap source.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         let base = self.base_file.iter().map(|file| (file.path.as_str(), file.len));
         let source = self.base_file.iter().filter_map(|file| file.source.as_ref());
@@ -75,7 +75,7 @@ impl FileSlice {
         base.chain(self.log_files.iter().map(|file| (file.path.as_str(), file.len)))
     }
 
-    /// Bytes of all its files.
+    /// Returns the size of all files in bytes.
     #[must_use]
     pub fn total_len(&self) -> u64 {
         let source = |file: &BaseFile| file.source.as_ref().map_or(0, |source| source.len);
@@ -84,13 +84,13 @@ impl FileSlice {
     }
 }
 
-/// Slices of one group while they are built, by the instant that each begins with.
-pub(super) type Slices = BTreeMap<RequestedTime, Draft>;
+/// The slices of one file group while they are built, by base instant.
+pub(super) type Slices = BTreeMap<RequestedTime, SliceDraft>;
 
-/// The files of a slice before the choice.
+/// The files of a slice before base files are selected.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Draft {
-    /// One, unless retried tasks left several.
+pub(super) struct SliceDraft {
+    /// One, unless retried tasks have left several.
     pub(super) bases: Vec<ListedBase>,
     pub(super) logs: Vec<ListedLog>,
 }

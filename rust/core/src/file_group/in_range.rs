@@ -1,15 +1,16 @@
-//! The slices that an incremental query reads, of files that commits of its range wrote and no others.
+//! Selects the file slices of an incremental query, from files that commits of its range wrote.
 //!
 //! ```text
 //! range        ├──────────────────────────────┤
 //! base   b0        log d1      b2 (compaction)   log d3
 //! read                          b2       +       log d3: the rows of d1 are in b2 with the time of d1
 //! ```
-//! Of a file group, that is the newest base file and the logs of its slice and of later ones; without any, all logs. A later
-//! slice has no base file of the range where its compaction is pending, lies outside or is left out; what it was to merge is
-//! then still in the logs before it. A base file from before the range has no row of the range.
+//! For each file group, the newest base file and the logs of its slice and of later ones are read; without a base file,
+//! all logs. A later slice has no base file in the range if its compaction is pending, outside the range, or skipped;
+//! the logs before it still have the records that it was to merge. A base file from before the range has no row of the
+//! range.
 
-use super::file_slice::{Draft, FileSlice, Slices};
+use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::view::{ByGroup, View, of_group, pending_compactions};
 use super::{by_completion, by_name};
@@ -18,10 +19,11 @@ use crate::error::Result;
 use crate::timeline::{ReplacedFileGroup, Timeline};
 
 impl<'a> View<'a> {
-    /// The view of an incremental query. `replaced` are the file groups that commits of its range have put others in place of.
+    /// Returns the view of an incremental query. `replaced` are the file groups that commits of the range have
+    /// replaced.
     ///
     /// # Errors
-    /// What reading the plans of pending compactions may fail with.
+    /// Errors of reading the plans of pending compactions.
     pub fn of_range(timeline: &'a Timeline, config: &TableConfig, replaced: Vec<ReplacedFileGroup>) -> Result<Self> {
         let mut groups = ByGroup::new();
         for group in replaced {
@@ -30,8 +32,8 @@ impl<'a> View<'a> {
         Ok(Self::new(timeline, config, None, pending_compactions(timeline)?, groups))
     }
 
-    /// All slices of one partition that the range has files of, file group by file group, oldest first: what there is to
-    /// tell of every change, and not only of the last.
+    /// Returns all slices of one partition with files of the range, by file group, oldest first. A query of changes
+    /// needs each change, not only the last one.
     ///
     /// # Errors
     /// As for [`View::slices`].
@@ -61,7 +63,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The slices of one partition, by file id, of the files that were written in the range.
+    /// Returns the slices of one partition, by file id, from the files that were written in the range.
     ///
     /// # Errors
     /// As for [`View::slices`].
@@ -69,7 +71,7 @@ impl<'a> View<'a> {
         let mut chosen = Vec::new();
         for (file_id, group) in self.live_groups(files) {
             let slices = self.slices_of_group(files, &file_id, group)?;
-            let mut read = Draft::default();
+            let mut read = SliceDraft::default();
             let mut base_instant = None;
             for (key, mut draft) in slices.into_iter().rev() {
                 read.logs.append(&mut draft.logs);
@@ -122,7 +124,7 @@ mod tests {
         ] {
             let [before, after] = logs;
             assert_eq!(chosen(version, &instants, &[before, OLD, after], &[]), [format!("20: {OLD} {after}")]);
-            // The compaction is not in the range, or left out: its base file is not listed.
+            // The compaction is outside the range or skipped: its base file is not listed.
             let unmerged = chosen(version, &instants, &[before, after], &[]);
             assert!(unmerged.len() == 1 && unmerged[0].ends_with(&format!("{before} {after}")), "{unmerged:?}");
             assert!(chosen(version, &instants, &[after], &[])[0].ends_with(after));

@@ -1,7 +1,8 @@
-//! The partitions of a table and their files, from storage (`FileSystemBackedTableMetadata`).
+//! Lists the partitions of a table and their files in storage (`FileSystemBackedTableMetadata`).
 //!
-//! A folder that holds `.hoodie_partition_metadata` (or the same with a base file's extension) is a partition, and is not
-//! descended into; the table's root is one where the table is not partitioned. `.hoodie` is no data.
+//! A folder with the file `.hoodie_partition_metadata` (or that name with the extension of base files) is a partition;
+//! its subfolders are not listed. The root is the partition of a table that is not partitioned. `.hoodie` is not
+//! listed.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,23 +13,23 @@ use crate::storage::{Entry, FileStatus, Place, parallel};
 const MARKER: &str = ".hoodie_partition_metadata";
 const TABLE_FOLDER: &str = ".hoodie";
 
-/// All partitions with their data files, sorted by path.
+/// Returns all partitions with their data files, sorted by path.
 ///
 /// # Errors
-/// `InvalidTable` where a folder holds data files and no marker; `Io` where a folder cannot be listed.
+/// `InvalidTable` if a folder has data files but no marker; `Io` if a folder cannot be listed.
 pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
     list_where(place, &|_| true)
 }
 
-/// The same, without the folders that are not wanted and whatever is below them. Folders are listed side by side: partitions may be
-/// many, and storage far away.
+/// Returns partitions with their data files, like [`list_table`], without unwanted folders and their subfolders.
+/// Folders are listed in parallel: a table may have many partitions, and each request takes a round trip.
 ///
 /// # Errors
 /// As for [`list_table`].
 pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<PartitionFiles>> {
     let partitions = Mutex::new(Vec::new());
     parallel::work_through(vec![String::new()], place.requests_at_once(), |folder: &String| {
-        // A folder can go between two listings: a clean drops empty partitions.
+        // A folder may be deleted between two listings: a clean deletes empty partitions.
         let Some(entries) = place.list(folder)? else { return Ok(Vec::new()) };
         let (files, below) = split(entries);
         let listed = data_files(folder, &files);
@@ -38,7 +39,7 @@ pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> 
         }
         if let Some(stray) = first_name(&listed) {
             let message = format!(
-                "{stray} lies in a folder without {MARKER}, which Hudi takes for no partition; the table was copied without its hidden files, or the file is not the table's"
+                "{stray} is in a folder without {MARKER}, which is not a partition for Hudi; the table was copied without its hidden files, or the file is not the table's"
             );
             return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
         }
@@ -50,7 +51,7 @@ pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> 
     Ok(partitions)
 }
 
-/// The paths of all partitions, sorted; `""` is the root.
+/// Returns the paths of all partitions, sorted; `""` is the root.
 ///
 /// # Errors
 /// As for [`list_table`].
@@ -58,10 +59,10 @@ pub fn partitions(place: &dyn Place) -> Result<Vec<String>> {
     Ok(list_table(place)?.into_iter().map(|files| files.partition).collect())
 }
 
-/// The data files of one partition; none where there is no such folder.
+/// Returns the data files of one partition; no files if the folder does not exist.
 ///
 /// # Errors
-/// `Io` where the folder cannot be listed.
+/// `Io` if the folder cannot be listed.
 pub fn files_of(place: &dyn Place, partition: &str) -> Result<PartitionFiles> {
     let (files, _) = split(place.list(partition)?.unwrap_or_default());
     Ok(data_files(partition, &files))
@@ -145,7 +146,7 @@ mod tests {
         assert!(error.to_string().contains("p=1") && error.to_string().contains(MARKER), "{error}");
     }
 
-    /// Where each listing takes its time; counts them, and how many there are at once.
+    /// Delays each listing; counts the listings and the maximum number of concurrent ones.
     struct Slow {
         place: std::sync::Arc<dyn Place>,
         listed: AtomicUsize,

@@ -1,14 +1,14 @@
-//! File groups: which files are read together, and which do not count.
+//! File groups: the files that are read together, and the selection of file slices.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `partition_files` | a partition's listing, told apart by name |
-//! | `listing` | the partitions of a table and their files, listed in storage |
-//! | `file_slice` | what is read together |
-//! | `by_name` | builds slices up to table version 7: a log's name holds its slice |
-//! | `by_completion` | builds slices from version 8: a log belongs where its completion time falls |
-//! | `view` | chooses the slices that a query reads |
-//! | `in_range` | the same for an incremental query, of files that its range wrote |
+//! | `partition_files` | the files of a partition, by kind |
+//! | `listing` | lists the partitions of a table and their files in storage |
+//! | `file_slice` | the files that are merged |
+//! | `by_name` | builds slices up to table version 7: a log's name has its base instant |
+//! | `by_completion` | builds slices from version 8: the slice of a log depends on its completion time |
+//! | `view` | selects the slices of a query |
+//! | `in_range` | selects the slices of an incremental query, from files that its range wrote |
 
 mod by_completion;
 mod by_name;

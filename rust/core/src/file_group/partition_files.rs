@@ -1,49 +1,49 @@
-//! A partition's listing, told apart by name: base files, logs, and what is neither.
+//! The files of a partition by kind, recognised by name: base files and logs. Other files are ignored.
 
 use crate::names::{BaseFileName, LogFileName};
 
 /// The data files of one partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PartitionFiles {
-    /// The partition, relative to the table; `""` for its root.
+    /// The partition path relative to the table; `""` for the root.
     pub partition: String,
-    /// Base files, as listed.
+    /// Base files, in the order of the listing.
     pub base_files: Vec<ListedBase>,
-    /// Logs, as listed; change logs among them.
+    /// Log files, in the order of the listing, including change logs.
     pub log_files: Vec<ListedLog>,
 }
 
-/// A base file that a listing named.
+/// A base file of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedBase {
-    /// What its name says.
+    /// The parsed file name.
     pub name: BaseFileName,
-    /// Bytes.
+    /// The size in bytes.
     pub len: u64,
-    /// The version of its content, if the storage has one.
+    /// The etag of the content, if the storage has one.
     pub etag: Option<String>,
 }
 
-/// A log file that a listing named.
+/// A log file of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedLog {
-    /// What its name says.
+    /// The parsed file name.
     pub name: LogFileName,
-    /// Bytes.
+    /// The size in bytes.
     pub len: u64,
-    /// The version of its content, if the storage has one.
+    /// The etag of the content, if the storage has one.
     pub etag: Option<String>,
 }
 
 impl PartitionFiles {
-    /// Takes the data files out of a folder's listing of names and lengths. Checksum files, markers and files of others are
-    /// left out.
+    /// Selects the data files of a folder from its names and sizes. Checksum files, markers and other files are
+    /// ignored.
     #[must_use]
     pub fn of<'a>(partition: &str, listed: impl IntoIterator<Item = (&'a str, u64)>) -> Self {
         Self::with_etags(partition, listed.into_iter().map(|(name, len)| (name, len, None)))
     }
 
-    /// The same of names, lengths and etags.
+    /// Selects the data files of a folder from its names, sizes and etags.
     #[must_use]
     pub fn with_etags<'a>(partition: &str, listed: impl IntoIterator<Item = (&'a str, u64, Option<&'a str>)>) -> Self {
         let mut files = Self { partition: partition.to_owned(), ..Self::default() };
@@ -58,7 +58,7 @@ impl PartitionFiles {
         files
     }
 
-    /// Adds files that the listing does not have, by name; their lengths are not known.
+    /// Adds files that the listing does not have, by name. Their sizes are unknown.
     pub fn add_missing<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
         let missing: Vec<(&str, u64)> =
             names.into_iter().filter(|name| !self.has(name)).map(|name| (name, 0)).collect();
@@ -72,13 +72,13 @@ impl PartitionFiles {
             || self.log_files.iter().any(|log| log.name.name == name)
     }
 
-    /// Whether there is no data file.
+    /// Returns true if there is no data file.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.base_files.is_empty() && self.log_files.is_empty()
     }
 
-    /// A file of this partition, relative to the table.
+    /// Returns the path of a file of this partition, relative to the table.
     pub(super) fn path(&self, name: &str) -> String {
         if self.partition.is_empty() { name.to_owned() } else { format!("{}/{name}", self.partition) }
     }

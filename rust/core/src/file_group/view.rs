@@ -1,14 +1,14 @@
-//! Chooses the slices that a query reads (`HoodieTableFileSystemView.getLatestMergedFileSlicesBeforeOrOn`,
+//! Selects the file slices that a query reads (`HoodieTableFileSystemView.getLatestMergedFileSlicesBeforeOrOn`,
 //! `getLatestBaseFilesBeforeOrOn`).
 //!
-//! For each file group: none where a replace commit has put others in its place; else the newest visible slice that begins at
-//! the query instant or before. Where that slice was begun by a compaction that is still pending, it has no base file of its
-//! own yet: the slice before it and its logs are read as one.
+//! For each file group that no replace commit has replaced, it selects the newest visible slice that begins at or
+//! before the query instant. If a pending compaction began that slice, it has no base file yet: then the previous slice
+//! and its logs are read together with it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-use super::file_slice::{BaseFile, Draft, FileSlice, LogFile, Slices};
+use super::file_slice::{BaseFile, FileSlice, LogFile, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
 use super::{by_completion, by_name};
 use crate::config::{TableConfig, TableType, TimelineLayout};
@@ -16,13 +16,13 @@ use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 use crate::timeline::{Part, Timeline};
 
-/// An instant for a file group, by partition and file id.
+/// Instants by file group, i.e. partition and file id.
 pub(super) type ByGroup = HashMap<String, HashMap<String, RequestedTime>>;
 
-/// Extensions of base files that are read.
+/// The extensions of base files that can be read.
 const FORMATS: [&str; 3] = ["parquet", "orc", "hfile"];
 
-/// What a table looks like at an instant.
+/// The state of a table as of an instant.
 pub struct View<'a> {
     pub(super) timeline: &'a Timeline,
     pub(super) layout: TimelineLayout,
@@ -30,16 +30,16 @@ pub struct View<'a> {
     kept: Option<Vec<PartitionFiles>>,
     pub(super) pending_compactions: ByGroup,
     replaced: ByGroup,
-    /// Paths that commits wrote, by requested time: read only where retried tasks left several base files.
+    /// Paths that commits wrote, by requested time. Read only if retried tasks have left several base files.
     written: Mutex<HashMap<RequestedTime, BTreeSet<String>>>,
 }
 
 impl<'a> View<'a> {
-    /// The view of the latest state, or of the state as of an instant.
+    /// Returns the view of the latest state, or of the state as of an instant.
     ///
     /// # Errors
-    /// What [`Timeline::check_as_of`] says of the instant; what reading plans and replace commits may fail with;
-    /// `InvalidTable` where two compactions of one file group are pending.
+    /// Errors of [`Timeline::check_as_of`], and of reading plans and replace commits; `InvalidTable` if two compactions
+    /// of one file group are pending.
     pub fn of(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Self> {
         let savepoint = as_of.map_or(Ok(None), |as_of| timeline.check_as_of(as_of))?;
         let query_instant = as_of.or(timeline.latest_visible()).cloned();
@@ -58,18 +58,18 @@ impl<'a> View<'a> {
         Ok(view)
     }
 
-    /// The files that a savepoint keeps of an instant below what the cleaner keeps, in place of those that are listed. Their
-    /// lengths are not known: they are 0.
+    /// Returns the files that a savepoint keeps, for an instant before the earliest that the cleaner retains. They are
+    /// used instead of a listing. Their sizes are unknown: they are 0.
     #[must_use]
     pub fn kept(&self) -> Option<&[PartitionFiles]> {
         self.kept.as_deref()
     }
 
-    /// The view of what file groups were up to an instant, replaced ones among them, and whether or not the cleaner has passed it:
-    /// who asks knows which files there must be.
+    /// Returns the view of file groups up to an instant, including replaced ones. It does not check whether the cleaner
+    /// has removed files: the caller knows which files it expects.
     ///
     /// # Errors
-    /// What reading the plans of pending compactions may fail with.
+    /// Errors of reading the plans of pending compactions.
     pub fn of_file_groups(timeline: &'a Timeline, config: &TableConfig, until: &RequestedTime) -> Result<Self> {
         Ok(Self::new(timeline, config, Some(until.clone()), pending_compactions(timeline)?, ByGroup::new()))
     }
@@ -92,16 +92,17 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The instant that slices are chosen for; `None` for a table that nothing was written to.
+    /// Returns the instant of the query; `None` for a table without writes.
     #[must_use]
     pub fn query_instant(&self) -> Option<&RequestedTime> {
         self.query_instant.as_ref()
     }
 
-    /// The slices of one partition, by file id.
+    /// Returns the slices of one partition, by file id.
     ///
     /// # Errors
-    /// `Unsupported` where a chosen base file is of a format, or a log's slice hangs on a completion time, that cannot be read.
+    /// `Unsupported` if a selected base file has an unsupported format, or if the slice of a log depends on an unknown
+    /// completion time.
     pub fn slices(&self, files: &PartitionFiles) -> Result<Vec<FileSlice>> {
         let Some(query_instant) = self.query_instant() else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
@@ -119,8 +120,8 @@ impl<'a> View<'a> {
         Ok(chosen)
     }
 
-    /// The newest base files of one partition, by file id, as slices without logs: what a read-optimized query reads. File
-    /// groups of logs alone are not among them.
+    /// Returns the newest base files of one partition, by file id, as slices without logs: the input of a
+    /// read-optimized query. File groups of logs only are omitted.
     ///
     /// # Errors
     /// As for [`View::slices`].
@@ -131,12 +132,12 @@ impl<'a> View<'a> {
             bases.retain(|base| base.name.instant <= *query_instant && self.timeline.is_completed(&base.name.instant));
             let Some(newest) = bases.iter().map(|base| base.name.instant.clone()).max() else { continue };
             bases.retain(|base| base.name.instant == newest);
-            chosen.extend(self.slice(files, file_id, newest, Draft { bases, logs: Vec::new() })?);
+            chosen.extend(self.slice(files, file_id, newest, SliceDraft { bases, logs: Vec::new() })?);
         }
         Ok(chosen)
     }
 
-    /// The files of each group that is not replaced.
+    /// Returns the files of each file group that is not replaced.
     pub(super) fn live_groups(&self, files: &PartitionFiles) -> BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> {
         let mut groups: BTreeMap<String, (Vec<ListedBase>, Vec<ListedLog>)> = BTreeMap::new();
         for base in &files.base_files {
@@ -154,7 +155,7 @@ impl<'a> View<'a> {
         mut slices: Slices,
         pending: Option<&RequestedTime>,
         query_instant: &RequestedTime,
-    ) -> Option<(RequestedTime, Draft)> {
+    ) -> Option<(RequestedTime, SliceDraft)> {
         let newest_before = |slices: &Slices, limit: &RequestedTime, inclusive: bool| {
             let mut keys = slices.keys().rev();
             let within = |key: &RequestedTime| if inclusive { key <= limit } else { key < limit };
@@ -165,7 +166,7 @@ impl<'a> View<'a> {
         if pending != Some(&key) {
             return Some((key, draft));
         }
-        // What the compaction has written so far does not count.
+        // Files that the pending compaction has written so far are ignored.
         draft.bases.clear();
         let Some(previous) = newest_before(&slices, &key, false) else { return Some((key, draft)) };
         let mut merged = slices.remove(&previous)?;
@@ -173,17 +174,17 @@ impl<'a> View<'a> {
         Some((previous, merged))
     }
 
-    /// The chosen slice, or none where nothing of it is left.
+    /// Returns the selected slice, `None` if it has no files.
     pub(super) fn slice(
         &self,
         files: &PartitionFiles,
         file_id: String,
         base_instant: RequestedTime,
-        mut draft: Draft,
+        mut draft: SliceDraft,
     ) -> Result<Option<FileSlice>> {
         draft.bases.retain(|base| self.timeline.is_completed(&base.name.instant));
         if let (TimelineLayout::V2, Some(query_instant)) = (self.layout, &self.query_instant) {
-            // All that a later delta commit wrote lies in files of its own.
+            // Later delta commits write to separate log files.
             draft.logs.retain(|log| log.name.instant <= *query_instant);
         }
         draft.logs.sort_by(|one, other| one.name.slice_order(&other.name));
@@ -203,12 +204,12 @@ impl<'a> View<'a> {
         if bases.len() > 1 {
             self.prefer_committed(files, &mut bases)?;
         }
-        // Without better knowledge Hudi takes the last that it sees.
+        // Without more information Hudi uses the last one in its listing.
         let Some(base) = bases.into_iter().max_by(|one, other| one.name.name.cmp(&other.name.name)) else {
             return Ok(None);
         };
         let path = files.path(&base.name.name);
-        // A table's format may have changed, and a table may be told to have several.
+        // A table may have changed its format, or be configured to have several.
         if !FORMATS.contains(&base.name.extension.as_str()) {
             let message = format!("a base file in {}: this release reads {}", base.name.extension, FORMATS.join(", "));
             return Err(Error::unsupported(message).in_file(path).at_instant(base.name.instant));
@@ -217,7 +218,7 @@ impl<'a> View<'a> {
         Ok(Some(BaseFile { path, name: name.name, len, etag, instant: name.instant, source: None }))
     }
 
-    /// Of several files that attempts of one task have written, keeps the one that was committed.
+    /// Of several files written by attempts of one task, keeps the one that was committed.
     fn prefer_committed(&self, files: &PartitionFiles, bases: &mut Vec<ListedBase>) -> Result<()> {
         let Some(instant) = bases.first().map(|base| base.name.instant.clone()) else { return Ok(()) };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -257,7 +258,7 @@ pub(super) fn pending_compactions(timeline: &Timeline) -> Result<ByGroup> {
     Ok(groups)
 }
 
-/// The groups that were replaced at the query instant or before.
+/// Returns the file groups that were replaced at or before the query instant.
 fn replaced(timeline: &Timeline, query_instant: &RequestedTime) -> Result<ByGroup> {
     let mut groups = ByGroup::new();
     for group in timeline.replaced_file_groups()? {
@@ -279,8 +280,8 @@ pub(super) mod tests {
         PartitionFiles::of("p", names.iter().map(|name| (*name, 1)))
     }
 
-    pub(in crate::file_group) fn told(slices: &Slices) -> Vec<String> {
-        let one = |(key, draft): (&RequestedTime, &Draft)| {
+    pub(in crate::file_group) fn describe(slices: &Slices) -> Vec<String> {
+        let one = |(key, draft): (&RequestedTime, &SliceDraft)| {
             let base = if draft.bases.is_empty() { "" } else { "base " };
             format!("{key}: {base}{} logs", draft.logs.len())
         };
@@ -414,10 +415,10 @@ pub(super) mod tests {
     fn of_retried_files_the_committed_one_is_read() {
         let commit = r#"{"partitionToWriteStats":{"p":[{"fileId":"f","path":"p/f_0-1-1_10.parquet"}]}}"#;
         let names = ["f_0-1-1_10.parquet", "f_0-1-2_10.parquet"];
-        let told = Table::with("6", &[("10.commit", commit)]);
-        assert_eq!(told.chosen(None, None, &names), ["10: f_0-1-1_10.parquet"]);
-        let untold = Table::with("6", &[("20.commit", commit)]);
-        assert_eq!(untold.chosen(None, None, &names), ["10: f_0-1-2_10.parquet"]);
+        let committed = Table::with("6", &[("10.commit", commit)]);
+        assert_eq!(committed.chosen(None, None, &names), ["10: f_0-1-1_10.parquet"]);
+        let unreported = Table::with("6", &[("20.commit", commit)]);
+        assert_eq!(unreported.chosen(None, None, &names), ["10: f_0-1-2_10.parquet"]);
     }
 
     #[test]

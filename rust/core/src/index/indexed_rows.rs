@@ -18,7 +18,7 @@ pub struct IndexedRows {
     pub keys: RowKeys,
     /// Which are deletes.
     pub is_delete: BooleanArray,
-    /// Which deletes hold whatever their ordering values: those of the operation `delete`, and those of rows that have moved.
+    /// Which deletes apply regardless of ordering values: those of the operation `delete`, and those of rows that have moved.
     pub is_unconditional: BooleanArray,
     /// Where their keys are.
     pub tagged: Tagged,

@@ -114,7 +114,7 @@ fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) ->
     (0..rows.keys.record_keys.len()).map(is_merged).collect()
 }
 
-/// A row that is not merged: it goes to its key's partition, whatever its own.
+/// A row that is not merged: it goes to its key's partition, not to its own.
 fn plain_outcome(rows: &IndexedRows, row: usize) -> Outcome<'_> {
     let location = rows.tagged.locations.get(row).copied().flatten();
     let partition = rows.tagged.location(row).map(|location| location.partition.as_str());

@@ -2,7 +2,7 @@
 //!
 //! Which index a table was written with is not stored in it. An index that looks for keys elsewhere than the table's writers put them
 //! finds none of them, and every update becomes a second row: so nothing is guessed but Hudi's default, and
-//! [`super::layout_check`] refuses what the table's file groups contradict.
+//! `layout_check` refuses what the table's file groups contradict.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The keys and ordering values of base rows, as the merge reads them.
+//! Keys and ordering values of base rows, as the merge reads them.
 
 use arrow_array::RecordBatch;
 

@@ -1,5 +1,5 @@
-//! A field of the table, perhaps inside of a struct column: `a.b` (`HoodieAvroUtils.getNestedFieldVal`). The field is null where
-//! a struct around it is.
+//! A field of the table, possibly nested in a struct column: `a.b` (`HoodieAvroUtils.getNestedFieldVal`). The field is
+//! null if a struct around it is null.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use arrow_schema::{DataType, FieldRef, Schema};
 use crate::avro;
 use crate::error::{Error, Result};
 
-/// A field by the names on the way to it.
+/// A field, by the names on its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FieldPath {
-    /// All of them, with dots between: what the table's properties say.
+    /// The full path, with dots between the names, as in the table's properties.
     name: String,
-    /// How much of it names the column.
+    /// The length of the column name.
     column: usize,
 }
 
@@ -25,22 +25,22 @@ impl FieldPath {
         Self { name: name.to_owned(), column: name.find('.').unwrap_or(name.len()) }
     }
 
-    /// The name in full.
+    /// Returns the full name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The column that the field is, or lies in.
+    /// Returns the column that is the field or contains it.
     pub(crate) fn column(&self) -> &str {
         self.name.get(..self.column).unwrap_or_default()
     }
 
-    /// The names below the column.
+    /// Returns the names below the column.
     fn below(&self) -> impl Iterator<Item = &str> {
         self.name.split('.').skip(1)
     }
 
-    /// The field's type; none where there is no such field.
+    /// Returns the type of the field, `None` if there is no such field.
     pub(crate) fn type_in<'a>(&self, types: &'a Schema) -> Option<&'a DataType> {
         let (_, column) = types.fields().find(self.column())?;
         self.below().try_fold(column.data_type(), |kind, name| match kind {
@@ -49,7 +49,7 @@ impl FieldPath {
         })
     }
 
-    /// The field's Avro type, null apart.
+    /// Returns the Avro type of the field, without null.
     pub(crate) fn avro_type<'a>(&self, table: &'a avro::Schema) -> Option<&'a avro::Type> {
         let column = table.field(self.column())?.ty.non_null();
         self.below().try_fold(column, |kind, name| match kind {
@@ -58,7 +58,7 @@ impl FieldPath {
         })
     }
 
-    /// The field's values, of its column's.
+    /// Returns the values of the field, from its column.
     pub(crate) fn values(&self, column: &ArrayRef) -> Result<ArrayRef> {
         self.below().try_fold(Arc::clone(column), |outer, name| {
             let inner = outer.as_struct_opt().and_then(|outer| Some((outer.column_by_name(name)?, outer.nulls())));
@@ -71,7 +71,7 @@ impl FieldPath {
     }
 }
 
-/// The values, null also where `there` says so.
+/// Returns the values, null also where `there` is null.
 fn null_where(values: &ArrayRef, there: &NullBuffer) -> Result<ArrayRef> {
     let absent: BooleanBuffer = !there.inner();
     arrow_select::nullif::nullif(values, &absent.into())

@@ -1,5 +1,5 @@
-//! What the merge needs to know of each log record, and nothing else: where its key lies, what it is ordered by, whether
-//! it is a delete. Unwanted columns are stepped over, not decoded.
+//! The columns that the merge needs of each log record: the record key, the ordering value, and the delete marker.
+//! Other columns are skipped, not decoded.
 
 use std::sync::Arc;
 
@@ -17,52 +17,53 @@ use crate::log::content::deleted::{Deleted, Deletes, Ordering};
 use crate::merge::{DeleteMarkers, OrderingColumn};
 use crate::names::meta_columns;
 
-/// Where Debezium records of MySQL hold their place in the binlog (`DebeziumConstants.ADDED_SEQ_COL_NAME`).
+/// The binlog position in Debezium records of MySQL (`DebeziumConstants.ADDED_SEQ_COL_NAME`).
 const BINLOG_PLACE: &str = "_event_seq";
 
-/// The columns that tell of a record, by the table's schema and merge rules.
+/// The columns that the merge reads, by the table's schema and merge configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyColumns {
     /// The record key.
     pub(crate) key: RecordKey,
-    /// The ordering fields; none in commit-time ordering.
+    /// The ordering fields; empty for commit-time ordering.
     ordering: Vec<OrderingField>,
     is_deleted: Option<String>,
     operation: Option<String>,
     delete_field: Option<String>,
-    /// What in the delete field marks a delete.
+    /// The values of the delete field that mark a delete.
     marks: Vec<String>,
     payload: Payload,
     semantics: Semantics,
     /// The record key of records that are merged by row number.
     key_of_numbered: Option<RecordKey>,
-    /// Of those, the keys that are wanted, unless all are: these records are decoded with their keys.
+    /// For those records: the required keys, if not all are required. The records are then decoded with their keys.
     wanted: Option<KeyFilter>,
 }
 
-/// What the payload class asks for beside that.
+/// Additional requirements of the payload class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Payload {
-    /// Nothing.
+    /// None.
     Plain,
-    /// Records are ordered by `_event_seq`, whatever ordering field is stored (`MySqlDebeziumAvroPayload`).
+    /// Records are ordered by `_event_seq`, even if another ordering field is stored (`MySqlDebeziumAvroPayload`).
     ByBinlogPlace,
-    /// `_hoodie_is_deleted` is filled as any column, and looked at again (`OverwriteNonDefaultsWithLatestAvroPayload`,
-    /// `PartialUpdateAvroPayload`).
+    /// `_hoodie_is_deleted` is filled like any column, and evaluated again after that
+    /// (`OverwriteNonDefaultsWithLatestAvroPayload`, `PartialUpdateAvroPayload`).
     FillsFlag,
     /// Every record is a delete (`EmptyHoodieRecordPayload`).
     DeletesAll,
 }
 
-/// Ordering and deletes of records of a data block.
+/// Ordering values and deletes of the records of a data block.
 pub(crate) struct KeyBatch {
     pub(crate) ordering: OrderingColumn,
-    /// Rows that are deletes; none where no row is one.
+    /// Rows that are deletes; `None` if there are none.
     pub(crate) deleted: Option<BooleanArray>,
 }
 
 impl KeyColumns {
-    /// Of a table. [`crate::Kind::Unsupported`], by name, for what this release cannot merge.
+    /// Returns the columns of a table. Returns [`crate::Kind::Unsupported`], with the name, for merging that this
+    /// release does not support.
     pub(crate) fn of(
         table: &avro::Schema,
         types: &arrow_schema::Schema,
@@ -97,42 +98,45 @@ impl KeyColumns {
         })
     }
 
-    /// The same, `_hoodie_operation` no column of the table's.
+    /// Returns the same columns for a table without the column `_hoodie_operation`.
     #[must_use]
     pub(crate) fn without_operation(self) -> Self {
         Self { operation: None, ..self }
     }
 
-    /// The same, records told by the numbers of base rows. Records of data blocks whose keys are not wanted are skipped.
+    /// Returns the same columns for records that are identified by row numbers of the base file. Records of data blocks
+    /// whose keys are not required are skipped.
     #[must_use]
     pub(crate) fn by_number(self, wanted: &KeyFilter) -> Self {
         let wanted = (!matches!(wanted, KeyFilter::All)).then(|| wanted.clone());
         Self { key: RecordKey::Number, key_of_numbered: Some(self.key), wanted, ..self }
     }
 
-    /// The record key, of records that are merged by row number as well.
+    /// Returns the record key, also for records that are merged by row number.
     fn record_key(&self) -> &RecordKey {
         self.key_of_numbered.as_ref().unwrap_or(&self.key)
     }
 
-    /// What is decoded of log records to tell them apart.
+    /// Returns the key that is decoded of log records to identify them.
     fn log_key(&self) -> &RecordKey {
         if self.wanted.is_some() { self.record_key() } else { &self.key }
     }
 
-    /// The one column that holds the whole record key, if there is one.
+    /// Returns the column with the whole record key, if there is one.
     pub(crate) fn key_column(&self) -> Option<&str> {
         self.record_key().column()
     }
 
-    /// Of records that are merged by row number, which have a wanted key; none where all keys are wanted.
+    /// Returns which records have a required key, for records that are merged by row number. Returns `None` if all keys
+    /// are required.
     pub(crate) fn are_wanted(&self, decoded: &RecordBatch, content: &Bytes) -> Result<Option<BooleanArray>> {
         let Some(wanted) = &self.wanted else { return Ok(None) };
         let (keys, _) = self.record_key().of_log(decoded, content, &[])?;
         Ok(Some(keys.iter().map(|key| Some(key.is_some_and(|key| wanted.passes(key)))).collect()))
     }
 
-    /// The keys of records of a data block, or the row numbers given; and the columns behind those of the keys.
+    /// Returns the keys of the records of a data block, or the given row numbers, and the columns after those of the
+    /// keys.
     pub(crate) fn of_log<'a>(
         &self,
         decoded: &'a RecordBatch,
@@ -144,7 +148,7 @@ impl KeyColumns {
         Ok((keys, rest))
     }
 
-    /// Where nothing is merged: neither ordering nor delete marks.
+    /// Returns the columns for reading without a merge: neither ordering values nor delete markers.
     pub(crate) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
         let key = RecordKey::of(virtual_key)?;
         Ok(Self {
@@ -161,13 +165,14 @@ impl KeyColumns {
         })
     }
 
-    /// Whether the one ordering field is an int or a date, whose 0 is Hudi's default. A tuple of values is never that.
+    /// Returns true if the only ordering field is an int or a date, for which 0 is Hudi's default. A tuple is never
+    /// that.
     pub(crate) fn is_ordered_by_an_integer(&self) -> bool {
         matches!(self.ordering.as_slice(), [only] if only.is_integer())
     }
 
-    /// Whether the payload class of a newer record compares its ordering value with one that it reads from an older Avro record: it
-    /// does only if both are of one class (`PartialUpdateAvroPayload.isRecordNewer`).
+    /// Returns true if the payload class of a newer record compares its ordering value with one that it reads from an
+    /// older Avro record. It does so only if both are of one class (`PartialUpdateAvroPayload.isRecordNewer`).
     pub(crate) fn compares_with_avro(&self) -> bool {
         match self.ordering.as_slice() {
             [only] => match &only.kind {
@@ -179,17 +184,17 @@ impl KeyColumns {
         }
     }
 
-    /// Whether the ordering field is a place in a MySQL binlog, compared as two numbers.
+    /// Returns true if the ordering field is a MySQL binlog position, compared as two numbers.
     pub(crate) fn is_ordered_by_binlog_place(&self) -> bool {
         self.payload == Payload::ByBinlogPlace
     }
 
-    /// The column that records are ordered by, first of all.
+    /// Returns the first ordering column.
     pub(crate) fn first_ordering_column(&self) -> Option<&str> {
         self.ordering.first().map(|field| field.path.column())
     }
 
-    /// The one ordering column, where whole numbers order.
+    /// Returns the only ordering column, if its values are ordered as integers.
     pub(crate) fn whole_numbers(&self) -> Option<&str> {
         match self.ordering.as_slice() {
             [only] => only.whole_numbers(),
@@ -197,23 +202,23 @@ impl KeyColumns {
         }
     }
 
-    /// Columns that base rows must bring to be merged.
+    /// Returns the columns that base rows must have to be merged.
     pub(crate) fn of_base(&self) -> Vec<String> {
         let ordering = self.ordering.iter().map(|field| field.path.column().to_owned());
         self.key.columns().into_iter().chain(ordering).collect()
     }
 
-    /// The flag of deletes, where a fold has to look at it.
+    /// Returns the delete flag, if a fold has to evaluate it.
     pub(crate) fn filled_flag(&self) -> Option<&str> {
         self.is_deleted.as_deref().filter(|_| self.payload == Payload::FillsFlag)
     }
 
-    /// Columns that every row must bring to be folded.
+    /// Returns the columns that every row must have to be folded.
     pub(crate) fn fold_columns(&self) -> Vec<String> {
         self.first_ordering_column().into_iter().chain(self.filled_flag()).map(str::to_owned).collect()
     }
 
-    /// What to decode of a data block, in the order that [`KeyColumns::batch`] takes it.
+    /// Returns the fields of a data block to decode, in the order of [`KeyColumns::batch`].
     pub(crate) fn wants(&self) -> Vec<Want> {
         let mut wants = self.log_key().wants();
         wants.extend(self.ordering.iter().map(|field| Want::Value(field.path.column().to_owned())));
@@ -223,7 +228,7 @@ impl KeyColumns {
         wants
     }
 
-    /// The same columns, of a format that is read by columns.
+    /// Returns the same columns, for a columnar format.
     pub(crate) fn columns(&self, types: &arrow_schema::Schema) -> Result<SchemaRef> {
         let fields = self.wants().into_iter().map(|want| match types.fields().find(want.name()) {
             Some((_, field)) => Ok(Arc::clone(field)),
@@ -232,7 +237,7 @@ impl KeyColumns {
         Ok(Arc::new(arrow_schema::Schema::new(fields.collect::<Result<Vec<_>>>()?)))
     }
 
-    /// The columns after the key, by what they mean; of so many rows.
+    /// Interprets the columns after the key, for the given number of rows.
     pub(crate) fn batch(&self, decoded: &[ArrayRef], rows: usize) -> Result<KeyBatch> {
         let mut columns = decoded.iter().cloned();
         let mut next = || columns.next().ok_or_else(|| Error::internal("a key column was not decoded"));
@@ -252,24 +257,24 @@ impl KeyColumns {
         Ok(KeyBatch { ordering, deleted })
     }
 
-    /// The ordering values of base rows.
+    /// Returns the ordering values of base rows.
     pub(crate) fn base_ordering(&self, base: &RecordBatch) -> Result<OrderingColumn> {
         let columns = self.ordering.iter().map(|field| {
             let name = field.path.column();
             let column = base.column_by_name(name).cloned();
             column.ok_or_else(|| Error::invalid_table(format!("no column {name:?} in the base file")))
         });
-        // Payload classes know that a stored row may have no ordering value.
+        // Payload classes accept stored rows without an ordering value.
         let nulls = if self.semantics == Semantics::V0x { Nulls::AreNothing } else { Nulls::AreDefault };
         self.ordering_of(&columns.collect::<Result<Vec<_>>>()?, self.nulls(nulls))
     }
 
-    /// Rows that are folded by a payload class, which tells null from 0 itself, keep their nulls.
+    /// Rows folded by a payload class keep their nulls, as the class distinguishes null from 0.
     fn nulls(&self, otherwise: Nulls) -> Nulls {
         if self.payload == Payload::FillsFlag { Nulls::AreNothing } else { otherwise }
     }
 
-    /// The values of no, one or several ordering columns.
+    /// Returns the values of zero or more ordering columns.
     fn ordering_of(&self, columns: &[ArrayRef], nulls: Nulls) -> Result<OrderingColumn> {
         let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.of_rows(column, nulls));
         let mut fields = fields.collect::<Result<Vec<_>>>()?;
@@ -280,7 +285,7 @@ impl KeyColumns {
         }
     }
 
-    /// The keys of a delete block: in its text, or the numbers given.
+    /// Returns the keys of a delete block: from its bytes, or the given numbers.
     pub(crate) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
         if self.key == RecordKey::Number {
             return LogKeys::of_numbers(numbers);
@@ -289,7 +294,8 @@ impl KeyColumns {
         LogKeys { places: all.iter().map(place).collect(), bytes: text.clone() }
     }
 
-    /// The values of one ordering field in a delete block, as the field's own; none of other fields.
+    /// Returns the values of one ordering field in a delete block, converted to the type of the field; `None` for other
+    /// fields.
     pub(crate) fn ordering_of_deletes(&self, name: &str, deletes: &Deletes) -> Result<Option<ArrayRef>> {
         let Some(at) = self.ordering.iter().position(|field| field.path.name() == name) else { return Ok(None) };
         let several = self.ordering.len();
@@ -301,7 +307,7 @@ impl KeyColumns {
         field.column_of_deletes(values, &deletes.text)
     }
 
-    /// The ordering values of a delete block, as values of the table's ordering columns.
+    /// Returns the ordering values of a delete block, converted to the types of the table's ordering columns.
     pub(crate) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
         match self.ordering.as_slice() {
             [] => Ok(OrderingColumn::Unordered),
@@ -312,7 +318,7 @@ impl KeyColumns {
                 let fields = several.iter().enumerate().map(|(at, field)| field.of_deletes(&of(at), content));
                 let tuples = OrderingColumn::tuple(&fields.collect::<Result<Vec<_>>>()?, all.len());
                 let ordered: Vec<bool> = all.iter().map(|one| tuple(one).is_some()).collect();
-                // One value, or a tuple of another length, cannot be compared.
+                // A single value, or a tuple of another length, cannot be compared.
                 let foreign = all.iter().map(|one| tuple(one).is_none() && !is_unordered(&one.ordering)).collect();
                 Ok(tuples.only_where(&ordered).with_foreign(foreign))
             }
@@ -320,7 +326,7 @@ impl KeyColumns {
     }
 }
 
-/// The ordering values of as many fields; none where the delete has another number of them.
+/// Returns the ordering values if their number is `fields`, otherwise `None`.
 fn tuple_of(deleted: &Deleted, fields: usize) -> Option<&[Ordering]> {
     match &deleted.ordering {
         Ordering::Array(values) if values.len() == fields => Some(values),
@@ -332,7 +338,7 @@ fn is_text(types: &arrow_schema::Schema, name: &str) -> bool {
     types.fields().find(name).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8)
 }
 
-/// Both spellings, where capitals make no difference.
+/// Returns the marker in both cases if case does not matter.
 fn marks(marker: &DeleteMarker) -> Vec<String> {
     if !marker.any_case {
         return vec![marker.marker.clone()];
@@ -347,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_of_payload_classes_are_told_in_any_case() {
+    fn markers_of_payload_classes_match_in_any_case() {
         let marker = |any_case| DeleteMarker { field: "Op".into(), marker: "D".into(), any_case };
         assert_eq!(marks(&marker(true)), ["d", "D"]);
         assert_eq!(marks(&marker(false)), ["D"]);

@@ -1,10 +1,10 @@
-//! Key generators (`KeyGeneratorType`, `BaseKeyGenerator`), and how record keys were made of columns: of one column they are its
-//! values' texts, of several `column:text` and so on. What a generator of a user, of Spark SQL or of an unknown name makes of columns
-//! may be anything.
+//! Key generators (`KeyGeneratorType`, `BaseKeyGenerator`), and how record keys are derived from columns: the key of
+//! one column is its value as a string, the key of several is `column:value` pairs. Nothing is known about the keys of
+//! custom generators, of Spark SQL's, and of unknown names.
 
 use crate::config::TableConfig;
 
-/// Hudi's own key generators, by what can be told of columns from what they made.
+/// Hudi's key generators, by what is known about the keys and paths that they generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyGenerator {
     Plain,
@@ -15,7 +15,8 @@ pub(crate) enum KeyGenerator {
 }
 
 impl KeyGenerator {
-    /// By type, or by class with its package: a class of the same name elsewhere is another.
+    /// Returns the generator of a type or of a class with its package. A class of the same name in another package is a
+    /// custom one.
     fn of(name: &str) -> Self {
         let own = |class: &str| class.rsplit('.').next().unwrap_or_default().replace("Avro", "");
         let kind = match name.strip_prefix("org.apache.hudi.").or_else(|| name.strip_prefix("com.uber.hoodie.")) {
@@ -39,8 +40,9 @@ impl TableConfig {
         self.key_generator.as_deref().map_or(KeyGenerator::Unknown, KeyGenerator::of)
     }
 
-    /// The partition columns that Hudi gives as text, whatever their type: those of the timestamp-based key generator, whose paths
-    /// hold formatted times (`SparkHoodieTableFileIndex.getPartitionSchema`). Those of a custom one keep their types.
+    /// Returns the partition columns that Hudi reads as strings, independently of their type: those of the
+    /// timestamp-based key generator, whose paths have formatted times
+    /// (`SparkHoodieTableFileIndex.getPartitionSchema`). Columns of a custom generator keep their types.
     #[must_use]
     pub fn text_partition_fields(&self) -> &[String] {
         match self.generator() {
@@ -49,8 +51,8 @@ impl TableConfig {
         }
     }
 
-    /// The one column that stored record keys are made of: as text, its value and the key tell each other. None where there are
-    /// several, where keys are not stored, and where it is not known.
+    /// Returns the only column that stored record keys are made of: its value as a string is the key. Returns `None` if
+    /// there are several, if keys are not stored, and if it is not known.
     #[must_use]
     pub fn key_field(&self) -> Option<&str> {
         match self.record_key_fields.as_slice() {

@@ -1,16 +1,16 @@
-//! Keys: the record key, ordering value and partition path of a record, read from Avro records, from rows of base files and from
+//! Keys: the record key, ordering value and partition path of a record, from Avro records, rows of base files, and
 //! Arrow batches.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
 //! | `key_generator` | how the table's key generator makes record keys |
-//! | `partition_part` | how it makes the parts of partition paths |
-//! | `partition_path` | the values of partition columns that a path holds |
+//! | `partition_part` | how it makes the segments of partition paths |
+//! | `partition_path` | the values of partition columns in a path |
 //! | `path_time` | times in partition paths |
-//! | `path_value` | bounds of a partition column, derived from its part of the path |
+//! | `path_value` | bounds of a partition column, derived from its segment of the path |
 //! | `field_path` | a field of the table, possibly nested in structs |
 //! | `record_key` | record keys: stored, virtual, or replaced by row numbers |
-//! | `row_number_column` | the column of row numbers that a batch of base rows may end with |
+//! | `row_number_column` | the optional last column of a batch of base rows: row numbers |
 //! | `ordering_field` | ordering values of one field |
 //! | `key_columns` | the key, ordering values and delete marks of the records of a block |
 //! | `row_keys` | record keys and partition paths of rows that are written |

@@ -1,4 +1,4 @@
-//! A field that records are ordered by: its values in rows, and in delete blocks, whose values have classes of their own.
+//! An ordering field: its values in rows, and in delete blocks, which have Java classes of their own.
 
 use std::sync::Arc;
 
@@ -15,30 +15,31 @@ use crate::error::{Error, Result};
 use crate::log::content::deleted::Ordering;
 use crate::merge::{OrderingColumn, double_order};
 
-/// What Hudi takes for milliseconds on a column of milliseconds (`OrderingValueEngineTypeConverter`); more is microseconds.
+/// The largest value that Hudi treats as milliseconds on a column of milliseconds (`OrderingValueEngineTypeConverter`);
+/// larger values are microseconds.
 const MOST_MILLIS: i64 = 9_999_999_999_999;
 
-/// A field that records are ordered by.
+/// An ordering field.
 #[derive(Debug, Clone)]
 pub(crate) struct OrderingField {
     pub(crate) path: FieldPath,
     pub(crate) kind: DataType,
-    /// Whether it counts milliseconds in Avro.
+    /// Whether the Avro type is a timestamp in milliseconds.
     millis: bool,
     semantics: Semantics,
 }
 
-/// What rows without an ordering value have instead.
+/// The value of rows without an ordering value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Nulls {
-    /// The default, which on some columns is a value like others.
+    /// The default, which is also a regular value of some columns.
     AreDefault,
-    /// Nothing: they are before all others.
+    /// Null, which is before all other values.
     AreNothing,
 }
 
 impl OrderingField {
-    /// Of a table. [`crate::Kind::Unsupported`] where its schema has no such field.
+    /// Returns an ordering field of a table. [`crate::Kind::Unsupported`] if the schema has no such field.
     pub(crate) fn of(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
         let path = FieldPath::new(name);
         let Some(kind) = path.type_in(types).cloned() else {
@@ -49,25 +50,25 @@ impl OrderingField {
         Ok(Self { path, kind, millis, semantics })
     }
 
-    /// Whether Java holds its values as `Integer`s, as it does the default: ints, and dates as days.
+    /// Returns true if Java represents the values as `Integer`, like the default: ints, and dates as days.
     pub(crate) fn is_integer(&self) -> bool {
         matches!(self.kind, DataType::Int32 | DataType::Date32)
     }
 
-    /// The column, where its own values are what orders, and their order is that of whole numbers.
+    /// Returns the column if its values are ordered as integers without conversion.
     pub(crate) fn whole_numbers(&self) -> Option<&str> {
         let is_whole =
             matches!(self.kind, DataType::Int32 | DataType::Int64 | DataType::Date32 | DataType::Timestamp(..));
         (is_whole && self.path.name() == self.path.column()).then(|| self.path.column())
     }
 
-    /// The values of rows, by the column that the field is or lies in.
+    /// Returns the values of rows, from the column that is the field or contains it.
     pub(crate) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
         let values = OrderingColumn::of(&self.path.values(column)?)?;
         Ok(if nulls == Nulls::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
     }
 
-    /// The values of deletes; of those without one, the default.
+    /// Returns the values of deletes; the default for deletes without a value.
     pub(crate) fn of_deletes(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
         let foreign = values.iter().map(|value| value.is_some_and(|value| self.is_foreign(value))).collect();
         let all = values.iter().copied();
@@ -86,8 +87,9 @@ impl OrderingField {
         Ok(column.with_foreign(foreign))
     }
 
-    /// Whether a value is of another class than those of rows, and no default. Rows have the classes that Hudi's readers were seen
-    /// to have: of dates days, of moments microseconds; in 0.x also texts and decimals of Avro, which no delete's are.
+    /// Returns true if a value is not of the class of the values of rows, and not the default. The classes of rows were
+    /// observed with Hudi's readers: days for dates, microseconds for timestamps; in 0.x also strings and decimals of
+    /// Avro, which no delete has.
     fn is_foreign(&self, value: &Ordering) -> bool {
         let is_own = match (value, &self.kind) {
             (Ordering::Boolean(_), DataType::Boolean)
@@ -104,7 +106,7 @@ impl OrderingField {
         !is_own && !is_unordered(value)
     }
 
-    /// The values as the field's own. A value of another class is null.
+    /// Returns the values converted to the type of the field. A value of another class is null.
     pub(crate) fn column_of_deletes<'a>(
         &self,
         values: impl Iterator<Item = Option<&'a Ordering>>,
@@ -141,8 +143,9 @@ impl OrderingField {
         }))
     }
 
-    /// The number that a value is on a column of a type, also where its class is another's: Hudi lets such a delete win among log
-    /// records and fails where it has to compare it, and what the value says is as good an answer as any.
+    /// Converts a value to the number that a column of a type stores, even if its class is that of another type. Hudi
+    /// lets such a delete win among log records and fails if it has to compare it, so any consistent result is valid;
+    /// this one uses the numeric value.
     fn fixed(&self, value: &Ordering, kind: &DataType) -> Option<i64> {
         match (value, kind) {
             (Ordering::Int(value) | Ordering::Date(value), DataType::Date32)
@@ -159,7 +162,7 @@ impl OrderingField {
             #[allow(clippy::cast_precision_loss)]
             (Ordering::Long(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value as f64)),
             (Ordering::Float(value), DataType::Float32) => Some(double_order(f64::from(*value))),
-            // By its decimal text, as Hudi widens floats.
+            // From its decimal string, as Hudi widens floats.
             (Ordering::Float(value), DataType::Float64) => value.to_string().parse().ok().map(double_order),
             (Ordering::Double(value), DataType::Float32 | DataType::Float64) => Some(double_order(*value)),
             (Ordering::Boolean(value), DataType::Boolean) => Some(i64::from(*value)),
@@ -168,16 +171,16 @@ impl OrderingField {
     }
 }
 
-/// Whether a delete has no ordering value: null, or the `Integer` 0, which Hudi writes whatever the column's type.
+/// Returns true if a delete has no ordering value: null, or the `Integer` 0, which Hudi writes for all column types.
 pub(crate) const fn is_unordered(value: &Ordering) -> bool {
     matches!(value, Ordering::None | Ordering::Int(0))
 }
 
-/// At the column's scale; digits that it has no room for are cut, as if rounded towards the smaller value. What is too great for
-/// any column is the greatest or the smallest number.
+/// Converts a value to the scale of the column. Excess digits are cut, rounding towards negative infinity. A value that
+/// is too large for any column becomes the largest or smallest number.
 fn decimal(value: &Ordering, scale: i8) -> Option<i128> {
     let Ordering::Decimal { unscaled, scale: own } = value else { return None };
-    // A scale is whatever the file says.
+    // The scale is read from the file and can have any value.
     let shift = i64::from(scale) - i64::from(*own);
     let factor = u32::try_from(shift.unsigned_abs()).ok().and_then(|digits| 10_i128.checked_pow(digits));
     Some(match (factor, shift >= 0) {
@@ -250,7 +253,7 @@ mod tests {
         }
     }
 
-    /// Classes as the readers of 0.15.0 and 1.2.0 were seen to have them, and the numbers that values of others say.
+    /// Classes as observed with the readers of 0.15.0 and 1.2.0, and the numbers of values of other classes.
     #[test]
     fn a_deletes_ordering_value_on_a_column_of_another_type() {
         let micros = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));

@@ -1,37 +1,37 @@
-//! What each partition column's part of a partition path says of the column (`BuiltinKeyGenerator`, `TimestampBasedAvroKeyGenerator`,
-//! `CustomAvroKeyGenerator`).
+//! The relation between a partition column and its segment of the partition path (`BuiltinKeyGenerator`,
+//! `TimestampBasedAvroKeyGenerator`, `CustomAvroKeyGenerator`).
 //!
-//! | key generator | part |
+//! | key generator | segment |
 //! |---|---|
-//! | simple, complex; custom `a:simple` | the value as text |
-//! | the same, dates with slashes (`SlashEncodedDayPartitionValueExtractor`) | the value as text, each `-` become `/` |
-//! | timestamp-based, custom `a:timestamp`, of numbers | the time that the number counts to, formatted |
-//! | the same of text; whatever is not stored in the table's properties | anything |
+//! | simple, complex; custom `a:simple` | the value as a string |
+//! | the same, dates with slashes (`SlashEncodedDayPartitionValueExtractor`) | the value as a string, with `/` for `-` |
+//! | timestamp-based, custom `a:timestamp`, of numbers | the time of the number, formatted |
+//! | the same of strings; settings that are not stored in the table's properties | unknown |
 
 use super::key_generator::KeyGenerator;
 use crate::config::TableConfig;
 
-/// What a part of a path says.
+/// The contents of a segment of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartitionPart {
-    /// Nothing.
+    /// Unknown.
     Unknown,
     /// The value.
     Value,
-    /// The value, in which `-` has become `/`.
+    /// The value, with `/` for `-`.
     SlashedDate,
-    /// A time that a number counts to.
+    /// A formatted time, given by a number.
     Time(TimeFormat),
 }
 
-/// How a number becomes a time in a path.
+/// How a number is formatted as a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TimeFormat {
-    /// Microseconds that the number counts in.
+    /// The unit of the number, in microseconds.
     pub unit_micros: i64,
-    /// What the wall clock of the path is ahead of UTC by, in seconds.
+    /// The offset of local time in the path from UTC, in seconds.
     pub offset_seconds: i32,
-    /// The path's text: letters of the fields `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, and what stands between them.
+    /// The pattern: letters of the fields `yyyy`, `MM`, `dd`, `HH`, `mm`, `ss`, and the text between them.
     pub pattern: String,
 }
 
@@ -39,7 +39,7 @@ const PREFIXES: [&str; 2] = ["hoodie.keygen.timebased.", "hoodie.deltastreamer.k
 const SLASHED: &str = "SlashEncodedDayPartitionValueExtractor";
 
 impl TableConfig {
-    /// What the parts of partition paths say, in the order of the partition columns.
+    /// Returns the contents of the segments of partition paths, in the order of the partition columns.
     #[must_use]
     pub fn partition_parts(&self) -> Vec<PartitionPart> {
         let (generator, slashed, kinds) = (self.generator(), self.has_slashed_dates(), self.partition_kinds());
@@ -54,7 +54,7 @@ impl TableConfig {
         (0..self.partition_fields.len()).map(of).collect()
     }
 
-    /// Which partition columns the path does not hold as they are, in their order: times that it has formatted
+    /// Returns, for each partition column, whether the path has its value in another format: formatted times
     /// (`HoodieBaseHadoopFsRelationFactory.variableTimestampKeygenPartitionCols`), dates with slashes.
     #[must_use]
     pub fn reformatted_in_path(&self) -> Vec<bool> {
@@ -74,7 +74,7 @@ impl TableConfig {
         self.slash_separated_dates || extractor.ends_with(SLASHED)
     }
 
-    /// What stands behind the name of each partition column: how a custom key generator makes its part.
+    /// Returns the suffix of each partition column's name, which selects how a custom key generator makes the segment.
     fn partition_kinds(&self) -> Vec<Option<String>> {
         let declared = self.properties.get("hoodie.table.partition.fields").unwrap_or_default();
         let kind = |part: &str| part.rsplit_once(':').map(|(_, kind)| kind.trim().to_ascii_uppercase());
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_are_not_told_by_a_number_alone() {
+    fn times_that_a_number_does_not_determine() {
         let of = |lines: &str| {
             parts(&format!("{TIME}\nhoodie.keygen.timebased.output.dateformat=yyyy\nhoodie.keygen.timebased.{lines}"))
         };

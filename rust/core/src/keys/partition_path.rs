@@ -1,18 +1,18 @@
-//! What a partition's path says of its columns (`HoodieSparkUtils.parsePartitionColumnValues`).
+//! Parses the values of partition columns from a partition path (`HoodieSparkUtils.parsePartitionColumnValues`).
 //!
-//! | fragments | values |
+//! | segments | values |
 //! |---|---|
-//! | as many as columns | one each: behind `column=`, if that stands there; and decoded, if asked for |
-//! | more, of one column | the whole path, as it stands |
-//! | more, hive style | each from `column=` to the next of those, as it stands |
-//! | any other number | not known |
+//! | as many as columns | one each, without the prefix `column=` if it has one; decoded if `decode` is set |
+//! | more, one column | the whole path, not decoded |
+//! | more, hive style | each from `column=` to the next column, not decoded |
+//! | any other number | unknown |
 //!
 //! `__HIVE_DEFAULT_PARTITION__` is null.
 
-/// The fragment for a value that is null or empty.
+/// The segment for a value that is null or empty.
 pub const NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
-/// The values of the columns in the path of a partition, in the order of `columns`; none where they are not known.
+/// Returns the values of the columns in a partition path, in the order of `columns`; `None` if they are unknown.
 #[must_use]
 pub fn values(columns: &[String], partition: &str, decode: bool) -> Option<Vec<Option<String>>> {
     let fragments: Vec<&str> = partition.split('/').collect();
@@ -27,12 +27,12 @@ pub fn values(columns: &[String], partition: &str, decode: bool) -> Option<Vec<O
     Some(texts.into_iter().map(|text| Some(text).filter(|text| text != NULL)).collect())
 }
 
-/// What stands in a fragment, without the name of its column.
+/// Returns the value of a segment, without the name of its column.
 fn value_of<'a>(column: &str, fragment: &'a str) -> &'a str {
     fragment.strip_prefix(column).and_then(|rest| rest.strip_prefix('=')).unwrap_or(fragment)
 }
 
-/// Values that hold slashes themselves: the next one begins where the next column is named.
+/// Parses values that contain slashes: a value ends where the next column's name begins.
 fn over_slashes(columns: &[String], fragments: &[&str]) -> Option<Vec<String>> {
     let mut values: Vec<String> = Vec::new();
     for fragment in fragments {
@@ -52,7 +52,7 @@ fn over_slashes(columns: &[String], fragments: &[&str]) -> Option<Vec<String>> {
     (values.len() == columns.len()).then_some(values)
 }
 
-/// `%XX` as the character of that code, and what is no code as it stands (`PartitioningUtils.unescapePathName`).
+/// Decodes `%XX` to the character with that code. Other `%` are kept (`PartitioningUtils.unescapePathName`).
 fn decoded(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

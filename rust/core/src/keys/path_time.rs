@@ -1,39 +1,40 @@
-//! Times in partition paths: which numbers a formatted time may stand for.
+//! Times in partition paths: the numbers that a formatted time can represent.
 //!
-//! A number becomes a time of its unit, that becomes whole milliseconds (towards zero), and these a text of some of the fields
-//! `yyyy MM dd HH mm ss`: a text of years, months and days stands for all milliseconds of a day. Patterns with other letters, those
-//! that leave out a larger field, and years before 1900, whose calendars differ, say nothing.
+//! A number is converted to a time of its unit, that to whole milliseconds (towards zero), and these to a string of
+//! some of the fields `yyyy MM dd HH mm ss`: a string of year, month and day represents all milliseconds of a day.
+//! Patterns with other letters, patterns without one of the larger fields, and years before 1900, whose calendars
+//! differ, are not evaluated.
 
 use chrono::{Days, Months, NaiveDate, NaiveDateTime, TimeDelta};
 
 use super::partition_part::TimeFormat;
 
-/// Fields, largest first, and their digits.
+/// Fields, from largest to smallest, and their number of digits.
 const FIELDS: [(&str, usize); 6] = [("yyyy", 4), ("MM", 2), ("dd", 2), ("HH", 2), ("mm", 2), ("ss", 2)];
 const FIRST_YEAR: u32 = 1900;
 
-/// The least and the greatest number that a text stands for.
+/// Returns the smallest and the largest number that a string represents.
 pub(crate) fn numbers(format: &TimeFormat, text: &str) -> Option<(i64, i64)> {
     let (from, to) = span(&format.pattern, text)?;
     let ahead = i64::from(format.offset_seconds).checked_mul(1000)?;
     let first = from.and_utc().timestamp_millis().checked_sub(ahead)?;
     let last = to.and_utc().timestamp_millis().checked_sub(ahead)?.checked_sub(1)?;
-    // Microseconds that become these milliseconds: a part of one is cut off.
+    // Conversion to milliseconds truncates microseconds.
     let (least, greatest) = (first.checked_mul(1000)?.checked_sub(999)?, last.checked_mul(1000)?.checked_add(999)?);
     let unit = format.unit_micros;
-    // Of a unit of a millisecond or more nothing is cut off.
+    // Units of a millisecond or more are not truncated.
     let (least, greatest) =
         if unit < 1000 { (least, greatest) } else { (least.checked_add(999)?, greatest.checked_sub(999)?) };
     let round_up = least.checked_neg()?.div_euclid(unit).checked_neg()?;
     Some((round_up, greatest.div_euclid(unit)))
 }
 
-/// How many folders deep a formatted time is.
+/// Returns the number of folder levels of a formatted time.
 pub(crate) fn folders(format: &TimeFormat, escaped: bool) -> usize {
     if escaped { 1 } else { format.pattern.matches('/').count() + 1 }
 }
 
-/// The stretch of time that a text names, its end outside.
+/// Returns the time range of a string, with an exclusive end.
 fn span(pattern: &str, text: &str) -> Option<(NaiveDateTime, NaiveDateTime)> {
     let mut found = [None; FIELDS.len()];
     let (mut pattern, mut text) = (pattern, text);

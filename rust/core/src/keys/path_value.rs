@@ -1,4 +1,4 @@
-//! What a part of a partition path says of its column, and as bounds of the column's values.
+//! Values of segments of partition paths, and the bounds of column values that they imply.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,19 +17,19 @@ use super::path_time;
 use crate::filter::Bounds;
 
 const OLD_NULL_PARTITION: &str = "default";
-/// Calendars differ before.
+/// Calendars differ before this year.
 const FIRST_DATE: &str = "1900-01-01";
 
-/// What a part says.
+/// The value of a segment.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PathValue {
     Unknown,
-    /// This text; or null or empty.
+    /// This string; or null or empty.
     NullOr(String),
     Text(String),
-    /// This text, some or all of whose slashes may have been dashes.
+    /// This string, in which some or all slashes may have been dashes.
     Slashed(String),
-    /// A number from the one to the other; or null.
+    /// A number between the two, inclusive; or null.
     NullOrWithin(i64, i64),
 }
 
@@ -62,13 +62,13 @@ impl PathValue {
         }
     }
 
-    /// Whole numbers and truth values: as Java writes them, and no otherwise.
+    /// Parses an integer or a boolean, if the string is Java's representation of it.
     fn exactly<T: FromStr + ToString>(&self) -> Option<T> {
         let Self::Text(text) = self else { return None };
         text.parse().ok().filter(|parsed: &T| parsed.to_string() == *text)
     }
 
-    /// Floats: Java's text of one is that of no other.
+    /// Parses a float. Java's string of a float is not that of another one.
     fn float<T: FromStr>(&self) -> Option<T> {
         if let Self::Text(text) = self { text.parse().ok() } else { None }
     }
@@ -88,7 +88,7 @@ impl PathValue {
         is_date.then(|| Date32Type::parse(&text)).flatten()
     }
 
-    /// How many of one value are null.
+    /// Returns the null count of one value.
     fn nulls(&self, is_value: bool) -> Option<u64> {
         match self {
             Self::NullOr(text) if !is_value && text == NULL_PARTITION => Some(1),
@@ -98,7 +98,7 @@ impl PathValue {
     }
 }
 
-/// Bounds of a column of that type, in partitions of these values.
+/// Returns the bounds of a column of that type in partitions with these values.
 pub(crate) fn bounds_of(values: Vec<PathValue>, kind: &DataType) -> Bounds {
     let some = || values.iter();
     let (least, greatest): (ArrayRef, ArrayRef) = match kind {
@@ -119,7 +119,7 @@ pub(crate) fn bounds_of(values: Vec<PathValue>, kind: &DataType) -> Bounds {
         DataType::Date32 => twice(some().map(PathValue::date).collect::<Date32Array>()),
         _ => twice(some().map(PathValue::exactly::<bool>).collect::<BooleanArray>()),
     };
-    // Of text, what may be null may be empty as well.
+    // A string that may be null may be empty as well.
     let is_value = |at: usize| *kind == DataType::Utf8 || greatest.is_valid(at);
     let nulls: UInt64Array = some().enumerate().map(|(at, value)| value.nulls(is_value(at))).collect();
     Bounds { least, greatest, nulls }

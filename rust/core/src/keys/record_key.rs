@@ -1,8 +1,9 @@
-//! Record keys: stored in the meta column, or told by the table's key fields (virtual keys, `hoodie.populate.meta.fields=false`).
+//! Record keys: stored in the meta column, or computed from the key fields (virtual keys,
+//! `hoodie.populate.meta.fields=false`).
 //!
-//! A virtual key is the text of the one key field, or `field:value,field:value` of several, whatever the key generator
-//! (`BaseKeyGenerator.getRecordKey`, `KeyGenUtils`). Of several, a null value is `__null__` and an empty one `__empty__`. Keys are
-//! compared as bytes and never taken apart: values are not escaped.
+//! A virtual key of one key field is its value as a string; of several it is `field:value,field:value`, for all key
+//! generators (`BaseKeyGenerator.getRecordKey`, `KeyGenUtils`). With several fields, a null value is `__null__` and an
+//! empty one `__empty__`. Keys are compared as bytes and never parsed: values are not escaped.
 
 use arrow_array::builder::StringBuilder;
 use arrow_array::cast::AsArray;
@@ -19,31 +20,31 @@ use crate::error::{Error, Result};
 use crate::merge::{BaseRows, NUMBER_LEN, numbers_as_keys};
 use crate::names::meta_columns;
 
-/// How the key of a record is told.
+/// The source of record keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum RecordKey {
-    /// By `_hoodie_record_key`.
+    /// The column `_hoodie_record_key`.
     Stored,
-    /// By these fields.
+    /// These fields.
     Virtual(Vec<FieldPath>),
-    /// By the number of the base row, as the logs have it.
+    /// The row number in the base file, as stored in the logs.
     Number,
 }
 
-/// Keys of log records: where each lies (`offset << 32 | length`), and in what.
+/// Keys of log records: the position of each key (`offset << 32 | length`) in a buffer.
 pub(crate) struct LogKeys {
     pub(crate) places: UInt64Array,
     pub(crate) bytes: Bytes,
 }
 
 impl LogKeys {
-    /// Of numbers, in their order.
+    /// Returns keys that are numbers, in their order.
     pub(crate) fn of_numbers(numbers: &[u64]) -> Self {
         let places = (0..numbers.len()).map(|at| ((at * NUMBER_LEN) as u64) << 32 | NUMBER_LEN as u64);
         Self { places: places.collect(), bytes: numbers_as_keys(numbers) }
     }
 
-    /// The bytes of each key; none where there is no key, or not within the bytes.
+    /// Returns the bytes of each key; `None` if there is no key, or it is outside the buffer.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
         let key = |place: u64| {
             let (start, len) = (usize::try_from(place >> 32).ok()?, usize::try_from(place & u64::from(u32::MAX)).ok()?);
@@ -54,7 +55,7 @@ impl LogKeys {
 }
 
 impl RecordKey {
-    /// Of a table; `fields` are its key fields where its files hold no meta columns.
+    /// Returns the record key of a table; `fields` are its key fields if its files have no meta columns.
     pub(crate) fn of(fields: Option<&[String]>) -> Result<Self> {
         match fields {
             None => Ok(Self::Stored),
@@ -63,7 +64,7 @@ impl RecordKey {
         }
     }
 
-    /// The columns that tell it.
+    /// Returns the columns of the key.
     pub(crate) fn columns(&self) -> Vec<String> {
         match self {
             Self::Stored => vec![meta_columns::RECORD_KEY.to_owned()],
@@ -72,13 +73,14 @@ impl RecordKey {
         }
     }
 
-    /// That column, where its values are the key's own text. A date, for one, is not: a filter writes it otherwise.
+    /// Returns the key column if its values as strings are the keys. A date, for example, has another representation in
+    /// a filter.
     pub(crate) fn text_column(&self, types: &Schema) -> Option<&str> {
         self.column()
             .filter(|name| types.fields().find(name).is_some_and(|(_, field)| *field.data_type() == DataType::Utf8))
     }
 
-    /// The one column that holds the whole key.
+    /// Returns the column with the whole key.
     pub(crate) fn column(&self) -> Option<&str> {
         match self {
             Self::Stored => Some(meta_columns::RECORD_KEY),
@@ -90,18 +92,18 @@ impl RecordKey {
         }
     }
 
-    /// What to decode of Avro records; first of all, and as many as [`RecordKey::columns`].
+    /// Returns the fields of Avro records to decode, before all others and as many as [`RecordKey::columns`].
     pub(crate) fn wants(&self) -> Vec<Want> {
         match self {
-            // A stored key is not copied: it stays where it lies.
+            // A stored key is not copied: its position in the block is returned.
             Self::Stored => vec![Want::Place(meta_columns::RECORD_KEY.to_owned())],
             Self::Virtual(_) => self.columns().into_iter().map(Want::Value).collect(),
             Self::Number => Vec::new(),
         }
     }
 
-    /// The keys of decoded records, by their leading columns: places in `content`, texts, or values; or by the numbers given. And the
-    /// other columns.
+    /// Returns the keys of decoded records from their first columns (positions in `content`, strings, or values) or
+    /// from the given numbers; and the other columns.
     pub(crate) fn of_log<'a>(
         &self,
         decoded: &'a RecordBatch,
@@ -122,7 +124,7 @@ impl RecordKey {
         Ok((in_buffer(&self.texts(leading)?), rest))
     }
 
-    /// Base rows by their keys, or by their numbers: those that the batch brings, or else consecutive ones from `first` on.
+    /// Returns the keys of base rows, or their row numbers: those in the batch, or consecutive ones from `first`.
     pub(crate) fn base_rows(&self, base: &RecordBatch, first: u64) -> Result<BaseRows> {
         match self {
             Self::Number => Ok(match row_numbers_of(base) {
@@ -156,7 +158,8 @@ impl RecordKey {
     }
 }
 
-/// Values as Java's `toString` has them where Spark hands them to a key generator: dates as days, times as microseconds.
+/// Converts values as Java's `toString` does after Spark has passed them to a key generator: dates as days, times as
+/// microseconds.
 fn text_of(column: &ArrayRef) -> Result<StringArray> {
     let numbers: ArrayRef = match column.data_type() {
         DataType::Utf8 => return Ok(column.as_string().clone()),
@@ -197,10 +200,10 @@ fn joined(fields: &[FieldPath], texts: &[StringArray]) -> StringArray {
     keys.finish()
 }
 
-/// Texts as places in their own buffer.
+/// Returns strings as positions in their buffer.
 fn in_buffer(keys: &StringArray) -> LogKeys {
     let places = keys.offsets().windows(2).map(|ends| match *ends {
-        // Offsets of an Arrow array begin at 0 or later and never fall.
+        // Offsets of an Arrow array are not negative and never decrease.
         [start, end] => u64::from(start.unsigned_abs()) << 32 | u64::from((end - start).unsigned_abs()),
         _ => 0,
     });

@@ -1,9 +1,10 @@
-//! Framing from the end, by trailing lengths (`HoodieLogFileReader.prev`), for those who want the last blocks first.
+//! Framing from the end of a file by trailing lengths (`HoodieLogFileReader.prev`), for callers that need the last
+//! blocks first.
 //!
-//! A trailing length is believed only if the magic stands where it points and the block size there agrees. Where that
-//! holds back to the first byte, forward framing meets the same blocks (each starts where the one before ends, and passes
-//! the same checks), so they are read one by one, last first. At the first length that does not hold, the whole file is
-//! framed from the front and turned around: the result is the forward one, always.
+//! A trailing length is used only if it leads to a magic and the block size there agrees. If that holds back to the
+//! first byte, forward framing finds the same blocks (each starts where the previous one ends, and passes the same
+//! checks), so they are read one by one, last first. At the first length that is inconsistent, the whole file is framed
+//! from the front and the blocks are reversed: the result is always that of forward framing.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::cursor::Cursor;
 use crate::error::Result;
 use crate::storage::Source;
 
-/// The blocks of a file, last first.
+/// Returns the blocks of a file, last first.
 pub fn backward(source: Arc<dyn Source>) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
     match block_starts(source.as_ref()) {
         Ok(Some(starts)) => {
@@ -37,7 +38,7 @@ fn reversed(forward: Forward) -> Box<dyn Iterator<Item = Result<Block>> + Send> 
     Box::new(blocks.into_iter())
 }
 
-/// Where blocks start, last first; `None` where the trailing lengths do not hold back to the first byte.
+/// Returns the offsets of blocks, last first; `None` if the trailing lengths are not consistent back to the first byte.
 fn block_starts(source: &dyn Source) -> Result<Option<Vec<u64>>> {
     let mut starts = Vec::new();
     let mut end = source.len();

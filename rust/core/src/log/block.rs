@@ -1,4 +1,4 @@
-//! One block of a log file: where it lies, what it is, what its header says. Its content is not touched.
+//! One block of a log file: its position, type and header. Its content is not read.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,67 +7,67 @@ use super::header::Header;
 use super::layout::{BlockType, HeaderKey};
 use crate::error::Error;
 
-/// A block, sound or corrupt.
+/// A block, valid or corrupt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// Ordinal in the file, from 0.
     pub index: u64,
-    /// Where the magic stands.
+    /// The offset of the magic.
     pub offset: u64,
-    /// Where the next block begins.
+    /// The offset of the next block.
     pub end: u64,
-    /// What it is.
+    /// The kind of block.
     pub kind: BlockKind,
-    /// As stored; none where not even that could be read.
+    /// As stored; `None` if it could not be read.
     pub block_size: Option<i64>,
-    /// As stored; of sound blocks only.
+    /// As stored; of valid blocks only.
     pub trailing_length: Option<i64>,
-    /// As stored; of sound blocks only.
+    /// As stored; of valid blocks only.
     pub log_format_version: Option<i32>,
     /// Empty for corrupt blocks.
     pub header: Header,
-    /// Empty today.
+    /// Always empty in files of current releases.
     pub footer: Header,
-    /// The content's bytes in the file. Of a corrupt block: all that was skipped.
+    /// The byte range of the content in the file. For a corrupt block: all skipped bytes.
     pub content: Range<u64>,
 }
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BlockKind {
-    /// A sound block of a known type.
+    /// A valid block of a known type.
     Sound(BlockType),
-    /// A sound frame around a type that no release knows.
+    /// A valid frame with a type that no release has.
     Unknown(i32),
-    /// A stretch that is no block.
+    /// A byte range that is not a block.
     Corrupt(Damage),
 }
 
-/// Why a stretch is no block.
+/// Why a byte range is not a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// What was expected and what was found.
+    /// The expected and the actual bytes.
     pub reason: String,
-    /// Where, in the file.
+    /// The offset in the file.
     pub offset: u64,
-    /// What it means for the table's rows.
+    /// The consequence for the table's rows.
     pub verdict: Verdict,
 }
 
-/// What a stretch that is no block means for the rows of its table.
+/// The consequence of a byte range that is not a block for the rows of its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Hudi passes over the stretch as a corrupt block: a write that died, whose rows were never committed.
+    /// Hudi skips the range as a corrupt block: an interrupted write, whose rows were never committed.
     Skipped,
-    /// Hudi fails there (lengths that disagree inside an intact frame, foreign bytes before the first block): committed
-    /// rows may be lost.
+    /// Hudi fails on the range (inconsistent lengths inside an intact frame, foreign bytes before the first block):
+    /// committed rows may be lost.
     Lost,
-    /// An intact frame of a format that no release so far writes.
+    /// An intact frame of a format that no release writes.
     Foreign,
 }
 
 impl Block {
-    /// Hudi's name of the type.
+    /// Returns Hudi's name of the type.
     #[must_use]
     pub fn type_name(&self) -> Cow<'static, str> {
         match &self.kind {
@@ -77,7 +77,7 @@ impl Block {
         }
     }
 
-    /// Why it is corrupt.
+    /// Returns why the block is corrupt.
     #[must_use]
     pub fn damage(&self) -> Option<&Damage> {
         match &self.kind {
@@ -86,8 +86,9 @@ impl Block {
         }
     }
 
-    /// Why a table read cannot go past the block without the risk of missing rows: damage that Hudi does not pass over, a
-    /// type or a header key that no release knows. None for sound blocks, and for corrupt ones that Hudi skips.
+    /// Returns an error if a table read cannot skip the block without the risk of missing rows: damage that Hudi does
+    /// not skip, or an unknown type or header key. Returns `None` for valid blocks, and for corrupt ones that Hudi
+    /// skips.
     #[must_use]
     pub fn refusal(&self) -> Option<Error> {
         let refused = match &self.kind {
@@ -115,13 +116,13 @@ impl Block {
         })
     }
 
-    /// Releases so far write no footer keys at all.
+    /// No current release writes footer keys.
     fn unknown_key(&self) -> Option<(&'static str, i32)> {
         let header = self.header.unknown_keys().next().map(|key| ("header", key));
         header.or_else(|| self.footer.keys().next().map(|key| ("footer", key)))
     }
 
-    /// Whether the block's schema holds only the updated columns.
+    /// Returns true if the block's schema has the updated columns only.
     #[must_use]
     pub fn is_partial(&self) -> bool {
         self.header.get(HeaderKey::IsPartial).is_some_and(|text| text.eq_ignore_ascii_case("true"))

@@ -1,4 +1,4 @@
-//! The deleted keys of one delete block, as columns of text.
+//! The deleted keys of one delete block, as string columns.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -17,7 +17,8 @@ use super::layout::BlockType;
 use crate::error::{Error, Kind, Result};
 use crate::storage::Source;
 
-/// `record_key`, `partition_path`, `ordering_value` as text and `ordering_type`; the last two are null where there is none.
+/// Returns `record_key`, `partition_path`, `ordering_value` as a string, and `ordering_type`; the last two are null for
+/// deletes without an ordering value.
 pub(super) fn read(file: &Arc<dyn Source>, block: &Block) -> Result<RecordBatch> {
     if block.kind != BlockKind::Sound(BlockType::Delete) {
         return Err(Error::invalid_argument(format!("a {} has no deleted keys", block.type_name())));
@@ -37,7 +38,8 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block) -> Result<RecordBatch>
         .map_err(|error| Error::corrupt("deleted keys of different lengths").caused_by(error))
 }
 
-/// A column of text that grows, up to what its offsets can count: in Kryo a long text can be named again in three bytes.
+/// A growing string column, limited to the range of its offsets: in Kryo a long string can be repeated with three
+/// bytes.
 #[derive(Default)]
 struct Texts {
     built: StringBuilder,

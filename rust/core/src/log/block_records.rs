@@ -1,4 +1,4 @@
-//! The records of one data block, every column, in the file's own units, by the block's own schema.
+//! The records of one data block: all columns in the units of the file, with the schema of the block.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::filter::KeyFilter;
 use crate::names::meta_columns;
 use crate::storage::Source;
 
-/// The two numbers at the head of an Avro, CDC or delete content; none where there is no room for them.
+/// Returns the first two numbers of an Avro, CDC or delete block's content; `None` if it is too short.
 pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32, i32)>> {
     if block.content.end - block.content.start < 8 {
         return Ok(None);
@@ -26,8 +26,8 @@ pub(super) fn head(file: &Arc<dyn Source>, block: &Block) -> Result<Option<(i32,
     avro_data::head(&file.read(block.content.start..block.content.start + 8)?).map(Some)
 }
 
-/// How many records a data block says it has; none of other blocks, and of numbers that can be no count: negative, or of more
-/// records than the content has room for.
+/// Returns the record count in a data block; `None` for other blocks, and for numbers that cannot be a count: negative,
+/// or too large for the content.
 pub(super) fn count(file: &Arc<dyn Source>, block: &Block) -> Result<Option<u64>> {
     Ok(match block.kind {
         BlockKind::Sound(BlockType::AvroData | BlockType::CdcData) => {
@@ -40,7 +40,7 @@ pub(super) fn count(file: &Arc<dyn Source>, block: &Block) -> Result<Option<u64>
     })
 }
 
-/// What a data block is, and the schema that its header says it was written with.
+/// Returns the type of a data block, and the writer schema in its header.
 pub(super) fn kind_and_schema(block: &Block) -> Result<(BlockType, Schema)> {
     let BlockKind::Sound(
         kind @ (BlockType::AvroData | BlockType::CdcData | BlockType::ParquetData | BlockType::HfileData),
@@ -54,7 +54,7 @@ pub(super) fn kind_and_schema(block: &Block) -> Result<(BlockType, Schema)> {
     Ok((kind, Schema::parse(&text)?))
 }
 
-/// The records with wanted keys.
+/// Returns the records with required keys.
 pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
     let (kind, schema) = kind_and_schema(block)?;
     let key = key_field(&schema);
@@ -71,7 +71,8 @@ pub(super) fn read(file: &Arc<dyn Source>, block: &Block, wanted: &KeyFilter) ->
     }
 }
 
-/// The content of a data block of Avro records, or of an HFile block unpacked to one; of this, only records with wanted keys.
+/// Returns the content of an Avro data block, or of an HFile block converted to one; the latter with required keys
+/// only.
 pub(super) fn avro_content(
     file: &Arc<dyn Source>,
     block: &Block,
@@ -85,17 +86,17 @@ pub(super) fn avro_content(
     }
 }
 
-/// Offsets in what was unpacked are none of the file.
+/// Offsets in converted content are not offsets of the file.
 pub(super) fn in_file(error: Error, kind: BlockType) -> Error {
     if kind == BlockType::HfileData { error.moved_to(0) } else { error }
 }
 
-/// The field that holds the record key: of a table's own log, the meta column; of the metadata table's, `key`.
+/// Returns the field with the record key: the meta column in a table's log, `key` in the metadata table's.
 fn key_field(schema: &Schema) -> Option<&str> {
     [meta_columns::RECORD_KEY, "key"].into_iter().find(|name| schema.field(name).is_some())
 }
 
-/// Of every field, in the file's units.
+/// Returns a decoder of all fields, in the units of the file.
 pub(super) fn decoder(schema: &Schema) -> Result<Decoder> {
     Ok(Decoder::new(Arc::new(Program::compile_all(schema, schema, Types::File)?)))
 }
@@ -109,7 +110,7 @@ fn decode(content: &Bytes, schema: &Schema, key: Option<&str>, wanted: &KeyFilte
     decoder.finish()
 }
 
-/// The datums whose keys are wanted; of the others nothing but the key is looked at.
+/// Returns the datums with required keys. Of the others only the key is decoded.
 fn with_wanted_keys(
     content: &Bytes,
     datums: Vec<Datum>,

@@ -1,9 +1,9 @@
-//! Framing from the front, as `HoodieLogFileReader` does it: magic, then a block whose size and trailing length agree
-//! and after which comes a magic or the end; anything else is a corrupt stretch up to the next magic.
+//! Framing from the front, as in `HoodieLogFileReader`: a magic, then a block whose size and trailing length agree,
+//! followed by a magic or the end of the file; anything else is a corrupt range up to the next magic.
 //!
-//! Two things differ from Hudi, so that no damage goes unseen. The check is made on every storage (Hudi omits it on
-//! S3 and GCS). And where Hudi fails, the stretch is a corrupt block with a verdict of its own, so that what follows can
-//! still be looked at: lengths that disagree inside an intact frame, a format or a type that is never written, foreign
+//! It differs from Hudi in two ways, so that no damage is ignored. Blocks are checked on every storage (Hudi does not
+//! on S3 and GCS). And where Hudi fails, the range is a corrupt block with its own [`Damage`], so that later blocks can
+//! still be inspected: inconsistent lengths inside an intact frame, a format or a type that is never written, foreign
 //! bytes before the first block.
 
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::storage::Source;
 
-/// Bytes looked through at a time for the next magic.
+/// The number of bytes searched at a time for the next magic.
 const SEARCH: u64 = 1 << 20;
-/// Bytes of a header read at first; more where it is longer.
+/// The number of header bytes read at first; more if the header is longer.
 const HEADER_GUESS: u64 = 16 * 1024;
 
-/// The blocks of a file, from the front. After an error there is nothing more.
+/// The blocks of a file, first to last. Ends after an error.
 pub struct Forward {
     source: Arc<dyn Source>,
     window: Window,
@@ -33,18 +33,18 @@ pub struct Forward {
 }
 
 impl Forward {
-    /// At the first byte of `source`.
+    /// Starts at the first byte of `source`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>) -> Self {
         Self::starting_at(source, 0, 0)
     }
 
-    /// At a block whose place and ordinal are known.
+    /// Starts at a block whose offset and ordinal are known.
     pub(super) fn starting_at(source: Arc<dyn Source>, at: u64, index: u64) -> Self {
         Self { window: Window::new(Arc::clone(&source)), source, at, index, failed: false }
     }
 
-    /// Fewer bytes than a magic left is a clean end, as Hudi has it; so are up to five stray bytes.
+    /// Fewer bytes than a magic at the end are ignored, as in Hudi; so are up to five stray bytes.
     fn next_block(&mut self) -> Result<Option<Block>> {
         let magic = self.window.get(self.at..self.at.saturating_add(MAGIC.len() as u64))?;
         if magic.len() < MAGIC.len() {
@@ -67,7 +67,7 @@ impl Forward {
         block
     }
 
-    /// Bytes before the first block, up to it. A file that has no magic at all is no log.
+    /// Skips bytes before the first block. A file without any magic is not a log.
     fn foreign_until_magic(&mut self, found: &[u8]) -> Result<Block> {
         let message = format!("expected the magic #HUDI#, found {found:02x?}");
         let end = self.next_magic(self.at)?;
@@ -78,13 +78,13 @@ impl Forward {
         Ok(Block { content: self.at..end, ..self.corrupt(damage, None, end) })
     }
 
-    /// The frame of the block at the current place, or why there is none (`isBlockCorrupted`).
+    /// Reads the frame of the block at the current offset, or returns why there is none (`isBlockCorrupted`).
     fn frame(&mut self) -> Result<Result<Frame, Damage>> {
         let size_at = self.at.saturating_add(MAGIC.len() as u64);
         let Some(size) = self.i64_at(size_at)? else {
             return Ok(Err(skipped("a block size was expected, the file ends".into(), size_at)));
         };
-        // Hudi keeps the low 32 bits only.
+        // Hudi reads only the low 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let low = size as i32;
         let Some(len) = u64::try_from(low).ok().filter(|len| *len >= 8) else {
@@ -122,7 +122,7 @@ impl Forward {
         }
     }
 
-    /// The fields inside a frame; damage where their lengths do not fill it.
+    /// Reads the fields of a frame; returns damage if their lengths do not fill it.
     fn inside(&mut self, frame: &Frame) -> Result<Result<Block, Damage>> {
         let fields_at = self.at + BEFORE_SIZE;
         let lost = |reason: String, offset| Ok(Err(Damage { reason, offset, verdict: Verdict::Lost }));
@@ -176,7 +176,8 @@ impl Forward {
         }))
     }
 
-    /// A header or footer map at `at`, which ends by `limit`. Read by a guess first: headers are small, blocks are not.
+    /// Reads a header or footer map at `at` that ends before `limit`. A guessed number of bytes is read first: headers
+    /// are small, blocks are not.
     fn map_at(&mut self, at: u64, limit: u64) -> Result<Result<(Header, u64)>> {
         let mut guess = HEADER_GUESS;
         loop {
@@ -197,7 +198,7 @@ impl Forward {
         Ok(self.corrupt(damage, size, end))
     }
 
-    /// Where the next magic stands, from `at` on; the end of the file where there is none.
+    /// Returns the offset of the next magic from `at`; the end of the file if there is none.
     fn next_magic(&mut self, mut at: u64) -> Result<u64> {
         loop {
             let stretch = self.window.get(at..at.saturating_add(SEARCH))?;
@@ -208,7 +209,7 @@ impl Forward {
             if at + read >= self.source.len() {
                 return Ok(self.source.len());
             }
-            // The next stretch overlaps, so that a magic across the border is found.
+            // Ranges overlap, so that a magic across the border is found.
             at += read - (MAGIC.len() as u64 - 1);
         }
     }
@@ -242,7 +243,7 @@ impl Iterator for Forward {
     }
 }
 
-/// A block whose size, trailing length and successor agree.
+/// A block whose size, trailing length and successor are consistent.
 struct Frame {
     size: i64,
     trailing: i64,
@@ -291,7 +292,7 @@ mod tests {
         }
     }
 
-    /// The blocks of a file; the same backwards, whatever the window.
+    /// Returns the blocks of a file; checks that they are the same backwards, for all window sizes.
     fn framed(bytes: &[u8]) -> Vec<String> {
         let file = Bytes::copy_from_slice(bytes);
         let source = |window| Arc::new(MemoryFile::new("memory", file.clone()).by_windows(window)) as Arc<dyn Source>;
@@ -315,7 +316,7 @@ mod tests {
         assert_eq!(framed(&two), [format!("good@0..{len}"), format!("good@{len}..{}", two.len())]);
     }
 
-    /// What Hudi 1.2.0 says of damaged ends.
+    /// As Hudi 1.2.0 reads damaged ends.
     #[test]
     fn damaged_ends() {
         let a = block(b"abc");
@@ -351,7 +352,7 @@ mod tests {
     fn lengths_that_disagree_inside_a_frame_are_found() {
         let one = block(b"abc");
         let len = one.len();
-        // The content length stands behind magic, size, version, type and a header of 15 bytes.
+        // The content length follows magic, size, version, type and a header of 15 bytes.
         for wrong in [0_u64, 2, 4, 1 << 31, u64::MAX] {
             let mut bytes = [one.clone(), block(b"d")].concat();
             bytes[37..45].copy_from_slice(&wrong.to_be_bytes());
@@ -376,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_types_and_versions_are_told() {
+    fn unknown_types_and_versions_are_reported() {
         let mut bytes = block(b"abc");
         let len = bytes.len();
         bytes[21] = 9;

@@ -1,4 +1,4 @@
-//! The header (and footer) map of a block: ordinals of keys to texts.
+//! The header (and footer) map of a block: strings by ordinals of keys.
 
 use std::borrow::Cow;
 
@@ -9,19 +9,19 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 
-/// A block's header, its values still as bytes of the file.
+/// A block's header, with values as bytes of the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Header {
     entries: Vec<(i32, Bytes)>,
 }
 
 impl Header {
-    /// Reads a map from the front of `bytes`: the map and how many bytes it takes. Lengths are compared with what is
-    /// there before anything is kept.
+    /// Reads a map from the beginning of `bytes`; returns it and its length in bytes. Lengths are compared with the
+    /// available bytes before anything is allocated.
     pub(super) fn read(bytes: &Bytes) -> Result<(Self, usize)> {
         let mut cursor = Cursor::new(bytes);
         let count = cursor.i32_be()?;
-        // An entry takes eight bytes at least, so a count beyond that is a lie.
+        // An entry takes at least eight bytes, so a larger count is invalid.
         let most = i64::try_from(cursor.remaining() / 8).unwrap_or(i64::MAX);
         if count < 0 || i64::from(count) > most {
             return Err(Error::corrupt(format!("a header of {count} entries where at most {most} fit")).at_offset(0));
@@ -40,41 +40,42 @@ impl Header {
         Ok((Self { entries }, cursor.position()))
     }
 
-    /// The value of a key; of repeated keys the last counts.
+    /// Returns the value of a key; of repeated keys the last one.
     #[must_use]
     pub fn get(&self, key: HeaderKey) -> Option<Cow<'_, str>> {
         self.bytes(key).map(|value| String::from_utf8_lossy(value))
     }
 
-    /// The bytes of a key's value.
+    /// Returns the bytes of a key's value.
     #[must_use]
     pub fn bytes(&self, key: HeaderKey) -> Option<&Bytes> {
         self.entries.iter().rev().find(|(ordinal, _)| *ordinal == key as i32).map(|(_, value)| value)
     }
 
-    /// The instant that wrote the block, as the file has it.
+    /// Returns the instant that wrote the block, as stored in the file.
     #[must_use]
     pub fn instant_time(&self) -> Option<Cow<'_, str>> {
         self.get(HeaderKey::InstantTime)
     }
 
-    /// The requested time of the instant that wrote the block; `None` if the header has none, or text that is not a time.
+    /// Returns the requested time of the instant that wrote the block; `None` if the header has none, or a string that
+    /// is not a time.
     #[must_use]
     pub fn requested_time(&self) -> Option<RequestedTime> {
         RequestedTime::parse(str::from_utf8(self.bytes(HeaderKey::InstantTime)?).ok()?)
     }
 
-    /// The ordinals of all keys.
+    /// Returns the ordinals of all keys.
     pub fn keys(&self) -> impl Iterator<Item = i32> + '_ {
         self.entries.iter().map(|(ordinal, _)| *ordinal)
     }
 
-    /// Ordinals that no release knows.
+    /// Returns ordinals that no release has.
     pub fn unknown_keys(&self) -> impl Iterator<Item = i32> + '_ {
         self.keys().filter(|ordinal| HeaderKey::name_of(*ordinal).is_none())
     }
 
-    /// All entries under Hudi's names of the keys; an unknown ordinal is named `UNKNOWN_<ordinal>`.
+    /// Returns all entries with Hudi's names of the keys; an unknown ordinal is named `UNKNOWN_<ordinal>`.
     pub fn named(&self) -> impl Iterator<Item = (Cow<'static, str>, Cow<'_, str>)> + '_ {
         self.entries.iter().map(|(ordinal, value)| {
             let name =

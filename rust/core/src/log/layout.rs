@@ -8,38 +8,38 @@
 //! | block size S | 8 | bytes from the next field to the end, the trailing length included |
 //! | log format version | 4 | 1 |
 //! | block type | 4 | ordinal of [`BlockType`] |
-//! | header map | | count, then (ordinal of [`HeaderKey`], length, UTF-8 text) each |
+//! | header map | | count, then (ordinal of [`HeaderKey`], length, UTF-8 string) each |
 //! | content length C | 8 | |
 //! | content | C | |
-//! | footer map | | as the header; always empty today |
+//! | footer map | | like the header; always empty in current releases |
 //! | trailing length | 8 | bytes of everything before this field: S + 6 |
 
 /// The first bytes of each block.
 pub const MAGIC: [u8; 6] = *b"#HUDI#";
 
-/// The one log format version that any release writes.
+/// The only log format version that is written.
 pub const LOG_FORMAT_VERSION: i32 = 1;
 
-/// Bytes of the magic and the block size, which the block size does not count.
+/// The size of the magic and the block size field, which the block size does not include.
 pub(super) const BEFORE_SIZE: u64 = 14;
 
 /// The smallest block size: version, type, an empty header, content length, an empty footer and trailing length.
 pub(super) const LEAST_SIZE: u64 = 32;
 
-/// Block types, by the ordinal on disk.
+/// Block types, by their ordinal in files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BlockType {
     /// A command: rollback of an instant.
     Command,
-    /// Keys that are deleted.
+    /// Deleted keys.
     Delete,
-    /// Never written; what a reader calls a damaged stretch.
+    /// Never written; the type that a reader gives to damaged ranges.
     Corrupt,
     /// Avro records.
     AvroData,
     /// An HFile of Avro records.
     HfileData,
-    /// A parquet file.
+    /// A Parquet file.
     ParquetData,
     /// Change data, in `.cdc` files only.
     CdcData,
@@ -49,13 +49,13 @@ impl BlockType {
     const BY_ORDINAL: [Self; 7] =
         [Self::Command, Self::Delete, Self::Corrupt, Self::AvroData, Self::HfileData, Self::ParquetData, Self::CdcData];
 
-    /// The type with that ordinal.
+    /// Returns the type with that ordinal.
     #[must_use]
     pub fn of(ordinal: i32) -> Option<Self> {
         usize::try_from(ordinal).ok().and_then(|index| Self::BY_ORDINAL.get(index).copied())
     }
 
-    /// Hudi's name of the type (`HoodieLogBlockType`).
+    /// Returns Hudi's name of the type (`HoodieLogBlockType`).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -70,27 +70,27 @@ impl BlockType {
     }
 }
 
-/// Header keys, by the ordinal on disk (`HeaderMetadataType`).
+/// Header keys, by their ordinal in files (`HeaderMetadataType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum HeaderKey {
     /// The writing instant.
     InstantTime = 0,
-    /// Of a command: the instant that it undoes.
+    /// For a command: the instant that it rolls back.
     TargetInstantTime = 1,
     /// The records' Avro schema.
     Schema = 2,
     /// `0` = rollback.
     CommandBlockType = 3,
-    /// Instants whose blocks this log-compacted block replaces, comma separated.
+    /// Instants whose blocks this log-compacted block replaces, separated by commas.
     CompactedBlockTimes = 4,
-    /// Base64 of a roaring bitmap: the records' rows in the base file.
+    /// Base64 of a roaring bitmap: the row numbers of the records in the base file.
     RecordPositions = 5,
     /// `attempt,sequence` of task retries.
     BlockIdentifier = 6,
-    /// `true`: the schema holds only the updated columns.
+    /// `true`: the schema has the updated columns only.
     IsPartial = 7,
-    /// Which base file the positions speak of.
+    /// The instant of the base file that the positions refer to.
     BaseFileInstantTimeOfRecordPositions = 8,
 }
 
@@ -119,14 +119,14 @@ impl HeaderKey {
         Self::BaseFileInstantTimeOfRecordPositions,
     ];
 
-    /// The key of Hudi's name.
+    /// Returns the key with Hudi's name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let index = Self::NAMES.iter().position(|known| *known == name)?;
         Self::BY_ORDINAL.get(index).copied()
     }
 
-    /// Hudi's name of the key with that ordinal; `None` for one that no release has.
+    /// Returns Hudi's name of the key with that ordinal; `None` for unknown ordinals.
     #[must_use]
     pub fn name_of(ordinal: i32) -> Option<&'static str> {
         usize::try_from(ordinal).ok().and_then(|index| Self::NAMES.get(index).copied())

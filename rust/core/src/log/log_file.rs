@@ -1,4 +1,4 @@
-//! One log file, looked at by itself: its blocks, their records and deleted keys in the file's own units.
+//! One log file, independent of a table: its blocks, and their records and deleted keys in the units of the file.
 
 use std::sync::Arc;
 
@@ -33,37 +33,38 @@ impl LogFile {
         Ok(Self { source: storage::open_file(uri, options, mmap)? })
     }
 
-    /// A log file that is open already.
+    /// Wraps a log file that is already open.
     #[must_use]
     pub fn of(source: Arc<dyn Source>) -> Self {
         Self { source }
     }
 
-    /// Bytes in the file.
+    /// Returns the size of the file in bytes.
     #[must_use]
     pub fn len(&self) -> u64 {
         self.source.len()
     }
 
-    /// Whether the file has no bytes; such a file is sound and has no blocks.
+    /// Returns true if the file is empty; such a file is valid and has no blocks.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.source.is_empty()
     }
 
-    /// The bytes, for a reader of its own.
+    /// Returns the source of the file's bytes.
     #[must_use]
     pub fn source(&self) -> &Arc<dyn Source> {
         &self.source
     }
 
-    /// The blocks, first to last or last to first: the same either way.
+    /// Returns the blocks, first to last or last to first: the same ones in both directions.
     pub fn blocks(&self, reverse: bool) -> Box<dyn Iterator<Item = Result<Block>> + Send> {
         let source = Arc::clone(&self.source);
         if reverse { backward(source) } else { Box::new(Forward::new(source)) }
     }
 
-    /// The two numbers at the head of an Avro, CDC or delete content: log block version, and record count or byte length.
+    /// Returns the first two numbers of an Avro, CDC or delete block's content: log block version, and record count or
+    /// byte length.
     pub fn content_head(&self, block: &Block) -> Result<Option<(i32, i32)>> {
         let BlockKind::Sound(BlockType::AvroData | BlockType::CdcData | BlockType::Delete) = block.kind else {
             return Ok(None);
@@ -71,31 +72,32 @@ impl LogFile {
         block_records::head(&self.source, block)
     }
 
-    /// How many records a data block says it has.
+    /// Returns the record count in a data block.
     pub fn record_count(&self, block: &Block) -> Result<Option<u64>> {
         block_records::count(&self.source, block).map_err(|error| self.mark(block, error))
     }
 
-    /// The records of a data block, every column, in the file's own units; only those of wanted keys.
+    /// Returns the records of a data block with required keys: all columns, in the units of the file.
     pub fn records(&self, block: &Block, wanted: &KeyFilter) -> Result<RecordBatch> {
         block_records::read(&self.source, block, wanted).map_err(|error| self.mark(block, error))
     }
 
-    /// The records of a data block, `rows` in a batch, and the schema of the batches: what is in memory is one batch, however
-    /// large the block.
+    /// Returns the records of a data block in batches of `rows`, and the schema of the batches. One batch is in memory
+    /// at a time, for any size of the block.
     pub fn record_batches(&self, block: &Block, rows: usize) -> Result<(SchemaRef, Batches)> {
         let batches = RecordBatches::new(&self.source, block, rows).map_err(|error| self.mark(block, error))?;
         let (schema, file, block) = (batches.schema(), self.clone(), block.clone());
         Ok((schema, Box::new(batches.map(move |batch| batch.map_err(|error| file.mark(&block, error))))))
     }
 
-    /// The keys of a delete block: `record_key`, `partition_path`, `ordering_value` as text and `ordering_type`.
+    /// Returns the keys of a delete block: `record_key`, `partition_path`, `ordering_value` as a string, and
+    /// `ordering_type`.
     pub fn deletes(&self, block: &Block) -> Result<RecordBatch> {
         block_deletes::read(&self.source, block).map_err(|error| self.mark(block, error))
     }
 
-    /// The rows of the base file that the records (or deleted keys) of a block update, in their order; none where the block
-    /// does not say.
+    /// Returns the row numbers in the base file that the records (or deleted keys) of a block update, in order; `None`
+    /// if the block has no positions.
     pub fn positions(&self, block: &Block) -> Result<Option<Vec<u64>>> {
         block_positions(&self.source, block).map_err(|error| self.mark(block, error))
     }
@@ -109,7 +111,7 @@ impl LogFile {
     }
 }
 
-/// As [`LogFile::positions`]; offsets of errors are relative to the block's content.
+/// Like [`LogFile::positions`]; offsets of errors are relative to the block's content.
 pub fn block_positions(file: &Arc<dyn Source>, block: &Block) -> Result<Option<Vec<u64>>> {
     let Some(value) = block.header.bytes(HeaderKey::RecordPositions) else { return Ok(None) };
     let records = match block.kind {

@@ -1,23 +1,23 @@
-//! Log files: blocks framed in bytes, their headers and contents, and which of them count.
+//! Log files: framing of blocks, their headers and contents, and the selection of valid blocks.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `layout` | the container's magic, ordinals and header keys, shared with writers |
+//! | `layout` | magic, ordinals and header keys of the format, shared with writers |
 //! | `header` | the header and footer maps |
-//! | `block` | one block, sound or corrupt |
-//! | `window` | bytes of a source, mapped or fetched by windows |
+//! | `block` | one block, valid or corrupt |
+//! | `window` | bytes of a source, mapped or fetched in windows |
 //! | `forward` | framing from the front (`HoodieLogFileReader`) |
-//! | `backward` | framing from the end, by trailing lengths |
-//! | `scan_rules` | what a scan goes by, release by release |
-//! | `valid_blocks` | which blocks of a slice count: commits, rollbacks, log compaction |
-//! | `content` | what is in a block |
-//! | `block_deletes` | the deleted keys of one block, as text |
-//! | `block_records` | the records of one block, as they are |
-//! | `record_batches` | the same, some at a time |
-//! | `positions` | the rows of the base file that a block's records update |
-//! | `newest` | the last schema, from the end |
-//! | `log_file` | one log file, looked at by itself |
-//! | `writer` | blocks and files, written |
+//! | `backward` | framing from the end by trailing lengths |
+//! | `scan_rules` | rules of a scan, by release |
+//! | `valid_blocks` | selects the valid blocks of a slice: commits, rollbacks, log compaction |
+//! | `content` | the contents of blocks |
+//! | `block_deletes` | the deleted keys of one block, as strings |
+//! | `block_records` | the records of one block, in the units of the file |
+//! | `record_batches` | the same, in batches |
+//! | `positions` | the row numbers in the base file that a block's records update |
+//! | `newest` | the last schema, found from the end |
+//! | `log_file` | one log file, independent of a table |
+//! | `writer` | writes blocks and files |
 
 pub mod content;
 pub mod writer;

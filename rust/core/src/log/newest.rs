@@ -1,4 +1,4 @@
-//! The newest schema of a log file, found from its end: nothing but trailing lengths and a few headers is read.
+//! The newest schema of a log file, found from its end: only trailing lengths and a few headers are read.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::names::RequestedTime;
 use crate::storage::Source;
 
-/// The schema of the last data block whose instant counts, as JSON. Schemas of partial updates, which hold some columns only,
-/// and those that delete blocks carry along are passed over (`TableSchemaResolver.readSchemaFromLogFile`).
+/// Returns the schema of the last data block of a valid instant, as JSON. Schemas of partial updates, which have some
+/// of the columns only, and those in headers of delete blocks are skipped
+/// (`TableSchemaResolver.readSchemaFromLogFile`).
 pub fn newest_schema(source: Arc<dyn Source>, counts: impl Fn(&RequestedTime) -> bool) -> Result<Option<String>> {
     for block in backward(source) {
         let block = block?;

@@ -1,4 +1,5 @@
-//! Record positions: the rows of the base file that the records of a block update (`HoodieLogBlock.getRecordPositions`).
+//! Record positions: the row numbers in the base file that the records of a block update
+//! (`HoodieLogBlock.getRecordPositions`).
 //!
 //! The header value is base64 of a roaring bitmap of 64-bit numbers in its portable form; all little-endian:
 //!
@@ -11,8 +12,8 @@
 //!         containers: runs 2 · (first 2 · length - 1 2) each; or up to 4096 numbers 2 each; or 65536 bits
 //! ```
 //!
-//! The records of a block stand in the order of their positions. A few bytes can name billions of rows, so nothing is unfolded
-//! beyond as many as the block has records.
+//! The records of a block are in the order of their positions. A few bytes can represent billions of rows, so no more
+//! positions are decoded than the block has records.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -22,15 +23,15 @@ use crate::error::{Error, Result};
 
 const COOKIE: u32 = 12346;
 const COOKIE_WITH_RUNS: u32 = 12347;
-/// The most numbers that are kept one by one.
+/// The maximum number of values in an array container.
 const MOST_IN_ARRAY: usize = 4096;
 const BITS: usize = 65536;
 
-/// The positions of a block's records, ascending, from the header value RECORD_POSITIONS. Offsets of errors are those of the
-/// decoded bitmap.
+/// Decodes the positions of a block's records, ascending, from the header value RECORD_POSITIONS. Offsets of errors are
+/// those in the decoded bitmap.
 ///
 /// # Errors
-/// `CorruptLog` where the value is no such bitmap, or does not hold as many positions as the block has records.
+/// `CorruptLog` if the value is not such a bitmap, or its number of positions is not the number of records.
 pub fn positions(value: &[u8], records: usize) -> Result<Vec<u64>> {
     let bytes = STANDARD
         .decode(value.trim_ascii())
@@ -52,11 +53,11 @@ pub fn positions(value: &[u8], records: usize) -> Result<Vec<u64>> {
     Ok(found.all)
 }
 
-/// The header value of ascending positions, the inverse of [`positions`]. As roaring bitmaps are optimised by Hudi, a container
-/// holds runs where these take the fewest bytes.
+/// Encodes ascending positions as a header value, the inverse of [`positions`]. As in Hudi's optimized roaring bitmaps,
+/// a container has runs if these take the fewest bytes.
 ///
 /// # Errors
-/// `InvalidArgument` for positions that do not ascend.
+/// `InvalidArgument` for positions that are not ascending.
 pub(super) fn encode_positions(positions: &[u64]) -> Result<String> {
     if positions.windows(2).any(|pair| matches!(pair, [one, next] if one >= next)) {
         return Err(Error::invalid_argument("record positions must ascend"));
@@ -71,7 +72,7 @@ pub(super) fn encode_positions(positions: &[u64]) -> Result<String> {
     Ok(STANDARD.encode(out))
 }
 
-/// A container's numbers below 65536, and its runs if these take fewer bytes.
+/// The numbers of a container below 65536, and its runs if these take fewer bytes.
 struct Container {
     key: u16,
     numbers: Vec<u16>,
@@ -152,7 +153,7 @@ fn write_bitmap(positions: &[u64], out: &mut Vec<u8>) {
     out.append(&mut bodies);
 }
 
-/// Positions found so far, ascending.
+/// The positions found so far, ascending.
 struct Positions {
     all: Vec<u64>,
     most: usize,
@@ -232,14 +233,14 @@ fn runs_of(cursor: &mut Cursor<'_>, high: u64, found: &mut Positions) -> Result<
 mod tests {
     use super::*;
 
-    /// As Hudi wrote them.
+    /// As written by Hudi.
     #[test]
     fn real_positions() {
         assert_eq!(positions(b"AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAIAEAAAAAAAAQACAA==", 3).unwrap(), [0, 1, 2]);
         assert_eq!(positions(b"AQAAAAAAAAAAAAAAOjAAAAEAAAAAAAEAEAAAAAMABQA=", 2).unwrap(), [3, 5]);
     }
 
-    /// 1,000 numbers in 1,000 containers: a file of Hudi's own tests.
+    /// 1,000 numbers in 1,000 containers: a file of Hudi's tests.
     #[test]
     fn positions_of_hudis_tests() {
         let last_line = |text: &'static str| text.lines().last().unwrap();
@@ -310,7 +311,7 @@ mod tests {
             assert!(positions(value, records).is_err());
         }
         assert_eq!(positions(&encoded(&[0; 8]), 0).unwrap(), [0_u64; 0]);
-        // A run that leaves its container, and one of fewer numbers than are announced.
+        // A run that exceeds its container, and one with fewer numbers than announced.
         let beyond = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0xfe, 0xff, 2, 0]);
         assert!(positions(&beyond, 3).unwrap_err().to_string().contains("up to 0x10000"));
         let fewer = one_container(&[0x3b, 0x30, 0, 0, 1, 0, 0, 2, 0], &[1, 0, 0, 0, 1, 0]);

@@ -1,4 +1,4 @@
-//! The records of one data block, some at a time: what is in memory is one batch, and its memory is used again for the next.
+//! The records of one data block in batches: one batch is in memory at a time, and its memory is reused for the next.
 
 use std::sync::Arc;
 
@@ -18,47 +18,47 @@ use crate::filter::KeyFilter;
 use crate::names::FieldNames;
 use crate::storage::Source;
 
-/// Batches of the records of a block, in their order; offsets of errors are relative to the block's content. After an error
-/// there is nothing more.
+/// Batches of the records of a block, in order. Offsets of errors are relative to the block's content. Ends after an
+/// error.
 pub(super) struct RecordBatches {
     schema: SchemaRef,
-    /// None once all were given.
-    left: Option<Left>,
+    /// `None` after the last batch.
+    left: Option<Remaining>,
 }
 
-enum Left {
-    Datums(Walk),
+enum Remaining {
+    Datums(RecordScan),
     Rows(Batches),
 }
 
-/// Avro records that are found and decoded, so many at a time.
-struct Walk {
+/// Avro records, found and decoded in batches.
+struct RecordScan {
     content: Bytes,
     frames: Frames<Bytes>,
     found: Vec<Datum>,
     decoder: Decoder,
     rows: usize,
-    /// What the block is.
+    /// The type of the block.
     kind: BlockType,
 }
 
 impl RecordBatches {
-    /// The records of a data block, `rows` in a batch.
+    /// Returns the records of a data block in batches of `rows`.
     pub(super) fn new(file: &Arc<dyn Source>, block: &Block, rows: usize) -> Result<Self> {
         let (kind, schema) = block_records::kind_and_schema(block)?;
         let types = Arc::new(avro::arrow_schema(&schema, Types::File)?);
         let rows = rows.max(1);
         let left = if kind == BlockType::ParquetData {
-            Some(Left::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::same(), rows)?))
+            Some(Remaining::Rows(parquet_data::batches(file, &block.content, &types, FieldNames::identity(), rows)?))
         } else {
             let content = block_records::avro_content(file, block, kind, &schema, &KeyFilter::All)?;
-            let walk = || Walk::new(content.clone(), &schema, rows, kind).map(Left::Datums);
-            (!content.is_empty()).then(walk).transpose()?
+            let scan = || RecordScan::new(content.clone(), &schema, rows, kind).map(Remaining::Datums);
+            (!content.is_empty()).then(scan).transpose()?
         };
         Ok(Self { schema: types, left })
     }
 
-    /// The schema of every batch: the block's own, in the file's units.
+    /// Returns the schema of all batches: that of the block, in the units of the file.
     pub(super) fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
@@ -69,8 +69,8 @@ impl Iterator for RecordBatches {
 
     fn next(&mut self) -> Option<Self::Item> {
         let next = match self.left.as_mut()? {
-            Left::Datums(walk) => walk.next().transpose(),
-            Left::Rows(batches) => batches.next(),
+            Remaining::Datums(scan) => scan.next().transpose(),
+            Remaining::Rows(batches) => batches.next(),
         };
         if !matches!(next, Some(Ok(_))) {
             self.left = None;
@@ -79,7 +79,7 @@ impl Iterator for RecordBatches {
     }
 }
 
-impl Walk {
+impl RecordScan {
     fn new(content: Bytes, schema: &Schema, rows: usize, kind: BlockType) -> Result<Self> {
         let decoder = block_records::decoder(schema)?;
         let frames = Frames::new(content.clone()).map_err(|error| block_records::in_file(error, kind))?;

@@ -1,29 +1,29 @@
-//! What a scan of a slice's log blocks goes by. Releases differ in two ways:
+//! The rules of a scan of a slice's log blocks. Releases differ in two ways:
 //!
 //! | | 0.13 to 0.15 | 1.0, 1.1 | 1.2 |
 //! |---|---|---|---|
-//! | order of blocks | by block (V1); by instant (V2) on demand | the same | by instant |
-//! | the first block later than the query's instant | ends the scan, a command block too | is passed over | is passed over |
+//! | order of blocks | by block (V1); by instant (V2) if configured | the same | by instant |
+//! | the first block later than the query's instant | ends the scan, also a command block | is skipped | is skipped |
 
 use crate::names::RequestedTime;
 use crate::names::instant_range::InstantRange;
 
-/// In which order blocks are merged.
+/// The order in which blocks are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanOrder {
-    /// V1 (`scanInternalV1`): as they stand in the files. Log-compacted blocks are like any other.
+    /// V1 (`scanInternalV1`): the order in the files. Log-compacted blocks are like any other.
     ByBlock,
-    /// V2 (`scanInternalV2`): blocks of an instant together, instants in order of arrival; a log-compacted instant stands
-    /// for its originals.
+    /// V2 (`scanInternalV2`): blocks of an instant together, instants in order of their first block; a log-compacted
+    /// instant replaces its originals.
     ByInstant,
 }
 
-/// What becomes of blocks later than the query's instant.
+/// How blocks later than the query's instant are handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Later {
-    /// Data and delete blocks are passed over; commands still count.
+    /// Data and delete blocks are skipped; commands are still executed.
     Skipped,
-    /// The first such block, of whatever type but corrupt, ends the scan.
+    /// The first such block that is not corrupt ends the scan, for all block types.
     EndsTheScan,
 }
 
@@ -32,24 +32,25 @@ pub enum Later {
 pub struct ScanRules<'a> {
     /// The order of blocks.
     pub order: ScanOrder,
-    /// The fate of later blocks.
+    /// How later blocks are handled.
     pub later: Later,
-    /// The query's instant: the latest that counts. `None`: no block counts.
+    /// The query's instant: the latest visible one. `None`: no block is visible.
     pub latest: Option<&'a RequestedTime>,
-    /// The instants asked for; none is all. Commands are not bound by it.
+    /// The instants of an incremental query; `None` selects all. Commands are executed for all instants.
     pub range: Option<&'a InstantRange>,
-    /// Whether an instant completed; none where uncommitted log files were left out before (table version 8 and later).
+    /// Whether an instant is completed; `None` if files of uncommitted instants were removed before (table version 8
+    /// and later).
     pub is_committed: Option<&'a dyn Fn(&RequestedTime) -> bool>,
 }
 
 impl<'a> ScanRules<'a> {
-    /// The rules of Hudi 1.2 for all that completed by `latest`.
+    /// Returns the rules of Hudi 1.2 for all instants completed by `latest`.
     #[must_use]
     pub fn of_1_x(latest: Option<&'a RequestedTime>) -> Self {
         Self { order: ScanOrder::ByInstant, later: Later::Skipped, latest, range: None, is_committed: None }
     }
 
-    /// The rules of Hudi 0.15.
+    /// Returns the rules of Hudi 0.15.
     #[must_use]
     pub fn of_0_x(latest: Option<&'a RequestedTime>) -> Self {
         Self { order: ScanOrder::ByBlock, later: Later::EndsTheScan, latest, range: None, is_committed: None }

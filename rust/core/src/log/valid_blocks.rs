@@ -1,13 +1,14 @@
-//! Which blocks of a file slice count, and in which order (`BaseHoodieLogRecordReader`).
+//! Selects the valid blocks of a file slice, and their order (`BaseHoodieLogRecordReader`).
 //!
-//! First pass, over all blocks of all log files in slice order: corrupt blocks are passed over; data and delete blocks
-//! later than the query's instant or out of its range are left out, and, where commits are not told by file names (table
-//! version 7 and below), those of instants that did not complete; the others are gathered. A rollback command removes the
-//! blocks of its target seen so far; its own instant is not asked about, unless later blocks end the scan.
+//! First pass, over all blocks of all log files in slice order: corrupt blocks are skipped, as are data and delete
+//! blocks later than the query's instant or outside its range, and, if file names do not identify commits (table
+//! version 7 and below), those of instants that are not completed; the others are collected. A rollback command removes
+//! the blocks of its target that were collected before; its own instant is not checked, unless later blocks end the
+//! scan.
 //!
-//! Second pass, where blocks are gathered by instant, over the instants from the last: blocks of a log-compacted instant
-//! stand in for the originals that it names, at the place of the latest of these. A log-compacted instant none of whose
-//! originals is there is not read at all.
+//! Second pass, if blocks are collected by instant, over the instants from the last: blocks of a log-compacted instant
+//! replace the originals that it lists, in the position of the latest original. A log-compacted instant without any of
+//! its originals is not read.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,31 +18,31 @@ use super::scan_rules::{Later, ScanOrder, ScanRules};
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 
-/// A block of a slice: ordinal of its file, and itself.
+/// A block of a slice, with the ordinal of its file.
 #[derive(Debug, Clone)]
 pub struct BlockRef {
-    /// Ordinal of the log file among those handed in.
+    /// The ordinal of the log file.
     pub file: usize,
     /// The block.
     pub block: Block,
 }
 
-/// Whether a scan goes on.
+/// Whether a scan continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scan {
-    /// With the next block.
+    /// It continues with the next block.
     GoesOn,
-    /// The block was later than the query's instant, and the rules end the scan there.
+    /// The block is later than the query's instant, and the rules end the scan there.
     Ended,
 }
 
-/// Gathers blocks and gives those that count.
+/// Collects blocks and returns the valid ones.
 pub struct ValidBlocks<'a> {
     rules: ScanRules<'a>,
     gathered: Gathered,
-    /// Blocks undone by rollback commands.
+    /// The number of blocks that rollback commands removed.
     pub rolled_back: u64,
-    /// Blocks of instants that did not complete.
+    /// The number of blocks of instants that are not completed.
     pub uncommitted: u64,
 }
 
@@ -51,7 +52,7 @@ enum Gathered {
 }
 
 impl<'a> ValidBlocks<'a> {
-    /// Nothing gathered yet.
+    /// Creates an empty collection.
     #[must_use]
     pub fn new(rules: ScanRules<'a>) -> Self {
         let gathered = match rules.order {
@@ -61,7 +62,8 @@ impl<'a> ValidBlocks<'a> {
         Self { rules, gathered, rolled_back: 0, uncommitted: 0 }
     }
 
-    /// The next block, in slice order. What might hold rows and cannot be read is refused ([`Block::refusal`]).
+    /// Adds the next block, in slice order. Returns an error for a block that may contain rows and cannot be read
+    /// ([`Block::refusal`]).
     pub fn add(&mut self, file: usize, block: Block) -> Result<Scan> {
         if let Some(refusal) = block.refusal() {
             return Err(refusal);
@@ -133,10 +135,10 @@ impl<'a> ValidBlocks<'a> {
         Ok(Scan::GoesOn)
     }
 
-    /// The blocks that count, oldest first.
+    /// Returns the valid blocks, oldest first.
     ///
     /// # Errors
-    /// `Internal` if a block that counts is no longer held.
+    /// `Internal` if a valid block is missing.
     pub fn finish(self) -> Result<Vec<BlockRef>> {
         match self.gathered {
             Gathered::ByBlock(blocks) => Ok(blocks),
@@ -145,7 +147,7 @@ impl<'a> ValidBlocks<'a> {
     }
 }
 
-/// Blocks by instant, instants in order of arrival.
+/// Blocks by instant, instants in order of their first block.
 #[derive(Default)]
 struct ByInstant {
     order: Vec<RequestedTime>,
@@ -161,7 +163,7 @@ impl ByInstant {
         blocks.push(found);
     }
 
-    /// How many blocks are undone.
+    /// Returns the number of removed blocks.
     fn roll_back(&mut self, target: &RequestedTime) -> u64 {
         let Some(undone) = self.blocks.remove(target) else { return 0 };
         self.order.retain(|instant| instant != target);
@@ -193,8 +195,8 @@ impl ByInstant {
         Ok(blocks)
     }
 
-    /// The instants that a log-compacted instant replaces; only its first block has them. A text that is not an instant is not
-    /// that of a block, either.
+    /// Returns the instants that a log-compacted instant replaces; only its first block lists them. A string that is
+    /// not an instant matches no block.
     fn originals_of(&self, instant: &RequestedTime) -> Option<Vec<RequestedTime>> {
         let first = self.blocks.get(instant)?.first()?;
         let originals = first.block.header.get(HeaderKey::CompactedBlockTimes)?;
@@ -281,7 +283,7 @@ mod tests {
         (order.join(" "), rolled_back, uncommitted)
     }
 
-    /// The left column was put to Hudi 1.2.0, the right one is its answer.
+    /// The left column was read by Hudi 1.2.0, the right one is its result.
     #[test]
     fn order_and_choice_are_hudis() {
         for (blocks, order) in [
@@ -308,8 +310,8 @@ mod tests {
         assert_eq!(scan("1 01 2", of_1_x("3")), ("1 2".into(), 0, 1));
     }
 
-    /// Ranges bind data and delete blocks, not commands; a compacted block whose originals are out of range is lost, as it is
-    /// in Hudi 1.2.0.
+    /// Ranges restrict data and delete blocks, not commands. A compacted block is lost if its originals are outside the
+    /// range, as in Hudi 1.2.0.
     #[test]
     fn ranges() {
         for (blocks, range, order) in [
@@ -321,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Block by block, as V1 of 1.0 and 1.1 has it: log-compacted blocks are applied beside their originals.
+    /// By block, as in V1 of 1.0 and 1.1: log-compacted blocks are applied in addition to their originals.
     #[test]
     fn by_block_with_the_rules_of_1_x() {
         let rules = |latest| ScanRules { order: ScanOrder::ByBlock, ..of_1_x(latest) };
@@ -338,7 +340,7 @@ mod tests {
         }
     }
 
-    /// Hudi 0.15: the first later block ends the scan, be it a command.
+    /// Hudi 0.15: the first later block ends the scan, even if it is a command.
     #[test]
     fn by_block_with_the_rules_of_0_x() {
         for (blocks, latest, order) in [

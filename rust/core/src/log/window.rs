@@ -1,4 +1,4 @@
-//! Bytes of a source for a parser that walks through it: slices of a mapping, or windows fetched and kept.
+//! Bytes of a source for a sequential parser: slices of a mapping, or fetched windows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::storage::Source;
 
-/// The stretch of a source that was fetched last.
+/// The range of a source that was fetched last.
 pub(super) struct Window {
     source: Arc<dyn Source>,
     start: u64,
@@ -20,7 +20,7 @@ impl Window {
         Self { source, start: 0, bytes: Bytes::new() }
     }
 
-    /// The bytes of `range`, cut at the end of the file.
+    /// Returns the bytes of `range`, cut at the end of the file.
     pub(super) fn get(&mut self, range: Range<u64>) -> Result<Bytes> {
         let end = range.end.min(self.source.len());
         let start = range.start.min(end);

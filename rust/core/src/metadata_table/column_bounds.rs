@@ -1,20 +1,20 @@
-//! The bounds of a column in files, from records of column statistics (`HoodieMetadataColumnStats`), as far as they hold for sure.
+//! Reliable bounds of a column in files, from records of column statistics (`HoodieMetadataColumnStats`).
 //!
-//! | column | relied on |
+//! | column | reliable bounds |
 //! |---|---|
-//! | truth value, whole number, date | bounds that are wrapped as such; those of an `int` in a column of `long`, too |
-//! | time, decimal | bounds that say their unit or scale (table version 9), where it is the column's own |
-//! | text | bounds in whose characters UTF-16 and bytes have one order |
-//! | floating point | nothing: of values that begin with NaN, Hudi notes 0 and 0, and goes on from there |
-//! | bytes | nothing: their order differs by writer |
+//! | boolean, integer, date | bounds with the wrapper of the type; for `long` also those of `int` |
+//! | time, decimal | bounds with the unit or scale of the column (stored from table version 9) |
+//! | string | bounds whose characters have the same order in UTF-16 and in bytes |
+//! | floating point | none: if the first value is NaN, Hudi starts with bounds 0 and 0 |
+//! | bytes | none: their order depends on the writer |
 //!
-//! What a record says of nulls is taken from a parquet footer, which leaves out the statistics of a column chunk with long values (and
-//! of old times). Hudi then notes that all of the chunk is null, and takes the bounds from the other chunks. So, but for the types in
-//! the table's first line, bounds are certain only beside a count of 0 nulls; and it is not concluded from any count that nothing but
-//! nulls is there. A count of 0 values is of a log of nothing but deletes.
+//! The null count of a record comes from a Parquet footer, which omits the statistics of a column chunk with long
+//! values (and of old timestamps). Hudi then counts all values of the chunk as null, and takes the bounds from the
+//! other chunks. So, except for the types in the first row of the table, bounds are reliable only with a null count of
+//! 0, and a null count never proves that all values are null. A value count of 0 is that of a log with deletes only.
 //!
-//! Texts are compared by their UTF-16 units where Hudi puts bounds of several chunks together, and by their bytes in each. The two
-//! differ between characters from U+E000 to U+FFFF and those above.
+//! Hudi compares strings by their UTF-16 units to combine bounds of several chunks, and by their bytes within a chunk.
+//! The two orders differ between characters from U+E000 to U+FFFF and those above.
 
 use std::sync::Arc;
 
@@ -29,17 +29,17 @@ use arrow_schema::{DataType, TimeUnit};
 use crate::avro::{self, Type};
 use crate::filter::Bounds;
 
-/// What a record says of one column of one file.
+/// The statistics of one column of one file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Told {
+pub(super) struct FileStats {
     least: Option<Wrapped>,
     greatest: Option<Wrapped>,
-    /// How many values there are, nulls among them.
+    /// The number of values, including nulls.
     values: Option<u64>,
     nulls: Option<u64>,
 }
 
-/// A bound, by what it is wrapped as.
+/// A bound, by the type of its wrapper.
 #[derive(Debug, Clone, PartialEq)]
 enum Wrapped {
     Boolean(bool),
@@ -47,16 +47,16 @@ enum Wrapped {
     Long(i64),
     Text(String),
     Date(i32),
-    /// Microseconds, of an instant (`utc`) or of a wall clock.
+    /// Microseconds, of an instant (`utc`) or of local time.
     Micros {
         value: i64,
         utc: bool,
     },
-    /// Digits, and how many of them stand behind the point.
+    /// Digits, and the number of decimal places.
     Decimal(i128, i8),
 }
 
-/// What a bound means beyond its wrapper (`ValueType`, by ordinal): from table version 9.
+/// The type of a bound within its wrapper (`ValueType`, by ordinal): from table version 9.
 mod value_type {
     pub(super) const DECIMAL: i32 = 10;
     pub(super) const DATE: i32 = 12;
@@ -64,18 +64,18 @@ mod value_type {
     pub(super) const LOCAL_TIMESTAMP_MICROS: i32 = 19;
 }
 
-/// The types of whose columns bounds are relied on.
+/// Returns true for column types whose bounds are used.
 pub(super) fn is_reliable(kind: &DataType) -> bool {
     use DataType::{Boolean, Date32, Decimal128, Int32, Int64, Timestamp, Utf8};
     matches!(kind, Boolean | Int32 | Int64 | Date32 | Utf8 | Decimal128(..) | Timestamp(TimeUnit::Microsecond, _))
 }
 
-/// How bounds are wrapped: the names of a union's branches, nulls aside, in their order.
+/// The wrappers of bounds: the names of the union's branches without null, in order.
 #[derive(Debug)]
 pub(super) struct Wrappers(Vec<String>);
 
 impl Wrappers {
-    /// Those of the field `minValue` of the record in the field `stats`; `maxValue` has the same.
+    /// Returns the branches of `minValue` of the record in the field `stats`; those of `maxValue` are the same.
     pub(super) fn of(schema: &avro::Schema, stats: &str) -> Option<Self> {
         let Type::Record(stats) = schema.field(stats)?.ty.non_null() else { return None };
         let Type::Union(branches) = &stats.field("minValue")?.ty else { return None };
@@ -86,8 +86,8 @@ impl Wrappers {
         Some(Self(branches.iter().filter(|branch| **branch != Type::Null).map(name).collect()))
     }
 
-    /// What record `row` says.
-    pub(super) fn told(&self, stats: &StructArray, row: usize) -> Told {
+    /// Returns the statistics in record `row`.
+    pub(super) fn file_stats(&self, stats: &StructArray, row: usize) -> FileStats {
         let meaning = Meaning::of(stats, row);
         let bound = |name: &str| {
             let members = stats.column_by_name(name)?.as_struct_opt()?;
@@ -97,7 +97,7 @@ impl Wrappers {
             let counts = stats.column_by_name(name)?.as_primitive_opt::<Int64Type>()?;
             counts.is_valid(row).then(|| u64::try_from(counts.value(row)).ok()).flatten()
         };
-        Told {
+        FileStats {
             least: bound("minValue"),
             greatest: bound("maxValue"),
             values: count("valueCount"),
@@ -130,11 +130,11 @@ impl Wrappers {
     }
 }
 
-/// What the bounds of a record mean.
+/// The meaning of the bounds of a record.
 struct Meaning {
-    /// Of a value type.
+    /// A value type.
     ordinal: Option<i32>,
-    /// Of a decimal: its `precision,scale` is told beside it.
+    /// A decimal, with `precision,scale` stored next to the bound.
     scale: Option<i8>,
 }
 
@@ -152,7 +152,7 @@ impl Meaning {
     }
 }
 
-/// A whole number in two's complement, the highest byte first.
+/// Parses an integer in two's complement, big-endian.
 fn number(bytes: &[u8]) -> Option<i128> {
     let first = *bytes.first()?;
     let mut wide = if first < 0x80 { [0; 16] } else { [0xff; 16] };
@@ -161,28 +161,29 @@ fn number(bytes: &[u8]) -> Option<i128> {
     Some(i128::from_be_bytes(wide))
 }
 
-/// Bounds of a column of that type in several files, null where there is no record; and of how many rows each is: none, or not known.
-pub(super) fn bounds(told: &[Option<Told>], kind: &DataType) -> (Bounds, Vec<u64>) {
-    let whole = |told: &Option<Told>| told.clone().filter(|told| is_whole(told, kind));
-    let least = told.iter().map(|told| whole(told)?.least.filter(is_lower_in_bytes)).collect();
-    let greatest = told.iter().map(|told| whole(told)?.greatest.filter(is_upper_in_bytes)).collect();
-    let nulls = told.iter().map(|told| told.as_ref()?.nulls).collect::<UInt64Array>();
-    let is_empty = |told: &Told| told.values == Some(0) && told.nulls == Some(0);
-    let rows = told.iter().map(|told| if told.as_ref().is_some_and(is_empty) { 0 } else { u64::MAX }).collect();
+/// Returns the bounds of a column of that type in several files, null for files without a record, and the row count of
+/// each file: 0, or unknown.
+pub(super) fn bounds(stats: &[Option<FileStats>], kind: &DataType) -> (Bounds, Vec<u64>) {
+    let whole = |stats: &Option<FileStats>| stats.clone().filter(|stats| is_whole(stats, kind));
+    let least = stats.iter().map(|stats| whole(stats)?.least.filter(is_lower_in_bytes)).collect();
+    let greatest = stats.iter().map(|stats| whole(stats)?.greatest.filter(is_upper_in_bytes)).collect();
+    let nulls = stats.iter().map(|stats| stats.as_ref()?.nulls).collect::<UInt64Array>();
+    let is_empty = |stats: &FileStats| stats.values == Some(0) && stats.nulls == Some(0);
+    let rows = stats.iter().map(|stats| if stats.as_ref().is_some_and(is_empty) { 0 } else { u64::MAX }).collect();
     (Bounds { least: array(least, kind), greatest: array(greatest, kind), nulls }, rows)
 }
 
-/// Whether all chunks have taken part.
-fn is_whole(told: &Told, kind: &DataType) -> bool {
-    matches!(kind, DataType::Boolean | DataType::Int32 | DataType::Int64 | DataType::Date32) || told.nulls == Some(0)
+/// Returns true if the bounds include all chunks.
+fn is_whole(stats: &FileStats, kind: &DataType) -> bool {
+    matches!(kind, DataType::Boolean | DataType::Int32 | DataType::Int64 | DataType::Date32) || stats.nulls == Some(0)
 }
 
-/// Whether what is not below a text by UTF-16 units is not below it by bytes.
+/// Returns true if strings that are not below the bound by UTF-16 units are not below it by bytes.
 fn is_lower_in_bytes(bound: &Wrapped) -> bool {
     !matches!(bound, Wrapped::Text(text) if text.chars().any(|one| one > '\u{ffff}'))
 }
 
-/// Whether what is not above a text by UTF-16 units is not above it by bytes.
+/// Returns true if strings that are not above the bound by UTF-16 units are not above it by bytes.
 fn is_upper_in_bytes(bound: &Wrapped) -> bool {
     !matches!(bound, Wrapped::Text(text) if text.chars().any(|one| ('\u{e000}'..='\u{ffff}').contains(&one)))
 }
@@ -200,7 +201,7 @@ fn array(bounds: Vec<Option<Wrapped>>, kind: &DataType) -> ArrayRef {
         }
         DataType::Decimal128(precision, scale) => {
             let digits: Decimal128Array = some.map(|bound| bound?.digits(*scale)).collect();
-            // Of another type they are compared with nothing.
+            // Values of another type are not compared.
             Arc::new(digits.clone().with_precision_and_scale(*precision, *scale).unwrap_or(digits))
         }
         _ => Arc::new(some.map(|bound| bound?.text()).collect::<StringArray>()),
@@ -216,7 +217,7 @@ impl Wrapped {
         if let Self::Int(value) = self { Some(value) } else { None }
     }
 
-    /// An `int`, too: of files from before the column was widened.
+    /// Also accepts `int`, from files before the column was widened.
     fn long(self) -> Option<i64> {
         match self {
             Self::Int(value) => Some(value.into()),
@@ -246,21 +247,25 @@ impl Wrapped {
 mod tests {
     use super::*;
 
-    fn told(least: Wrapped, greatest: Wrapped, nulls: Option<u64>) -> Option<Told> {
-        Some(Told { least: Some(least), greatest: Some(greatest), values: None, nulls })
+    fn with_bounds(least: Wrapped, greatest: Wrapped, nulls: Option<u64>) -> Option<FileStats> {
+        Some(FileStats { least: Some(least), greatest: Some(greatest), values: None, nulls })
     }
 
     #[test]
     fn bounds_of_the_columns_own_type() {
         use Wrapped::{Date, Int, Long};
-        let told =
-            [told(Int(1), Int(2), Some(3)), told(Long(-1), Long(1 << 40), None), told(Date(1), Date(2), Some(0)), None];
-        let longs = bounds(&told, &DataType::Int64).0;
+        let stats = [
+            with_bounds(Int(1), Int(2), Some(3)),
+            with_bounds(Long(-1), Long(1 << 40), None),
+            with_bounds(Date(1), Date(2), Some(0)),
+            None,
+        ];
+        let longs = bounds(&stats, &DataType::Int64).0;
         assert_eq!(longs.least.as_primitive::<Int64Type>(), &Int64Array::from(vec![Some(1), Some(-1), None, None]));
         assert_eq!(longs.nulls, UInt64Array::from(vec![Some(3), None, Some(0), None]));
-        let ints = bounds(&told, &DataType::Int32).0;
+        let ints = bounds(&stats, &DataType::Int32).0;
         assert_eq!(ints.greatest.as_primitive::<Int32Type>(), &Int32Array::from(vec![Some(2), None, None, None]));
-        assert_eq!(bounds(&told, &DataType::Date32).0.least.null_count(), 3);
+        assert_eq!(bounds(&stats, &DataType::Date32).0.least.null_count(), 3);
         assert!([DataType::Float64, DataType::Binary].iter().all(|kind| !is_reliable(kind)));
     }
 
@@ -268,26 +273,26 @@ mod tests {
     fn texts_only_where_all_chunks_were_looked_at_and_orders_agree() {
         let text = |text: &str| Wrapped::Text(text.to_owned());
         let known = |least: &str, greatest: &str, nulls| {
-            let (found, _) = bounds(&[told(text(least), text(greatest), nulls)], &DataType::Utf8);
+            let (found, _) = bounds(&[with_bounds(text(least), text(greatest), nulls)], &DataType::Utf8);
             (found.least.null_count() == 0, found.greatest.null_count() == 0)
         };
         assert_eq!(known("a", "é", Some(0)), (true, true));
         assert_eq!(known("a", "é", Some(1)), (false, false));
         assert_eq!(known("a", "é", None), (false, false));
-        // U+10000 lies below U+E000 in UTF-16, and above it in bytes.
+        // U+10000 is before U+E000 in UTF-16, and after it in bytes.
         assert_eq!(known("\u{10000}", "\u{e000}", Some(0)), (false, false));
         assert_eq!(known("a\u{e000}", "z\u{10000}", Some(0)), (true, true));
     }
 
     #[test]
     fn times_and_decimals_only_as_the_column_has_them() {
-        let micros = |utc| told(Wrapped::Micros { value: 1, utc }, Wrapped::Micros { value: 2, utc }, Some(0));
+        let micros = |utc| with_bounds(Wrapped::Micros { value: 1, utc }, Wrapped::Micros { value: 2, utc }, Some(0));
         let of = |zone: Option<&str>| DataType::Timestamp(TimeUnit::Microsecond, zone.map(Into::into));
-        let nulls = |told: Option<Told>, kind: &DataType| bounds(&[told], kind).0.least.null_count();
+        let nulls = |stats: Option<FileStats>, kind: &DataType| bounds(&[stats], kind).0.least.null_count();
         assert_eq!([nulls(micros(true), &of(Some("UTC"))), nulls(micros(false), &of(None))], [0, 0]);
         assert_eq!([nulls(micros(false), &of(Some("UTC"))), nulls(micros(true), &of(None))], [1, 1]);
-        assert_eq!(nulls(told(Wrapped::Long(1), Wrapped::Long(2), Some(0)), &of(None)), 1);
-        let decimal = |nulls| told(Wrapped::Decimal(-525, 2), Wrapped::Decimal(375, 2), nulls);
+        assert_eq!(nulls(with_bounds(Wrapped::Long(1), Wrapped::Long(2), Some(0)), &of(None)), 1);
+        let decimal = |nulls| with_bounds(Wrapped::Decimal(-525, 2), Wrapped::Decimal(375, 2), nulls);
         assert_eq!(nulls(decimal(Some(0)), &DataType::Decimal128(10, 2)), 0);
         assert_eq!(nulls(decimal(Some(1)), &DataType::Decimal128(10, 2)), 1);
         assert_eq!(nulls(decimal(Some(0)), &DataType::Decimal128(10, 3)), 1);
@@ -299,10 +304,10 @@ mod tests {
 
     #[test]
     fn a_log_of_nothing_but_deletes_has_no_rows() {
-        let none = Told { least: None, greatest: None, values: Some(0), nulls: Some(0) };
-        let rows = |told: Told| bounds(&[Some(told)], &DataType::Int32).1;
+        let none = FileStats { least: None, greatest: None, values: Some(0), nulls: Some(0) };
+        let rows = |stats: FileStats| bounds(&[Some(stats)], &DataType::Int32).1;
         assert_eq!(rows(none.clone()), [0]);
-        assert_eq!(rows(Told { nulls: None, ..none.clone() }), [u64::MAX]);
-        assert_eq!(rows(Told { values: Some(3), nulls: Some(3), ..none }), [u64::MAX]);
+        assert_eq!(rows(FileStats { nulls: None, ..none.clone() }), [u64::MAX]);
+        assert_eq!(rows(FileStats { values: Some(3), nulls: Some(3), ..none }), [u64::MAX]);
     }
 }

@@ -1,17 +1,18 @@
-//! Which file slices can hold no row of a filter, told by the bounds of columns in their files, from the metadata table's partition
-//! `column_stats`.
+//! File slices that contain no matching row, by the bounds of columns in their files, from the partition `column_stats`
+//! of the metadata table.
 //!
-//! A row that a query delivers has each of its columns from some record of its slice. So a slice may stay unopened where, of each of
-//! the filter's lists, one column has in none of the slice's files a value that passes. That needs
+//! Each column of a row that a query returns comes from some record of its slice. So a slice can be skipped if, in each
+//! list of the filter, one column has no matching value in any file of the slice. Conditions:
 //!
-//! | of | because |
-//! |---|---|
-//! | every file of the slice, logs too, a record | a log may bring a base row into the filter |
-//! | a slice with logs: table version 8 or later | before, several commits append to a log, and its record may tell of some of them |
-//! | a slice with logs: no merger or payload of the table's own | such may make up values |
-//! | the column: one name throughout, not a meta column but the key | a record is found by the name that the column had then |
+//! | subject | condition | reason |
+//! |---|---|---|
+//! | every file of the slice, including logs | has a record | a log may change a base row so that it matches |
+//! | a slice with logs | table version 8 or later | before, several commits append to a log, and its record may describe only some of them |
+//! | a slice with logs | no custom merger or payload | they may compute values |
+//! | the column | has had one name, is no meta column except the key | a record is found by the column's name at that time |
 //!
-//! Where any of that is missing, the slice is read. `partition_stats` is left alone: it does not say which files it is of.
+//! If a condition is not satisfied, the slice is read. `partition_stats` is not used: its records do not name the files
+//! that they describe.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -20,7 +21,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{DataType, Schema};
 
-use super::column_bounds::{Told, Wrappers, bounds, is_reliable};
+use super::column_bounds::{FileStats, Wrappers, bounds, is_reliable};
 use super::index_key::ColumnKeys;
 use super::open::{KEY, MetadataTable};
 use crate::error::{Error, Result};
@@ -28,28 +29,28 @@ use crate::file_group::FileSlice;
 use crate::filter::{BoundFilter, Filter};
 use crate::names::meta_columns;
 
-/// The partition of the metadata table that holds bounds of columns.
+/// The partition of the metadata table with column bounds.
 pub const COLUMN_STATS: &str = "column_stats";
 const STATS: &str = "ColumnStatsMetadata";
 
-/// What a query lets column statistics leave out.
+/// The input of data skipping by column statistics.
 #[derive(Debug)]
 pub struct Skipping<'a> {
-    /// The table's columns.
+    /// The columns of the table.
     pub types: &'a Schema,
-    /// The rows wanted.
+    /// The predicate on rows.
     pub filter: &'a Filter,
-    /// Columns whose values are not those of files.
+    /// Columns whose values do not come from files.
     pub not_of_files: &'a [String],
-    /// Whether slices with logs can be judged.
+    /// Whether slices with logs can be skipped.
     pub over_logs: bool,
 }
 
-/// A file, by its place: ordinal of the column, then of the file.
+/// A file, by the ordinal of the column and of the file.
 type Wanted = HashMap<String, (usize, usize)>;
 
 impl Skipping<'_> {
-    /// The part of the filter that bounds can answer; none where they answer nothing.
+    /// Returns the part of the filter that bounds can evaluate; `None` if they cannot evaluate any.
     fn answerable(&self) -> Result<Option<(BoundFilter, BTreeSet<usize>)>> {
         let is_usable = |column: usize| {
             let Some(field) = self.types.fields().get(column) else { return false };
@@ -68,10 +69,10 @@ impl Skipping<'_> {
 }
 
 impl MetadataTable {
-    /// Which of some slices may hold a row that is wanted; none where the statistics have nothing to say of the filter.
+    /// Returns which slices may contain a matching row; `None` if the statistics cannot evaluate the filter.
     ///
     /// # Errors
-    /// What reading the metadata table may fail with.
+    /// Errors of reading the metadata table.
     pub fn may_hold(&self, slices: &[FileSlice], skipping: &Skipping<'_>) -> Result<Option<Vec<bool>>> {
         let Some((filter, columns)) = skipping.answerable()? else { return Ok(None) };
         let judged = |slice: &FileSlice| skipping.over_logs || slice.log_files.is_empty();
@@ -89,23 +90,23 @@ impl MetadataTable {
         if files.is_empty() {
             return Ok(None);
         }
-        let mut told: BTreeMap<usize, Vec<Option<Told>>> =
+        let mut stats: BTreeMap<usize, Vec<Option<FileStats>>> =
             columns.into_iter().map(|column| (column, vec![None; files.len()])).collect();
-        self.told_of(&files, skipping, &mut told)?;
+        self.statistics_of(&files, skipping, &mut stats)?;
         let known =
-            told.iter().filter_map(|(column, told)| Some((*column, bounds(told, skipping.type_of(*column)?.1))));
+            stats.iter().filter_map(|(column, stats)| Some((*column, bounds(stats, skipping.type_of(*column)?.1))));
         filter.may_pass_merged(files.len(), &groups, &known.collect()).map(Some)
     }
 
-    /// Looks up what is told of columns in files.
-    fn told_of(
+    /// Looks up the statistics of columns in files.
+    fn statistics_of(
         &self,
         files: &[(&str, &str)],
         skipping: &Skipping<'_>,
-        told: &mut BTreeMap<usize, Vec<Option<Told>>>,
+        stats: &mut BTreeMap<usize, Vec<Option<FileStats>>>,
     ) -> Result<()> {
         let mut wanted = Wanted::new();
-        for column in told.keys() {
+        for column in stats.keys() {
             let Some((name, _)) = skipping.type_of(*column) else { continue };
             let keys = ColumnKeys::of(name);
             wanted.extend(
@@ -114,18 +115,18 @@ impl MetadataTable {
         }
         let Some(wrappers) = Wrappers::of(self.schema(), STATS) else { return Err(misfit()) };
         for batch in self.rows_of_keys(COLUMN_STATS, &[KEY, STATS], &wanted.keys().cloned().collect())? {
-            note(&batch, &wrappers, &wanted, told)?;
+            note(&batch, &wrappers, &wanted, stats)?;
         }
         Ok(())
     }
 }
 
-/// Notes what the records of a batch say.
+/// Stores the statistics of a batch of records.
 fn note(
     batch: &RecordBatch,
     wrappers: &Wrappers,
     wanted: &Wanted,
-    told: &mut BTreeMap<usize, Vec<Option<Told>>>,
+    found: &mut BTreeMap<usize, Vec<Option<FileStats>>>,
 ) -> Result<()> {
     let keys = batch.column_by_name(KEY).and_then(|keys| keys.as_string_opt::<i32>()).ok_or_else(misfit)?;
     let stats = batch.column_by_name(STATS).and_then(|stats| stats.as_struct_opt()).ok_or_else(misfit)?;
@@ -133,13 +134,13 @@ fn note(
     for (row, key) in keys.iter().enumerate() {
         let Some((column, file)) = key.and_then(|key| wanted.get(key)) else { continue };
         let is_live = stats.is_valid(row) && deleted.is_valid(row) && !deleted.value(row);
-        if let Some(slot) = told.get_mut(column).and_then(|files| files.get_mut(*file)).filter(|_| is_live) {
-            *slot = Some(wrappers.told(stats, row));
+        if let Some(slot) = found.get_mut(column).and_then(|files| files.get_mut(*file)).filter(|_| is_live) {
+            *slot = Some(wrappers.file_stats(stats, row));
         }
     }
     Ok(())
 }
 
 fn misfit() -> Error {
-    Error::invalid_table("records of a metadata table that hold no column statistics")
+    Error::invalid_table("records of the metadata table have no column statistics")
 }

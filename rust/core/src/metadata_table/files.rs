@@ -5,7 +5,7 @@
 //! | `__all_partitions__` | the partitions, by path |
 //! | the path of a partition, `.` for the root | its files, each with its size |
 //!
-//! Entries that are marked deleted are none.
+//! Entries marked as deleted are ignored.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,35 +17,36 @@ use super::open::{KEY, MetadataTable};
 use crate::error::{Error, Result};
 use crate::file_group::PartitionFiles;
 
-/// The partition of the metadata table that lists files.
+/// The partition of the metadata table with file listings.
 pub const FILES: &str = "files";
 /// The key of the record that lists partitions.
 pub const ALL_PARTITIONS: &str = "__all_partitions__";
 const ENTRIES: &str = "filesystemMetadata";
-/// The root of the table, where it is a partition.
+/// The name of the table's root as a partition.
 const ROOT: &str = ".";
 
-/// Wanted partitions, listed.
+/// The listing of the selected partitions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Sorted by path.
+    /// The partitions, sorted by path.
     pub files: Vec<PartitionFiles>,
-    /// How many partitions were not wanted.
+    /// The number of partitions that were not selected.
     pub left_out: usize,
 }
 
-/// Which of some partitions are wanted.
+/// Selects partitions.
 type Choose<'a> = &'a dyn Fn(&[&str]) -> Result<Vec<bool>>;
 
-/// Names, each with its size.
+/// Names and sizes.
 type Names = Vec<(String, u64)>;
 
 impl MetadataTable {
-    /// The table's partitions with their files; where `choose` is given, only those that it wants: then little else is read.
+    /// Returns the table's partitions with their files. If `choose` is given, only the partitions that it selects are
+    /// returned, and little else is read.
     ///
     /// # Errors
-    /// What reading the metadata table may fail with; `InvalidTable` where it has no list of partitions, or a partition no list of
-    /// files.
+    /// Errors of reading the metadata table; `InvalidTable` if it has no list of partitions, or a partition has no list
+    /// of files.
     pub fn list(&self, choose: Option<Choose<'_>>) -> Result<Listed> {
         let Some(choose) = choose else {
             let mut lists = self.lists(None)?;
@@ -70,7 +71,7 @@ impl MetadataTable {
         listed(partitions, lists, left_out)
     }
 
-    /// Live entries by key; where keys are given, those of theirs alone.
+    /// Returns the entries that are not deleted, by key; if keys are given, only theirs.
     fn lists(&self, keys: Option<&BTreeSet<String>>) -> Result<HashMap<String, Names>> {
         let mut lists = HashMap::new();
         let columns = [KEY, ENTRIES];
@@ -82,7 +83,7 @@ impl MetadataTable {
     }
 }
 
-/// The partitions, as they are named there, sorted by path.
+/// Returns the names of the partitions in the metadata table, sorted by path.
 fn partitions(lists: &mut HashMap<String, Names>) -> Result<Vec<String>> {
     let Some(names) = lists.remove(ALL_PARTITIONS) else {
         return Err(Error::invalid_table("a metadata table without a list of partitions"));

@@ -1,4 +1,4 @@
-//! Keys of records of the metadata table's indexes of files: hashes of names, as text
+//! Keys of records in the metadata table's indexes of files: hashes of names as strings
 //! (`HoodieMetadataPayload.getColumnStatsIndexKey`, `HashID`).
 //!
 //! ```text
@@ -6,16 +6,16 @@
 //! partition_stats   base64(xxh64(column)) base64(xxh64(partition))
 //! bloom_filters     base64(xxh64(partition)) base64(md5(file name))
 //! ```
-//! The partition of a table that has none is `.`.
+//! The partition of a table without partitions is `.`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use md5::{Digest as _, Md5};
 use twox_hash::XxHash64;
 
-/// The seed, an `int` in Hudi that becomes a `long` with its sign.
+/// The seed: an `int` in Hudi, sign-extended to a `long`.
 const SEED: u64 = 0xffff_ffff_daba_daba;
-/// The partition of a table that has none.
+/// The partition of a table without partitions.
 const ROOT: &str = ".";
 
 /// Keys of one column's records.
@@ -65,12 +65,12 @@ fn xxh64(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// As measured on a table of Hudi's.
+    /// Measured on a table that Hudi wrote.
     #[test]
     fn hashes_are_hudis() {
         assert_eq!(xxh64("ts"), "oyTjviKHuhI=");
         let key = ColumnKeys::of("ts").key("", "");
-        // The last part is the MD5 of nothing.
+        // The last part is the MD5 hash of the empty string.
         assert_eq!(key, "oyTjviKHuhI=FXThHwelITM=1B2M2Y8AsgTpgAmY7PhCfg==");
     }
 }

@@ -1,17 +1,16 @@
-//! The metadata table: what a table keeps of itself under `.hoodie/metadata`, itself a merge-on-read table of HFiles
-//! (`HoodieBackedTableMetadata`).
+//! The metadata table under `.hoodie/metadata`: itself a merge-on-read table of HFiles (`HoodieBackedTableMetadata`).
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `open` | the metadata table of a table, as far as the table's own timeline has it |
+//! | `open` | the metadata table of a table, as far as the table's timeline has its instants |
 //! | `files` | partitions and their files, from the partition `files` |
-//! | `column_stats` | what files can hold no row of a filter, from the partition `column_stats` |
-//! | `column_bounds` | the bounds of a column that such a record holds, as far as they can be relied on |
+//! | `column_stats` | skips files without matching rows, from the partition `column_stats` |
+//! | `column_bounds` | the reliable bounds in such a record |
 //! | `index_key` | the keys of such records: hashes of names |
-//! | `shard` | the file groups of a partition that hold given keys |
-//! | `record_index` | the file groups of given keys, from the partition `record_index` |
+//! | `shard` | the file groups of a partition with given keys |
+//! | `record_index` | the file groups of given record keys, from the partition `record_index` |
 //!
-//! By contract it tells what a listing of storage tells, so that whoever meets something unexpected in it can go there instead.
+//! It contains the same listing as storage. On an unexpected record, callers fall back to listing storage.
 
 pub mod shard;
 

@@ -1,8 +1,8 @@
 //! The metadata table of a table.
 //!
-//! It commits before the table does, under the same instant. So its records count where its own timeline has their instant
-//! completed and the table's has it not pending: rolled back instants count, as the rollback does that takes them away
-//! (`HoodieTableMetadataUtil.getValidInstantTimestamps`).
+//! The metadata table commits before the table does, with the same instant. So a record is valid if its instant is
+//! completed on the metadata table's timeline and not pending on the table's. Instants that were rolled back are valid,
+//! as is the rollback that undoes them (`HoodieTableMetadataUtil.getValidInstantTimestamps`).
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 use crate::timeline::{Action, Instant, Timeline};
 
-/// The column that records are found by.
+/// The key column of records.
 pub const KEY: &str = "key";
 
 /// The requested time of the initialisation of the partition `files`, from table version 8 on.
@@ -23,37 +23,46 @@ const INIT_SUFFIX: &str = "010";
 
 /// Reads rows of a metadata table. Planning implements it: rows of a metadata table are read as those of any table.
 pub trait MetadataRows: Send + Sync {
-    /// The timeline of the metadata table.
+    /// Returns the timeline of the metadata table.
     fn timeline(&self) -> &Timeline;
 
-    /// The rows of a partition, with these columns; of some keys alone, where they are given.
+    /// Returns the rows of a partition with the given columns; if keys are given, only those of the keys.
     ///
     /// # Errors
-    /// What planning and reading a snapshot may fail with.
+    /// Errors of planning and reading a snapshot.
     fn rows(&self, partition: &str, columns: &[&str], keys: Option<&BTreeSet<String>>) -> Result<Vec<RecordBatch>>;
 }
 
-/// A metadata table that has reached the table's newest write.
+/// A metadata table that is complete up to the table's newest write.
 pub struct MetadataTable {
     rows: Box<dyn MetadataRows>,
     schema: avro::Schema,
     is_ahead: bool,
+    is_newer: bool,
 }
 
 impl MetadataTable {
-    /// The metadata table of the table with this timeline.
+    /// Returns the metadata table of the table with this timeline.
     ///
     /// # Errors
-    /// `InvalidTable` if it lags behind the table's newest write.
+    /// `InvalidTable` if the metadata table is behind the table's newest write.
     pub fn new(rows: Box<dyn MetadataRows>, schema: avro::Schema, table: &Timeline) -> Result<Self> {
         check_newest(table, rows.timeline())?;
         let is_ahead = is_ahead(table, rows.timeline());
-        Ok(Self { rows, schema, is_ahead })
+        let is_newer = is_newer(table, rows.timeline());
+        Ok(Self { rows, schema, is_ahead, is_newer })
     }
 
-    /// Returns true if it has writes that the table's timeline, as it was read, has not completed: its indexes may hold them.
+    /// Returns true if it has writes that were not completed when the table's timeline was read: its indexes may
+    /// contain them.
     pub(super) fn is_ahead(&self) -> bool {
         self.is_ahead
+    }
+
+    /// Returns true if it has writes that the table's timeline, as it was read, does not have: records of pending instants are left
+    /// out of rows, those of unknown ones are not.
+    pub(super) fn is_newer(&self) -> bool {
+        self.is_newer
     }
 
     /// Its records' schema.
@@ -62,18 +71,18 @@ impl MetadataTable {
         &self.schema
     }
 
-    /// The rows of one of its partitions, with these columns.
+    /// Returns the rows of one of its partitions, with the given columns.
     ///
     /// # Errors
-    /// Those of [`MetadataRows::rows`].
+    /// Errors of [`MetadataRows::rows`].
     pub fn rows(&self, partition: &str, columns: &[&str]) -> Result<Vec<RecordBatch>> {
         self.rows.rows(partition, columns, None)
     }
 
-    /// The rows of some keys.
+    /// Returns the rows of the given keys.
     ///
     /// # Errors
-    /// Those of [`MetadataRows::rows`].
+    /// Errors of [`MetadataRows::rows`].
     pub fn rows_of_keys(&self, partition: &str, columns: &[&str], keys: &BTreeSet<String>) -> Result<Vec<RecordBatch>> {
         self.rows.rows(partition, columns, Some(keys))
     }
@@ -86,6 +95,12 @@ fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
     writes.any(|write| pending.contains(&write.requested_time) || Some(&write.requested_time) > newest)
 }
 
+fn is_newer(table: &Timeline, metadata: &Timeline) -> bool {
+    let newest = table.instants().iter().map(|instant| &instant.requested_time).max();
+    let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
+    writes.any(|write| Some(&write.requested_time) > newest)
+}
+
 /// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
 /// metadata table's partitions out of the table's properties; the check costs nothing.
 fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
@@ -94,7 +109,8 @@ fn check_newest(table: &Timeline, metadata: &Timeline) -> Result<()> {
     if metadata.completed_writes().any(|instant| instant.requested_time == *time || lists(instant, newest)) {
         return Ok(());
     }
-    Err(Error::invalid_table("the metadata table has not the table's newest write").at_instant(time))
+    Err(Error::invalid_table("the metadata table is behind the data timeline: the table's newest write is missing")
+        .at_instant(time))
 }
 
 /// Whether an instant of the metadata table is the initialisation of its list of files, from a listing that has those of `write`.

@@ -1,13 +1,13 @@
-//! Where records of given keys lie, from the metadata table's partition `record_index` (`HoodieRecordIndexInfo`):
+//! The locations of given record keys, from the metadata table's partition `record_index` (`HoodieRecordIndexInfo`):
 //!
 //! | `fileIdEncoding` | the file group |
 //! |---|---|
 //! | 0 | the UUID of `fileIdHighBits` and `fileIdLowBits`, then `-` and `fileIndex` unless that is -1 |
 //! | 1 | `fileId` |
 //!
-//! A key that is not in the index may still be in the table: writers that find records in another way (by bucket, say) do not always
-//! keep the index up. So nothing is concluded from a key that is missing. Nor does the index know of a second record of a key in
-//! another partition, which writers without a global index may leave.
+//! A key that is not in the index may still be in the table: writers that locate records in another way (by bucket, for
+//! example) do not always update the index. So a missing key proves nothing. The index also has only one location of a
+//! key; writers without a global index may have left another record of the key in another partition.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,12 +19,12 @@ use super::open::{KEY, MetadataTable};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 
-/// The partition of the metadata table that holds the index.
+/// The partition of the metadata table with the index.
 pub const RECORD_INDEX: &str = "record_index";
 const LOCATION: &str = "recordIndexMetadata";
-/// File groups by key: several where the index is one of each partition (Hudi 1.1 and later).
-type Found = BTreeMap<String, BTreeSet<String>>;
-/// The file index of an id that has none.
+/// File groups by key: several if there is one index per partition (Hudi 1.1 and later).
+type Locations = BTreeMap<String, BTreeSet<String>>;
+/// The file index of an id without one.
 const NO_INDEX: i32 = -1;
 
 /// Where the index has a key.
@@ -48,9 +48,9 @@ impl MetadataTable {
         keys: Option<&BTreeSet<String>>,
         each: &mut dyn FnMut(KeyLocation<'_>) -> Result<()>,
     ) -> Result<()> {
-        if self.is_ahead() {
+        if self.is_newer() {
             return Err(Error::invalid_table(
-                "the record index is ahead of the table's timeline: another writer is committing; write again when it has",
+                "the record index has commits that the table's timeline did not have when it was read: another writer has committed; write again",
             ));
         }
         let columns = [KEY, LOCATION];
@@ -64,7 +64,7 @@ impl MetadataTable {
     /// Of some slices, those that can hold rows of these keys; all of them, with the reason, where the index does not tell.
     ///
     /// # Errors
-    /// What reading the metadata table may fail with.
+    /// Errors of reading the metadata table.
     pub fn slices_of_keys(
         &self,
         keys: &BTreeSet<String>,
@@ -73,24 +73,24 @@ impl MetadataTable {
         if self.is_ahead() {
             return Ok(Err("the index is ahead of the table's timeline".to_owned()));
         }
-        let mut found = Found::new();
+        let mut found = Locations::new();
         for batch in self.rows_of_keys(RECORD_INDEX, &[KEY, LOCATION], keys)? {
             locations(&batch, &mut found)?;
         }
         let known: BTreeSet<&str> = slices.iter().map(|slice| slice.file_id.as_str()).collect();
         let missing = keys.iter().filter(|key| !found.contains_key(*key)).count();
         if missing > 0 {
-            return Ok(Err(format!("{missing} of {} keys are not in it", keys.len())));
+            return Ok(Err(format!("{missing} of {} keys are not in the index", keys.len())));
         }
         let mut places = found.iter().flat_map(|(key, groups)| groups.iter().map(move |group| (key, group)));
         if let Some((key, gone)) = places.find(|(_, group)| !known.contains(group.as_str())) {
-            return Ok(Err(format!("the key {key:?} lies in {gone}, which the query does not read")));
+            return Ok(Err(format!("the key {key:?} is in file group {gone}, which the query does not read")));
         }
         Ok(Ok(found.into_values().flatten().collect()))
     }
 }
 
-fn locations(batch: &RecordBatch, found: &mut Found) -> Result<()> {
+fn locations(batch: &RecordBatch, found: &mut Locations) -> Result<()> {
     for_each(batch, &mut |location| {
         found.entry(location.key.to_owned()).or_default().insert(location.file_id);
         Ok(())
@@ -120,7 +120,7 @@ fn file_id(places: &StructArray, row: usize) -> Option<String> {
         let column = places.column_by_name(name)?.as_primitive_opt::<Int32Type>()?;
         column.is_valid(row).then(|| column.value(row))
     };
-    // Up to 0.13 there was one encoding.
+    // Up to 0.13 there was only one encoding.
     match int("fileIdEncoding").unwrap_or_default() {
         0 => {
             let uuid = uuid(long("fileIdHighBits")?, long("fileIdLowBits")?);
@@ -135,7 +135,7 @@ fn file_id(places: &StructArray, row: usize) -> Option<String> {
     }
 }
 
-/// A UUID as Java writes it.
+/// Formats a UUID as Java does.
 fn uuid(high: u64, low: u64) -> String {
     let bits = u128::from(high) << 64 | u128::from(low);
     let text = format!("{bits:032x}");

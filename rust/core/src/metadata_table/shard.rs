@@ -1,20 +1,21 @@
-//! In which file groups of a partition of the metadata table records of given keys lie
-//! (`HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex`): by a hash of the key, over groups numbered from 0.
+//! The file groups of a metadata table partition that contain given keys
+//! (`HoodieTableMetadataUtil.mapRecordKeyToFileGroupIndex`): selected by a hash of the key, from groups numbered from
+//! 0.
 //!
 //! ```text
 //! record-index-0003-0                    the group with number 3
-//! record-index-oslo-0003-0               one of the groups of the table's partition `oslo`: a partitioned index
+//! record-index-oslo-0003-0               a group of the table's partition `oslo`: a partitioned index
 //! ```
-//! Where groups are not numbered so, all of them are asked.
+//! If groups are not numbered like this, all of them are read.
 
 use std::collections::BTreeSet;
 
 use crate::file_group::FileSlice;
 
-/// Digits of a group's number.
+/// The number of digits of a group's number.
 const DIGITS: usize = 4;
 
-/// The slices that can hold records of these keys.
+/// Returns the slices that can contain records of these keys.
 #[must_use]
 pub fn of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileSlice> {
     slices.sort_by(|one, other| one.file_id.cmp(&other.file_id));
@@ -32,7 +33,7 @@ pub fn of_keys(mut slices: Vec<FileSlice>, keys: &BTreeSet<String>) -> Vec<FileS
 #[must_use]
 pub fn number_of(key: &str, count: u32) -> u32 {
     let hash = key.encode_utf16().fold(0_i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)));
-    // Java's absolute value of the least int is that int; of the remainder it is taken again.
+    // Java's absolute value of the smallest int is that int; so the absolute value of the remainder is taken again.
     (i64::from(hash.wrapping_abs()) % i64::from(count)).unsigned_abs().try_into().unwrap_or_default()
 }
 
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_group_by_the_hash_of_the_key() {
-        // "a" is 97, "b" 98; "polygenelubricants" hashes to the least int of all.
+        // "a" is 97, "b" 98; the hash of "polygenelubricants" is the smallest int.
         assert_eq!([number_of("a", 10), number_of("b", 10), number_of("", 10)], [7, 8, 0]);
         assert_eq!(number_of("polygenelubricants", 10), 8);
         let ids = ["record-index-0001-0", "record-index-0000-0", "record-index-0002-0"];

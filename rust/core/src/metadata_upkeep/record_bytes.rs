@@ -288,7 +288,7 @@ mod tests {
         (kind, set.collect())
     }
 
-    fn members(value: &Value<'static>) -> Vec<(&str, Value<'static>)> {
+    fn members<'a>(value: &'a Value<'static>) -> Vec<(&'a str, Value<'static>)> {
         let Value::Object(members) = value else { panic!("{value:?}") };
         members.iter().map(|(name, value)| (name.as_ref(), value.clone())).collect()
     }

@@ -3,17 +3,17 @@
 
 use super::log_file_name::{is_number, is_token};
 
-/// The parts of an archive file's name.
+/// The parsed name of an archive file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArchiveFileName {
-    /// The whole name.
+    /// The file name.
     pub name: String,
-    /// Counts from 1.
+    /// The number of the file, from 1.
     pub version: i64,
 }
 
 impl ArchiveFileName {
-    /// Parses a name; `None` if it is not an archive file's.
+    /// Parses a file name. Returns `None` if it is not the name of an archive file.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (head, tail) = name.strip_prefix('.')?.rsplit_once(".archive.")?;

@@ -3,32 +3,33 @@
 use super::instants::RequestedTime;
 use crate::error::{Error, Result};
 
-/// What a base file's name says.
+/// The parsed name of a base file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BaseFileName {
-    /// The whole name.
+    /// The file name.
     pub name: String,
-    /// The file group.
+    /// The id of the file group.
     pub file_id: String,
     /// `task-stage-attempt`.
     pub write_token: String,
-    /// The instant that wrote the file.
+    /// The requested time of the instant that wrote the file.
     pub instant: RequestedTime,
     /// The format's extension without the dot: `parquet`, `orc`, `hfile`, `lance`.
     pub extension: String,
 }
 
 impl BaseFileName {
-    /// Parses a name; `None` where it is not a base file's.
+    /// Parses a file name. Returns `None` if it is not the name of a base file.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let (stem, extension) = name.rsplit_once('.')?;
         let mut parts = stem.split('_');
         let (file_id, write_token, instant) = (parts.next()?, parts.next()?, parts.next()?);
-        let plain = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let is_alphanumeric =
+            |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
         let instant = RequestedTime::parse(instant)?;
-        let known = ["parquet", "orc", "hfile", "lance"].contains(&extension);
-        if parts.next().is_some() || !plain(file_id) || !plain(write_token) || !known {
+        let is_supported = ["parquet", "orc", "hfile", "lance"].contains(&extension);
+        if parts.next().is_some() || !is_alphanumeric(file_id) || !is_alphanumeric(write_token) || !is_supported {
             return None;
         }
         Some(Self {
@@ -40,10 +41,10 @@ impl BaseFileName {
         })
     }
 
-    /// The name of a base file to be written.
+    /// Builds the name of a new base file.
     ///
     /// # Errors
-    /// `InvalidArgument` for parts that [`Self::parse`] would not find again.
+    /// `InvalidArgument` if [`Self::parse`] would not return the same parts.
     pub fn compose(file_id: &str, write_token: &str, instant: &RequestedTime, extension: &str) -> Result<Self> {
         let name = format!("{file_id}_{write_token}_{instant}.{extension}");
         let is_same = |parsed: &Self| parsed.file_id == file_id && parsed.write_token == write_token;
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn composes_names_that_are_found_again() {
+    fn composed_names_are_parsed() {
         let name = BaseFileName::compose("9a4a-0", "0-17-15", &"20261121022051219".into(), "parquet").unwrap();
         assert_eq!(name.name, "9a4a-0_0-17-15_20261121022051219.parquet");
         for (file_id, token) in [("a_b", "0-1-2"), ("", "0-1-2"), ("a", "0_1"), ("a/b", "0-1-2")] {

@@ -1,8 +1,8 @@
-//! What the fields of a record are called in a file, where the table calls them otherwise: columns are told by their ids under
-//! schema on read (`InternalSchemaMerger`), so that a file keeps the names it was written with.
+//! Maps the names of a table's fields to the names in one of its files. With schema on read, fields are identified by
+//! id, and a file keeps the names that it was written with (`InternalSchemaMerger`).
 //!
-//! Only fields that differ are listed, each with what differs inside of it: in the record that it is, or that its lists and maps
-//! hold.
+//! Only fields with different names are listed. Fields of nested records, of list items and of map values are listed in
+//! the entry of the field that contains them.
 
 use std::borrow::Cow;
 
@@ -11,65 +11,67 @@ use serde::{Deserialize, Serialize};
 /// The names of a record's fields in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FieldNames {
-    changed: Vec<Changed>,
+    renamed: Vec<RenamedField>,
 }
 
-/// A field that differs, itself or inside.
+/// A field that has another name in the file, or that contains such a field.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-struct Changed {
+struct RenamedField {
     table: String,
-    /// None where the file does not have it.
+    /// `None` if the file does not have the field.
     file: Option<String>,
-    inside: FieldNames,
+    nested: FieldNames,
 }
 
-static SAME: FieldNames = FieldNames { changed: Vec::new() };
+static IDENTITY: FieldNames = FieldNames { renamed: Vec::new() };
 
 impl FieldNames {
-    /// Those of a file that calls all fields as the table does.
+    /// Returns the mapping of a file that has the table's names.
     #[must_use]
-    pub fn same() -> &'static Self {
-        &SAME
+    pub fn identity() -> &'static Self {
+        &IDENTITY
     }
 
-    /// Whether the file calls all fields as the table does.
+    /// Returns true if the file has the table's names.
     #[must_use]
-    pub fn are_the_same(&self) -> bool {
-        self.changed.is_empty()
+    pub fn is_identity(&self) -> bool {
+        self.renamed.is_empty()
     }
 
-    /// Notes what a field of the table is called in the file, and what differs inside of it; `file` is none where the file does
-    /// not have the field, although it may have another of that name.
-    pub fn add(&mut self, table: &str, file: Option<&str>, inside: Self) {
-        if file != Some(table) || !inside.are_the_same() {
-            self.changed.push(Changed { table: table.to_owned(), file: file.map(str::to_owned), inside });
+    /// Adds a field with its name in the file and the mapping of its nested fields. `file` is `None` if the file does
+    /// not have the field, although it may have another field of that name.
+    pub fn add(&mut self, table: &str, file: Option<&str>, nested: Self) {
+        if file != Some(table) || !nested.is_identity() {
+            self.renamed.push(RenamedField { table: table.to_owned(), file: file.map(str::to_owned), nested });
         }
     }
 
-    /// What the file calls a field of the table, and the names inside of it. Of a field that it does not have: a name that no file
-    /// can have.
+    /// Returns the name of a table's field in the file, and the mapping of its nested fields. For a field that the file
+    /// does not have, the name is one that no file can contain.
     #[must_use]
     pub fn in_file<'a>(&'a self, table: &'a str) -> (Cow<'a, str>, &'a Self) {
-        match self.changed.iter().find(|changed| changed.table == table) {
-            None => (Cow::Borrowed(table), &SAME),
-            Some(changed) => (changed.file.as_deref().map_or_else(|| nobodys(table), Cow::Borrowed), &changed.inside),
+        match self.renamed.iter().find(|renamed| renamed.table == table) {
+            None => (Cow::Borrowed(table), &IDENTITY),
+            Some(renamed) => {
+                (renamed.file.as_deref().map_or_else(|| unused_name(table), Cow::Borrowed), &renamed.nested)
+            }
         }
     }
 
-    /// What the table calls a field of the file, and the names inside of it. Of a field that the table does not have, although it
-    /// has another of that name: a name that no table can have.
+    /// Returns the table's name of a file's field, and the mapping of its nested fields. For a field that the table
+    /// does not have, although it may have another field of that name, the name is one that no table can contain.
     #[must_use]
     pub fn in_table<'a>(&'a self, file: &'a str) -> (Cow<'a, str>, &'a Self) {
-        if let Some(changed) = self.changed.iter().find(|changed| changed.file.as_deref() == Some(file)) {
-            return (Cow::Borrowed(&changed.table), &changed.inside);
+        if let Some(renamed) = self.renamed.iter().find(|renamed| renamed.file.as_deref() == Some(file)) {
+            return (Cow::Borrowed(&renamed.table), &renamed.nested);
         }
-        let is_anothers = self.changed.iter().any(|changed| changed.table == file);
-        (if is_anothers { nobodys(file) } else { Cow::Borrowed(file) }, &SAME)
+        let is_other_field = self.renamed.iter().any(|renamed| renamed.table == file);
+        (if is_other_field { unused_name(file) } else { Cow::Borrowed(file) }, &IDENTITY)
     }
 }
 
-/// A NUL stands in no name: neither Avro nor Spark lets it.
-fn nobodys(name: &str) -> Cow<'static, str> {
+/// Returns a name that no field can have: neither Avro nor Spark accepts NUL in a name.
+fn unused_name(name: &str) -> Cow<'static, str> {
     Cow::Owned(format!("{name}\0"))
 }
 
@@ -79,18 +81,18 @@ mod tests {
 
     #[test]
     fn names_go_both_ways() {
-        let mut inside = FieldNames::default();
-        inside.add("y", Some("x"), FieldNames::default());
+        let mut nested = FieldNames::default();
+        nested.add("y", Some("x"), FieldNames::default());
         let mut names = FieldNames::default();
         names.add("same", Some("same"), FieldNames::default());
         names.add("new", Some("old"), FieldNames::default());
-        names.add("struct", Some("struct"), inside.clone());
-        assert_eq!(names.in_file("new"), (Cow::Borrowed("old"), FieldNames::same()));
-        assert_eq!(names.in_table("old"), (Cow::Borrowed("new"), FieldNames::same()));
-        assert_eq!(names.in_file("struct"), (Cow::Borrowed("struct"), &inside));
-        assert_eq!(names.in_table("struct"), (Cow::Borrowed("struct"), &inside));
+        names.add("struct", Some("struct"), nested.clone());
+        assert_eq!(names.in_file("new"), (Cow::Borrowed("old"), FieldNames::identity()));
+        assert_eq!(names.in_table("old"), (Cow::Borrowed("new"), FieldNames::identity()));
+        assert_eq!(names.in_file("struct"), (Cow::Borrowed("struct"), &nested));
+        assert_eq!(names.in_table("struct"), (Cow::Borrowed("struct"), &nested));
         assert_eq!(names.in_file("same").0, "same");
-        assert_eq!(names.changed.len(), 2);
+        assert_eq!(names.renamed.len(), 2);
     }
 
     #[test]

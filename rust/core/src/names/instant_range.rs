@@ -1,40 +1,40 @@
-//! Ranges of instants (`InstantRange`). Instants compare as text, whatever their length.
+//! Ranges of instants (`InstantRange`). Instants are compared as strings of any length.
 
 use serde::{Deserialize, Serialize};
 
 use super::instants::RequestedTime;
 
-/// Which instants are meant.
+/// A set of instants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InstantRange {
-    /// `start < instant <= end`; a missing bound does not bind.
+    /// `start < instant <= end`. A bound of `None` does not limit the range.
     OpenClosed {
-        /// Not itself meant.
+        /// Exclusive lower bound.
         start: Option<RequestedTime>,
-        /// Itself meant.
+        /// Inclusive upper bound.
         end: Option<RequestedTime>,
     },
-    /// `start <= instant <= end`; a missing bound does not bind.
+    /// `start <= instant <= end`. A bound of `None` does not limit the range.
     ClosedClosed {
-        /// Itself meant.
+        /// Inclusive lower bound.
         start: Option<RequestedTime>,
-        /// Itself meant.
+        /// Inclusive upper bound.
         end: Option<RequestedTime>,
     },
-    /// Exactly these.
+    /// Exactly these instants.
     ExactMatch(std::collections::BTreeSet<RequestedTime>),
-    /// Those that any of several ranges means.
+    /// The union of several ranges.
     Composition(Vec<InstantRange>),
 }
 
 impl InstantRange {
-    /// Returns true if the range has the instant.
+    /// Returns true if the range contains the instant.
     #[must_use]
     pub fn contains(&self, instant: &RequestedTime) -> bool {
-        let not_past = |end: &Option<RequestedTime>| end.as_ref().is_none_or(|end| instant <= end);
+        let is_up_to = |end: &Option<RequestedTime>| end.as_ref().is_none_or(|end| instant <= end);
         match self {
-            Self::OpenClosed { start, end } => start.as_ref().is_none_or(|start| start < instant) && not_past(end),
-            Self::ClosedClosed { start, end } => start.as_ref().is_none_or(|start| start <= instant) && not_past(end),
+            Self::OpenClosed { start, end } => start.as_ref().is_none_or(|start| start < instant) && is_up_to(end),
+            Self::ClosedClosed { start, end } => start.as_ref().is_none_or(|start| start <= instant) && is_up_to(end),
             Self::ExactMatch(instants) => instants.contains(instant),
             Self::Composition(ranges) => ranges.iter().any(|range| range.contains(instant)),
         }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_are_hudis() {
+    fn bounds_are_those_of_hudi() {
         let bounds = |start: &str, end: &str| (Some(start.into()), Some(end.into()));
         let (start, end) = bounds("20210901", "20240101000000001");
         let open = InstantRange::OpenClosed { start: start.clone(), end: end.clone() };
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_bounds_do_not_bind_and_compositions_add_up() {
+    fn missing_bounds_are_unlimited_and_compositions_are_unions() {
         assert!(InstantRange::OpenClosed { start: None, end: None }.contains(&"0".into()));
         let exact = InstantRange::ExactMatch(["1".into(), "3".into()].into());
         let later = InstantRange::ClosedClosed { start: Some("5".into()), end: None };

@@ -1,14 +1,15 @@
-//! The text of an instant's time: decimal digits, ordered as text (`InstantComparison` compares the strings).
+//! The time of an instant as a string of decimal digits, ordered as a string (`InstantComparison` compares the
+//! strings).
 //!
-//! Up to 22 digits are stored inline, which is every time that Hudi writes: 14 digits (seconds), 17 (milliseconds), 20 (milliseconds
-//! and the suffix of a metadata table's action). Clones of these allocate nothing.
+//! Up to 22 digits are stored inline. That covers every time that Hudi writes: 14 digits (seconds), 17 (milliseconds),
+//! 20 (milliseconds and the suffix of a metadata table's action). Cloning these does not allocate.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Digits that are stored inline. With the length and the tag, the type is as large as a `String`.
+/// The maximum number of digits stored inline. With the length and the tag, the type has the size of a `String`.
 const INLINE: usize = 22;
 
 /// One or more ASCII digits.
@@ -21,7 +22,7 @@ pub(super) enum InstantText {
 }
 
 impl InstantText {
-    /// Returns `None` if the text is empty or has another character than an ASCII digit.
+    /// Parses digits. Returns `None` if the string is empty or contains anything but ASCII digits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -101,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn it_is_as_large_as_a_string() {
+    fn has_the_size_of_a_string() {
         assert_eq!(size_of::<InstantText>(), size_of::<String>());
         assert_eq!(size_of::<Option<InstantText>>(), size_of::<Option<String>>());
     }
 
     proptest! {
-        /// Short and long texts, so that inline and shared ones are compared with each other.
+        /// Short and long strings, so that inline and shared ones are compared with each other.
         #[test]
-        fn order_and_equality_are_those_of_the_text(one in "[0-2]{1,3}|[01]{20,25}", other in "[0-2]{1,3}|[01]{20,25}") {
+        fn order_and_equality_are_those_of_the_string(one in "[0-2]{1,3}|[01]{20,25}", other in "[0-2]{1,3}|[01]{20,25}") {
             let (left, right) = (InstantText::parse(&one).unwrap(), InstantText::parse(&other).unwrap());
             prop_assert_eq!(left.as_str(), one.as_str());
             prop_assert_eq!(left.cmp(&right), one.cmp(&other));

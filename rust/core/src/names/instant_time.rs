@@ -1,21 +1,25 @@
-//! Instant times: texts of digits, compared as text (`HoodieInstantTimeGenerator`, `HoodieSqlCommonUtils.formatQueryInstant`).
+//! Formats of instant times: strings of digits, compared as strings (`HoodieInstantTimeGenerator`,
+//! `HoodieSqlCommonUtils.formatQueryInstant`).
 //!
-//! | form | meaning |
+//! | format | meaning |
 //! |---|---|
 //! | `yyyyMMddHHmmss` | seconds, Hudi before 0.10 |
 //! | `yyyyMMddHHmmssSSS` | milliseconds |
 //! | longer | actions of the metadata table |
-//! | `yyyy-MM-dd`, `yyyy-MM-dd HH:mm:ss[.SSS]` | what a user may ask with |
+//! | `yyyy-MM-dd`, `yyyy-MM-dd HH:mm:ss[.SSS]` | accepted in queries |
 
 use crate::error::{Error, Result};
 
-/// The instant of a metadata-only bootstrap, whose base files are skeletons (`HoodieTimeline.METADATA_BOOTSTRAP_INSTANT_TS`).
+/// The instant of a metadata-only bootstrap, whose base files are skeletons
+/// (`HoodieTimeline.METADATA_BOOTSTRAP_INSTANT_TS`).
 pub const METADATA_BOOTSTRAP: &str = "00000000000001";
 
-/// The instant that a query names, in the timeline's form. Digits are taken as they are; a date is its midnight; a time
-/// without milliseconds means the whole of that second, as Hudi has it. Anything else is
-/// [`crate::Kind::InvalidArgument`].
-pub(super) fn of_query(text: &str) -> Result<String> {
+/// Converts the instant of a query to the timeline's format. Digits are returned unchanged. A date means its midnight;
+/// a time without milliseconds means the last millisecond of that second, as in Hudi.
+///
+/// # Errors
+/// [`crate::Kind::InvalidArgument`] for any other format.
+pub(super) fn parse_query_instant(text: &str) -> Result<String> {
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(text.to_owned());
     }
@@ -32,12 +36,12 @@ pub(super) fn of_query(text: &str) -> Result<String> {
         (true, 19) => Ok(digits + "999"),
         (true, 23) => Ok(digits),
         _ => Err(Error::invalid_argument(format!(
-            "{text:?} is no instant: give one from the timeline (yyyyMMddHHmmssSSS), yyyy-MM-dd or yyyy-MM-dd HH:mm:ss[.SSS]"
+            "invalid instant {text:?}: use an instant of the timeline (yyyyMMddHHmmssSSS), yyyy-MM-dd or yyyy-MM-dd HH:mm:ss[.SSS]"
         ))),
     }
 }
 
-/// Whether digits name a day of the calendar, and a time of day where there are more of them.
+/// Returns true if the digits are a date of the calendar, followed by a time of day if there are more than eight.
 fn is_time(digits: &str) -> bool {
     let part = |from: usize, to: usize| digits.get(from..to).and_then(|part| part.parse::<u32>().ok());
     let day = (part(0, 4), part(4, 6), part(6, 8));
@@ -55,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_a_query_instant() {
+    fn formats_of_query_instants() {
         for (text, instant) in [
             ("20240102030405", "20240102030405"),
             ("20240102030405678", "20240102030405678"),
@@ -64,7 +68,7 @@ mod tests {
             ("2024-01-02T03:04:05.678", "20240102030405678"),
             ("000", "000"),
         ] {
-            assert_eq!(of_query(text).unwrap(), instant);
+            assert_eq!(parse_query_instant(text).unwrap(), instant);
         }
         for wrong in [
             "",
@@ -77,7 +81,7 @@ mod tests {
             "2024-02-30",
             "2024-01-02 24:00:00",
         ] {
-            assert_eq!(of_query(wrong).unwrap_err().kind(), crate::Kind::InvalidArgument, "{wrong}");
+            assert_eq!(parse_query_instant(wrong).unwrap_err().kind(), crate::Kind::InvalidArgument, "{wrong}");
         }
     }
 }

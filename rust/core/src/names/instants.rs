@@ -6,9 +6,9 @@
 //! | [`CompletionTime`] | when it was completed | names of timeline files, from table version 8 on |
 //! | [`TimelinePosition`] | a bound between instants, on the axis that a timeline is ordered by | nowhere: bounds of incremental queries |
 //!
-//! All are ordered as text, as Hudi orders them, also those of different lengths. They are serialised as plain strings.
+//! All are ordered as strings, as in Hudi, even if their lengths differ. They are serialized as strings.
 //!
-//! Functions of one kind of time take no other:
+//! A function that takes one kind of time does not accept another:
 //!
 //! ```
 //! use mortice::names::RequestedTime;
@@ -61,7 +61,7 @@ pub struct CompletionTime(InstantText);
 macro_rules! time_of_an_instant {
     ($name:ident, $what:literal) => {
         impl $name {
-            /// Parses digits, however many; `None` for anything else.
+            /// Parses a string of digits, of any length. Returns `None` for anything else.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 InstantText::parse(text).map(Self)
@@ -70,27 +70,27 @@ macro_rules! time_of_an_instant {
             /// Parses the value of a field of the table's metadata.
             ///
             /// # Errors
-            /// `InvalidTable`, naming the field, if it is not a time of an instant.
+            /// `InvalidTable` with the name of the field, if the value is not an instant time.
             pub fn from_metadata(field: &str, text: &str) -> Result<Self> {
                 let invalid =
                     || Error::invalid_table(format!("{field} {text:?} is not a time of an instant: expected digits"));
                 Self::parse(text).ok_or_else(invalid)
             }
 
-            /// The digits.
+            /// Returns the digits.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_str()
             }
         }
 
-        /// `InvalidArgument` for anything but digits.
+        /// Fails with `InvalidArgument` for anything but digits.
         impl FromStr for $name {
             type Err = Error;
 
             fn from_str(text: &str) -> Result<Self> {
                 Self::parse(text)
-                    .ok_or_else(|| Error::invalid_argument(format!("instant {text:?}: it is written in digits")))
+                    .ok_or_else(|| Error::invalid_argument(format!("invalid instant {text:?}: expected digits")))
             }
         }
 
@@ -150,11 +150,11 @@ macro_rules! time_of_an_instant {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-                deserializer.deserialize_str(TextVisitor($what)).map(Self)
+                deserializer.deserialize_str(InstantVisitor($what)).map(Self)
             }
         }
 
-        /// Tests write times as they are.
+        /// Instants in tests are string literals.
         #[cfg(test)]
         impl From<&str> for $name {
             fn from(text: &str) -> Self {
@@ -167,13 +167,13 @@ macro_rules! time_of_an_instant {
 time_of_an_instant!(RequestedTime, "a requested time");
 time_of_an_instant!(CompletionTime, "a completion time");
 
-struct TextVisitor(&'static str);
+struct InstantVisitor(&'static str);
 
-impl Visitor<'_> for TextVisitor {
+impl Visitor<'_> for InstantVisitor {
     type Value = InstantText;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, in digits", self.0)
+        write!(f, "{} (a string of digits)", self.0)
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<InstantText, E> {
@@ -182,57 +182,58 @@ impl Visitor<'_> for TextVisitor {
 }
 
 impl RequestedTime {
-    /// Parses the instant of a time-travel query, in any form that Hudi accepts ([`instant_time`]).
+    /// Parses the instant of a time-travel query, in any format that Hudi accepts ([`instant_time`]).
     ///
     /// # Errors
     /// `InvalidArgument` for anything else.
     pub fn from_query(text: &str) -> Result<Self> {
-        instant_time::of_query(text)?.parse()
+        instant_time::parse_query_instant(text)?.parse()
     }
 
-    /// Compares a request with a completion: `None` if one of the times has more digits, as such times cannot be compared as text.
+    /// Compares a requested time with a completion time. Returns `None` if their numbers of digits differ: then the
+    /// strings cannot be compared.
     #[must_use]
     pub fn compare_to_completion(&self, completion: &CompletionTime) -> Option<Ordering> {
         (self.as_str().len() == completion.as_str().len()).then(|| self.0.cmp(&completion.0))
     }
 }
 
-/// A bound on a timeline: before every instant, or at the time of one. Times are requested times in timeline layout 1 (up to
-/// table version 7), completion times in layout 2.
+/// A position on a timeline: before all instants, or at the time of one. The time is a requested time in timeline
+/// layout 1 (up to table version 7), a completion time in layout 2.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TimelinePosition(Option<InstantText>);
 
 impl TimelinePosition {
-    /// Parses a bound of an incremental query, in any form of an instant that Hudi accepts ([`instant_time`]).
+    /// Parses a bound of an incremental query, in any format of an instant that Hudi accepts ([`instant_time`]).
     ///
     /// # Errors
     /// `InvalidArgument` for anything else.
     pub fn from_query(text: &str) -> Result<Self> {
-        let digits = instant_time::of_query(text)?;
+        let digits = instant_time::parse_query_instant(text)?;
         Ok(Self(InstantText::parse(&digits)))
     }
 
-    /// The requested time, on a timeline of layout 1; `None` before every instant.
+    /// Returns the requested time of a position on a timeline of layout 1, `None` for the position before all instants.
     #[must_use]
     pub fn to_requested(&self) -> Option<RequestedTime> {
         self.0.clone().map(RequestedTime)
     }
 
-    /// The digits; empty before every instant.
+    /// Returns the digits, or an empty string for the position before all instants.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_ref().map_or("", InstantText::as_str)
     }
 }
 
-/// `InvalidArgument` for anything but digits or the empty text.
+/// Fails with `InvalidArgument` for anything but digits or the empty string.
 impl FromStr for TimelinePosition {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
         let parsed = InstantText::parse(text);
         if parsed.is_none() && !text.is_empty() {
-            return Err(Error::invalid_argument(format!("position {text:?} on a timeline: it is written in digits")));
+            return Err(Error::invalid_argument(format!("invalid position {text:?} on a timeline: expected digits")));
         }
         Ok(Self(parsed))
     }
@@ -256,7 +257,7 @@ impl From<TimelinePosition> for String {
     }
 }
 
-/// Tests write positions as they are.
+/// Positions in tests are string literals.
 #[cfg(test)]
 impl From<&str> for TimelinePosition {
     fn from(text: &str) -> Self {
@@ -269,7 +270,8 @@ mod tests {
     use super::*;
     use crate::Kind;
 
-    /// Times of all releases: seconds, milliseconds, what bootstraps and metadata tables begin with, and short ones of tests.
+    /// Times of all releases: seconds, milliseconds, the first instants of bootstraps and metadata tables, and short
+    /// times of tests.
     const TIMES: [&str; 9] = [
         "000",
         "00000000000000",
@@ -283,7 +285,7 @@ mod tests {
     ];
 
     #[test]
-    fn times_of_all_releases_are_parsed_and_ordered_as_text() {
+    fn times_of_all_releases_are_parsed_and_ordered_as_strings() {
         let requested: Vec<RequestedTime> = TIMES.iter().map(|text| text.parse().unwrap()).collect();
         let completed: Vec<CompletionTime> = TIMES.iter().map(|text| text.parse().unwrap()).collect();
         assert!(requested.is_sorted() && completed.is_sorted());
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn they_are_serialised_as_strings() {
+    fn times_are_serialized_as_strings() {
         let time: RequestedTime = "20240102030405678".into();
         let json = serde_json::to_string(&time).unwrap();
         assert_eq!(json, r#""20240102030405678""#);
@@ -317,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_begin_before_every_instant() {
+    fn the_first_position_is_before_all_instants() {
         let first = TimelinePosition::default();
         assert!(first < TimelinePosition::from("0") && first.as_str().is_empty() && first.to_requested().is_none());
         assert_eq!(first, TimelinePosition::from(""));

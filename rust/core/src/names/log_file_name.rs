@@ -1,32 +1,33 @@
 //! Log file names: `.<fileId>_<instant>.log.<version>[_<writeToken>][.cdc]` (`FSUtils.LOG_FILE_PATTERN`).
 //!
-//! The instant is the base instant of the file slice up to table version 7, the writing delta commit's from 8 on.
-//! Releases before 1.1 split a file id that holds `_` or `.` at the last underscore; such names are still taken here.
+//! The instant is the base instant of the file slice up to table version 7, the instant of the writing delta commit
+//! from version 8 on. Releases before 1.1 split a file id that contains `_` or `.` at the last underscore; such names
+//! are accepted here.
 
 use std::cmp::Ordering;
 
 use super::instants::RequestedTime;
 use crate::error::{Error, Result};
 
-/// What a log file's name says.
+/// The parsed name of a log file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct LogFileName {
-    /// The whole name.
+    /// The file name.
     pub name: String,
-    /// The file group.
+    /// The id of the file group.
     pub file_id: String,
-    /// Base instant or delta commit, by table version.
+    /// The base instant or the delta commit, depending on the table version.
     pub instant: RequestedTime,
-    /// Counts from 1 and rolls over.
+    /// The number of the file, from 1; a writer increases it when it rolls over to a new file.
     pub version: i64,
-    /// `task-stage-attempt`; none in very old names.
+    /// `task-stage-attempt`; `None` in very old names.
     pub write_token: Option<String>,
-    /// Whether it is a supplemental change log, never merged.
+    /// True for a file of the change data capture, which is never merged.
     pub cdc: bool,
 }
 
 impl LogFileName {
-    /// Parses a name; `None` where it is not a log file's.
+    /// Parses a file name. Returns `None` if it is not the name of a log file.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         let body = name.strip_prefix('.')?;
@@ -57,23 +58,25 @@ impl LogFileName {
         })
     }
 
-    /// The name of a data log file to be written. Stricter than [`Self::parse`]: what is written here, every release from
-    /// 0.9 on finds again.
+    /// Builds the name of a new data log file. Stricter than [`Self::parse`]: every release since 0.9 accepts the name.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the part, for a file id that is empty or holds `_`, `.` or `/`; a version below 1 or beyond Java's int; a write token that is not three numbers joined by `-`.
+    /// `InvalidArgument` with the name of the part, for a file id that is empty or contains `_`, `.` or `/`, for a
+    /// version below 1 or above the maximum of a Java int, and for a write token that is not three numbers joined by
+    /// `-`.
     pub fn compose(file_id: &str, instant: &RequestedTime, version: i64, write_token: &str) -> Result<Self> {
         if file_id.is_empty() || file_id.contains(['_', '.', '/', '\0']) {
             let message = format!(
-                "file id {file_id:?}: it may not be empty, nor hold '_', '.' or '/' (Hudi 1.1 and later would not find the file)"
+                "invalid file id {file_id:?}: it must not be empty or contain '_', '.' or '/' (Hudi 1.1 and later would not find the file)"
             );
             return Err(Error::invalid_argument(message));
         }
         if version < 1 || i32::try_from(version).is_err() {
-            return Err(Error::invalid_argument(format!("log version {version}: versions go from 1 to {}", i32::MAX)));
+            return Err(Error::invalid_argument(format!("invalid log version {version}: expected 1 to {}", i32::MAX)));
         }
         if !is_token(write_token) {
-            let message = format!("write token {write_token:?}: it is task-stage-attempt, in numbers, such as 1-0-1");
+            let message =
+                format!("invalid write token {write_token:?}: expected task-stage-attempt as numbers, such as 1-0-1");
             return Err(Error::invalid_argument(message));
         }
         Ok(Self {
@@ -86,8 +89,8 @@ impl LogFileName {
         })
     }
 
-    /// The order of log files in a slice, oldest first (`HoodieLogFile.LogFileComparator`): instant, version as a number,
-    /// write token as text with none first, then `.cdc` after its data file.
+    /// Compares log files in the order of a slice, oldest first (`HoodieLogFile.LogFileComparator`): instant, version
+    /// as a number, write token as a string with `None` first, then `.cdc` after its data file.
     #[must_use]
     pub fn slice_order(&self, other: &Self) -> Ordering {
         let one = (&self.instant, self.version, &self.write_token, self.cdc);
@@ -113,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn every_generation_of_names() {
+    fn names_of_all_releases_are_parsed() {
         let name = parse(".afb7-0_20261121022548701.log.1_0-45-49");
         assert_eq!((name.file_id.as_str(), name.instant.as_str(), name.version), ("afb7-0", "20261121022548701", 1));
         assert_eq!(name.write_token.as_deref(), Some("0-45-49"));
@@ -144,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_composed_is_parsed_again() {
+    fn composed_names_are_parsed() {
         let name = LogFileName::compose("afb7-0", &"20261121022548701".into(), 12, "0-45-49").unwrap();
         assert_eq!(name.name, ".afb7-0_20261121022548701.log.12_0-45-49");
         assert_eq!(parse(&name.name), name);
     }
 
     #[test]
-    fn names_that_some_release_would_not_find_are_refused() {
+    fn names_that_a_release_would_not_find_are_rejected() {
         for (file_id, instant, version, token, word) in [
             ("", "1", 1, "1-0-1", "file id"),
             ("a_b", "1", 1, "1-0-1", "file id"),

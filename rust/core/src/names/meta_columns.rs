@@ -8,12 +8,12 @@ pub const COMMIT_SEQNO: &str = "_hoodie_commit_seqno";
 pub const RECORD_KEY: &str = "_hoodie_record_key";
 /// `_hoodie_partition_path`.
 pub const PARTITION_PATH: &str = "_hoodie_partition_path";
-/// `_hoodie_file_name`: the base file's name, or in log records the file id.
+/// `_hoodie_file_name`: the name of the base file; in log records the file id.
 pub const FILE_NAME: &str = "_hoodie_file_name";
 /// `_hoodie_operation`: only in tables that store it.
 pub const OPERATION: &str = "_hoodie_operation";
-/// `_hoodie_is_deleted`: a user column with which a row says that it is a delete.
+/// `_hoodie_is_deleted`: a user column that marks a row as a delete.
 pub const IS_DELETED: &str = "_hoodie_is_deleted";
 
-/// The five that come first, in their order.
+/// The five columns that come first in every row, in this order.
 pub const ALL: [&str; 5] = [COMMIT_TIME, COMMIT_SEQNO, RECORD_KEY, PARTITION_PATH, FILE_NAME];

@@ -1,4 +1,4 @@
-//! Names: what file names, instants and column names say. Pure text, no storage.
+//! Parsed names: file names, instants and column names. This module does no I/O.
 
 pub mod base_file_name;
 pub mod field_names;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::open_table::OpenTable;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use crate::avro;
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
@@ -37,7 +37,7 @@ impl OpenTable {
             commits_by_block: false,
             instants: self.timeline.instant_filter(None),
             range: None,
-            path_columns: self.path_columns(Rows::Changes),
+            path_columns: self.path_columns(RowKind::Changes),
             columns: schema.fields().iter().map(|field| field.name.clone()).collect(),
             filter: Filter::default(),
             options: self.options.clone(),

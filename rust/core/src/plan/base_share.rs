@@ -1,5 +1,5 @@
-//! The share of base files that a query reads, estimated from the types of its columns. Planning opens no base file, so that the
-//! bytes of their columns are unknown.
+//! Estimates the share of base files that a query reads, from the types of its columns. Planning opens no base file, so
+//! the sizes of their column chunks are unknown.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::names::meta_columns;
 use crate::split::Query;
 
-/// Bytes of a value whose size the type does not tell, as Spark estimates it (`StringType.defaultSize`).
+/// Bytes of a value of variable size, as Spark estimates it (`StringType.defaultSize`).
 const UNKNOWN: u64 = 20;
 /// Items of a list or entries of a map.
 const ITEMS: u64 = 4;
@@ -40,7 +40,7 @@ pub(super) fn base_share(query: &Query) -> Result<f64> {
     Ok(if of_read == 0 || all == 0 { 1.0 } else { of_read as f64 / all as f64 })
 }
 
-/// Bytes of a value of a type.
+/// Returns the bytes of a value of a type.
 fn width(of: &DataType) -> u64 {
     match of {
         DataType::Struct(fields) => fields.iter().fold(0, |sum, field| sum.saturating_add(width(field.data_type()))),

@@ -1,14 +1,14 @@
-//! What the commits of a span changed, told by their metadata (`HoodieCDCExtractor`).
+//! The changes that the commits of a range made, derived from their metadata (`HoodieCDCExtractor`).
 //!
-//! | a write statistic | is |
+//! | write statistic | change |
 //! |---|---|
-//! | with change logs | what those say |
-//! | of a log | what its records make of the slice before |
-//! | of a base file, of a delete that wrote no row | the rows of the base file before, deleted |
-//! | of a base file, all rows inserted | those rows, inserted |
-//! | a replaced file group | the rows of its last slice, deleted |
+//! | with change logs | the records of the change logs |
+//! | of a log | the records of the log, applied to the previous slice |
+//! | of a base file, by a delete that wrote no row | all rows of the previous base file are deleted |
+//! | of a base file, all rows inserted | all rows are inserted |
+//! | a replaced file group | all rows of its last slice are deleted |
 //!
-//! Compaction, log compaction and clustering change no row.
+//! Compaction, log compaction and clustering change no rows.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
 use crate::timeline::{CommitMetadata, Instant, Span, Timeline, WriteStat};
 
-/// The operations that change rows (`WriteOperationType.yieldChanges`); the prepped ones are those of writers that have looked up
-/// keys themselves.
+/// The operations that change rows (`WriteOperationType.yieldChanges`). The prepped ones are used by writers that have
+/// looked up record keys themselves.
 const CHANGING: [&str; 12] = [
     "INSERT",
     "INSERT_PREPPED",
@@ -34,58 +34,58 @@ const CHANGING: [&str; 12] = [
     "BOOTSTRAP",
 ];
 
-/// What one commit changed in one file group.
+/// The change that one commit made to one file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Changed {
-    /// The commit's requested time.
+    /// The requested time of the commit.
     pub instant: RequestedTime,
     /// The partition.
     pub partition: String,
-    /// The file group.
+    /// The id of the file group.
     pub file_id: String,
-    /// How.
-    pub how: How,
+    /// The kind of change.
+    pub how: ChangeKind,
 }
 
-/// A file that a commit wrote, relative to the table, and its bytes; 0 where they are not told.
+/// The path of a file that a commit wrote, relative to the table, and its size if it is reported.
 pub(super) type WrittenFile = (String, Option<u64>);
 
-/// How a commit changed a file group.
+/// ChangeKind a commit changed a file group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum ChangeKind {
     /// It wrote a base file of new rows.
     Inserted(WrittenFile),
     /// It deleted all rows of the base file that `before` wrote.
     Emptied {
-        /// Requested time of the commit before.
+        /// The requested time of the previous commit.
         before: RequestedTime,
     },
-    /// It put other file groups in its place.
+    /// It replaced the file group by others.
     Replaced,
-    /// It wrote logs.
+    /// It wrote log files.
     Logged {
-        /// The logs.
+        /// The log files.
         logs: Vec<WrittenFile>,
-        /// The name of the base file below, where it is told.
+        /// The name of the base file of the slice, if it is reported.
         base_file: Option<String>,
-        /// The names of the logs that were there, in no order; some of those that it wrote may be among them.
+        /// The names of the existing log files, in no order. They may include some of those that it wrote.
         logs_before: Vec<String>,
     },
-    /// It wrote a base file, and told what changed.
-    Told {
+    /// It wrote a base file and change logs.
+    WithChangeLogs {
         /// The base file.
         base_file: WrittenFile,
         /// The change logs.
         change_logs: Vec<WrittenFile>,
-        /// Requested time of the commit before.
+        /// The requested time of the previous commit.
         before: Option<RequestedTime>,
     },
 }
 
-/// What the commits of a span changed, commit by commit.
+/// Returns the changes of the commits in a range, by commit.
 ///
 /// # Errors
-/// `Unsupported` where a commit rewrote rows without a change log; what reading the metadata may fail with.
+/// `Unsupported` if a commit rewrote rows without a change log; errors of reading the metadata.
 pub(super) fn changes_in(timeline: &Timeline, span: &Span) -> Result<Vec<Changed>> {
     let mut changes = Vec::new();
     timeline.visit_writes_in(span, &mut |write, metadata| {
@@ -107,14 +107,14 @@ fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Chan
         how,
     };
     for (partition, stats) in write_stats {
-        // A log that was rolled over has a statistic for each of its files.
-        let mut logged: BTreeMap<String, How> = BTreeMap::new();
+        // A log file that was rolled over has a write statistic for each file.
+        let mut logged: BTreeMap<String, ChangeKind> = BTreeMap::new();
         for stat in stats {
             let Some(file_id) = stat.file_id.clone() else { continue };
-            match how(stat, &operation)? {
-                Some(How::Logged { logs, base_file, logs_before }) => {
+            match change_kind(stat, &operation)? {
+                Some(ChangeKind::Logged { logs, base_file, logs_before }) => {
                     let known = logged.entry(file_id).or_insert_with(no_logs);
-                    if let How::Logged { logs: all, base_file: below, logs_before: all_before } = known {
+                    if let ChangeKind::Logged { logs: all, base_file: below, logs_before: all_before } = known {
                         all.extend(logs);
                         all_before.extend(logs_before);
                         *below = base_file.or_else(|| below.take());
@@ -127,25 +127,26 @@ fn add_changes(write: &Instant, metadata: CommitMetadata, changes: &mut Vec<Chan
         changes.extend(logged.into_iter().map(|(file_id, how)| change(&partition, file_id, how)));
     }
     for (partition, file_ids) in replaced {
-        changes.extend(file_ids.into_iter().map(|file_id| change(&partition, file_id, How::Replaced)));
+        changes.extend(file_ids.into_iter().map(|file_id| change(&partition, file_id, ChangeKind::Replaced)));
     }
     Ok(())
 }
 
-const fn no_logs() -> How {
-    How::Logged { logs: Vec::new(), base_file: None, logs_before: Vec::new() }
+const fn no_logs() -> ChangeKind {
+    ChangeKind::Logged { logs: Vec::new(), base_file: None, logs_before: Vec::new() }
 }
 
-/// What a write statistic tells; none where nothing changed.
-fn how(stat: WriteStat, operation: &str) -> Result<Option<How>> {
+/// Returns the change that a write statistic describes; `None` if nothing changed.
+fn change_kind(stat: WriteStat, operation: &str) -> Result<Option<ChangeKind>> {
     let Some(path) = stat.path.filter(|path| !path.is_empty()) else { return Ok(None) };
     let name = path.rsplit('/').next().unwrap_or_default();
-    let told = |text: Option<String>| text.filter(|text| !text.is_empty() && text != "null");
-    let before = told(stat.prev_commit).map(|time| RequestedTime::from_metadata("prevCommit", &time)).transpose()?;
+    let non_null = |text: Option<String>| text.filter(|text| !text.is_empty() && text != "null");
+    let before =
+        non_null(stat.prev_commit).map(|time| RequestedTime::from_metadata("prevCommit", &time)).transpose()?;
     if LogFileName::parse(name).is_some() {
-        return Ok(Some(How::Logged {
+        return Ok(Some(ChangeKind::Logged {
             logs: vec![(path, reported_len(stat.file_size_in_bytes))],
-            base_file: told(stat.base_file),
+            base_file: non_null(stat.base_file),
             logs_before: stat.log_files.unwrap_or_default(),
         }));
     }
@@ -156,15 +157,15 @@ fn how(stat: WriteStat, operation: &str) -> Result<Option<How>> {
     let (writes, inserts) = (count(stat.num_writes), count(stat.num_inserts));
     let (updates, deletes) = (count(stat.num_update_writes), count(stat.num_deletes));
     match before {
-        before if !change_logs.is_empty() => Ok(Some(How::Told { base_file, change_logs, before })),
+        before if !change_logs.is_empty() => Ok(Some(ChangeKind::WithChangeLogs { base_file, change_logs, before })),
         Some(before) if operation.starts_with("DELETE") && writes == 0 && deletes != 0 => {
-            Ok(Some(How::Emptied { before }))
+            Ok(Some(ChangeKind::Emptied { before }))
         }
-        _ if updates == 0 && writes == inserts => Ok(Some(How::Inserted(base_file))),
-        // A file that was rewritten as it was.
+        _ if updates == 0 && writes == inserts => Ok(Some(ChangeKind::Inserted(base_file))),
+        // A file that was rewritten without changes.
         Some(_) if updates == 0 && inserts == 0 && deletes == 0 => Ok(None),
         _ => Err(Error::unsupported(
-            "a base file that was rewritten without a change log, so that nothing tells what changed; hoodie.table.cdc.enabled was not set when it was written",
+            "a base file was rewritten without a change log, so its changes are unknown; hoodie.table.cdc.enabled was not set when it was written",
         )
         .in_file(base_file.0)),
     }
@@ -193,7 +194,7 @@ mod tests {
         Ok(changes)
     }
 
-    fn only(operation: &str, stat: &str) -> Option<How> {
+    fn only(operation: &str, stat: &str) -> Option<ChangeKind> {
         let found = changes(operation, stat, "").unwrap();
         assert!(found.len() <= 1 && found.iter().all(|change| (&*change.partition, &*change.file_id) == ("p", "f")));
         found.into_iter().next().map(|change| change.how)
@@ -206,18 +207,23 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_statistic_is_told_apart() {
+    fn kinds_of_write_statistics() {
         let new = format!(r#"{{{BASE},"prevCommit":"null","numWrites":3,"numInserts":3}}"#);
-        assert_eq!(only("INSERT", &new), Some(How::Inserted(base())));
+        assert_eq!(only("INSERT", &new), Some(ChangeKind::Inserted(base())));
         let emptied = format!(r#"{{{BASE},"prevCommit":"3","numWrites":0,"numDeletes":2}}"#);
-        assert_eq!(only("DELETE", &emptied), Some(How::Emptied { before: "3".into() }));
-        let told = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1,"cdcStats":{{"p/c":7}}}}"#);
-        let how = How::Told { base_file: base(), change_logs: vec![("p/c".into(), Some(7))], before: Some("3".into()) };
-        assert_eq!(only("UPSERT", &told), Some(how));
+        assert_eq!(only("DELETE", &emptied), Some(ChangeKind::Emptied { before: "3".into() }));
+        let captured =
+            format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1,"cdcStats":{{"p/c":7}}}}"#);
+        let how = ChangeKind::WithChangeLogs {
+            base_file: base(),
+            change_logs: vec![("p/c".into(), Some(7))],
+            before: Some("3".into()),
+        };
+        assert_eq!(only("UPSERT", &captured), Some(how));
         let as_it_was = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4}}"#);
         assert_eq!(only("UPSERT", &as_it_was), None);
-        let untold = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
-        let error = changes("UPSERT", &untold, "").unwrap_err();
+        let uncaptured = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
+        let error = changes("UPSERT", &uncaptured, "").unwrap_err();
         assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_5.parquet")));
     }
 
@@ -228,7 +234,7 @@ mod tests {
                 r#"{{"fileId":"f","path":"p/.f_3.log.{version}_0-1-2","fileSizeInBytes":{version},"baseFile":"f_0-1-1_3.parquet","logFiles":[".f_3.log.1_0-0-0"]}}"#
             )
         };
-        let how = How::Logged {
+        let how = ChangeKind::Logged {
             logs: vec![("p/.f_3.log.2_0-1-2".into(), Some(2)), ("p/.f_3.log.3_0-1-2".into(), Some(3))],
             base_file: Some("f_0-1-1_3.parquet".into()),
             logs_before: vec![".f_3.log.1_0-0-0".into(), ".f_3.log.1_0-0-0".into()],
@@ -243,6 +249,6 @@ mod tests {
             assert_eq!(changes(operation, &stat, r#""p":["g"]"#).unwrap(), [], "{operation}");
         }
         let gone = changes("DELETE_PARTITION", "", r#""p":["f","g"]"#).unwrap();
-        assert!(gone.iter().all(|change| change.how == How::Replaced) && gone.len() == 2);
+        assert!(gone.iter().all(|change| change.how == ChangeKind::Replaced) && gone.len() == 2);
     }
 }

@@ -1,13 +1,13 @@
-//! Queries of what a range of commits changed, row by row (change data capture), planned from what the commits say. A folder is
-//! listed only where a commit does not name the files that it wrote upon.
+//! Queries of the changes that a range of commits made to rows (change data capture), planned from commit metadata. A
+//! folder is listed only if a commit does not report the files of the slice that it changed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::changed_files::{Changed, How, WrittenFile, changes_in};
+use super::changed_files::{ChangeKind, Changed, WrittenFile, changes_in};
 use super::file_slices::{Partitions, Slices};
 use super::open_table::OpenTable;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query::ScanRequest;
 use super::query_kind::{CommitBounds, RowForm};
 use super::query_options::QueryOptions;
@@ -22,13 +22,14 @@ use crate::split::{Change, ChangeSource, Query, Split};
 use crate::timeline::Span;
 
 impl OpenTable {
-    /// Plans a query of the changes that the commits of a range made: one row for each, with the row before and after as JSON.
-    /// Columns and filter are those of changes ([`change_schema`]). Bounds are those of [`OpenTable::incremental`].
+    /// Plans a query of the changes that the commits of a range made: one row for each change, with the row before and
+    /// after it as JSON. Columns and filter are those of the result ([`change_schema`]). Bounds are those of
+    /// [`OpenTable::incremental`].
     ///
     /// # Errors
-    /// `Unsupported` for tables that keep no change log, and for commits that were written without; `FileCleaned` where the files
-    /// are gone that must be listed; `InvalidArgument` for bounds that are no instants, and where holes fail for a range with
-    /// one.
+    /// `Unsupported` for tables without change data capture, and for commits that were written without it;
+    /// `FileCleaned` if files that must be listed have been removed; `InvalidArgument` for bounds that are not
+    /// instants, and for a range with a pending commit if `holes` is `Fail`.
     pub fn changes(&self, options: &QueryOptions, bounds: &CommitBounds) -> Result<Scan> {
         let (mode, span) = self.span_of_changes(bounds)?;
         let output = changes_schema(options)?;
@@ -39,7 +40,7 @@ impl OpenTable {
             options: &QueryOptions { merger: options.merger.clone(), ..QueryOptions::default() },
             form: RowForm::MERGED,
             schema_at: None,
-            path_columns: self.path_columns(Rows::Changes),
+            path_columns: self.path_columns(RowKind::Changes),
             uses_record_index: false,
         };
         let mut scan = self.scan(request, |_| Ok(Slices { instants, ..Slices::default() }))?;
@@ -52,7 +53,7 @@ impl OpenTable {
         let columns = output.fields().iter().map(|field| field.name().clone()).collect();
         scan.schema = output;
         let mut query = Query { columns, filter: options.filter.clone(), ..Query::clone(&scan.query) };
-        // Rows before a log was written are no base file's rows, whose numbers logs may tell.
+        // The rows before a log was written may be merged rows, so row numbers in logs cannot be used.
         query.options.record_positions = false;
         scan.query = Arc::new(query);
         scan.partitions = Partitions { read: partitions(&planned), pruned: 0 };
@@ -61,7 +62,8 @@ impl OpenTable {
         Ok(scan)
     }
 
-    /// What the table's change logs hold, and the span of a query of changes, as far as it holds no hole.
+    /// Returns the contents of the table's change logs, and the range of a query of changes, up to the first pending
+    /// commit if `holes` blocks.
     pub(super) fn span_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, Span)> {
         let Some(mode) = self.config.cdc else {
             let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
@@ -70,7 +72,7 @@ impl OpenTable {
         Ok((mode, self.span_without_holes(bounds)?))
     }
 
-    /// Splits. Where commits share logs, what later ones appended to them does not count.
+    /// Returns the splits. If commits share log files, blocks that later commits appended are ignored.
     fn change_splits(
         &self,
         query: &Arc<Query>,
@@ -104,16 +106,16 @@ impl OpenTable {
     }
 }
 
-/// Finds the files that hold the images of changed rows.
+/// Finds the files with the rows before and after a change.
 struct Images<'t> {
     table: &'t OpenTable,
     mode: CdcMode,
-    /// Partitions, where they had to be listed.
+    /// The partitions that had to be listed.
     listed: HashMap<String, PartitionFiles>,
 }
 
 impl Images<'_> {
-    /// The slice and the change of a split.
+    /// Returns the slice and the change of a split.
     fn of(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
         let instant = changed.instant.clone();
         self.found(changed).map_err(|error| error.at_instant(instant))
@@ -123,25 +125,26 @@ impl Images<'_> {
         let Changed { instant, partition, file_id, how } = changed;
         let group = Group { partition, file_id };
         let (mut slice, source) = match how {
-            How::Inserted(file) => (self.base(&group, file)?, ChangeSource::Inserted),
-            How::Emptied { before } => (self.base_of(&group, &before)?, ChangeSource::Deleted),
-            How::Replaced => {
+            ChangeKind::Inserted(file) => (self.base(&group, file)?, ChangeSource::Inserted),
+            ChangeKind::Emptied { before } => (self.base_of(&group, &before)?, ChangeSource::Deleted),
+            ChangeKind::Replaced => {
                 let last = self.slice_at(&group, &instant)?;
                 (last.ok_or_else(|| gone(&group, "replaced"))?, ChangeSource::Deleted)
             }
-            How::Logged { logs, base_file, logs_before } => {
+            ChangeKind::Logged { logs, base_file, logs_before } => {
                 let logs = logs.into_iter().map(|file| self.log_file(file)).collect::<Result<Vec<_>>>()?;
                 let mut before = match base_file {
                     Some(name) => self.before(&group, &name, &logs_before)?,
                     None => self.slice_at(&group, &instant)?.unwrap_or_else(|| group.empty(&instant)),
                 };
                 if self.table.config.layout() == TimelineLayout::V2 {
-                    // Before that commits share logs, and which blocks are the commit's own is found when they are read.
+                    // Before that version commits share log files, and the blocks of the commit are selected when they
+                    // are read.
                     before.log_files.retain(|log| logs.iter().all(|own| own.path != log.path));
                 }
                 (before, ChangeSource::Logs(logs))
             }
-            How::Told { base_file, change_logs, before } => {
+            ChangeKind::WithChangeLogs { base_file, change_logs, before } => {
                 let before = match (self.mode, before) {
                     (CdcMode::OpKeyOnly, Some(before)) => {
                         let mut before = self.base_of(&group, &before)?;
@@ -155,24 +158,24 @@ impl Images<'_> {
             }
         };
         if let (CdcMode::DataBeforeAfter, ChangeSource::ChangeLogs { .. }) = (self.mode, &source) {
-            // The change logs hold all.
+            // The change logs have both rows.
             slice.base_file = None;
         }
         Ok((slice, Change { instant, source }))
     }
 
-    /// A base file as a slice.
+    /// Returns a base file as a slice.
     fn base(&self, group: &Group, (path, len): WrittenFile) -> Result<FileSlice> {
         let name = path.rsplit('/').next().unwrap_or_default();
         let Some(parsed) = BaseFileName::parse(name) else {
-            return Err(Error::invalid_table(format!("a commit that wrote {path:?}, which is no data file's name")));
+            return Err(Error::invalid_table(format!("a commit wrote {path:?}, which is not the name of a data file")));
         };
         let len = self.table.len_of(&path, len)?;
         let file = BaseFile { path, name: parsed.name, len, etag: None, instant: parsed.instant.clone(), source: None };
         Ok(FileSlice { base_file: Some(file), ..group.empty(&parsed.instant) })
     }
 
-    /// The slice of a base file and the log files on it, given by their names. CDC log files are not part of it.
+    /// Returns the slice of a base file and log files, given by their names. Change logs are not part of it.
     fn before(&self, group: &Group, base_file: &str, logs: &[String]) -> Result<FileSlice> {
         let mut slice = self.base(group, (group.path(base_file), None))?;
         let mut names = logs.iter().map(|name| log_file_name(name)).collect::<Result<Vec<LogFileName>>>()?;
@@ -198,7 +201,7 @@ impl Images<'_> {
         self.listed.get(partition).ok_or_else(|| Error::internal("a partition that was not listed"))
     }
 
-    /// The files of one file group.
+    /// Returns the files of one file group.
     fn files_of_group(&mut self, group: &Group) -> Result<PartitionFiles> {
         let mut files = self.files(&group.partition)?.clone();
         files.base_files.retain(|base| base.name.file_id == group.file_id);
@@ -206,14 +209,14 @@ impl Images<'_> {
         Ok(files)
     }
 
-    /// The file group as it was at an instant.
+    /// Returns the slice of the file group as of an instant.
     fn slice_at(&mut self, group: &Group, instant: &RequestedTime) -> Result<Option<FileSlice>> {
         let files = self.files_of_group(group)?;
         let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
         Ok(view.slices(&files)?.into_iter().next())
     }
 
-    /// The base file that an instant wrote.
+    /// Returns the base file that an instant wrote.
     fn base_of(&mut self, group: &Group, instant: &RequestedTime) -> Result<FileSlice> {
         let files = self.files_of_group(group)?;
         let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
@@ -248,10 +251,11 @@ impl Group {
     }
 }
 
-/// The name at the end of a path.
+/// Parses the file name of a path.
 fn log_file_name(path: &str) -> Result<LogFileName> {
     let name = path.rsplit('/').next().unwrap_or_default();
-    let invalid = || Error::invalid_table(format!("a commit names the log file {path:?}, which is no log file's name"));
+    let invalid =
+        || Error::invalid_table(format!("a commit wrote the log file {path:?}, which is not the name of a log file"));
     LogFileName::parse(name).ok_or_else(invalid)
 }
 

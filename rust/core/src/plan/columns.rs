@@ -1,4 +1,4 @@
-//! The columns of an answer.
+//! The columns of the result.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::names::meta_columns;
 use crate::split::Deletes;
 
-/// The schema of rows among which are deletes: every column may be null, and one tells which they are.
+/// Returns the schema of rows with deletes: all columns are nullable, and one marks deletes.
 pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, Deletes)> {
     let has_column = schema.field(meta_columns::OPERATION).is_some();
     let mut fields: Vec<avro::Field> = schema.fields().iter().cloned().map(avro::Field::nullable).collect();
@@ -21,7 +21,7 @@ pub(super) fn marking(schema: avro::Schema) -> Result<(avro::Schema, SchemaRef, 
     Ok((schema, types, if has_column { Deletes::InTablesColumn } else { Deletes::InAddedColumn }))
 }
 
-/// The columns asked for, checked against the schema; all of them where none were named.
+/// Returns the projected columns, checked against the schema; all columns if `asked` is `None`.
 pub(super) fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<String>> {
     let Some(asked) = asked else {
         return Ok(types.fields().iter().map(|field| field.name().clone()).collect());
@@ -29,20 +29,20 @@ pub(super) fn columns(types: &Schema, asked: Option<&[String]>) -> Result<Vec<St
     let known = || types.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
     for (index, name) in asked.iter().enumerate() {
         if types.fields().find(name).is_none() {
-            let nested = if name.contains('.') { "; nested fields cannot be asked for alone" } else { "" };
+            let nested = if name.contains('.') { "; nested fields cannot be selected" } else { "" };
             return Err(Error::invalid_argument(format!(
                 "no column {name:?} in the table{nested}; it has: {}",
                 known()
             )));
         }
         if asked.iter().take(index).any(|earlier| earlier == name) {
-            return Err(Error::invalid_argument(format!("column {name:?} is asked for twice")));
+            return Err(Error::invalid_argument(format!("column {name:?} is selected twice")));
         }
     }
     Ok(asked.to_vec())
 }
 
-/// A schema of some of its columns, in their order.
+/// Returns the schema of some columns, in their order.
 pub(super) fn projected(types: &Schema, columns: &[String]) -> SchemaRef {
     let fields = columns.iter().filter_map(|name| types.fields().find(name)).map(|(_, field)| Arc::clone(field));
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))

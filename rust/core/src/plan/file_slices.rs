@@ -1,4 +1,4 @@
-//! The file slices of a query, and where they were listed.
+//! The file slices of a query, and the source of their listing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,24 +20,24 @@ pub(super) struct Slices {
     pub(super) commits_by_block: bool,
 }
 
-/// How many partitions a query reads, and how many it need not.
+/// The numbers of partitions that a query reads and skips.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Partitions {
     pub(super) read: usize,
     pub(super) pruned: usize,
 }
 
-/// Where the files of a query were listed.
+/// The source of the file listing.
 #[derive(Debug, Clone, Default)]
 pub(super) enum Listing {
-    /// In storage, which alone has them.
+    /// Storage: the table has no metadata table.
     #[default]
     Storage,
-    /// In the metadata table.
+    /// The metadata table.
     MetadataTable,
-    /// In storage, since the caller would have it so.
+    /// Storage: the options disable the metadata table.
     MetadataTableOff,
-    /// In storage, since the metadata table could not be used.
+    /// Storage: the metadata table could not be used.
     MetadataTableFailed(Arc<Error>),
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Listing {
         match self {
             Self::Storage => f.write_str("storage"),
             Self::MetadataTable => f.write_str("metadata table"),
-            Self::MetadataTableOff => f.write_str("storage (the metadata table is switched off)"),
+            Self::MetadataTableOff => f.write_str("storage (the metadata table is disabled)"),
             Self::MetadataTableFailed(error) => write!(f, "storage (the metadata table cannot be used: {error})"),
         }
     }

@@ -1,13 +1,13 @@
-//! Commits one by one, as they complete: a sequence of incremental queries that leaves out none and repeats none.
+//! Commits in the order of their completion: a sequence of incremental queries that returns every commit once.
 //!
-//! | layout | order, and what a position is | what it may overlook |
+//! | layout | order and positions | may miss |
 //! |---|---|---|
-//! | 1 (table version 7 and below) | requested times; nothing from the first write on that is under way | a writer that takes its instant long before it shows it on the timeline |
-//! | 2 | completion times, which Hudi hands out one after the other | nothing |
+//! | 1 (table version 7 and below) | requested times; stops at the first pending write | a writer that chooses its instant long before it is on the timeline |
+//! | 2 | completion times, which Hudi assigns in increasing order | nothing |
 //!
-//! Table services write no rows of their own: they move the position and are not delivered. Where nothing has happened, a look
-//! at the table is one listing of its timeline. The archive is read where the start lies far back, or where so much has happened
-//! between two looks that commits may have been archived meanwhile.
+//! Table services write no new rows: they advance the position and are not returned. If nothing has changed, polling
+//! the table takes one listing of its timeline. The archive is read if the start is old, or if commits may have been
+//! archived between two polls.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -23,52 +23,52 @@ use crate::error::{Error, Kind, Result};
 use crate::names::TimelinePosition;
 use crate::timeline::{self, Part, Span, Timeline};
 
-/// Commits whose metadata is held at once.
+/// The number of commits whose metadata is in memory at once.
 const AT_ONCE: usize = 256;
 
-/// How long the file of a completed commit may take to be written.
+/// How long writing the file of a completed commit may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 const SERVICES: Skip = Skip { compaction: true, clustering: true, log_compaction: true };
 
-/// Where to begin.
+/// The start position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Start {
-    /// With the first commit that there ever was.
+    /// Before the first commit of the table.
     Earliest,
-    /// With the next commit.
+    /// After the latest commit.
     Latest,
-    /// After an instant, in any form that Hudi takes.
+    /// After an instant, in any format that Hudi accepts.
     After(String),
 }
 
-/// What has been delivered of a table, and what is to come.
+/// The position in a table's commits, and the commits after it that are known.
 pub struct Follower {
     table: Arc<OpenTable>,
     position: Option<TimelinePosition>,
     waiting: VecDeque<Increment>,
-    /// Whether all that the table's timeline tells has been taken.
+    /// Whether all commits on the table's timeline, as it was read, have been returned.
     is_exhausted: bool,
-    /// Whether what comes next may have been archived.
+    /// Whether the next commits may have been archived.
     may_be_archived: bool,
-    /// A commit whose file seems to be written still, and since when it has been waited for.
+    /// A commit whose file seems to be incomplete, and the time at which that was first seen.
     unready: Option<(TimelinePosition, Instant)>,
 }
 
-/// One commit, or several that were completed at the same time.
+/// One commit, or several that completed at the same time.
 struct Increment {
     span: Span,
     written: Written,
 }
 
-/// What is told of a commit before it is read.
+/// Information about a commit that has not been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Behind the commit.
+    /// The position after the commit.
     pub position: TimelinePosition,
-    /// Of the files that it wrote or appended to, as far as it tells.
+    /// The size of the files that it wrote or appended to, as far as it is reported.
     pub bytes: u64,
-    /// Whether it is of a table service, which wrote no rows of its own.
+    /// Whether it is of a table service, which writes no new rows.
     pub is_service: bool,
 }
 
@@ -84,7 +84,8 @@ impl Increment {
 }
 
 impl Follower {
-    /// Follows a table. `Unsupported` for tables without meta columns; `InvalidArgument` for a start that is no instant.
+    /// Follows a table. `Unsupported` for tables without meta columns; `InvalidArgument` for a start that is not an
+    /// instant.
     pub fn new(table: Arc<OpenTable>, start: &Start) -> Result<Self> {
         table.check_rows_tell_commits()?;
         let position = match start {
@@ -102,13 +103,13 @@ impl Follower {
         })
     }
 
-    /// After which instant to begin in order to go on from here; none where nothing has been passed yet.
+    /// Returns the position from which a new follower continues; `None` if no commit has been returned or skipped.
     #[must_use]
     pub fn position(&self) -> Option<&TimelinePosition> {
         self.position.as_ref()
     }
 
-    /// The layout, 1 or 2, of the timeline that the position is on: an upgrade changes both.
+    /// Returns the layout, 1 or 2, of the timeline of the position. An upgrade of the table changes both.
     #[must_use]
     pub fn layout(&self) -> u8 {
         match self.table.config.layout() {
@@ -117,40 +118,41 @@ impl Follower {
         }
     }
 
-    /// The next commit's instant and rows, as [`OpenTable::incremental`] gives them; none where there is none yet. After an error the
-    /// same commit comes again.
+    /// Returns the instant and the rows of the next commit, as [`OpenTable::incremental`] does; `None` if there is no
+    /// new commit. After an error the same commit is returned again.
     pub fn next(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(TimelinePosition, Scan)>> {
         self.looking(|follower| follower.known(options, rows))
     }
 
-    /// What comes next, table services included, for those who put ranges together and plan them by themselves; none where there
-    /// is nothing yet. It comes again until it is passed.
+    /// Returns the next commit, including table services, for callers that combine commits to ranges and plan them;
+    /// `None` if there is no new commit. The same commit is returned until [`Self::pass`] is called.
     pub fn peek(&mut self) -> Result<Option<Step>> {
         self.looking(|follower| Ok(follower.fill()?.then(|| follower.waiting.front().map(Increment::step)).flatten()))
     }
 
-    /// Goes behind what [`Self::peek`] told of.
+    /// Advances the position beyond the commit that [`Self::peek`] returned.
     pub fn pass(&mut self) {
         if let Some(passed) = self.waiting.pop_front() {
             self.position = Some(passed.position());
         }
     }
 
-    /// What is found on the table's timeline as it was listed, or else as it is now.
+    /// Searches the table's timeline as it was read; if nothing is found, reads the timeline again and repeats the
+    /// search.
     fn looking<T>(&mut self, mut find: impl FnMut(&mut Self) -> Result<Option<T>>) -> Result<Option<T>> {
         loop {
             match find(self) {
                 Ok(Some(found)) => return Ok(Some(found)),
                 Ok(None) if self.look()? => {}
                 Ok(None) => return Ok(None),
-                // A file of the timeline may go while it is read; another look tells why.
+                // A file of the timeline may be removed while it is read; reading the timeline again shows the reason.
                 Err(error) if error.kind() != Kind::FileCleaned || !self.look()? => return Err(error),
                 Err(_) => {}
             }
         }
     }
 
-    /// The next commit that the table's timeline, as it was listed, tells of.
+    /// Returns the next commit on the table's timeline as it was read.
     fn known(&mut self, options: &QueryOptions, rows: IncrementalRows) -> Result<Option<(TimelinePosition, Scan)>> {
         let range = IncrementalRange { rows, full_scan: FullScanFallback::Disabled, ..IncrementalRange::default() };
         while self.fill()? {
@@ -159,7 +161,7 @@ impl Follower {
                 let instant = increment.position();
                 let scan = || self.table.scan_written(options, &range, span.clone(), written);
                 let scan = match (!written.is_skipped()).then(scan).transpose() {
-                    // The table's schema is told by its newest commit.
+                    // The schema of the table is that of its newest commit.
                     Err(error) if is_of_half_a_file(&error) && self.is_waiting_for_a_file() => return Ok(None),
                     scan => scan?,
                 };
@@ -172,7 +174,7 @@ impl Follower {
         Ok(None)
     }
 
-    /// Whether anything waits, commits of the timeline as it was listed included.
+    /// Returns true if there are commits to return, on the timeline as it was read.
     fn fill(&mut self) -> Result<bool> {
         if self.waiting.is_empty() && !self.is_exhausted {
             let is_patient = self.unready.is_none() || self.is_waiting_for_a_file();
@@ -193,27 +195,29 @@ impl Follower {
         self.unready.as_ref().is_some_and(|(_, since)| since.elapsed() < PATIENCE)
     }
 
-    /// Lists the timeline; whether anything has happened.
+    /// Lists the timeline. Returns true if it has changed.
     fn look(&mut self) -> Result<bool> {
         let Some(table) = self.table.refreshed()? else {
-            // The file is to be read again, though the listing is the same; but at the next call.
+            // The listing is unchanged, but the file must be read again; at the next call.
             self.is_exhausted = self.unready.is_none();
             return Ok(false);
         };
         let (old, new) = (&self.table.timeline, &table.timeline);
         if self.table.config.layout() == table.config.layout() {
-            // What was passed last is still active, and so is all that was under way then: nothing has been archived unseen.
+            // If the last commit that was returned is still active, and so are all writes that were pending then, no
+            // unread commit has been archived.
             let passed = self.position.as_ref();
             let is_there = new.completed_writes().any(|write| Some(&new.bound_of(write)) == passed);
             let still_active =
                 |write: &timeline::Instant| new.instants_at(&write.requested_time).iter().any(|one| one.is_same(write));
             self.may_be_archived = !is_there || !old.pending_writes().all(still_active);
         } else {
-            let (is_upgrade, told) = match table.config.layout() {
+            let (is_upgrade, timeline) = match table.config.layout() {
                 TimelineLayout::V2 => (true, new),
                 TimelineLayout::V1 => (false, old),
             };
-            self.position = self.position.as_ref().map_or(Ok(None), |passed| told.translated(passed, is_upgrade))?;
+            self.position =
+                self.position.as_ref().map_or(Ok(None), |passed| timeline.translated(passed, is_upgrade))?;
             self.may_be_archived = true;
         }
         (self.table, self.is_exhausted) = (Arc::new(table), false);
@@ -223,24 +227,26 @@ impl Follower {
 }
 
 impl OpenTable {
-    /// The position here of one that was told when the table had a timeline layout, 1 or 2: the same where it still has that; its
-    /// completion time where the table was upgraded meanwhile. None lies before every commit.
+    /// Converts a position that was returned when the table's timeline had the given layout, 1 or 2. Returns it
+    /// unchanged if the layout is the same, and its completion time if the table was upgraded. `None` is a position
+    /// before all commits.
     ///
     /// # Errors
-    /// `Unsupported` where the table was downgraded, since its timeline no longer tells of completions.
+    /// `Unsupported` if the table was downgraded, because its timeline no longer has completion times.
     pub fn position_here(&self, position: &TimelinePosition, layout: u8) -> Result<Option<TimelinePosition>> {
         match (layout, self.config.layout()) {
             (1, TimelineLayout::V1) | (2, TimelineLayout::V2) => Ok(Some(position.clone())),
             (1, TimelineLayout::V2) => self.timeline.translated(position, true),
             _ => Err(Error::unsupported(format!(
-                "{position} is a position on a timeline of layout {layout}; this table's, of table version {}, does not tell completion times that it could be compared with",
+                "{position} is a position on a timeline of layout {layout}; this table's, of table version {}, has no completion times to compare it with",
                 self.config.version.number()
             ))
             .in_file(&self.uri)),
         }
     }
 
-    /// The table as it is now; none where nothing has happened, which is told by one listing.
+    /// Returns the table in its current state; `None` if its timeline has not changed, which takes one listing to
+    /// check.
     pub fn refreshed(&self) -> Result<Option<Self>> {
         let now = Timeline::load(&self.place, &self.config);
         if now.is_ok_and(|now| now.instants() == self.timeline.instants()) {
@@ -249,8 +255,9 @@ impl OpenTable {
         Self::at(Arc::clone(&self.place), &self.uri, &self.storage, self.options.clone()).map(Some)
     }
 
-    /// The first of the commits after a position, and the first that is not told yet. Releases before 1.0.1 put the file of a
-    /// completed commit on a local disk before they fill it: one that is patient takes a file that is empty or torn for such.
+    /// Returns the first commits after a position, and the position of the first commit that cannot be read yet. On a
+    /// local disk, releases before 1.0.1 create the file of a completed commit before they write its contents: if
+    /// `is_patient` is set, an empty or truncated file is treated as such a file.
     fn increments_after(
         &self,
         position: Option<&TimelinePosition>,
@@ -295,7 +302,7 @@ impl OpenTable {
     }
 }
 
-/// Whether an error may be that of a file which is still being written.
+/// Returns true if an error may be that of a file that is still being written.
 fn is_of_half_a_file(error: &Error) -> bool {
     matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog)
 }

@@ -1,10 +1,10 @@
-//! Queries of what a range of commits wrote, planned from what the commits say. Folders are listed to see whether what they wrote is
-//! still there, where it may be sought elsewhere.
+//! Queries of the rows that a range of commits wrote, planned from commit metadata. Folders are listed only to check
+//! whether the files still exist, if the query may fall back to a full scan.
 
 use super::file_slices::Slices;
 use super::open_table::OpenTable;
 use super::partition_filter::PartitionFilter;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query::ScanRequest;
 use super::query_kind::{CommitBounds, FullScanFallback, IncrementalRange, RowForm};
 use super::query_options::QueryOptions;
@@ -16,19 +16,20 @@ use crate::file_group::View;
 use crate::timeline::Span;
 
 impl OpenTable {
-    /// Plans a query of the rows that the commits of a range wrote, as they were at its end: blocks and base rows of other commits
-    /// are left out, and what is left is merged. Bounds are completion times from table version 8 on, requested times before.
+    /// Plans a query of the rows that the commits of a range wrote, as of its end: log blocks and base rows of other
+    /// commits are removed, and the rest is merged. Bounds are completion times from table version 8, requested times
+    /// before.
     ///
     /// # Errors
-    /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are no instants, and where holes fail
-    /// for a range with one.
+    /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are not instants, and for a
+    /// range with a pending commit if `holes` is `Fail`.
     pub fn incremental(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<Scan> {
         let span = self.span_of_rows(&range.bounds)?;
         let written = Written::of(&self.timeline, &span, range.skipped())?;
         self.scan_written(options, range, span, &written)
     }
 
-    /// The span of an incremental query, as far as it holds no hole.
+    /// Returns the range of an incremental query, up to the first pending commit if `holes` blocks.
     pub(super) fn span_of_rows(&self, bounds: &CommitBounds) -> Result<Span> {
         self.check_rows_tell_commits()?;
         self.span_without_holes(bounds)
@@ -43,11 +44,11 @@ impl OpenTable {
         if self.config.populate_meta_fields {
             return Ok(());
         }
-        let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not tell what commit wrote them";
+        let message = "an incremental query of a table without meta columns (hoodie.populate.meta.fields=false), whose rows do not have the commit that wrote them";
         Err(Error::unsupported(message).in_file(&self.uri))
     }
 
-    /// Plans a query of the rows that commits of a span have written. The bounds of `range` are not used.
+    /// Plans a query of the rows that commits of a range have written. The bounds of `range` are not used.
     pub(super) fn scan_written(
         &self,
         options: &QueryOptions,
@@ -56,8 +57,8 @@ impl OpenTable {
         written: &Written,
     ) -> Result<Scan> {
         let schema_at = written.latest().filter(|_| range.schema_at_end).cloned();
-        let path_columns = self.path_columns(Rows::Written);
-        // A value as it stands in an encoded path is not the one that the path was made of.
+        let path_columns = self.path_columns(RowKind::Written);
+        // A value that was not decoded from an encoded path differs from the value that the path was made of.
         let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
         let find = |wanted: Option<&_>| self.slices_in(written, &span, range, wanted.filter(|_| !is_encoded));
         let form = RowForm::from(range.rows);
@@ -72,7 +73,7 @@ impl OpenTable {
         Ok(scan)
     }
 
-    /// The slices of the files that commits have written in wanted partitions.
+    /// Returns the slices of the files that commits have written in selected partitions.
     fn slices_in(
         &self,
         written: &Written,
@@ -88,7 +89,7 @@ impl OpenTable {
             });
             return Ok(found);
         }
-        // What was replaced later was a change all the same.
+        // File groups that were replaced after the range have changes in the range.
         let replaced = if range.is_changelog() { Vec::new() } else { written.replaced.clone() };
         let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
         let paths = written.partitions();
@@ -115,8 +116,8 @@ impl OpenTable {
         Ok(found)
     }
 
-    /// The length of a file: as its commits report it, or else as the storage does. A file that is gone has no bytes; reading
-    /// it raises [`Kind::FileCleaned`].
+    /// Returns the size of a file: as commits report it, otherwise as the storage does. A file that does not exist has
+    /// size 0; reading it raises [`Kind::FileCleaned`].
     pub(super) fn len_of(&self, path: &str, reported: Option<u64>) -> Result<u64> {
         if let Some(len) = reported {
             return Ok(len);
@@ -128,7 +129,7 @@ impl OpenTable {
         }
     }
 
-    /// Whether the rows of the span's commits are to be sought in all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
+    /// Returns true if rows are read from all files (`HoodieIncrementalRelationV2Trait.fullTableScan`).
     fn falls_back(&self, written: &Written, range: &IncrementalRange) -> Result<bool> {
         let by_itself = self.options.semantics == Semantics::V1x && self.config.layout() == TimelineLayout::V2;
         let falls_back = match range.full_scan {
@@ -155,7 +156,7 @@ mod tests {
     use crate::timeline::Timeline;
     use crate::timeline::memory_place::MemoryPlace;
 
-    /// Counts what is asked of a place.
+    /// Counts the requests to a storage.
     struct Counting {
         place: Arc<dyn Place>,
         listed: AtomicUsize,
@@ -180,8 +181,8 @@ mod tests {
 
     const SCHEMA: &str = r#"{\"type\":\"record\",\"name\":\"t\",\"fields\":[]}"#;
 
-    /// Requests of an incremental query's plan, and its splits, in a table where each of `commits` wrote to one partition of
-    /// its own, and `others` are not touched.
+    /// Returns the numbers of requests and splits of an incremental query, in a table in which each of `commits` wrote
+    /// to a different partition, and `others` partitions have no changes.
     fn planned(commits: usize, others: usize) -> (usize, usize, usize) {
         let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
         let mut files = vec![(".hoodie/hoodie.properties".to_owned(), properties.to_owned())];
@@ -204,7 +205,7 @@ mod tests {
         let table = OpenTable { uri, storage, place, config, merge, timeline, options, metadata, known_schema };
         counting.listed.store(0, Ordering::Relaxed);
         counting.opened.store(0, Ordering::Relaxed);
-        // Instants are zero-padded; the last `commits` of them are asked for.
+        // Instants are zero-padded; the query selects the last `commits` of them.
         let bounds = CommitBounds { begin: format!("{:03}", others - 1), ..CommitBounds::default() };
         let range = IncrementalRange { bounds, ..IncrementalRange::default() };
         let scan = table.incremental(&QueryOptions::default(), &range).unwrap();

@@ -1,11 +1,11 @@
-//! The schema that was last read from the timeline.
+//! A cache of the schema that was last read from the timeline.
 
 use arrow_schema::SchemaRef;
 
 use crate::names::RequestedTime;
 use crate::schema::table_schema::TableSchema;
 
-/// A table's schema at an instant, kept: a query asks for it more than once.
+/// A table's schema at an instant, cached: a query needs it more than once.
 #[derive(Clone)]
 pub(super) struct KnownSchema {
     pub(super) as_of: Option<RequestedTime>,

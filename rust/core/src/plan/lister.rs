@@ -1,4 +1,4 @@
-//! Which listing a plan goes by: the metadata table's, where it is there and sound, or the storage's.
+//! Selects the source of file listings: the metadata table if it exists and is complete, otherwise storage.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,21 +13,21 @@ use crate::metadata_table::{FILES, Listed, MetadataTable};
 use crate::storage::{Place, StorageOptions};
 use crate::timeline::Timeline;
 
-/// A table whose files are to be listed.
+/// A table whose files are listed.
 pub(super) struct Lister<'a> {
-    /// The table.
+    /// The URI of the table.
     pub uri: &'a str,
-    /// How to reach it.
+    /// The storage options.
     pub storage: &'a StorageOptions,
-    /// The same, open.
+    /// The storage of the table.
     pub place: &'a Arc<dyn Place>,
-    /// What it says of itself.
+    /// The properties of the table.
     pub config: &'a TableConfig,
-    /// Its timeline.
+    /// The timeline of the table.
     pub timeline: &'a Timeline,
-    /// How it is read.
+    /// The read options.
     pub options: &'a ReadOptions,
-    /// Its metadata table, opened once.
+    /// The metadata table, opened once.
     pub metadata: &'a OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
 }
 
@@ -38,7 +38,7 @@ impl<'a> Lister<'a> {
         self.config.metadata_partitions.iter().any(|one| one == partition)
     }
 
-    /// Its metadata table; opened when it is first asked for.
+    /// Returns the metadata table, which is opened on first use.
     ///
     /// # Errors
     /// As for [`metadata::open`].
@@ -48,10 +48,10 @@ impl<'a> Lister<'a> {
         self.metadata.get_or_init(open).as_ref().map_err(Arc::clone)
     }
 
-    /// The files of every wanted partition, and where they were listed.
+    /// Returns the files of the selected partitions, and the source of the listing.
     ///
     /// # Errors
-    /// What listing storage may fail with, where it comes to that.
+    /// Errors of listing storage, if storage is listed.
     pub(super) fn list(&self, wanted: Option<&PartitionFilter>) -> Result<(Listed, Listing)> {
         let listing = if !self.has(FILES) {
             Listing::Storage

@@ -1,4 +1,4 @@
-//! Opens a table's metadata table. It is planned and read as any table: a snapshot of one of its partitions.
+//! Opens a table's metadata table. It is planned and read like any table: as a snapshot of one of its partitions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,13 +22,13 @@ use crate::split::{PathColumns, Split};
 use crate::storage::{Below, Place, StorageOptions, parallel};
 use crate::timeline::Timeline;
 
-/// Its folder, relative to the table.
+/// The folder of the metadata table, relative to the table.
 const FOLDER: &str = ".hoodie/metadata";
 
-/// Opens the metadata table of the table at `uri`, whose place is `place`, as of the table's timeline.
+/// Opens the metadata table of the table at `uri` with the storage `place`, as of the table's timeline.
 ///
 /// # Errors
-/// Those of opening a table; `InvalidTable` if it lags behind the table's newest write.
+/// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's newest write.
 pub(super) fn open(
     (uri, place): (&str, &Arc<dyn Place>),
     storage: &StorageOptions,
@@ -37,27 +37,28 @@ pub(super) fn open(
 ) -> Result<MetadataTable> {
     let uri = format!("{}/{FOLDER}", uri.trim_end_matches('/'));
     let in_table = |error: Error| error.in_file(&uri);
-    // Readers of tables skip a corrupt block. Here it may be a list of files, which storage has, too.
+    // Readers of tables skip corrupt blocks. Here such a block may contain the list of files, and storage can be listed
+    // instead.
     let on_corrupt = OnCorrupt::Raise;
     let options =
         ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
     let table = OpenTable::read(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
     table.merge.check_supported(Semantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
-        return Err(in_table(Error::unsupported("a metadata table whose commits hold no schema")));
+        return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
     };
-    let rows = Rows { table, pending: pending(timeline) };
+    let rows = MetadataTableRows { table, pending: pending(timeline) };
     MetadataTable::new(Box::new(rows), schema, timeline).map_err(in_table)
 }
 
 /// The rows of a metadata table.
-struct Rows {
+struct MetadataTableRows {
     table: OpenTable,
     /// Instants that are pending on the table's timeline.
     pending: BTreeSet<RequestedTime>,
 }
 
-impl MetadataRows for Rows {
+impl MetadataRows for MetadataTableRows {
     fn timeline(&self) -> &Timeline {
         &self.table.timeline
     }
@@ -90,8 +91,8 @@ impl MetadataRows for Rows {
     }
 }
 
-impl Rows {
-    /// The slices of a partition, those of the keys' shards alone where keys are given.
+impl MetadataTableRows {
+    /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
     fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
         let table = &self.table;
         let view = View::of(&table.timeline, &table.config, None)?;
@@ -102,7 +103,7 @@ impl Rows {
         if let Some(keys) = keys {
             slices = shard::of_keys(slices, keys);
         }
-        // From version 8 on files are of one instant; but the table may have it pending.
+        // From version 8 each file is of one instant; but that may be pending on the table's timeline.
         Ok(Slices { slices, instants, commits_by_block: true, ..Slices::default() })
     }
 }

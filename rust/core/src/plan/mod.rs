@@ -1,15 +1,15 @@
 //! Planning: from an opened table and a query to the splits that are read.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
 //! | `open_table` | an opened table: its properties and its timeline |
-//! | `known_schema` | its schema, read once |
+//! | `known_schema` | a cache of its schema |
 //! | `query_kind` | the kinds of queries, each with its own options |
-//! | `query_options` | the options that all of them have |
+//! | `query_options` | the options of all kinds |
 //! | `query_plan` | a query that is not planned yet, and its schema |
-//! | `query` | schema, columns and slices of a query put together |
+//! | `query` | combines schema, columns and slices to a planned query |
 //! | `columns` | the columns of the result |
-//! | `path_columns` | the columns whose values are in the paths of partitions |
+//! | `path_columns` | the partition columns whose values come from paths |
 //! | `snapshot` | snapshots and read-optimized queries |
 //! | `file_slices` | the file slices of a query, and where they were listed |
 //! | `write_view` | the file slices that a writer works on |

@@ -9,8 +9,9 @@ use crate::metadata_table::MetadataTable;
 use crate::storage::{self, Place, Requests, StorageOptions};
 use crate::timeline::Timeline;
 
-/// What opening a table reads, and its metadata table, by either layout of the timeline. Over a network all is fetched at
-/// once: what is not there answers as quickly, and the layout would be known a round trip later.
+/// The files that opening a table and its metadata table may read, for both layouts of the timeline. On remote storage
+/// all are requested at once: a missing file is answered as fast, and waiting for the layout would take another round
+/// trip.
 const OPENED_FILES: [&str; 2] = [".hoodie/hoodie.properties", ".hoodie/metadata/.hoodie/hoodie.properties"];
 const OPENED_FOLDERS: [&str; 3] = [".hoodie", ".hoodie/timeline", ".hoodie/metadata/.hoodie/timeline"];
 
@@ -23,20 +24,20 @@ pub struct OpenTable {
     pub(crate) merge: MergeConfig,
     pub(crate) timeline: Timeline,
     pub(crate) options: ReadOptions,
-    /// Opened when it is first asked for.
+    /// Opened on first use.
     pub(crate) metadata: OnceLock<std::result::Result<MetadataTable, Arc<Error>>>,
-    /// The schema that was last asked for.
+    /// The schema that was last used.
     pub(super) known_schema: Mutex<Option<KnownSchema>>,
 }
 
 impl OpenTable {
-    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] where there is none,
-    /// [`crate::Kind::Unsupported`] for tables that this release cannot read.
+    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] if there is none, [`crate::Kind::Unsupported`] for
+    /// tables that this release cannot read.
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         Self::at(storage::open(uri, storage, options.mmap)?, uri, storage, options)
     }
 
-    /// The same, planned in a place that is open already; splits are read at `uri`.
+    /// Opens a table in a storage that is already open; splits are read at `uri`.
     ///
     /// # Errors
     /// As for [`OpenTable::open`].
@@ -52,7 +53,7 @@ impl OpenTable {
         Self::read(place, uri, storage, options)
     }
 
-    /// Reads the properties and the timeline of the table in a place. What they take was requested already, or is near.
+    /// Reads the properties and the timeline of a table. The files have been prefetched, or the storage is local.
     pub(super) fn read(
         place: Arc<dyn Place>,
         uri: &str,

@@ -1,20 +1,20 @@
-//! Which partitions can hold a row that a filter wants, told by their paths alone.
+//! Prunes partitions: selects those that can contain a matching row, by their paths alone.
 //!
-//! | column | told by |
+//! | column | source of its value |
 //! |---|---|
 //! | `_hoodie_partition_path` | the path |
-//! | a partition column: text, number, truth value or date | its part of the path, where that is the value |
-//! | a partition column of text or dates | its part of the path, where `-` was made `/` |
-//! | a partition column of whole numbers that count a time, which Hudi gives as text | the time that its part of the path names |
-//! | any other | nothing |
+//! | a partition column: string, number, boolean or date | its segment of the path, if that is the value |
+//! | a partition column of strings or dates | its segment of the path, with `/` for `-` |
+//! | a partition column of integers that represent a time, which Hudi returns as a string | the time in its segment of the path |
+//! | any other | none |
 //!
-//! What is made of a value is in `KeyGenUtils.getPartitionPath`: `/` stands between the parts, which may be `column=value`
-//! (hive style) and may be escaped. A null or empty value is `__HIVE_DEFAULT_PARTITION__`, up to table version 4 `default`. A part
-//! that reads otherwise than the table's settings say, or another number of parts than of columns (a value that holds a `/`), says
-//! nothing: the partition is kept. A null that becomes a time is 1970-01-01, like 0.
+//! `KeyGenUtils.getPartitionPath` formats the values: `/` separates the segments, which may be `column=value` (hive
+//! style) and may be escaped. A null or empty value is `__HIVE_DEFAULT_PARTITION__`, up to table version 4 `default`.
+//! If a segment does not match the table's settings, or the number of segments is not that of columns (a value contains
+//! a `/`), the partition is kept. A null formatted as a time is 1970-01-01, like 0.
 //!
-//! As Hudi's own file index does, this takes the value of a partition column to be that of the path. It is not where a global
-//! index was told to leave records in the partition that they were first written to.
+//! Like Hudi's file index, this module assumes that the value of a partition column is that of the path. That is not so
+//! if a global index was configured to keep records in the partition to which they were first written.
 
 use std::sync::Arc;
 
@@ -27,80 +27,85 @@ use crate::filter::{BoundFilter, Bounds, Filter, Literal, Operator, Term};
 use crate::keys::{PartitionPart, PathValue, bounds_of, path_time};
 use crate::names::meta_columns;
 
-/// A filter, as far as partition paths answer it.
+/// A filter, restricted to what partition paths can answer.
 #[derive(Debug)]
 pub(super) struct PartitionFilter {
     filter: BoundFilter,
-    /// What tells of each column of the schema.
-    told_by: Vec<ToldBy>,
-    parts: Vec<Part>,
+    /// The source of the value of each column of the schema.
+    sources: Vec<ValueSource>,
+    parts: Vec<PathSegment>,
     hive_style: bool,
     url_encoded: bool,
-    /// How many folders deep a partition always is; none where that differs.
+    /// The constant depth of partition folders; `None` if the depth varies.
     depth: Option<usize>,
 }
 
-/// The part of paths that is of one partition column.
+/// The segment of one partition column.
 #[derive(Debug)]
-struct Part {
+struct PathSegment {
     field: String,
     says: PartitionPart,
-    /// Folders that it takes.
+    /// The number of folder levels.
     folders: usize,
 }
 
-/// What tells of a column.
+/// The source of a column's value.
 #[derive(Debug, Clone, PartialEq)]
-enum ToldBy {
+enum ValueSource {
     Nothing,
     Path,
-    /// The part of that ordinal, as values of that type.
-    Part(usize, DataType),
+    /// The segment with that ordinal, as values of that type.
+    Segment(usize, DataType),
 }
 
 impl PartitionFilter {
-    /// Of a table with these columns. [`crate::Kind::InvalidArgument`] for a filter that is none on them.
+    /// Returns the filter of a table with these columns. [`crate::Kind::InvalidArgument`] for a filter that does not
+    /// fit them.
     pub(super) fn of(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;
         let url_encoded = config.url_encode_partitions;
         let parts = parts_of(config);
-        let told_by: Vec<ToldBy> = types
+        let sources: Vec<ValueSource> = types
             .fields()
             .iter()
             .map(|field| {
                 let part = parts.iter().position(|part| part.field == *field.name());
                 match part.and_then(|at| Some((at, &parts.get(at)?.says))) {
-                    _ if field.name() == meta_columns::PARTITION_PATH => ToldBy::Path,
-                    Some((at, says @ PartitionPart::Time(_))) if is_told(says, field.data_type()) => {
-                        ToldBy::Part(at, DataType::Int64)
+                    _ if field.name() == meta_columns::PARTITION_PATH => ValueSource::Path,
+                    Some((at, says @ PartitionPart::Time(_))) if is_recoverable(says, field.data_type()) => {
+                        ValueSource::Segment(at, DataType::Int64)
                     }
-                    Some((at, says)) if is_told(says, field.data_type()) => ToldBy::Part(at, field.data_type().clone()),
-                    _ => ToldBy::Nothing,
+                    Some((at, says)) if is_recoverable(says, field.data_type()) => {
+                        ValueSource::Segment(at, field.data_type().clone())
+                    }
+                    _ => ValueSource::Nothing,
                 }
             })
             .collect();
-        let of_column = |name: &str| types.fields().find(name).and_then(|(column, _)| told_by.get(column));
+        let of_column = |name: &str| types.fields().find(name).and_then(|(column, _)| sources.get(column));
         let says = |at: &usize| parts.get(*at).map(|part| &part.says);
         let usable = |term: &Term| match of_column(term.column()) {
-            Some(ToldBy::Path) => true,
-            Some(ToldBy::Part(at, DataType::Utf8)) if says(at) == Some(&PartitionPart::SlashedDate) => {
+            Some(ValueSource::Path) => true,
+            Some(ValueSource::Segment(at, DataType::Utf8)) if says(at) == Some(&PartitionPart::SlashedDate) => {
                 matches!(term.operator(), Operator::Eq | Operator::In) && term.literals().iter().all(keeps_its_folders)
             }
-            // A slash at the end of a value is lost in the path.
-            Some(ToldBy::Part(..)) => url_encoded || !term.literals().iter().any(has_slash),
+            // A trailing slash of a value is lost in the path.
+            Some(ValueSource::Segment(..)) => url_encoded || !term.literals().iter().any(has_slash),
             _ => false,
         };
-        let is_deep_as_told = |part: &Part| match &part.says {
+        let has_constant_depth = |part: &PathSegment| match &part.says {
             PartitionPart::Value => {
-                let is_text = |told: &ToldBy| matches!(told, ToldBy::Part(_, DataType::Utf8) | ToldBy::Nothing);
+                let is_text = |source: &ValueSource| {
+                    matches!(source, ValueSource::Segment(_, DataType::Utf8) | ValueSource::Nothing)
+                };
                 url_encoded || !of_column(&part.field).is_none_or(is_text)
             }
             PartitionPart::Time(_) => true,
             PartitionPart::SlashedDate | PartitionPart::Unknown => false,
         };
-        let depth = parts.iter().all(is_deep_as_told).then(|| parts.iter().map(|part| part.folders).sum());
-        let is_counted = |name: &str| matches!(of_column(name), Some(ToldBy::Part(at, _)) if matches!(says(at), Some(PartitionPart::Time(_))));
-        let told = |term: &Term| match is_counted(term.column()) {
+        let depth = parts.iter().all(has_constant_depth).then(|| parts.iter().map(|part| part.folders).sum());
+        let is_counted = |name: &str| matches!(of_column(name), Some(ValueSource::Segment(at, _)) if matches!(says(at), Some(PartitionPart::Time(_))));
+        let convert = |term: &Term| match is_counted(term.column()) {
             true => counted(term),
             false => usable(term).then(|| term.clone()),
         };
@@ -110,36 +115,36 @@ impl PartitionFilter {
         });
         let compared = Schema::new(compared.collect::<Vec<_>>());
         Ok(Self {
-            filter: BoundFilter::bind(&narrowed(filter, told), &compared)?,
+            filter: BoundFilter::bind(&narrowed(filter, convert), &compared)?,
             depth: depth.filter(|_| !parts.is_empty()),
-            told_by,
+            sources,
             parts,
             hive_style: config.hive_style_partitioning,
             url_encoded,
         })
     }
 
-    /// Which of the partitions can hold a row that is wanted.
+    /// Returns which of the partitions can contain a matching row.
     pub(super) fn may_match(&self, partitions: &[&str]) -> Result<Vec<bool>> {
-        self.filter.may_pass(&vec![1; partitions.len()], |column| self.bounds(self.told_by.get(column)?, partitions))
+        self.filter.may_pass(&vec![1; partitions.len()], |column| self.bounds(self.sources.get(column)?, partitions))
     }
 
-    /// Whether a folder need not be listed: it is a partition, if any, and none that can hold a row that is wanted.
+    /// Returns true if a folder need not be listed: it is a partition, at most, and cannot contain a matching row.
     #[must_use]
     pub(super) fn excludes_folder(&self, folder: &str) -> bool {
         self.depth == Some(folder.split('/').count()) && self.may_match(&[folder]).is_ok_and(|may| !may.contains(&true))
     }
 
-    fn bounds(&self, told_by: &ToldBy, partitions: &[&str]) -> Option<Bounds> {
-        match told_by {
-            ToldBy::Nothing => None,
-            ToldBy::Path => {
+    fn bounds(&self, sources: &ValueSource, partitions: &[&str]) -> Option<Bounds> {
+        match sources {
+            ValueSource::Nothing => None,
+            ValueSource::Path => {
                 let paths: ArrayRef = Arc::new(StringArray::from(partitions.to_vec()));
                 // A partial record may lack the column.
                 let nulls = UInt64Array::new_null(partitions.len());
                 Some(Bounds { least: Arc::clone(&paths), greatest: paths, nulls })
             }
-            ToldBy::Part(part, kind) => {
+            ValueSource::Segment(part, kind) => {
                 let values: Vec<PathValue> = partitions.iter().map(|path| self.value(path, *part)).collect();
                 Some(bounds_of(values, kind))
             }
@@ -152,16 +157,16 @@ impl PartitionFilter {
             .map_or(PathValue::Unknown, |(text, part)| PathValue::of(text, &part.says))
     }
 
-    /// The text of a part, without its name and its escapes.
+    /// Returns the string of a segment, without its name and unescaped.
     fn text(&self, path: &str, part: usize) -> Option<String> {
         let folders: Vec<&str> = path.split('/').collect();
-        let is_slashed = |part: &Part| part.says == PartitionPart::SlashedDate;
+        let is_slashed = |part: &PathSegment| part.says == PartitionPart::SlashedDate;
         let all = self.parts.iter().map(|part| part.folders).sum::<usize>();
         let whole = self.parts.len() == 1 && self.parts.iter().all(is_slashed);
         if !whole && folders.len() != all {
             return None;
         }
-        let Part { field, folders: depth, .. } = self.parts.get(part)?;
+        let PathSegment { field, folders: depth, .. } = self.parts.get(part)?;
         let before: usize = self.parts.iter().take(part).map(|part| part.folders).sum();
         let some = if whole { folders.as_slice() } else { folders.get(before..before.checked_add(*depth)?)? };
         let text = some.join("/");
@@ -174,29 +179,30 @@ impl PartitionFilter {
         match self.url_encoded {
             _ if text.is_empty() => None,
             true => unescaped(text),
-            // Old tables may be escaped without saying so.
+            // Paths of old tables may be escaped although the properties do not say so.
             false => Some(text.to_owned()).filter(|text| !text.contains('%')),
         }
     }
 }
 
-fn parts_of(config: &TableConfig) -> Vec<Part> {
+fn parts_of(config: &TableConfig) -> Vec<PathSegment> {
     let alone = config.partition_fields.len() == 1;
     let part = |(field, says): (&String, PartitionPart)| {
-        // Beside others, a date's slashes could be anyone's; escaped, the order of the two matters.
+        // With other partition columns, the slashes of a date are ambiguous; escaped, the order of the two steps
+        // matters.
         let is_clear = alone && !config.url_encode_partitions;
         let says = if says == PartitionPart::SlashedDate && !is_clear { PartitionPart::Unknown } else { says };
         let folders = match &says {
             PartitionPart::Time(format) => path_time::folders(format, config.url_encode_partitions),
             _ => 1,
         };
-        Part { field: field.clone(), says, folders }
+        PathSegment { field: field.clone(), says, folders }
     };
     config.partition_fields.iter().zip(config.partition_parts()).map(part).collect()
 }
 
-/// The types whose values and their texts in a path tell each other.
-fn is_told(says: &PartitionPart, kind: &DataType) -> bool {
+/// Returns true for types whose values can be recovered from their strings in a path.
+fn is_recoverable(says: &PartitionPart, kind: &DataType) -> bool {
     use DataType::{Boolean, Date32, Float32, Float64, Int32, Int64, Utf8};
     match says {
         PartitionPart::Unknown => false,
@@ -210,13 +216,13 @@ fn has_slash(literal: &Literal) -> bool {
     matches!(literal, Literal::Text(text) if text.contains('/'))
 }
 
-/// Whether a text with slashes for its dashes is a path that stays as it is.
+/// Returns true if a string with slashes for its dashes is a path that stays unchanged.
 fn keeps_its_folders(literal: &Literal) -> bool {
     matches!(literal, Literal::Text(text) if !text.split(['-', '/']).any(str::is_empty))
 }
 
-/// A term on the texts of numbers, or on numbers, as one on numbers. Texts have another order; whether they are null, a time does not
-/// tell.
+/// Converts a term on strings of numbers, or on numbers, to one on numbers. Only terms whose result is the same on both
+/// are converted: strings have another order, and a time does not show whether the value is null.
 fn counted(term: &Term) -> Option<Term> {
     let number = |literal: &Literal| match literal {
         Literal::Int(value) => i64::try_from(*value).ok().map(|value| Literal::Int(value.into())),
@@ -227,17 +233,18 @@ fn counted(term: &Term) -> Option<Term> {
     };
     let is_text = term.literals().iter().any(|literal| matches!(literal, Literal::Text(_)));
     let is_equal = matches!(term.operator(), Operator::Eq | Operator::In);
-    let is_told = is_equal || !is_text && !matches!(term.operator(), Operator::IsNull | Operator::IsNotNull);
-    let literals = term.literals().iter().map(number).collect::<Option<Vec<_>>>().filter(|_| is_told)?;
+    let is_recoverable = is_equal || !is_text && !matches!(term.operator(), Operator::IsNull | Operator::IsNotNull);
+    let literals = term.literals().iter().map(number).collect::<Option<Vec<_>>>().filter(|_| is_recoverable)?;
     Term::new(term.column(), term.operator(), literals).ok()
 }
 
-/// A weaker filter, of the terms that are told.
-fn narrowed(filter: &Filter, told: impl Fn(&Term) -> Option<Term>) -> Filter {
-    Filter::any_of(filter.lists().iter().map(|list| list.iter().filter_map(&told).collect()).collect())
+/// Returns a weaker filter, of the converted terms only.
+fn narrowed(filter: &Filter, convert: impl Fn(&Term) -> Option<Term>) -> Filter {
+    Filter::any_of(filter.lists().iter().map(|list| list.iter().filter_map(&convert).collect()).collect())
 }
 
-/// `%XX` as the character of that code (`PartitionPathEncodeUtils.unescapePathName`); none where it is no code.
+/// Decodes `%XX` to the character with that code (`PartitionPathEncodeUtils.unescapePathName`); `None` for an invalid
+/// code.
 fn unescaped(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -340,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_makes_other_paths_of_values_leaves_the_path_alone_to_tell() {
+    fn settings_that_change_paths_leave_only_the_path_column() {
         for lines in [
             "hoodie.table.keygenerator.type=TIMESTAMP",
             "hoodie.table.keygenerator.class=org.acme.SimpleKeyGenerator",
@@ -385,7 +392,7 @@ mod tests {
         };
         assert_eq!(texts("=", "2024-01-01"), ["2024/01/01", NULL_PARTITION]);
         assert_eq!(texts("=", "2024/01/01"), &paths[1..]);
-        assert_eq!(texts("<", "2024-01-01"), paths, "2023--12-31 lies in 2023/12/31");
+        assert_eq!(texts("<", "2024-01-01"), paths, "2023--12-31 is in 2023/12/31");
         assert_eq!(texts("=", "2024-01-01-"), paths);
         let excludes =
             |folder| filter(&config("day", SLASHED), "day", "=", &text("2024-01-01")).excludes_folder(folder);
@@ -402,7 +409,7 @@ mod tests {
         let odd = &paths[3..];
         assert_eq!(of("=", &[Literal::Int(1_704_067_199)]), [&["2023/12/31"], odd].concat());
         assert_eq!(of(">=", &[Literal::Int(1_704_067_200)]), [&["2024/01/01"], odd].concat());
-        assert_eq!(of("is null", &[]), paths, "which would lie in 1970/01/01");
+        assert_eq!(of("is null", &[]), paths, "which would be in 1970/01/01");
         let texts =
             [("sec", DataType::Utf8), ("city", DataType::Utf8)].map(|(name, kind)| Field::new(name, kind, true));
         let as_text = |operator: &str, literal: &str| {

@@ -1,4 +1,4 @@
-//! One query: schema, columns and slices put together.
+//! One query: combines schema, columns and slices.
 
 use std::sync::{Arc, PoisonError};
 
@@ -22,34 +22,34 @@ use crate::schema::Evolution;
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{Deletes, PathColumns, Query, splits};
 
-/// What [`OpenTable::scan`] plans.
+/// The input of [`OpenTable::scan`].
 pub(super) struct ScanRequest<'a> {
-    /// The kind of query, for people.
+    /// The name of the kind of query, for display.
     pub(super) name: &'static str,
     pub(super) options: &'a QueryOptions,
     pub(super) form: RowForm,
-    /// The instant of the schema; the latest if there is none.
+    /// The instant of the schema; `None` is the latest.
     pub(super) schema_at: Option<RequestedTime>,
     pub(super) path_columns: PathColumns,
-    /// Whether the record index may leave out slices.
+    /// Whether the record index may prune slices.
     pub(super) uses_record_index: bool,
 }
 
 /// The columns of a query.
 pub(super) struct QueryColumns {
     found: TableSchema,
-    /// Of all columns that rows may have.
+    /// The types of all columns of the rows.
     schema: avro::Schema,
     types: SchemaRef,
     deletes: Deletes,
-    /// Those asked for.
+    /// The projected columns.
     names: Vec<String>,
     pub(super) output: SchemaRef,
     wanted: Option<PartitionFilter>,
 }
 
 impl OpenTable {
-    /// The table's schema at an instant, and its Arrow types. The last answer is kept.
+    /// Returns the table's schema at an instant, and its Arrow types. The last result is cached.
     pub(crate) fn schema_at(&self, as_of: Option<&RequestedTime>) -> Result<(TableSchema, SchemaRef)> {
         let known = self.known_schema.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known.filter(|known| known.as_of.as_ref() == as_of) {
@@ -71,28 +71,29 @@ impl OpenTable {
         Ok((found, Arc::new(types)))
     }
 
-    /// What the files of a table call its columns, where those are told by ids.
+    /// Returns the column names in the table's files, if columns are identified by ids.
     pub(super) fn evolution(&self, found: &TableSchema) -> Result<Option<Evolution>> {
         let load = |internal| Evolution::load(self.place.as_ref(), &self.timeline, internal);
         found.internal.as_ref().map(load).transpose().map_err(|error| error.in_file(&self.uri))
     }
 
-    /// Where no commit holds a schema: that of a file; of a table without any, the meta columns alone.
+    /// Returns the schema of a data file, for a table without a schema in a commit; the meta columns only if there are
+    /// no files.
     pub(super) fn schema_of_files(&self, as_of: Option<&RequestedTime>) -> Result<avro::Schema> {
         let Slices { slices, instants, .. } = self.slices(as_of, View::slices, None)?;
         let schema = match newest_schema(&slices, &instants, self.place.as_ref())? {
             Some(text) => avro::Schema::parse(&text)?,
             None if slices.is_empty() => avro::Schema::record("empty", Vec::new()),
             None => {
-                let message = "no commit, base file or log block holds the table's schema";
+                let message = "no commit, base file or log block has the table's schema";
                 return Err(Error::unsupported(message).in_file(&self.uri));
             }
         };
         table_schema::with_table_columns(&schema, &self.config)
     }
 
-    /// The columns of a query with the schema as of an instant; its filter is checked against them. Lists no files, unless a
-    /// file alone holds the schema.
+    /// Returns the columns of a query with the schema as of an instant, and checks its filter against them. Lists files
+    /// only if no commit has the schema.
     pub(super) fn columns_of(
         &self,
         options: &QueryOptions,
@@ -119,7 +120,7 @@ impl OpenTable {
         Ok(QueryColumns { found, schema, types, deletes, names, output, wanted })
     }
 
-    /// A query with the schema as of an instant, over the slices that `find` finds in wanted partitions.
+    /// Plans a query with the schema as of an instant, over the slices that `find` returns for the selected partitions.
     pub(super) fn scan(
         &self,
         request: ScanRequest<'_>,
@@ -133,7 +134,8 @@ impl OpenTable {
         let found_slices = slices.len();
         let record_index =
             if uses_record_index { self.by_record_index(&mut slices, &types, &options.filter) } else { None };
-        // Where columns were renamed, a name's statistics may be those of another column; a marked delete has columns of its own.
+        // If columns were renamed, the statistics of a name may be those of another column; marked deletes have columns
+        // of their own.
         let is_of_files = range.is_none() && evolution.is_none() && !form.with_deletes;
         let column_stats =
             if is_of_files { self.by_column_stats(&mut slices, &types, options, &path_columns.taken) } else { None };

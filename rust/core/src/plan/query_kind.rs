@@ -1,4 +1,4 @@
-//! The kinds of queries, each with the options that only it has.
+//! The kinds of queries, each with its specific options.
 
 use super::written_files::Skip;
 use crate::timeline::Holes;
@@ -6,18 +6,18 @@ use crate::timeline::Holes;
 /// A kind of query.
 #[derive(Debug, Clone)]
 pub enum QueryKind {
-    /// The rows as of the latest commit, base files and logs merged.
+    /// The rows as of the latest commit: base files and logs merged.
     Snapshot(SnapshotRows),
-    /// The same as of an earlier instant.
+    /// The rows as of an earlier instant.
     TimeTravel {
-        /// The instant, in any form that Hudi takes.
+        /// The instant, in any format that Hudi accepts.
         as_of: String,
-        /// Which rows.
+        /// The rows to return.
         rows: SnapshotRows,
     },
-    /// The rows of base files alone: those that compactions have merged, and no log.
+    /// The rows of base files only, without logs: those that compactions have merged.
     ReadOptimized {
-        /// The instant, in any form that Hudi takes; `None` is the latest.
+        /// The instant, in any format that Hudi accepts; `None` is the latest.
         as_of: Option<String>,
     },
     /// The rows that a range of commits wrote.
@@ -27,7 +27,7 @@ pub enum QueryKind {
 }
 
 impl QueryKind {
-    /// The name of the kind, for people.
+    /// Returns the name of the kind, for display.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -39,70 +39,71 @@ impl QueryKind {
     }
 }
 
-/// Which rows a snapshot delivers.
+/// The rows that a snapshot returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SnapshotRows {
-    /// Base and log rows of a key become one row.
+    /// Base and log records of a key are merged into one row.
     #[default]
     Merged,
-    /// The same, and deleted keys as well, marked in `_hoodie_operation`.
+    /// Merged rows, and deleted keys as well, marked in `_hoodie_operation`.
     MergedWithDeletes,
-    /// Base rows and log rows side by side (skip merge).
+    /// Base rows and log records without merging (skip merge).
     Unmerged,
 }
 
-/// Which rows an incremental query delivers.
+/// The rows that an incremental query returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum IncrementalRows {
-    /// The rows as they were at the end of the range.
+    /// The rows as of the end of the range.
     #[default]
     Merged,
-    /// The same, and deleted keys as well, marked in `_hoodie_operation`.
+    /// The rows as of the end of the range, and deleted keys as well, marked in `_hoodie_operation`.
     MergedWithDeletes,
-    /// Every log record is a row, deletes too, and of base files the rows that their commit wrote. Nothing is merged.
+    /// Every log record, including deletes, and the base rows written by the commit of their base file. Nothing is
+    /// merged.
     Changelog,
 }
 
-/// Whether an incremental query reads all files, where a commit of its range was archived or one of its files cleaned.
+/// Whether an incremental query reads all files if a commit of its range was archived or one of its files was cleaned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FullScanFallback {
-    /// As Hudi 1.x does: from table version 8 on, except for change logs.
+    /// As in Hudi 1.x: from table version 8, except for change logs.
     #[default]
     ByTableVersion,
-    /// It does.
+    /// It reads all files.
     Enabled,
-    /// It fails instead.
+    /// It fails.
     Disabled,
 }
 
 /// The bounds of a range of commits.
 #[derive(Debug, Clone, Default)]
 pub struct CommitBounds {
-    /// An instant in any form that Hudi takes, or `earliest`. Exclusive.
+    /// An instant in any format that Hudi accepts, or `earliest`. Exclusive.
     pub begin: String,
     /// Inclusive; `None` is the latest.
     pub end: Option<String>,
-    /// What is done about pending commits that later ones have overtaken, below table version 8.
+    /// How pending commits that later ones have overtaken are handled, below table version 8.
     pub holes: Holes,
 }
 
-/// The commits of an incremental query, and which of their rows it delivers.
+/// The commits of an incremental query, and the rows that it returns.
 #[derive(Debug, Clone, Default)]
 pub struct IncrementalRange {
-    /// Its bounds.
+    /// The bounds of the range.
     pub bounds: CommitBounds,
-    /// Table services to leave out.
+    /// Table services whose commits are skipped.
     pub skip: Skip,
-    /// What is done where files of the range are missing.
+    /// How missing files of the range are handled.
     pub full_scan: FullScanFallback,
-    /// Whether the schema is that of the range's last commit, and not the table's.
+    /// Whether the schema is that of the range's last commit instead of the table's.
     pub schema_at_end: bool,
-    /// Which rows.
+    /// The rows to return.
     pub rows: IncrementalRows,
 }
 
 impl IncrementalRange {
-    /// The table services that the query leaves out: a change log has what commits wrote themselves.
+    /// Returns the table services that the query skips: a change log contains the rows of writers only.
     pub(super) fn skipped(&self) -> Skip {
         match self.rows {
             IncrementalRows::Changelog => Skip { compaction: true, clustering: true, ..self.skip },
@@ -116,12 +117,12 @@ impl IncrementalRange {
     }
 }
 
-/// The form of delivered rows.
+/// The format of returned rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowForm {
-    /// Whether base and log rows of a key become one row.
+    /// Whether base and log records of a key are merged into one row.
     pub(super) merged: bool,
-    /// Whether deleted keys are delivered as well.
+    /// Whether deleted keys are returned as well.
     pub(super) with_deletes: bool,
 }
 

@@ -6,10 +6,10 @@ use crate::split::MergerHandle;
 /// The options that all kinds of queries have.
 #[derive(Debug, Clone, Default)]
 pub struct QueryOptions {
-    /// Top-level columns in the order wanted; `None` selects all, meta columns first.
+    /// Top-level columns in the order of the result; `None` selects all, meta columns first.
     pub columns: Option<Vec<String>>,
-    /// The rows to deliver.
+    /// The predicate on rows.
     pub filter: Filter,
-    /// Merges records if the table asks for a payload class or a record merger that is not Hudi's own.
+    /// Merges records if the table has a custom payload class or record merger.
     pub merger: Option<MergerHandle>,
 }

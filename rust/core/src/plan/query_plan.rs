@@ -1,11 +1,12 @@
-//! Queries before they are planned: their columns are resolved from the timeline, and no file is listed.
+//! Queries before planning: their columns are resolved from the timeline, without listing files.
 //!
 //! | call | reads |
 //! |---|---|
 //! | [`QueryPlan::schema`] | `hoodie.properties`, the timeline, the metadata of the commit that stores the schema |
-//! | [`QueryPlan::scan`] | that, and the listing of the table's files, or what its metadata table or its commits say of them |
+//! | [`QueryPlan::scan`] | also the listing of the table's files, from storage, its metadata table or its commits |
 //!
-//! Only where no commit and no property stores a schema are files listed for it: a data file's schema is then the table's.
+//! Only if no commit and no property has a schema, files are listed for it: the schema of a data file is then the
+//! table's.
 
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use arrow_schema::SchemaRef;
 
 use super::columns::{columns, projected};
 use super::open_table::OpenTable;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query_kind::{IncrementalRange, QueryKind, RowForm};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
@@ -23,7 +24,7 @@ use crate::filter::BoundFilter;
 use crate::names::RequestedTime;
 use crate::split::change_schema;
 
-/// A query of a table, not planned yet. Its table is fixed: the schema and the scan are of the same timeline.
+/// A query of a table that is not planned yet. Its table is fixed: the schema and the scan use the same timeline.
 pub struct QueryPlan {
     table: Arc<OpenTable>,
     kind: QueryKind,
@@ -31,25 +32,25 @@ pub struct QueryPlan {
 }
 
 impl QueryPlan {
-    /// A query of `table`; nothing is read.
+    /// Creates a query of `table`, without reading anything.
     #[must_use]
     pub fn new(table: Arc<OpenTable>, kind: QueryKind, options: QueryOptions) -> Self {
         Self { table, kind, options }
     }
 
-    /// Returns the schema of the query's rows: that of the scan's batches.
+    /// Returns the schema of the query's rows, i.e. of the scan's batches.
     ///
     /// # Errors
-    /// Those of the query's method of [`Table`], except for what only the listing of files shows.
+    /// Errors of the query's method of [`Table`], except for those of listing files.
     pub fn schema(&self) -> Result<SchemaRef> {
         let (table, options) = (&self.table, &self.options);
         match &self.kind {
-            QueryKind::Snapshot(rows) => table.schema_of_slices(options, None, Rows::Merged, (*rows).into()),
+            QueryKind::Snapshot(rows) => table.schema_of_slices(options, None, RowKind::Merged, (*rows).into()),
             QueryKind::TimeTravel { as_of, rows } => {
-                table.schema_of_slices(options, Some(as_of), Rows::Merged, (*rows).into())
+                table.schema_of_slices(options, Some(as_of), RowKind::Merged, (*rows).into())
             }
             QueryKind::ReadOptimized { as_of } => {
-                table.schema_of_slices(options, as_of.as_deref(), Rows::Base, RowForm::MERGED)
+                table.schema_of_slices(options, as_of.as_deref(), RowKind::Base, RowForm::MERGED)
             }
             QueryKind::Incremental(range) => table.incremental_schema(options, range),
             QueryKind::Changes(bounds) => {
@@ -62,7 +63,7 @@ impl QueryPlan {
     /// Plans the query: lists its files and fixes its splits.
     ///
     /// # Errors
-    /// Those of the query's method of [`Table`].
+    /// Errors of the query's method of [`Table`].
     pub fn scan(&self) -> Result<Scan> {
         let (table, options) = (&self.table, &self.options);
         match &self.kind {
@@ -76,12 +77,12 @@ impl QueryPlan {
 }
 
 impl OpenTable {
-    /// The schema of a query of file slices as of an instant.
+    /// Returns the schema of a query of file slices as of an instant.
     fn schema_of_slices(
         &self,
         options: &QueryOptions,
         as_of: Option<&str>,
-        rows: Rows,
+        rows: RowKind,
         form: RowForm,
     ) -> Result<SchemaRef> {
         let as_of = as_of.map(RequestedTime::from_query).transpose()?;
@@ -98,12 +99,12 @@ impl OpenTable {
         } else {
             None
         };
-        let path_columns = self.path_columns(Rows::Written);
+        let path_columns = self.path_columns(RowKind::Written);
         Ok(self.columns_of(options, range.rows.into(), schema_at.as_ref(), &path_columns)?.output)
     }
 }
 
-/// The schema of changes, of the columns asked for; the filter is checked.
+/// Returns the schema of projected changes, and checks the filter.
 pub(super) fn changes_schema(options: &QueryOptions) -> Result<SchemaRef> {
     let types = change_schema();
     let columns = columns(&types, options.columns.as_deref())?;

@@ -23,28 +23,28 @@ pub struct Scan {
     pub(super) between: Option<Span>,
     pub(super) partitions: Partitions,
     pub(super) listing: Listing,
-    /// What the record index told, where it was asked.
+    /// The result of the record index, if it was used.
     pub(super) record_index: Option<String>,
-    /// What column statistics told, where they were asked.
+    /// The result of column statistics, if they were used.
     pub(super) column_stats: Option<String>,
-    /// File slices that either left out.
+    /// The number of file slices that both have pruned.
     pub(super) slices_pruned: usize,
 }
 
 impl Scan {
-    /// The schema of every batch.
+    /// Returns the schema of all batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// The same rows without their columns, for those who count them.
+    /// Returns the same rows without columns, for counting.
     #[must_use]
     pub fn without_columns(&self) -> Self {
         let query = Arc::new(without_columns(&self.query));
         let kept = self.schema.fields().iter().filter(|field| query.columns.contains(field.name())).cloned();
         let schema = Arc::new(Schema::new(kept.collect::<Vec<_>>()));
-        // Splits of changes may have queries of their own. Those of one query follow each other.
+        // Splits of changes may have different queries. Splits of one query are adjacent.
         let mut last = (Arc::clone(&self.query), Arc::clone(&query));
         let mut splits = Vec::with_capacity(self.splits.len());
         for split in &self.splits {
@@ -68,19 +68,19 @@ impl Scan {
         }
     }
 
-    /// The parts that can be read apart.
+    /// Returns the splits, which can be read independently.
     #[must_use]
     pub fn splits(&self) -> &[Split] {
         &self.splits
     }
 
-    /// The same, slices of more than so many bytes in several parts.
+    /// Returns the splits, with slices of more than `most` bytes divided.
     #[must_use]
     pub fn splits_within(&self, most: u64) -> Vec<Split> {
         divided(&self.splits, most)
     }
 
-    /// Bytes of the files of all splits.
+    /// Returns the size of the files of all splits in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.splits.iter().fold(0, |sum, split| sum.saturating_add(split.bytes()))
@@ -102,7 +102,7 @@ impl Scan {
         Stream::new(self.schema(), self.splits.clone(), threads).after_pruning(self.slices_pruned)
     }
 
-    /// What will be read, and how it is merged, for a person.
+    /// Describes what will be read and how it is merged, for display.
     #[must_use]
     pub fn explain(&self) -> String {
         let mut text = format!("{} of {}", self.kind, self.query.uri);
@@ -126,15 +126,15 @@ impl Scan {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n  {name:<10} {value}");
         }
-        for (name, told) in [("record index", &self.record_index), ("column stats", &self.column_stats)] {
-            if let Some(told) = told {
-                let _ = write!(text, "\n  {name:<10} {told}");
+        for (name, result) in [("record index", &self.record_index), ("column stats", &self.column_stats)] {
+            if let Some(result) = result {
+                let _ = write!(text, "\n  {name:<10} {result}");
             }
         }
         text
     }
 
-    /// The instants that rows are of.
+    /// Returns the instants of the rows.
     fn when(&self) -> (&'static str, String) {
         let Some(span) = &self.between else {
             let latest =

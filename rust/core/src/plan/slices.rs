@@ -1,4 +1,4 @@
-//! The file slices of a query: those of a view over listed partitions, cut down by what a filter tells of partitions and keys.
+//! The file slices of a query: those of a view over listed partitions, pruned by partition paths and record keys.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::names::{RequestedTime, meta_columns};
 use crate::timeline::{Taken, Timeline};
 
 impl OpenTable {
-    /// The slices that a view chooses of every wanted partition, and which instants count in it.
+    /// Returns the slices that a view selects in each selected partition, and the valid instants.
     pub(super) fn slices<'t>(
         &'t self,
         as_of: Option<&RequestedTime>,
@@ -47,7 +47,7 @@ impl OpenTable {
         Ok(found)
     }
 
-    /// Slices of the files that a savepoint keeps. Nothing is listed.
+    /// Returns the slices of the files that a savepoint keeps. No files are listed.
     fn kept_slices<'t>(
         &'t self,
         found: &mut Slices,
@@ -67,7 +67,7 @@ impl OpenTable {
         self.attach_sources(&mut found.slices)
     }
 
-    /// Asks the storage for the lengths of all files: a savepoint keeps their names alone.
+    /// Requests the sizes of all files from the storage: a savepoint has only their names.
     fn measure(&self, slices: &mut [FileSlice]) -> Result<()> {
         for slice in slices {
             let bases = slice.base_file.iter_mut().map(|base| (&base.path, &mut base.len));
@@ -79,8 +79,9 @@ impl OpenTable {
         Ok(())
     }
 
-    /// The files that have been taken from the table since its timeline was listed; they are put back into the listing, so that
-    /// a slice that has lost some is still chosen, and the loss seen, where a newer or an older one would be in its place.
+    /// Returns the files that have been removed from the table since its timeline was listed, and adds them to the
+    /// listing. So a slice that has lost files is still selected, and the loss is detected; otherwise an older or a
+    /// newer slice would be selected in its place.
     fn taken(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<Taken> {
         let now = Timeline::load(&self.place, &self.config)?;
         let taken = self.timeline.taken_since(&now).map_err(|error| error.in_file(&self.uri))?;
@@ -108,7 +109,7 @@ impl OpenTable {
             for (name, path) in names {
                 if let Some(clean) = taken.by(&slice.partition, name) {
                     let message = format!(
-                        "the clean of {clean} has removed the file, or is about to, since the table was opened; open it again"
+                        "the clean {clean} has removed the file, or is about to, since the table was opened; open the table again"
                     );
                     return Err(Error::new(Kind::FileCleaned, message)
                         .in_file(self.place.full_path(path))
@@ -119,7 +120,7 @@ impl OpenTable {
         Ok(())
     }
 
-    /// Tells slices that a bootstrap has left without rows where those lie.
+    /// Adds the source files to slices with skeleton files of a bootstrap.
     pub(super) fn attach_sources(&self, slices: &mut [FileSlice]) -> Result<()> {
         bootstrap::attach(self.place.as_ref(), &self.config, slices).map_err(|error| error.in_file(&self.uri))
     }
@@ -166,8 +167,8 @@ impl OpenTable {
         }
     }
 
-    /// Leaves out slices whose files hold no row of a filter, as far as column statistics tell; what they told. Values of some columns
-    /// are not those of files; `over_logs` is whether rows of logs are.
+    /// Prunes slices whose files have no matching row, by column statistics. Returns a description of the result.
+    /// `over_logs` is true if log records are read.
     pub(super) fn by_column_stats(
         &self,
         slices: &mut Vec<FileSlice>,
@@ -177,7 +178,7 @@ impl OpenTable {
     ) -> Option<String> {
         let lister = self.lister();
         let is_asked = self.options.prune && self.options.column_stats && !options.filter.is_empty();
-        // A single slice says itself what is in it.
+        // For a single slice, opening its files is as fast.
         if !is_asked || slices.len() < 2 || !lister.has(COLUMN_STATS) {
             return None;
         }
@@ -196,13 +197,13 @@ impl OpenTable {
         }
     }
 
-    /// What partition paths tell of a filter; none where everything is to be read.
+    /// Returns the filter on partition paths; `None` if all partitions are read.
     pub(super) fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
         let found = PartitionFilter::of(&self.config, types, filter)?;
         Ok(Some(found).filter(|_| self.options.prune && !filter.is_empty()))
     }
 
-    /// The column that stored keys are made of, of a type whose values and their texts tell each other.
+    /// Returns the column that stored keys are equal to, if its type can be recovered from its string.
     pub(super) fn key_field(&self, types: &Schema) -> Option<String> {
         let (_, field) = types.fields().find(self.config.key_field()?)?;
         let is_exact = matches!(field.data_type(), DataType::Utf8 | DataType::Int32 | DataType::Int64);

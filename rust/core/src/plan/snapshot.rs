@@ -1,7 +1,7 @@
-//! Snapshots, read-optimized queries, and what a snapshot reads.
+//! Snapshots and read-optimized queries, and the file slices of a snapshot.
 
 use super::open_table::OpenTable;
-use super::path_columns::Rows;
+use super::path_columns::RowKind;
 use super::query::ScanRequest;
 use super::query_kind::{RowForm, SnapshotRows};
 use super::query_options::QueryOptions;
@@ -20,7 +20,7 @@ impl OpenTable {
         Ok(found.internal.is_some())
     }
 
-    /// The file slices that a snapshot reads, without those of partitions that hold no row of the filter.
+    /// Returns the file slices that a snapshot reads, without pruned partitions.
     pub fn file_slices(&self, as_of: Option<&str>, filter: &Filter) -> Result<Vec<FileSlice>> {
         let as_of = as_of.map(RequestedTime::from_query).transpose()?;
         let wanted = if filter.is_empty() {
@@ -35,8 +35,8 @@ impl OpenTable {
     /// Plans a snapshot, as of an instant if one is given: base files and logs merged.
     ///
     /// # Errors
-    /// `InvalidArgument` for what is not an instant, columns that the table does not have and filters that do not fit them;
-    /// `Unsupported` for ways of merging that this release does not know.
+    /// `InvalidArgument` for a string that is not an instant, columns that the table does not have, and filters that do
+    /// not fit them; `Unsupported` for merge modes that this release does not support.
     pub fn snapshot(&self, options: &QueryOptions, as_of: Option<&str>, rows: SnapshotRows) -> Result<Scan> {
         let as_of = as_of.map(RequestedTime::from_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), View::slices, wanted);
@@ -46,7 +46,7 @@ impl OpenTable {
             options,
             form,
             schema_at: as_of.clone(),
-            path_columns: self.path_columns(Rows::Merged),
+            path_columns: self.path_columns(RowKind::Merged),
             // The record index has the location of the merged row of a key as of now.
             uses_record_index: form == RowForm::MERGED && as_of.is_none(),
         };
@@ -58,10 +58,10 @@ impl OpenTable {
         Ok(scan)
     }
 
-    /// Plans a read-optimized query: the rows of base files alone, without logs.
+    /// Plans a read-optimized query: the rows of base files only, without logs.
     ///
     /// # Errors
-    /// Those of [`OpenTable::snapshot`].
+    /// Errors of [`OpenTable::snapshot`].
     pub fn read_optimized(&self, options: &QueryOptions, as_of: Option<&str>) -> Result<Scan> {
         let as_of = as_of.map(RequestedTime::from_query).transpose()?;
         let find = |wanted: Option<&_>| self.slices(as_of.as_ref(), View::base_files, wanted);
@@ -70,7 +70,7 @@ impl OpenTable {
             options,
             form: RowForm::MERGED,
             schema_at: as_of.clone(),
-            path_columns: self.path_columns(Rows::Base),
+            path_columns: self.path_columns(RowKind::Base),
             uses_record_index: false,
         };
         self.scan(request, find)

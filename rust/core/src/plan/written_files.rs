@@ -1,5 +1,6 @@
-//! What the commits of a span have written, told by their metadata alone (`MergeOnReadIncrementalRelationV1`, `V2`), so that planning
-//! depends on the commits of the span and not on the table's size. No folder is listed but to see whether all of it is still there.
+//! The files that the commits of a range have written, from their metadata alone (`MergeOnReadIncrementalRelationV1`,
+//! `V2`), so that the cost of planning depends on the commits of the range and not on the size of the table. Folders
+//! are listed only to check whether all files still exist.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,29 +14,29 @@ use crate::split::CommitRange;
 use crate::storage::{Entry, Place, parallel};
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
 
-/// Writes that an incremental query may leave out, by their operation and never by their action: a `commit` can be a bulk
+/// Writes that an incremental query may skip, by their operation and not by their action: a `commit` can be a bulk
 /// insert.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Skip {
-    /// Compactions, those of logs too (`hoodie.datasource.read.incr.skip_compact`).
+    /// Compactions and log compactions (`hoodie.datasource.read.incr.skip_compact`).
     pub compaction: bool,
     /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
     pub clustering: bool,
-    /// Log compactions, so that their rows do not come again for those who had them from the commits. Where the span holds one, the
-    /// other services are left out with it: what they wrote carries its rows on.
+    /// Log compactions, so that their rows are not returned again to callers that had them from the commits. If the
+    /// range has one, the other services are skipped with it: they contain the rows of the log compaction.
     pub log_compaction: bool,
 }
 
-/// What a span's commits have written.
+/// The files that the commits of a range have written.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// Requested times of the commits whose rows are asked for.
+    /// Requested times of the commits whose rows are returned.
     instants: BTreeSet<RequestedTime>,
-    /// The commit of the greatest requested time.
+    /// The commit with the greatest requested time.
     latest: Option<RequestedTime>,
-    /// File names and lengths by folder; `None` if no commit reports the length.
+    /// File names and sizes by folder; `None` if no commit reports the size.
     files: BTreeMap<String, BTreeMap<String, Option<u64>>>,
-    /// File groups that others were put in place of.
+    /// File groups that were replaced.
     pub replaced: Vec<ReplacedFileGroup>,
     has_log_compaction: bool,
     /// Whether one of the commits has been archived.
@@ -43,10 +44,10 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Reads the metadata of the commits in a span.
+    /// Reads the metadata of the commits in a range.
     ///
     /// # Errors
-    /// What reading it may fail with.
+    /// Errors of reading the metadata.
     pub(super) fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
         let mut written = Self::default();
         timeline.visit_writes_in(span, &mut |write, metadata| {
@@ -61,10 +62,11 @@ impl Written {
         Ok(written)
     }
 
-    /// Adds what one commit has written.
+    /// Adds the files that one commit has written.
     pub(super) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
         let left_out = match metadata.operation.as_str() {
-            // Log compaction gives the rows that it merges its own commit time, so that without this they would come again.
+            // Log compaction gives the rows that it merges its own commit time, so without this they would be returned
+            // again.
             "COMPACT" | "LOG_COMPACT" => skip.compaction,
             "CLUSTER" => skip.clustering,
             _ => false,
@@ -82,7 +84,7 @@ impl Written {
             let Some(path) = stat.path.filter(|path| !path.is_empty()) else { continue };
             let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
             let len = reported_len(stat.file_size_in_bytes);
-            // A log file that several commits have appended to is as long as the last of them left it.
+            // The size of a log file that several commits have appended to is that after the last of them.
             let known = self.files.entry(folder.to_owned()).or_default().entry(name.to_owned()).or_default();
             *known = len.max(*known);
         }
@@ -95,20 +97,20 @@ impl Written {
         }
     }
 
-    /// Whether there is no commit but those that were to be skipped.
+    /// Returns true if all commits were skipped.
     #[must_use]
     pub(super) fn is_skipped(&self) -> bool {
         self.instants.is_empty()
     }
 
-    /// The greatest requested time of the span's commits; none where there is no commit.
+    /// Returns the greatest requested time of the range's commits; `None` if there is no commit.
     #[must_use]
     pub(super) fn latest(&self) -> Option<&RequestedTime> {
         self.latest.as_ref()
     }
 
-    /// Whose blocks are read, and whose rows are delivered. Below table version 8, where commits may share a log file, Hudi
-    /// merges the blocks that older ones have left in it, too: a late row loses against those.
+    /// Returns the commits whose blocks are read and whose rows are returned. Below table version 8, where commits may
+    /// share a log file, Hudi also merges blocks that older commits have left in it: a late row loses against those.
     #[must_use]
     pub(super) fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
@@ -119,30 +121,30 @@ impl Written {
         CommitRange { blocks, rows, own_base_rows: false }
     }
 
-    /// The same where rows are sought in all files of the table: there, what later commits have written is merged, too.
+    /// Returns the range for a scan of all files of the table: in those, rows of later commits are merged, too.
     #[must_use]
     pub(super) fn range_in_all_files(&self) -> CommitRange {
         let blocks = InstantRange::ClosedClosed { start: None, end: None };
         CommitRange { blocks, rows: InstantRange::ExactMatch(self.instants.clone()), own_base_rows: false }
     }
 
-    /// The same where nothing is merged; `own_base_rows` as in [`CommitRange`].
+    /// Returns the range for reading without merging; `own_base_rows` as in [`CommitRange`].
     #[must_use]
     pub(super) fn range_of_changes(&self, own_base_rows: bool) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         CommitRange { blocks: rows.clone(), rows, own_base_rows }
     }
 
-    /// Whether one of the commits has been archived.
+    /// Returns true if one of the commits has been archived.
     #[must_use]
     pub(super) fn is_archived(&self) -> bool {
         self.is_archived
     }
 
-    /// Whether one of the data files has gone. Folders are listed side by side.
+    /// Returns true if one of the data files does not exist any more. Folders are listed in parallel.
     ///
     /// # Errors
-    /// `Io` where a folder cannot be listed.
+    /// `Io` if a folder cannot be listed.
     pub(super) fn is_cleaned(&self, place: &dyn Place) -> Result<bool> {
         let is_cleaned = AtomicBool::new(false);
         parallel::work_through(self.files.iter().collect(), place.requests_at_once(), |(folder, files)| {
@@ -156,23 +158,23 @@ impl Written {
         Ok(is_cleaned.into_inner())
     }
 
-    /// Bytes of the files, as far as the commits tell.
+    /// Returns the size of the files in bytes, as far as commits report it.
     #[must_use]
     pub(super) fn bytes(&self) -> u64 {
         self.files.values().flat_map(BTreeMap::values).flatten().fold(0, |sum, len| sum.saturating_add(*len))
     }
 
-    /// The partitions with data files, in order.
+    /// Returns the partitions with data files, in order.
     #[must_use]
     pub(super) fn partitions(&self) -> Vec<&str> {
         self.files.keys().map(String::as_str).collect()
     }
 
-    /// The data files of a partition. `len_of` returns the length of a file, given its path and the length that the commits
-    /// report, if they do.
+    /// Returns the data files of a partition. `len_of` returns the size of a file, given its path and the size that
+    /// commits report, if any.
     ///
     /// # Errors
-    /// Those of `len_of`.
+    /// Errors of `len_of`.
     pub(super) fn files_in(
         &self,
         partition: &str,
@@ -185,7 +187,7 @@ impl Written {
     }
 }
 
-/// All requested times up to a position of layout 1.
+/// Returns the range of all requested times up to a position of layout 1.
 fn up_to(end: Option<&TimelinePosition>) -> InstantRange {
     match end.map(TimelinePosition::to_requested) {
         None => InstantRange::ClosedClosed { start: None, end: None },
@@ -195,7 +197,8 @@ fn up_to(end: Option<&TimelinePosition>) -> InstantRange {
     }
 }
 
-/// The length that a write statistic reports; `None` if it reports none, as some writers do, or one that no data file has.
+/// Returns the size in a write statistic; `None` if it has none, as with some writers, or one that no data file can
+/// have.
 pub(super) fn reported_len(bytes: Option<i64>) -> Option<u64> {
     bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0)
 }
@@ -291,9 +294,9 @@ mod tests {
             ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
-            let told =
+            let skipped =
                 (written.partitions().is_empty(), written.replaced.is_empty(), !written.instants.contains(&"5".into()));
-            assert_eq!(told, (left_out, left_out, left_out), "{operation} {skip:?}");
+            assert_eq!(skipped, (left_out, left_out, left_out), "{operation} {skip:?}");
         }
     }
 }

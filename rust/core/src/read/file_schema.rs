@@ -1,4 +1,4 @@
-//! The schema that the files of a table hold, for tables whose commits hold none (`TableSchemaResolver`).
+//! The schema in the files of a table, for tables whose commits have none (`TableSchemaResolver`).
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use crate::log;
 use crate::storage::{Place, Prefix, Source};
 use crate::timeline::InstantFilter;
 
-/// The Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
+/// Returns the Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
 pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn Place) -> Result<Option<String>> {
     let mut newest: Vec<&FileSlice> = slices.iter().collect();
     newest.sort_by(|one, two| two.base_instant.cmp(&one.base_instant));
-    // A skeleton has the meta columns alone.
+    // A skeleton file has the meta columns only.
     let whole = |base: &&BaseFile| base.source.is_none();
     for base in newest.iter().filter_map(|slice| slice.base_file.as_ref()).filter(whole) {
         if let Some(schema) = base_file::open(place.open_known(&base.path, &known_base(base))?)?.avro_schema() {

@@ -1,13 +1,15 @@
-//! What one slice's merge may keep in memory, and what it does beyond: contents of log blocks go to files, keys to later passes.
+//! The memory of one slice's merge. If it exceeds its limit, contents of log blocks are written to files, and keys are
+//! left to later passes.
 //!
-//! | share | of |
+//! | share | use |
 //! |---|---|
 //! | a half | the index of keys |
-//! | a quarter | contents of log blocks that are not mapped: fetched, unpacked, decoded |
+//! | a quarter | contents of log blocks that are not mapped: fetched, decompressed, decoded |
 //! | a quarter | batches that wait for the consumer (`pool`) |
 //!
-//! Mapped files count for nothing: their pages are the system's. What is fetched from an object store counts in the second quarter
-//! as long as it is held, ahead of the readers too (`storage::FetchBudget`); contents of log blocks take a half of it then.
+//! Mapped files are not counted: their pages belong to the operating system. Bytes that are fetched from an object
+//! store are counted in the second share while they are held, also those that are read ahead (`storage::FetchBudget`);
+//! contents of log blocks then take half of it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,28 +22,28 @@ use crate::error::Result;
 use crate::spill::{BatchWriter, SpillFolder};
 use crate::storage::{FetchBudget, Reserved, Source};
 
-/// The accounts of one slice.
+/// The memory of one slice.
 pub(super) struct SliceMemory {
     folder: SpillFolder,
     compressed: bool,
     keys: usize,
     contents: u64,
-    /// Bytes of contents that are held, by who holds them: the slice until its end, or one pass over its logs.
+    /// The number of bytes of contents held for the slice until its end, or for one pass over its logs.
     held: u64,
     held_by_pass: u64,
     passes: u32,
     known: HashMap<BlockId, Bytes>,
-    /// Where the bytes of fetched files are counted; what is made of them is counted there too.
+    /// The budget of fetched files; bytes derived from them are counted there, too.
     fetched: Option<Arc<FetchBudget>>,
     reserved: Vec<Reserved>,
     reserved_by_pass: Vec<Reserved>,
 }
 
-/// A block of the slice: its file's path and where its content begins.
+/// A block of the slice: the path of its file and the offset of its content.
 type BlockId = (String, u64);
 
 impl SliceMemory {
-    /// By the limit of a slice, in bytes.
+    /// Creates the memory of a slice with a limit in bytes.
     pub(super) fn new(options: &ReadOptions, limit: u64, fetched: &Arc<FetchBudget>) -> Self {
         Self {
             folder: SpillFolder::new(options.spill_dir.as_deref()),
@@ -58,12 +60,12 @@ impl SliceMemory {
         }
     }
 
-    /// Bytes that the index of keys may take.
+    /// Returns the limit of the index of keys in bytes.
     pub(super) const fn keys(&self) -> usize {
         self.keys
     }
 
-    /// Forgets the contents that were held: they are no longer read.
+    /// Releases the contents that were held: they are no longer read.
     pub(super) fn forget(&mut self) {
         self.known.clear();
         self.reserved.clear();
@@ -71,7 +73,7 @@ impl SliceMemory {
         (self.held, self.held_by_pass, self.passes) = (0, 0, 0);
     }
 
-    /// Begins a pass over the logs: forgets what the last one held. Whether it is the first.
+    /// Begins a pass over the logs: releases the contents of the previous one. Returns true for the first pass.
     pub(super) fn begin_pass(&mut self) -> bool {
         self.held_by_pass = 0;
         self.reserved_by_pass.clear();
@@ -79,7 +81,7 @@ impl SliceMemory {
         self.passes == 1
     }
 
-    /// A range of a file: as it lies there where the file is mapped, or else held until the slice is read.
+    /// Returns a range of a file: of the mapping if the file is mapped, otherwise held until the slice is read.
     pub(super) fn content(&mut self, file: &dyn Source, range: std::ops::Range<u64>) -> Result<Bytes> {
         if file.window().is_none() {
             return file.read(range);
@@ -99,8 +101,8 @@ impl SliceMemory {
         Ok(content)
     }
 
-    /// What is made of a range of a file, held until the slice is read.
-    pub(super) fn unpacked(
+    /// Returns bytes derived from a range of a file, held until the slice is read.
+    pub(super) fn converted(
         &mut self,
         file: &dyn Source,
         start: u64,
@@ -110,14 +112,14 @@ impl SliceMemory {
         if let Some(known) = self.known.get(&id) {
             return Ok(known.clone());
         }
-        let (held, unpacked) = self.kept(unpack()?)?;
+        let (held, converted) = self.kept(unpack()?)?;
         self.held += held;
         self.reserved.extend(self.counted(held));
-        self.known.insert(id, unpacked.clone());
-        Ok(unpacked)
+        self.known.insert(id, converted.clone());
+        Ok(converted)
     }
 
-    /// Bytes that are needed for one pass over the logs. Those of the content that they were found in are held as it is.
+    /// Returns bytes that are needed for one pass over the logs. Those that are part of the content are already held.
     pub(super) fn of_pass(&mut self, bytes: Bytes, content: &Bytes) -> Result<Bytes> {
         if bytes.as_ptr() == content.as_ptr() {
             return Ok(bytes);
@@ -128,7 +130,7 @@ impl SliceMemory {
         Ok(bytes)
     }
 
-    /// Batches, held until the slice is read.
+    /// Returns batches, held until the slice is read.
     pub(super) fn batches(&mut self, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<Vec<RecordBatch>> {
         let mut all = Vec::new();
         let mut writer: Option<BatchWriter> = None;
@@ -141,7 +143,7 @@ impl SliceMemory {
                 all.push(batch);
                 continue;
             }
-            // Not compressed: rows are picked from them here and there.
+            // Not compressed: rows are picked from them in random order.
             let writer = match &mut writer {
                 Some(writer) => writer,
                 None => writer.insert(BatchWriter::new(&self.folder, batch.schema_ref(), false)?),
@@ -154,7 +156,7 @@ impl SliceMemory {
         Ok(all)
     }
 
-    /// A file for what is read again in the order in which it was written.
+    /// Creates a file for batches that are read again in the order in which they were written.
     pub(super) fn run(&self, schema: &arrow_schema::Schema) -> Result<BatchWriter> {
         BatchWriter::new(&self.folder, schema, self.compressed)
     }

@@ -1,18 +1,18 @@
 //! Reading: a split becomes a stream of record batches.
 //!
-//! | folder or file | job |
+//! | folder or file | contents |
 //! |---|---|
-//! | `columns/` | which columns are delivered, decoded and constant |
+//! | `columns/` | the columns of a read: projected, decoded, constant |
 //! | `logs/` | the log blocks of a slice and their records |
 //! | `base/` | the base file of a slice |
 //! | `slice/` | one file slice, merged |
-//! | `changes/` | what a commit changed |
+//! | `changes/` | the changes of a commit |
 //! | `rows/` | rows merged without a table |
-//! | `stream/` | one split or several, read by threads |
-//! | `file_schema` | the schema that files hold, if commits hold none |
-//! | `memory` | what a merge may keep in memory, and what it spills |
+//! | `stream/` | reads one or several splits with threads |
+//! | `file_schema` | the schema in files, if commits have none |
+//! | `memory` | the memory limit of a merge, and spilling |
 //! | `reader_threads` | the threads of a stream |
-//! | `report` | what a read found |
+//! | `report` | statistics of a read |
 //!
 //! Folders import each other in this order only: `columns`, `logs`, `base`, `slice`, then the others.
 

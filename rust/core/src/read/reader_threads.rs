@@ -1,4 +1,5 @@
-//! Threads that read for a stream: they belong to it, and are joined when it is dropped. After a fork the child has none of them.
+//! Reader threads of a stream: they belong to it and are joined when it is dropped. After a fork the child has none of
+//! them.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread::{Builder, JoinHandle};
@@ -6,11 +7,11 @@ use std::thread::{Builder, JoinHandle};
 use crate::error::{Error, Result};
 use crate::storage::{CancelToken, POLL, check_cancelled};
 
-/// Threads of one process. Whoever holds them lets go first of what they wait for: they are joined when they are dropped.
+/// Threads of one process, which are joined on drop. The owner must first release the resources that they wait for.
 pub(super) struct ReaderThreads {
     threads: Vec<JoinHandle<()>>,
     process: u32,
-    /// Ends their waits for storage.
+    /// Cancels their waits for storage.
     cancel: CancelToken,
 }
 
@@ -21,7 +22,7 @@ impl Default for ReaderThreads {
 }
 
 impl ReaderThreads {
-    /// Starts one more.
+    /// Starts another thread.
     pub(super) fn start(&mut self, name: String, work: impl FnOnce() + Send + 'static) -> Result<()> {
         let cancel = self.cancel.clone();
         let thread = Builder::new().name(name).spawn(move || cancel.scope(work));
@@ -29,13 +30,13 @@ impl ReaderThreads {
         Ok(())
     }
 
-    /// Whether this is the process that they run in, and not a child that was forked from it.
+    /// Returns true in the process in which they run, and false in a child that was forked from it.
     pub(super) fn are_here(&self) -> bool {
         self.process == std::process::id()
     }
 
     /// # Errors
-    /// In a forked child, where nobody would ever send anything.
+    /// In a forked child, in which no thread sends anything.
     pub(super) fn check_here(&self) -> Result<()> {
         if self.are_here() {
             return Ok(());
@@ -44,7 +45,7 @@ impl ReaderThreads {
     }
 }
 
-/// The next message of a reader. The wait ends early if this thread is to stop.
+/// Returns the next message of a reader. The wait ends early if this thread is to stop.
 pub(super) fn received<T>(queue: &Receiver<T>) -> Result<Result<T, RecvTimeoutError>> {
     loop {
         match queue.recv_timeout(POLL) {

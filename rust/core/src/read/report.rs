@@ -1,55 +1,55 @@
-//! What a read has met: files, blocks by kind, damage, and how many records came out.
+//! Statistics of a read: files, blocks by type, damage, and numbers of records.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::storage::{RequestCounts, Requests};
 
-/// A stretch of a log file that was passed over.
+/// A skipped range of a log file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corrupt {
     /// The log file.
     pub file: String,
-    /// Where the block begins.
+    /// The offset of the block.
     pub offset: u64,
-    /// What was expected and what was found.
+    /// The expected and the actual bytes.
     pub reason: String,
 }
 
-/// Counts of a read, of one split or of many.
+/// Statistics of a read of one or several splits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
     /// Base and log files opened.
     pub files: u64,
-    /// Log blocks framed, by Hudi's name of their type.
+    /// Log blocks by Hudi's name of their type.
     pub blocks: BTreeMap<String, u64>,
-    /// Damaged stretches.
+    /// Corrupt ranges.
     pub corrupt: Vec<Corrupt>,
-    /// Blocks undone by rollbacks.
+    /// Blocks removed by rollbacks.
     pub rolled_back: u64,
-    /// Blocks of instants that did not complete.
+    /// Blocks of instants that are not completed.
     pub uncommitted: u64,
     /// Log records (rows and deletes) whose keys were read.
     pub records_read: u64,
-    /// Log rows that were decoded, because they won.
+    /// Log rows that were decoded because they won.
     pub records_won: u64,
-    /// Passes over the logs that slices took beyond the first, because their keys did not fit in memory.
+    /// Additional passes over the logs, because the keys did not fit in memory.
     pub passes: u64,
-    /// File slices left out of the plan: column statistics or the record index say that no wanted row is in them.
+    /// File slices pruned by column statistics or the record index.
     pub slices_pruned: u64,
-    /// Row groups of base files left out: their statistics say that no wanted row is in them.
+    /// Row groups of base files pruned by their statistics.
     pub row_groups_pruned: u64,
     /// Base rows read.
     pub base_rows: u64,
-    /// Rows delivered.
+    /// Rows returned.
     pub rows: u64,
     /// Storage requests.
     pub requests: RequestCounts,
-    /// The most bytes that were held at once of what was fetched from an object store.
+    /// The maximum number of bytes fetched from an object store that were held at once.
     pub peak_fetched_bytes: u64,
 }
 
-/// A report that several readers write to.
+/// A report that several readers update.
 #[derive(Debug, Clone, Default)]
 pub struct SharedReport {
     report: Arc<Mutex<Report>>,
@@ -57,24 +57,24 @@ pub struct SharedReport {
 }
 
 impl SharedReport {
-    /// The report, to write to.
+    /// Returns the report for an update.
     pub fn edit(&self) -> MutexGuard<'_, Report> {
-        // A panic elsewhere cannot leave counts that would be unsafe to read.
+        // The counts are valid even after a panic of another thread.
         self.report.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Limits the bytes that are fetched and held to their share of a memory limit, for so many readers at once.
+    /// Limits the fetched bytes to their share of a memory limit, for the given number of concurrent readers.
     pub(super) fn limit_fetched(&self, memory_limit: u64, readers: usize) {
         self.requests.budget().set_limit(memory_limit / 4, readers);
     }
 
-    /// The counters of the reader's storage requests.
+    /// Returns the counters of storage requests.
     #[must_use]
     pub fn requests(&self) -> &Arc<Requests> {
         &self.requests
     }
 
-    /// The report as it stands.
+    /// Returns a copy of the report.
     #[must_use]
     pub fn snapshot(&self) -> Report {
         let peak_fetched_bytes = self.requests.budget().peak();

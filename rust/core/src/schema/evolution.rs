@@ -69,7 +69,7 @@ impl Evolution {
     fn without_repetitions(self) -> Self {
         let mut by_version: BTreeMap<i64, FieldNames> = BTreeMap::new();
         for (version, names) in self.by_version {
-            let before = by_version.last_key_value().map_or(FieldNames::same(), |(_, names)| names);
+            let before = by_version.last_key_value().map_or(FieldNames::identity(), |(_, names)| names);
             if *before != names {
                 by_version.insert(version, names);
             }
@@ -80,9 +80,9 @@ impl Evolution {
     /// What a file or a log block of that instant calls the columns.
     #[must_use]
     pub fn names_at(&self, instant: &RequestedTime) -> &FieldNames {
-        let Some(at) = number(instant) else { return FieldNames::same() };
+        let Some(at) = number(instant) else { return FieldNames::identity() };
         let version = self.odd.get(&at).copied().unwrap_or(at);
-        self.by_version.range(..=version).next_back().map_or(FieldNames::same(), |(_, names)| names)
+        self.by_version.range(..=version).next_back().map_or(FieldNames::identity(), |(_, names)| names)
     }
 }
 
@@ -91,7 +91,7 @@ impl Evolution {
 /// # Errors
 /// `InvalidTable` where it is no record.
 pub fn in_tables_names(writer: &avro::Schema, names: &FieldNames) -> Result<avro::Schema> {
-    if names.are_the_same() { Ok(writer.clone()) } else { writer.with_fields(renamed_fields(writer.fields(), names)) }
+    if names.is_identity() { Ok(writer.clone()) } else { writer.with_fields(renamed_fields(writer.fields(), names)) }
 }
 
 fn renamed_fields(fields: &[Field], names: &FieldNames) -> Vec<Field> {
@@ -103,7 +103,7 @@ fn renamed_fields(fields: &[Field], names: &FieldNames) -> Vec<Field> {
 }
 
 fn renamed_type(ty: &Type, names: &FieldNames) -> Type {
-    if names.are_the_same() {
+    if names.is_identity() {
         return ty.clone();
     }
     match ty {

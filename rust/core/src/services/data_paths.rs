@@ -1,6 +1,6 @@
 //! Paths of data files in plans and markers.
 //!
-//! A plan may come from another writer, and its paths are deleted. So only those are accepted that lie in a partition of the table and
+//! A plan may come from another writer, and its paths are deleted. So only those are accepted that are in a partition of the table and
 //! have the name of a data file of the instant that is rolled back.
 
 use crate::error::{Error, Result};
@@ -101,7 +101,7 @@ mod tests {
     use crate::storage::LocalPlace;
 
     #[test]
-    fn paths_lie_in_partitions() {
+    fn paths_are_in_partitions() {
         let path = DataPath::parse("p/q=1/f-0_0-1-2_7.parquet").unwrap();
         assert_eq!((path.partition.as_str(), path.path().as_str()), ("p/q=1", "p/q=1/f-0_0-1-2_7.parquet"));
         assert_eq!(DataPath::parse("f-0_0-1-2_7.parquet").unwrap().partition, "");

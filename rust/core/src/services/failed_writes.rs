@@ -1,6 +1,6 @@
 //! Failed writes: pending instants that nobody goes on with (`BaseHoodieTableServiceClient.rollbackFailedWrites`).
 //!
-//! Only writes of rows fail. A pending compaction, log compaction or clustering is a plan that is carried out later.
+//! Only writes of rows fail. A pending compaction, log compaction or clustering is a plan that is executed later.
 
 use crate::commit::{FailedWrites, HeartbeatOptions, Heartbeats};
 use crate::error::Result;

@@ -6,7 +6,7 @@
 //! | `data_paths` | paths of plans and markers, checked before anything is deleted |
 //! | `listings` | files of partitions |
 //! | `rollback_plan` | what undoes an instant: by its markers, or by its commit metadata |
-//! | `undo_files` | carries such a plan out: deletes files, appends rollback blocks |
+//! | `undo_files` | executes such a plan: deletes files, appends rollback blocks |
 //! | `rollback` | the action: plan, files, metadata table, completed instant |
 //! | `failed_writes` | which pending instants have failed |
 //! | `leftovers` | markers and heartbeats that a writer left behind |
@@ -17,10 +17,11 @@ mod leftovers;
 mod listings;
 mod rollback;
 mod rollback_plan;
-#[cfg(test)]
-mod tests;
 mod undo_files;
 
 pub use failed_writes::roll_back_failed_writes;
 pub use leftovers::remove_leftovers;
 pub use rollback::{MetadataRollback, Rollbacks};
+
+#[cfg(test)]
+mod tests;

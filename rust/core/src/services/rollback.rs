@@ -1,7 +1,7 @@
 //! Rollbacks: undo an instant and take it off the timeline (`BaseRollbackActionExecutor`).
 //!
 //! The plan is on the timeline before anything is undone, and the instant leaves the timeline last: a rollback that was stopped is
-//! continued by the next writer, whoever began it.
+//! continued by the next writer, also if another one began it.
 
 use std::sync::Arc;
 use std::time::Instant as Started;
@@ -15,6 +15,7 @@ use super::undo_files::UndoFiles;
 use crate::commit::{Clock, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
 use crate::config::TableConfig;
 use crate::error::{Error, Kind, Result};
+use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::storage::{FileStore, Place, Put};
 use crate::timeline::metadata::{
@@ -33,6 +34,12 @@ pub trait MetadataRollback {
     /// # Errors
     /// Those of the storage.
     fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()>;
+}
+
+impl MetadataRollback for MetadataUpkeep {
+    fn roll_back(&self, failed: &RequestedTime, rollback: &RequestedTime, touched: &RolledBackFiles) -> Result<()> {
+        Self::roll_back(self, failed, rollback, touched)
+    }
 }
 
 /// Rolls back instants of a table.

@@ -110,7 +110,7 @@ impl Table {
         Ok(failed)
     }
 
-    /// What is left after a rollback, whatever its time.
+    /// What is left after a rollback at any time.
     fn check_rolled_back(&self, context: &str) {
         let mut data = self.paths("p");
         data.retain(|path| !path.contains(".log.3") && !path.contains(".log.4"));
@@ -230,7 +230,7 @@ fn a_rollback_of_version_6_is_continued_wherever_it_was_stopped() {
 }
 
 #[test]
-fn a_plan_of_another_writer_is_carried_out() {
+fn a_plan_of_another_writer_is_executed() {
     let table = Table::new("9").with_files();
     let instant = HoodieInstantInfo { commit_time: FAILED.into(), action: "deltacommit".into(), ..Default::default() };
     let request = HoodieRollbackRequest {

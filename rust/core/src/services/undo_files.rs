@@ -31,7 +31,7 @@ pub(super) struct UndoFiles<'a> {
 }
 
 impl UndoFiles<'_> {
-    /// Carries a plan out.
+    /// Executes a plan.
     ///
     /// # Errors
     /// Those of the store: some of the files may have been undone then.

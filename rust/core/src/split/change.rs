@@ -1,5 +1,5 @@
-//! Where the changes of a file group are found that one commit made, and what they look like to a caller (`HoodieCDCFileSplit`,
-//! `HoodieCDCInferenceCase`, `CDCRelation`).
+//! The changes that one commit made to a file group: the files with these changes, and the columns of the result
+//! (`HoodieCDCFileSplit`, `HoodieCDCInferenceCase`, `CDCRelation`).
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use crate::config::CdcMode;
 use crate::file_group::{FileSlice, LogFile};
 use crate::names::RequestedTime;
 
-/// `i`, `u` or `d`.
+/// The operation: `i`, `u` or `d`.
 pub const OPERATION: &str = "op";
-/// The commit's requested time.
+/// The requested time of the commit.
 pub const COMMIT: &str = "ts_ms";
-/// The row before, as JSON.
+/// The row before the change, as JSON.
 pub const BEFORE: &str = "before";
-/// The row after, as JSON.
+/// The row after the change, as JSON.
 pub const AFTER: &str = "after";
 
-/// The schema of all changes.
+/// Returns the schema of query results.
 #[must_use]
 pub fn change_schema() -> Schema {
     Schema::new(
@@ -27,37 +27,38 @@ pub fn change_schema() -> Schema {
     )
 }
 
-/// What one commit changed in one file group. The split that has it names a slice besides.
+/// The changes that one commit made to one file group. The split has a file slice in addition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The commit's requested time.
+    /// The requested time of the commit.
     pub instant: RequestedTime,
-    /// Where its changes are found.
+    /// The source of the changes.
     pub source: ChangeSource,
 }
 
-/// Where changes are found.
+/// The source of changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ChangeSource {
-    /// Every row of the slice is new (`BASE_FILE_INSERT`).
+    /// All rows of the slice are inserted (`BASE_FILE_INSERT`).
     Inserted,
-    /// Every row of the slice is gone (`BASE_FILE_DELETE`, `REPLACE_COMMIT`).
+    /// All rows of the slice are deleted (`BASE_FILE_DELETE`, `REPLACE_COMMIT`).
     Deleted,
-    /// The records of these logs, over the rows of the slice, which is as it was before them (`LOG_FILE`).
+    /// The records of these logs are applied to the rows of the slice, which is the state before them (`LOG_FILE`).
     Logs(Vec<LogFile>),
-    /// Change logs (`AS_IS`). Rows that they do not hold are found by key: after the commit in the slice, before it in `before`.
+    /// Change logs (`AS_IS`). Rows that they do not contain are looked up by key: the row after the commit in the
+    /// slice, the row before it in `before`.
     ChangeLogs {
-        /// The logs.
+        /// The change logs.
         files: Vec<LogFile>,
-        /// What they hold.
+        /// The contents of the change logs.
         mode: CdcMode,
-        /// As the file group was before, where that is needed.
+        /// The file group before the commit, if it is needed.
         before: Option<Box<FileSlice>>,
     },
 }
 
 impl Change {
-    /// The files that it names.
+    /// Returns the paths and sizes of the files that it refers to.
     pub fn files(&self) -> impl Iterator<Item = (&str, u64)> {
         let (logs, before) = match &self.source {
             ChangeSource::Inserted | ChangeSource::Deleted => (&[][..], None),

@@ -1,4 +1,4 @@
-//! A query's plan: one split for each file slice that it needs, or several for a large one.
+//! Creates the splits of a query: one for each file slice, or several for a large one.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use super::part::Part;
 use super::split::{MergerHandle, Query, Split};
 use crate::file_group::FileSlice;
 
-/// The most parts of a slice: each reads the keys of the whole slice.
+/// The maximum number of parts of a slice: each part reads the keys of the whole slice.
 const MOST_PARTS: u32 = 1024;
 
-/// The splits of a query, in the slices' order. A slice without any file is none.
+/// Returns the splits of a query, in the order of the slices. A slice without files has no split.
 #[must_use]
 pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&MergerHandle>) -> Vec<Split> {
     slices
@@ -19,8 +19,8 @@ pub fn splits(query: &Arc<Query>, slices: Vec<FileSlice>, merger: Option<&Merger
         .collect()
 }
 
-/// The splits, those divided whose files have more bytes than `most`. How many row groups a base file has is not known here: a slice
-/// may turn out to be of fewer parts, and those beyond give no rows.
+/// Divides splits whose files have more than `most` bytes. The number of row groups of a base file is not known here: a
+/// slice may have fewer parts than planned, and the excess parts return no rows.
 #[must_use]
 pub fn divided(splits: &[Split], most: u64) -> Vec<Split> {
     let most_bytes = most.max(1);

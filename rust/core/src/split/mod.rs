@@ -1,12 +1,12 @@
-//! Task descriptors: a query and its splits, as plain values that are sent to other processes.
+//! Task descriptors: a query and its splits, as plain values that can be sent to other processes.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `change` | where the changes of a file group are found, and their columns |
-//! | `divide` | the splits of a query, large ones divided |
+//! | `change` | the source of a commit's changes to a file group, and the columns of the result |
+//! | `divide` | creates the splits of a query, several for a large slice |
 //! | `part` | parts of a file slice that is too large for one task |
-//! | `split` | one part of a query, complete in itself |
-//! | `split_form` | serialised queries and splits |
+//! | `split` | one part of a query, self-contained |
+//! | `split_form` | serialization of queries and splits |
 
 mod change;
 mod divide;

@@ -1,30 +1,32 @@
-//! Parts of a file slice: a slice that is too large for one task is read by several, each of which gives some of its rows.
+//! Parts of a file slice. A slice that is too large for one task is read by several, each of which returns some of its
+//! rows.
 //!
-//! Base rows go by row groups. What the logs insert goes by the hashes of keys: each part knows all keys of the logs and of the base
-//! file, and gives its share. So every row comes out once, whatever part is read where.
+//! Base rows are assigned by row group. Inserts from logs are assigned by the hash of the key: each part reads all keys
+//! of the logs and of the base file, and returns its share. So every row is returned once, independently of where the
+//! parts are read.
 
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// One of the parts of a slice.
+/// One part of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// Which one, from 0 on.
+    /// The number of this part, from 0.
     pub index: u32,
-    /// How many there are.
+    /// The number of parts.
     pub of: u32,
 }
 
 impl Part {
-    /// The same where there are at most so many; none where this one has nothing left to give.
+    /// Returns the same part if there are at most `most` parts. Returns `None` if nothing is left for this part.
     #[must_use]
     pub fn among(self, most: usize) -> Option<Self> {
         let of = self.of.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1);
         (self.index < of).then_some(Self { index: self.index, of })
     }
 
-    /// Which of so many things, in a row, are this part's.
+    /// Returns the range of this part in a sequence of `count` items.
     #[must_use]
     pub fn range(self, count: usize) -> Range<usize> {
         let bound = |index: u32| {

@@ -1,4 +1,4 @@
-//! Splits: the parts of a planned query, each complete in itself. See `split_form` for how they are serialised.
+//! Splits: the parts of a planned query, each self-contained. `split_form` serializes them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,98 +23,100 @@ use crate::timeline::InstantFilter;
 /// The commits of an incremental query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitRange {
-    /// Whose log blocks are read.
+    /// The commits whose log blocks are read.
     pub blocks: InstantRange,
-    /// Whose rows are delivered; base rows of others are left out before anything is merged.
+    /// The commits whose rows are returned. Base rows of other commits are removed before the merge.
     pub rows: InstantRange,
-    /// Whether of a base file only those rows count that its own commit wrote.
+    /// Whether only rows written by the commit of their base file are returned.
     pub own_base_rows: bool,
 }
 
-/// What all splits of a query share.
+/// The properties that all splits of a query share.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Query {
-    /// The table's URI.
+    /// The URI of the table.
     pub uri: String,
-    /// How to reach it.
+    /// The storage options.
     pub storage: StorageOptions,
     /// The table's Avro schema as of the query, as JSON.
     pub schema: String,
-    /// What files call the table's columns; none where all call them alike.
+    /// The names of the table's columns in its files; `None` if they are the same everywhere.
     pub evolution: Option<Evolution>,
-    /// The key fields, where files hold no meta columns; none where they do.
+    /// The key fields of a table whose files have no meta columns; `None` if they have them.
     pub virtual_key: Option<Vec<String>>,
-    /// The record key's fields.
+    /// The fields of the record key.
     pub key_fields: Vec<String>,
-    /// The column that record keys are made of, where files hold both: filters on the one are filters on the other.
+    /// The column that record keys are equal to, if files have both: a filter on one is a filter on the other.
     pub key_field: Option<String>,
-    /// The table's merge rules.
+    /// The merge configuration of the table.
     pub merge: MergeConfig,
-    /// Whether base rows and log rows of a key become one; or else stand side by side (skip merge).
+    /// Whether base rows and log records of a key are merged. Otherwise all of them are returned (skip merge).
     pub over_base: bool,
-    /// Whether each log record is a row, by itself.
+    /// Whether each log record is returned as a row.
     pub changelog: bool,
-    /// Whether deleted keys are rows, too.
+    /// Whether deleted keys are returned as rows, too.
     pub deletes: Deletes,
-    /// Whether uncommitted data lies inside shared log files and is told by block (table version 7 and below).
+    /// Whether log files may have uncommitted blocks, which the instant of the block identifies (up to table version
+    /// 7).
     pub commits_by_block: bool,
-    /// Which instants count.
+    /// The filter of valid instants.
     pub instants: InstantFilter,
-    /// The commits that are asked for; none is all.
+    /// The commits of an incremental query; `None` for other queries.
     pub range: Option<CommitRange>,
-    /// Partition columns whose values are taken from the path.
+    /// Partition columns with values from the path.
     pub path_columns: PathColumns,
-    /// The columns asked for, in order.
+    /// The projected columns, in order.
     pub columns: Vec<String>,
-    /// Rows asked for.
+    /// The predicate on rows.
     pub filter: Filter,
-    /// How to read.
+    /// Options of the reader.
     pub options: ReadOptions,
 }
 
-/// Partition columns whose values are taken from the path of the partition that a row is in, whatever the row holds.
+/// Partition columns whose values are taken from the path of the partition, even if rows have a value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathColumns {
-    /// All partition columns, as they follow each other in the path.
+    /// All partition columns, in the order of the path.
     pub in_path: Vec<String>,
-    /// Those whose values are taken from there.
+    /// The columns whose values are taken from the path.
     pub taken: Vec<String>,
-    /// Whether the path's text is taken as it stands, not decoded.
+    /// Whether the string of the path is used without decoding.
     pub as_they_stand: bool,
-    /// Whether rows do not hold them, so that there is no value but that of the path.
+    /// Whether rows do not have the columns, so the path has the only value.
     pub alone: bool,
-    /// Whether they come after all other columns of an answer, in the order of `in_path` (Hudi 0.x). Used for planning only.
+    /// Whether they follow all other columns of the result, in the order of `in_path` (Hudi 0.x). Used for planning
+    /// only.
     #[serde(skip)]
     pub last: bool,
 }
 
-/// What a query does about deleted keys.
+/// How a query returns deleted keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Deletes {
-    /// They are left out.
+    /// Deleted keys are not returned.
     LeftOut,
-    /// They are rows, `D` in the table's `_hoodie_operation`.
+    /// They are rows with `D` in the table's column `_hoodie_operation`.
     InTablesColumn,
-    /// They are rows, `D` in a `_hoodie_operation` that the table has not.
+    /// They are rows with `D` in a column `_hoodie_operation` that the table does not have.
     InAddedColumn,
 }
 
-/// One file slice of a query, or a part of one.
+/// A file slice of a query, or a part of one.
 #[derive(Debug, Clone)]
 pub struct Split {
-    /// What to do.
+    /// The query.
     pub query: Arc<Query>,
-    /// With what.
+    /// The file slice.
     pub slice: FileSlice,
-    /// What a commit changed, where changes are asked for; the query's columns and filter are then theirs.
+    /// The change to read, for a query of changes; then the columns and the filter of the query are those of changes.
     pub change: Option<Change>,
-    /// Which part of it; none is all of it.
+    /// The part of the slice; `None` for the whole slice.
     pub part: Option<Part>,
-    /// A merger of the user's own, for tables that ask for one. It is code, and travels beside the split, if at all.
+    /// A custom merger, for tables that need one. It is code and is not serialized with the split.
     pub merger: Option<MergerHandle>,
 }
 
-/// A merger of the user's own.
+/// A custom merger.
 #[derive(Clone)]
 pub struct MergerHandle(pub Arc<dyn RowMerger>);
 
@@ -124,7 +126,7 @@ impl std::fmt::Debug for MergerHandle {
     }
 }
 
-/// Leaves out the storage options, which may be secrets.
+/// Omits the storage options, which may contain secrets.
 impl fmt::Debug for Query {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { uri, columns, filter, .. } = self;
@@ -137,15 +139,15 @@ impl fmt::Debug for Query {
 }
 
 impl Query {
-    /// What a file or a log block that an instant wrote calls the table's columns.
+    /// Returns the column names in a base file or log block that an instant wrote.
     #[must_use]
     pub fn names_at(&self, instant: &RequestedTime) -> &FieldNames {
-        self.evolution.as_ref().map_or(FieldNames::same(), |evolution| evolution.names_at(instant))
+        self.evolution.as_ref().map_or(FieldNames::identity(), |evolution| evolution.names_at(instant))
     }
 }
 
 impl Split {
-    /// The schema of the batches it gives.
+    /// Returns the schema of the batches.
     pub fn schema(&self) -> Result<SchemaRef> {
         let types = match &self.change {
             Some(_) => change_schema(),
@@ -157,21 +159,21 @@ impl Split {
         Ok(Arc::new(schema))
     }
 
-    /// Whether it may be read in parts: changes that logs tell are found together.
+    /// Returns true if the split can be divided. Changes found in logs cannot: they need all logs of the slice.
     #[must_use]
     pub fn can_be_divided(&self) -> bool {
         let source = self.change.as_ref().map(|change| &change.source);
         matches!(source, None | Some(ChangeSource::Inserted | ChangeSource::Deleted))
     }
 
-    /// The files that it reads, by their paths relative to the table.
+    /// Returns the paths of the files that it reads, relative to the table.
     #[must_use]
     pub fn files(&self) -> Vec<&str> {
         let of_change = self.change.iter().flat_map(Change::files);
         self.slice.files().chain(of_change).map(|(path, _)| path).collect()
     }
 
-    /// Bytes of those; of a part, its share of them.
+    /// Returns the size of these files in bytes; for a part, its share.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let of_change = self.change.iter().flat_map(Change::files);
@@ -179,7 +181,7 @@ impl Split {
         bytes / self.part.map_or(1, |part| u64::from(part.of).max(1))
     }
 
-    /// Bytes of the slice's log files, which are among those; of a part, its share of them.
+    /// Returns the size of the log files in bytes; for a part, its share.
     #[must_use]
     pub fn log_bytes(&self) -> u64 {
         let bytes = self.slice.log_files.iter().fold(0_u64, |sum, log| sum.saturating_add(log.len));

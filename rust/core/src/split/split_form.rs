@@ -1,15 +1,16 @@
-//! Queries and splits as bytes, for other processes of the same release.
+//! Serialization of queries and splits for other processes of the same release.
 //!
-//! All are JSON objects with the number of their form. A query takes some kilobytes (the table's schema, its merge rules), the rest
-//! of a split some hundred bytes: a process that gets many splits of a query gets the query once.
+//! All are JSON objects with the number of the format. A query takes some kilobytes (the table's schema, its merge
+//! configuration), the rest of a split some hundred bytes: a process that receives many splits of a query receives the
+//! query once.
 //!
 //! | bytes | fields |
 //! |---|---|
 //! | [`Query::to_bytes`] | `form`, `query` |
 //! | [`Split::to_bytes_without_query`] | `form`, `split` |
-//! | [`Split::to_bytes`] | `form`, `query`, `split`: complete by itself |
+//! | [`Split::to_bytes`] | `form`, `query`, `split`: self-contained |
 //!
-//! In `split`, a file is its name, which says the rest of its path; a path that is not `partition/name` begins with `/`.
+//! In `split`, a file is its name if its path is `partition/name`; other paths begin with `/`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
 use crate::names::RequestedTime;
 
-/// The number of the form. It changes with whatever another release could not read, or would read otherwise.
+/// The number of the format. It changes with every change that another release cannot read or would read differently.
 const FORM: u32 = 12;
 
 #[derive(Deserialize)]
@@ -32,7 +33,7 @@ struct FormNumber {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Form<'a> {
+struct Message<'a> {
     form: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     query: Option<Cow<'a, Query>>,
@@ -40,11 +41,11 @@ struct Form<'a> {
     split: Option<SplitForm<'a>>,
 }
 
-/// A split without its query: a sequence, so that no field names are repeated for each split.
+/// A split without its query: a sequence, so that field names are not repeated for each split.
 #[derive(Serialize, Deserialize)]
 struct SplitForm<'a>(
     #[serde(borrow)] SliceForm<'a>,
-    /// What a commit changed.
+    /// The change to read.
     Option<Cow<'a, Change>>,
     Option<Part>,
 );
@@ -59,7 +60,7 @@ struct SliceForm<'a>(
     #[serde(borrow)] Vec<(Cow<'a, str>, VersionForm<'a>)>,
 );
 
-/// What is known of a file's content: its length, and its etag if a listing reported one.
+/// The version of a file's content: its size, and its etag if a listing reported one.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum VersionForm<'a> {
@@ -77,7 +78,7 @@ struct BaseForm<'a>(
 );
 
 impl Query {
-    /// Serialises the query for [`Query::from_bytes`] in another process.
+    /// Serializes the query for [`Query::from_bytes`] in another process.
     ///
     /// # Errors
     /// `InvalidArgument` if it cannot be represented.
@@ -88,14 +89,14 @@ impl Query {
     /// Reads the output of [`Query::to_bytes`].
     ///
     /// # Errors
-    /// `InvalidArgument` for anything else, queries of other forms included.
+    /// `InvalidArgument` for other input, including queries of other formats.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        read::<Form<'_>>(bytes)?.query.map(Cow::into_owned).ok_or_else(|| incomplete("query"))
+        read::<Message<'_>>(bytes)?.query.map(Cow::into_owned).ok_or_else(|| incomplete("query"))
     }
 }
 
 impl Split {
-    /// Serialises the split with its query, for [`Split::from_bytes`] in another process. The merger is left out.
+    /// Serializes the split with its query, for [`Split::from_bytes`] in another process. The merger is omitted.
     ///
     /// # Errors
     /// `InvalidArgument` if it cannot be represented.
@@ -106,14 +107,14 @@ impl Split {
     /// Reads the output of [`Split::to_bytes`].
     ///
     /// # Errors
-    /// `InvalidArgument` for anything else, splits of other forms included.
+    /// `InvalidArgument` for other input, including splits of other formats.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let Form { query, split, .. } = read(bytes)?;
+        let Message { query, split, .. } = read(bytes)?;
         let query = query.ok_or_else(|| incomplete("query"))?.into_owned();
         Ok(split.ok_or_else(|| incomplete("split"))?.into_split(Arc::new(query)))
     }
 
-    /// Serialises the split without its query, for [`Split::with_query`]. The merger is left out.
+    /// Serializes the split without its query, for [`Split::with_query`]. The merger is omitted.
     ///
     /// # Errors
     /// `InvalidArgument` if it cannot be represented.
@@ -121,26 +122,27 @@ impl Split {
         written(None, Some(self))
     }
 
-    /// Reads the output of [`Split::to_bytes_without_query`] as a split of `query`, which must be its own.
+    /// Reads the output of [`Split::to_bytes_without_query`] as a split of `query`, which must be the query it was
+    /// created with.
     ///
     /// # Errors
-    /// `InvalidArgument` for anything else, splits of other forms included.
+    /// `InvalidArgument` for other input, including splits of other formats.
     pub fn with_query(query: &Arc<Query>, bytes: &[u8]) -> Result<Self> {
-        let split = read::<Form<'_>>(bytes)?.split.ok_or_else(|| incomplete("split"))?;
+        let split = read::<Message<'_>>(bytes)?.split.ok_or_else(|| incomplete("split"))?;
         Ok(split.into_split(Arc::clone(query)))
     }
 }
 
 fn written(query: Option<&Query>, split: Option<&Split>) -> Result<Vec<u8>> {
-    let form = Form { form: FORM, query: query.map(Cow::Borrowed), split: split.map(SplitForm::from_split) };
-    serde_json::to_vec(&form).map_err(|error| Error::invalid_argument("a split cannot be serialised").caused_by(error))
+    let form = Message { form: FORM, query: query.map(Cow::Borrowed), split: split.map(SplitForm::from_split) };
+    serde_json::to_vec(&form).map_err(|error| Error::invalid_argument("a split cannot be serialized").caused_by(error))
 }
 
 fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T> {
     let FormNumber { form } = parsed(bytes)?;
     if form != FORM {
         let message = format!(
-            "a split of serialised form {form}; this release of mortice reads form {FORM}: use one release in all processes"
+            "a split of serialization format {form}; this release of mortice reads format {FORM}: use one release in all processes"
         );
         return Err(Error::invalid_argument(message));
     }
@@ -211,7 +213,7 @@ impl<'a> VersionForm<'a> {
     }
 }
 
-/// A file of a partition: its name, or, where its path is another, that path behind a `/`.
+/// Returns the name of a file of a partition, or its path after a `/` if the path is not `partition/name`.
 fn file_of<'a>(path: &'a str, name: &'a str, partition: &str) -> Cow<'a, str> {
     debug_assert_eq!(path.rsplit('/').next(), Some(name), "a file's name is the last part of its path");
     let folder = path.strip_suffix(name).unwrap_or(path);
@@ -270,10 +272,10 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused_by_number_and_other_bytes_at_all() {
+    fn other_formats_are_refused_by_number_and_other_bytes_at_all() {
         for (bytes, says) in [
-            (r#"{"form":9,"split":[]}"#, "form 9"),
-            (r#"{"form":11}"#, "form 11"),
+            (r#"{"form":9,"split":[]}"#, "format 9"),
+            (r#"{"form":11}"#, "format 11"),
             (r#"{"form":12}"#, "\"query\""),
             (r"[9,{}]", "not a split"),
             ("", "not a split"),

@@ -1,11 +1,11 @@
-//! A folder of a place, as a place of its own: a table keeps another, its metadata table, inside itself.
+//! A subfolder of a storage as a storage of its own: a table contains another one, its metadata table.
 
 use std::sync::Arc;
 
 use super::{Entry, FileStatus, KnownFile, Place, Requests, Source};
 use crate::error::Result;
 
-/// What lies below a folder.
+/// The files below a folder.
 pub struct Below {
     place: Arc<dyn Place>,
     folder: String,
@@ -13,7 +13,7 @@ pub struct Below {
 }
 
 impl Below {
-    /// The folder at `folder`, relative to the place's root.
+    /// Returns the folder at `folder`, relative to the root of `place`.
     #[must_use]
     pub fn new(place: Arc<dyn Place>, folder: &str) -> Self {
         Self { root: place.full_path(folder), folder: folder.to_owned(), place }

@@ -26,7 +26,7 @@ pub fn set_interrupt_check(check: fn() -> bool) {
     let _ = INTERRUPT_CHECK.set(check);
 }
 
-/// Returns an error if the calling thread is to stop.
+/// Returns an error if the calling thread must stop.
 ///
 /// # Errors
 /// [`Kind::Interrupted`] after a signal, and if the thread's [`CancelToken`] is cancelled.
@@ -41,7 +41,7 @@ pub fn check_cancelled() -> Result<()> {
     Ok(())
 }
 
-/// Whether a signal has ended a wait of the calling thread since the last call.
+/// Returns true if a signal has ended a wait of the calling thread since the last call.
 pub(super) fn take_interrupted() -> bool {
     INTERRUPTED.take()
 }
@@ -57,7 +57,7 @@ struct Inner {
 }
 
 impl CancelToken {
-    /// A new token, cancelled with the calling thread's own.
+    /// Returns a new token, which is cancelled with that of the calling thread.
     #[must_use]
     pub fn child() -> Self {
         let parent = CURRENT.with_borrow(Clone::clone);
@@ -69,13 +69,13 @@ impl CancelToken {
         self.0.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it, or a token above it, was cancelled.
+    /// Returns true if the token or one of its ancestors was cancelled.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Relaxed) || self.0.parent.as_ref().is_some_and(Self::is_cancelled)
     }
 
-    /// Runs `work` with this token as the calling thread's.
+    /// Runs `work` with this token as that of the calling thread.
     pub fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
         let before = CURRENT.replace(Some(self.clone()));
         let done = work();

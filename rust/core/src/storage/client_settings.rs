@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use crate::error::{Error, Result};
 
-/// How requests are made.
+/// Settings of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClientSettings {
-    /// Time to connect.
+    /// The connect timeout.
     pub connect_timeout: Duration,
-    /// Time without a byte received.
+    /// The maximum time without receiving a byte.
     pub read_timeout: Duration,
-    /// Time of one request, its body included.
+    /// The maximum time of one request, including its body.
     pub timeout: Duration,
-    /// Time after which an unused connection is closed. S3 closes them after about 20 s.
+    /// The time after which an unused connection is closed. S3 closes them after about 20 s.
     pub pool_idle_timeout: Duration,
-    /// Retries of one request.
+    /// The number of retries of one request.
     pub max_retries: usize,
-    /// Time within which a request is retried.
+    /// The time within which a request is retried.
     pub retry_timeout: Duration,
-    /// Requests at once.
+    /// The maximum number of concurrent requests.
     pub max_requests: usize,
 }
 
@@ -37,11 +37,12 @@ impl Default for ClientSettings {
     }
 }
 
-/// The longest time that an option may name, and what stands for no limit: a day.
+/// The longest duration of an option, also used for no limit: a day.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
 impl ClientSettings {
-    /// Sets the option `name` to `value`; false if it is not a client setting of this struct. A timeout of 0 is no limit.
+    /// Sets the option `name` to `value`. Returns false if it is not a client setting of this struct. A timeout of 0 is
+    /// no limit.
     ///
     /// # Errors
     /// [`crate::Kind::InvalidArgument`] if the value is not a duration or a count.
@@ -60,7 +61,7 @@ impl ClientSettings {
     }
 }
 
-/// A duration; zero is no limit.
+/// Parses a duration; zero is no limit.
 fn limit(name: &str, value: &str) -> Result<Duration> {
     duration(name, value).map(|duration| if duration.is_zero() { LONGEST } else { duration })
 }
@@ -79,8 +80,8 @@ fn count(name: &str, value: &str) -> Result<usize> {
     })
 }
 
-/// Parses numbers with units, such as `500ms`, `30s`, `1m 30s`; a number alone counts `unit`s. `None` if `text` is not a
-/// duration or is longer than a day.
+/// Parses numbers with units, such as `500ms`, `30s`, `1m 30s`; a number without unit is in `unit`s. Returns `None` if
+/// `text` is not a duration or is longer than a day.
 #[must_use]
 pub(super) fn parse_duration(text: &str, unit: Duration) -> Option<Duration> {
     let mut rest = text.trim();

@@ -1,50 +1,50 @@
-//! The writing side of a place: files are made exclusively, grow at their end, and are made durable.
+//! Writing: files are created exclusively, appended to, and made durable.
 //!
-//! Stores differ, and values say how: a file exists already, a store cannot append, writes are visible at once or when the file is
-//! finished. A writer then goes on with another name.
+//! Storages differ, and results describe the difference: a file exists, the storage cannot append, writes are visible
+//! at once or when the file is finished. A writer then continues with another name.
 
 use super::Place;
 use crate::error::Result;
 
-/// A file that grows at its end.
+/// A file that can be appended to.
 pub trait Sink: Send {
-    /// The full path or URI.
+    /// Returns the full path or URI.
     fn path(&self) -> &str;
 
-    /// Bytes in the file: where the next write begins.
+    /// Returns the size of the file in bytes: the offset of the next write.
     fn position(&self) -> u64;
 
-    /// Writes at the end, all or, as far as the store allows, nothing: after an error the file should be left as it was,
-    /// and this sink is not written to again.
+    /// Appends all bytes or, as far as the storage allows, nothing: after an error the file should be unchanged, and
+    /// this sink is not written to again.
     fn write(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Returns once what was written survives a crash of the machine. Nothing is written afterwards.
+    /// Makes written bytes durable: they survive a crash of the machine. Nothing is written afterwards.
     fn sync(&mut self) -> Result<()>;
 
-    /// Returns true if earlier writes are in the file even if a later one, or [`Self::sync`], fails. An object has nothing
-    /// before it is finished.
+    /// Returns true if earlier writes are in the file even if a later one, or [`Self::sync`], fails. An object is empty
+    /// until it is finished.
     fn keeps_earlier_writes(&self) -> bool {
         true
     }
 }
 
-/// What came of asking to append to a file.
+/// The result of opening a file to append to it.
 pub enum Appendable {
-    /// The file, at its end.
+    /// The file, positioned at its end.
     Opened(Box<dyn Sink>),
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
-    /// The store cannot append.
+    /// The storage cannot append.
     Unable,
 }
 
-/// A place that can be written to.
+/// A storage that can be written to.
 pub trait WritablePlace: Place {
-    /// Makes a file that was not there; `None` where it is there already, made by whomever. The file's name survives a
-    /// crash of the machine once this has returned. [`crate::Kind::NotFound`] where its folder is missing.
+    /// Creates a file; returns `None` if it exists already, created by any writer. The file's name survives a crash of
+    /// the machine once this has returned. [`crate::Kind::NotFound`] if its folder does not exist.
     fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>>;
 
-    /// Returns true if this is an object store: it has no folders, and files that exist are not appended to.
+    /// Returns true if this is an object store: it has no folders, and existing files are not appended to.
     fn is_object_store(&self) -> bool {
         false
     }

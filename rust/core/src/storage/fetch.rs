@@ -1,4 +1,4 @@
-//! How ranges of a remote file are fetched: what differs between object stores and HDFS.
+//! Fetches ranges of remote files: the part that differs between object stores and HDFS.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,20 +11,20 @@ use super::object_error::Failure;
 use super::object_runtime::Pending;
 use crate::error::Result;
 
-/// What an operation came to. Several may wait for it.
+/// The result of an operation. Several threads may wait for it.
 pub(super) type Outcome<T> = std::result::Result<T, Failure>;
 
-/// An answer: its bytes, and what it says of the file.
+/// A response: its bytes, and the properties of the file in it.
 #[derive(Debug, Clone)]
 pub(super) struct Fetched {
     pub(super) bytes: Bytes,
-    /// Bytes of the whole file.
+    /// The size of the whole file in bytes.
     pub(super) size: u64,
     pub(super) etag: Option<String>,
 }
 
 impl Fetched {
-    /// The answer with its bytes counted in the budget until the last slice of them is dropped.
+    /// Returns the response with its bytes counted in the budget until the last slice of them is dropped.
     pub(super) fn reserving(self, reserved: Arc<Reserved>) -> Self {
         Self { bytes: counted(self.bytes, reserved), ..self }
     }
@@ -32,8 +32,9 @@ impl Fetched {
 
 /// Fetches ranges of one file.
 pub(super) trait RangeFetcher: Send + Sync {
-    /// Starts to fetch a range, or the whole file, of the version that `etag` names; counted in `requests`. A file that is
-    /// shorter than the range is answered without bytes. The bytes hold what was reserved for them ([`Fetched::reserving`]).
+    /// Starts to fetch a range, or the whole file, of the version with `etag`; it is counted in `requests`. If the file
+    /// is shorter than the range, the response has no bytes. The bytes own the reservation that was made for them
+    /// ([`Fetched::reserving`]).
     ///
     /// # Errors
     /// `Io` if nothing can be fetched at all.

@@ -1,9 +1,9 @@
-//! Bytes that were fetched from object stores and are held, counted against a limit.
+//! A limit on the bytes that were fetched from object stores and are in memory.
 //!
-//! Every request reserves the bytes of its answer before it is sent; they count until the last slice of the answer is dropped. A
-//! request that a reader waits for is always made, so that no reader waits for another one's memory: beyond the limit it
-//! drops what was used least recently, and fetches no more than is needed. Requests ahead of the readers are made only within the
-//! limit.
+//! Every request reserves the bytes of its response before it is sent; they are counted until the last slice of the
+//! response is dropped. A request that a reader waits for is always sent, so that no reader waits for the memory of
+//! another one: beyond the limit it drops the least recently used bytes, and fetches no more than is needed. Requests
+//! ahead of the readers are sent only within the limit.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,11 +13,11 @@ use bytes::Bytes;
 /// The limit unless [`FetchBudget::set_limit`] sets one: a quarter of the default of `memory_limit`.
 const LIMIT: u64 = 256 << 20;
 
-/// The bytes that the readers of one query hold.
+/// The fetched bytes of the readers of one query.
 #[derive(Debug)]
 pub struct FetchBudget {
     limit: AtomicU64,
-    /// What each of several readers may take of the limit.
+    /// The share of the limit of each of several readers.
     share: AtomicU64,
     held: AtomicU64,
     peak: AtomicU64,
@@ -33,16 +33,16 @@ impl Default for FetchBudget {
     }
 }
 
-/// An open file that keeps what was fetched of it.
+/// An open file that keeps fetched bytes.
 pub(super) trait FetchCache: std::fmt::Debug + Send + Sync {
-    /// How late the bytes are dropped that are dropped first; `None` if nothing can be dropped.
+    /// Returns the last use of the bytes that would be dropped first; `None` if nothing can be dropped.
     fn oldest(&self) -> Option<LastUse>;
 
     /// Drops those bytes.
     fn drop_oldest(&self);
 }
 
-/// When bytes were used. The least is dropped first: bytes that were never read are kept for longer than others.
+/// When bytes were used. The smallest is dropped first: bytes that were never read are kept longer than others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LastUse {
     pub(super) is_unread: bool,
@@ -50,35 +50,35 @@ pub(super) struct LastUse {
 }
 
 impl FetchBudget {
-    /// Sets the limit, in bytes, of so many readers at once.
+    /// Sets the limit in bytes, for the given number of concurrent readers.
     pub fn set_limit(&self, limit: u64, readers: usize) {
         self.limit.store(limit, Ordering::Relaxed);
         self.share.store(limit / (readers.max(1) as u64), Ordering::Relaxed);
     }
 
-    /// The most bytes that were held at once.
+    /// Returns the maximum number of bytes that were held at once.
     #[must_use]
     pub fn peak(&self) -> u64 {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// What one reader may take of the limit, in bytes.
+    /// Returns the share of one reader of the limit, in bytes.
     pub(super) fn share(&self) -> u64 {
         self.share.load(Ordering::Relaxed)
     }
 
-    /// Whether files are fetched at all.
+    /// Returns true if files are fetched at all.
     #[must_use]
     pub fn has_files(&self) -> bool {
         !self.caches.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Bytes that are left below the limit.
+    /// Returns the number of bytes that are left below the limit.
     pub(super) fn left(&self) -> u64 {
         self.limit.load(Ordering::Relaxed).saturating_sub(self.held.load(Ordering::Relaxed))
     }
 
-    /// A moment that is later than all before.
+    /// Returns a time that is later than all before.
     pub(super) fn tick(&self) -> u64 {
         self.clock.fetch_add(1, Ordering::Relaxed)
     }
@@ -86,21 +86,21 @@ impl FetchBudget {
     /// Adds a file whose bytes may be dropped.
     pub(super) fn add_cache(&self, cache: Weak<dyn FetchCache>) {
         let mut caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
-        // Each half of them that has gone makes room once, so that this costs next to nothing.
+        // Dropped files are removed when half of the list is dropped, so that this costs next to nothing.
         if caches.len() == caches.capacity() {
             caches.retain(|cache| cache.strong_count() > 0);
         }
         caches.push(cache);
     }
 
-    /// Counts bytes that are needed, also beyond the limit.
+    /// Reserves bytes that are needed, also beyond the limit.
     pub fn reserve(self: &Arc<Self>, bytes: u64) -> Reserved {
         let held = self.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
         self.peak.fetch_max(held, Ordering::Relaxed);
         Reserved { budget: Arc::clone(self), bytes }
     }
 
-    /// Counts bytes if they fit within the limit.
+    /// Reserves bytes if they fit within the limit.
     pub(super) fn try_reserve(self: &Arc<Self>, bytes: u64) -> Option<Reserved> {
         let limit = self.limit.load(Ordering::Relaxed);
         let fitting = |held: u64| held.checked_add(bytes).filter(|sum| *sum <= limit);
@@ -109,8 +109,8 @@ impl FetchBudget {
         Some(Reserved { budget: Arc::clone(self), bytes })
     }
 
-    /// Drops what was used least recently until so many bytes are left, as far as that is possible. The caller holds no lock of
-    /// a cache.
+    /// Drops the least recently used bytes until the given number is left, as far as that is possible. The caller must
+    /// not hold the lock of a cache.
     pub(super) fn make_room(&self, bytes: u64) {
         while self.left() < bytes {
             let caches = self.caches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -123,7 +123,7 @@ impl FetchBudget {
     }
 }
 
-/// Bytes that are counted while this lives.
+/// Bytes that are counted until this is dropped.
 #[derive(Debug)]
 pub struct Reserved {
     budget: Arc<FetchBudget>,
@@ -136,7 +136,7 @@ impl Drop for Reserved {
     }
 }
 
-/// Bytes that count as long as a slice of them is held.
+/// Bytes that are counted until the last slice of them is dropped.
 pub(super) fn counted(bytes: Bytes, reserved: Arc<Reserved>) -> Bytes {
     struct Counted(Bytes, #[allow(dead_code)] Arc<Reserved>);
 
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(left(), (1, 0));
         budget.make_room(8);
         assert_eq!(left(), (0, 0));
-        // There is nothing to drop any more.
+        // Nothing can be dropped any more.
         let _needed = budget.reserve(9);
         budget.make_room(8);
         assert_eq!(budget.left(), 1);

@@ -1,6 +1,6 @@
-//! Settings of Hadoop's file systems, as a Spark session has them, to options of a table.
+//! Converts settings of Hadoop's file systems, as in a Spark session, to options of a table.
 //!
-//! A pure function: what the process knows besides is handed in as an [`Environment`].
+//! A pure function: the environment of the process is passed as an [`Environment`].
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use super::hadoop::{abfs, gs, s3a};
 use super::object_uri::{ObjectUri, Service};
 use crate::error::Result;
 
-/// What the names of Hadoop settings begin with, those outside of `fs.` too.
+/// The prefixes of Hadoop settings, including those other than `fs.`.
 const PREFIXES: [&str; 4] = ["fs.", "dfs.", "hadoop.security.", "google.cloud.auth."];
 
-/// Whether `name` is a Hadoop setting, not an option of mortice.
+/// Returns true if `name` is a Hadoop setting, not an option of mortice.
 #[must_use]
 pub(super) fn is_hadoop_setting(name: &str) -> bool {
     PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Whether the setting `name` may count for the table at `uri`. Settings of other stores, buckets and accounts do not, nor
-/// do settings that only writers and the JVM's file systems need.
+/// Returns true if the setting `name` may apply to the table at `uri`. Settings of other stores, buckets and accounts
+/// do not, nor do settings that only writers and the JVM's file systems use.
 #[must_use]
 pub(super) fn is_needed(name: &str, uri: &ObjectUri, account: Option<&str>) -> bool {
     if name.starts_with("hadoop.security.credential.") {
@@ -29,7 +29,7 @@ pub(super) fn is_needed(name: &str, uri: &ObjectUri, account: Option<&str>) -> b
     }
     match uri.service {
         Service::S3 => name.strip_prefix("fs.s3a.").is_some_and(|rest| match rest.strip_prefix("bucket.") {
-            // A bucket's name may have dots.
+            // Bucket names may have dots.
             Some(of_bucket) => of_bucket.strip_prefix(uri.bucket.as_str()).is_some_and(|rest| rest.starts_with('.')),
             None => !rest.starts_with("fast.upload.") && !rest.starts_with("committer.") && rest != "impl",
         }),
@@ -39,7 +39,7 @@ pub(super) fn is_needed(name: &str, uri: &ObjectUri, account: Option<&str>) -> b
     }
 }
 
-/// Whether the name of an Azure setting has no other account at its end. Names have no account where hosts have none.
+/// Returns true unless the name of an Azure setting ends with another account. A name without a host has no account.
 fn is_of_account(name: &str, account: Option<&str>) -> bool {
     let host = ["dfs.", "blob."].iter().find_map(|service| name.find(&format!(".{service}")));
     let named = host.map(|at| name.get(..at).unwrap_or(name)).and_then(|before| before.rsplit('.').next());
@@ -49,22 +49,22 @@ fn is_of_account(name: &str, account: Option<&str>) -> bool {
     }
 }
 
-/// What settings come to.
+/// The result of the conversion.
 pub(super) struct Translated {
-    /// Options, by their names in `storage_options`.
+    /// Options by their names in `storage_options`.
     pub options: Options,
-    /// Whether the settings decide whose credentials are used: then those of the environment do not count.
+    /// Whether the settings select credentials: then those of the environment are ignored.
     pub has_credentials: bool,
 }
 
-/// The options that Hadoop settings stand for at `uri`.
+/// Returns the options for Hadoop settings at `uri`.
 ///
-/// `account` is the storage account on Azure, which the URI may not name. What `explicit` says that the user gave to
-/// mortice is not looked up.
+/// `account` is the storage account on Azure, which the URI may omit. Settings for options in `explicit`, which the
+/// user gave to mortice, are not looked up.
 ///
 /// # Errors
-/// [`crate::Kind::Unsupported`] for a setting or a class that cannot be followed, [`crate::Kind::InvalidArgument`] for a
-/// wrong value; both name the setting.
+/// [`crate::Kind::Unsupported`] for an unsupported setting or class, [`crate::Kind::InvalidArgument`] for an invalid
+/// value; both name the setting.
 pub(super) fn translate(
     settings: &BTreeMap<String, String>,
     uri: &ObjectUri,

@@ -14,7 +14,7 @@ use super::object_source::ObjectSource;
 use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
 use crate::error::Result;
 
-/// A root in HDFS.
+/// A root folder in HDFS.
 #[derive(Clone)]
 pub struct HdfsPlace {
     root: String,
@@ -24,10 +24,10 @@ pub struct HdfsPlace {
 }
 
 impl HdfsPlace {
-    /// The root at a URI of HDFS; none for other URIs. Nothing is sent yet.
+    /// Returns the root at a URI of HDFS, `None` for other URIs. No request is sent.
     ///
     /// # Errors
-    /// `InvalidArgument` for URIs, options and configuration files that do not name a cluster.
+    /// `InvalidArgument` for URIs, options and configuration files that do not identify a cluster.
     pub fn open(uri: &str, options: &StorageOptions) -> Result<Option<Self>> {
         let Some(parsed) = HdfsUri::parse(uri)? else { return Ok(None) };
         let handle = HdfsOptions::parse(options).and_then(|options| HdfsHandle::new(&parsed, options));
@@ -36,7 +36,7 @@ impl HdfsPlace {
         Ok(Some(Self { root, path: parsed.path, handle, requests: Arc::default() }))
     }
 
-    /// The path in HDFS of a path below the root.
+    /// Returns the path in HDFS of a path below the root.
     pub(super) fn path(&self, path: &str) -> String {
         match (self.path.trim_end_matches('/'), path.trim_end_matches('/')) {
             ("", "") => "/".to_owned(),
@@ -86,7 +86,7 @@ impl Place for HdfsPlace {
     }
 
     fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
-        // A length of 0 stands for a file that was gone when its length was asked for.
+        // A size of 0 is that of a file which did not exist when its size was requested.
         if file.len == 0 { self.open(path) } else { Ok(self.source(path, file.clone())) }
     }
 
@@ -128,10 +128,10 @@ impl Place for HdfsPlace {
     }
 }
 
-/// What is in a folder; `None` if there is none, or a file of that name.
+/// Lists a folder; `None` if it does not exist or is a file.
 async fn list(client: Client, path: String, is_recursive: bool) -> hdfs_native::Result<Option<Vec<HdfsStatus>>> {
     match client.list_status(&path, is_recursive).await {
-        // A file is listed as the only one in itself.
+        // The listing of a file is the file itself.
         Ok(found) if found.iter().any(|found| found.path == path) => Ok(None),
         Ok(found) => Ok(Some(found)),
         Err(HdfsError::FileNotFound(_)) => Ok(None),

@@ -1,4 +1,4 @@
-//! Errors of HDFS as kinds that a caller can act on.
+//! Converts errors of HDFS to error kinds that a caller can handle.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use hdfs_native::HdfsError;
 use super::object_error::Failure;
 use crate::error::Kind;
 
-/// Characters of a message that are kept: a `NameNode` adds its stack trace.
+/// The maximum length of a message: a `NameNode` adds its stack trace.
 const LONGEST: usize = 400;
 
-/// What a client of HDFS reported.
+/// Converts an error of the HDFS client.
 pub(super) fn failure(error: &HdfsError) -> Failure {
     let kind = kind_of(error);
     let what = match kind {
@@ -27,12 +27,12 @@ pub(super) fn failure(error: &HdfsError) -> Failure {
     Failure::new(kind, format!("{what}: {}", first_line(&error.to_string())))
 }
 
-/// The error of an operation that did not end in time.
+/// Returns the error of an operation that timed out.
 pub(super) fn timed_out(after: Duration) -> Failure {
     Failure::new(Kind::Unreachable, format!("HDFS did not answer within {} s, retries included", after.as_secs()))
 }
 
-/// Whether the same request may succeed when it is repeated.
+/// Returns true if the same request may succeed when it is repeated.
 pub(super) fn is_transient(error: &HdfsError) -> bool {
     matches!(kind_of(error), Kind::Unreachable | Kind::Io)
 }
@@ -54,7 +54,7 @@ fn kind_of(error: &HdfsError) -> Kind {
     }
 }
 
-/// The kind of a Java exception of the `NameNode`.
+/// Returns the kind of a Java exception of the `NameNode`.
 fn kind_of_class(class: &str) -> Kind {
     match class.rsplit('.').next().unwrap_or(class) {
         "FileNotFoundException" => Kind::NotFound,

@@ -16,15 +16,16 @@ use super::hdfs_handle::HdfsHandle;
 use super::object_runtime::{Pending, locked};
 use crate::error::Result;
 
-/// How often a range is read that fails, or a file that is shorter than the plan says: a writer may be appending to it.
+/// The number of attempts to read a range that fails, or a file that is shorter than planned: a writer may be appending
+/// to it.
 const TRIES: u32 = 4;
-/// The pause after the first failure; each further one is twice as long.
+/// The pause after the first failure, doubled after each further one.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The blocks of a file, as a client knows them; those of another client are of no use.
+/// The blocks of a file, as located by one client; another client cannot use them.
 type Blocks = Arc<Mutex<Option<(u64, Arc<FileReader>)>>>;
 
-/// A file, as what its ranges are fetched from.
+/// A file whose ranges can be fetched.
 pub(super) struct HdfsFile {
     handle: Arc<HdfsHandle>,
     path: String,
@@ -32,7 +33,7 @@ pub(super) struct HdfsFile {
 }
 
 impl HdfsFile {
-    /// The file at an absolute path.
+    /// Returns the file at an absolute path.
     pub(super) fn new(handle: &Arc<HdfsHandle>, path: String) -> Self {
         Self { handle: Arc::clone(handle), path, blocks: Blocks::default() }
     }
@@ -79,7 +80,7 @@ async fn fetch(
         match read {
             Ok(bytes) if !is_short || tries == TRIES => return Ok(Fetched { bytes, size, etag: None }),
             Err(error) if tries == TRIES || !is_transient(&error) => return Err(error),
-            // Blocks move, and those of a file that is being appended to are reported when it is closed.
+            // Blocks are moved, and the size of a file that is being appended to is reported when it is closed.
             Ok(_) | Err(_) => *locked(&blocks) = None,
         }
         tokio::time::sleep(PAUSE * 2_u32.pow(tries)).await;
@@ -87,7 +88,7 @@ async fn fetch(
     }
 }
 
-/// The bytes of a range that lies within the file.
+/// Reads the bytes of a range of the file.
 async fn read(reader: &FileReader, range: &Range<u64>) -> hdfs_native::Result<Bytes> {
     let too_long = |_| hdfs_native::HdfsError::InvalidArgument(format!("bytes {range:?} do not fit in memory"));
     let start = usize::try_from(range.start).map_err(too_long)?;
@@ -95,7 +96,7 @@ async fn read(reader: &FileReader, range: &Range<u64>) -> hdfs_native::Result<By
     if len == 0 { Ok(Bytes::new()) } else { reader.read_range(start, len).await }
 }
 
-/// A file whose length was not known: all of it if it is no longer than `whole`, else only its length.
+/// Opens a file of unknown size: returns its size, and its bytes if it has at most `whole`.
 pub(super) async fn open(client: Client, path: String, whole: u64) -> hdfs_native::Result<(u64, Option<Bytes>)> {
     let mut tries = 1;
     loop {

@@ -1,9 +1,9 @@
-//! The handle of an HDFS cluster: its client and its I/O thread, made at first use; a forked child makes its own.
+//! The handle of an HDFS cluster: its client and its I/O thread, created on first use. A forked child creates its own.
 //!
 //! The client library keeps idle connections to `DataNode`s for 3 s in a list of the process, not of a client. A forked
-//! child must not use those of its parent. A connection whose runtime has ended answers every use with an error, and the
-//! library connects again; so [`before_fork`] ends the clients of the process before it is forked. Where that was not
-//! possible, HDFS is refused in the child.
+//! child must not use those of its parent. A connection whose runtime has ended returns an error for every use, and the
+//! library connects again; so [`before_fork`] ends the clients of the process before it is forked. If that was not
+//! possible, HDFS returns an error in the child.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -21,27 +21,27 @@ use super::object_runtime::{IoThread, Pending, locked};
 use super::shared_sources::SharedSources;
 use crate::error::{Error, Kind, Result};
 
-/// The port of a `NameNode` where the URI has none and names no name service, as in Hadoop.
+/// The port of a `NameNode` if the URI has none and does not name a name service, as in Hadoop.
 const PORT: u16 = 8020;
-/// Attempts to connect to a `NameNode` that has no other beside it. Hadoop's default is for clusters that fail over.
+/// Attempts to connect to a single `NameNode`. Hadoop's default is for clusters with failover.
 const ATTEMPTS: (&str, &str) = ("dfs.client.failover.max.attempts", "3");
-/// How long a fork waits for operations that are running.
+/// How long a fork waits for running operations.
 const FORK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The handle of a cluster.
 pub(super) struct HdfsHandle {
-    /// Its path is that of nobody.
+    /// Its path identifies no file.
     uri: HdfsUri,
     options: HdfsOptions,
     live: Mutex<Option<Arc<Live>>>,
     opened: SharedSources,
 }
 
-/// What belongs to one process.
+/// The state of one process.
 struct Live {
     client: Client,
     limit: Arc<Semaphore>,
-    /// Held by every operation that has not ended.
+    /// Held by every operation that is running.
     running: Arc<()>,
     generation: u64,
     io: IoThread,
@@ -52,16 +52,16 @@ static GENERATION: AtomicU64 = AtomicU64::new(0);
 /// The process whose clients were still in use when it was forked; 0 if there is none.
 static FORKED_IN_USE: AtomicU32 = AtomicU32::new(0);
 
-/// Keeps a client alive, and its process from ending it at a fork.
+/// Keeps a client from being ended at a fork.
 pub(super) struct InUse {
     _running: Arc<()>,
 }
 
 impl HdfsHandle {
-    /// The handle of the cluster that `uri` names. Nothing is sent yet.
+    /// Returns the handle of the cluster of `uri`. No request is sent.
     ///
     /// # Errors
-    /// `InvalidArgument` for options and configuration files that do not make a client.
+    /// `InvalidArgument` for options and configuration files from which no client can be created.
     pub(super) fn new(uri: &HdfsUri, options: HdfsOptions) -> Result<Arc<Self>> {
         let uri = HdfsUri { path: String::new(), ..uri.clone() };
         let mut handles = locked(&HANDLES);
@@ -73,17 +73,17 @@ impl HdfsHandle {
         let handle = Arc::new(Self { uri, options, live: Mutex::default(), opened: SharedSources::default() });
         handles.push(Arc::downgrade(&handle));
         drop(handles);
-        // Options and files that are wrong are reported when a table is opened, and not by its first request.
+        // Invalid options and files are reported when a table is opened, not by its first request.
         handle.live()?;
         Ok(handle)
     }
 
-    /// Requests that are worth making at once.
+    /// Returns the useful number of concurrent requests.
     pub(super) fn max_requests(&self) -> usize {
         self.options.max_requests
     }
 
-    /// The files that are open.
+    /// Returns the open files.
     pub(super) fn opened(&self) -> &SharedSources {
         &self.opened
     }
@@ -93,7 +93,7 @@ impl HdfsHandle {
         match live.as_ref() {
             Some(known) if known.io.is_here() => return Ok(Arc::clone(known)),
             Some(_) => {
-                // Its thread is in the process that this one was forked from, and its sockets are that one's.
+                // Its thread runs in the parent process, and its sockets belong to that process.
                 std::mem::forget(live.take());
                 FORKED_IN_USE.store(u32::MAX, Ordering::SeqCst);
             }
@@ -116,17 +116,17 @@ impl HdfsHandle {
         Ok(made)
     }
 
-    /// Whether another handle has a client of the process that this one was forked from.
+    /// Returns true if another handle has a client of the parent process.
     fn is_another_inherited(&self) -> bool {
         let handles: Vec<Arc<Self>> = locked(&HANDLES).iter().filter_map(Weak::upgrade).collect();
-        // The lock of this one is held; that of another may be, by a thread that makes its client now.
+        // The lock of this handle is held; that of another one may be held by a thread that creates its client.
         let others = handles.iter().filter(|handle| !std::ptr::eq(handle.as_ref(), self));
         others
             .filter_map(|handle| handle.live.try_lock().ok())
             .any(|live| live.as_ref().is_some_and(|known| !known.io.is_here()))
     }
 
-    /// Makes the client; a host that no configuration file knows is a `NameNode`, with the default port.
+    /// Creates the client. A host without an entry in a configuration file is a `NameNode`, with the default port.
     fn client(&self, io: &IoThread) -> Result<Client> {
         let HdfsUri { scheme, authority, .. } = &self.uri;
         let build = |authority: Option<&str>, is_single: bool| {
@@ -159,7 +159,7 @@ impl HdfsHandle {
         })
     }
 
-    /// What tells a client from one that was made after a fork, or before.
+    /// Returns a number that identifies the client of this process, before or after a fork.
     ///
     /// # Errors
     /// As for [`Self::start`].
@@ -167,7 +167,7 @@ impl HdfsHandle {
         Ok(self.live()?.generation)
     }
 
-    /// Keeps the client from being ended at a fork, as long as the result lives.
+    /// Keeps the client from being ended at a fork until the result is dropped.
     ///
     /// # Errors
     /// As for [`Self::start`].
@@ -178,7 +178,7 @@ impl HdfsHandle {
     /// Starts an operation.
     ///
     /// # Errors
-    /// `Io` if the I/O thread cannot be started, `Unsupported` in a child that was forked at the wrong time.
+    /// `Io` if the I/O thread cannot be started, `Unsupported` in a child that was forked while the client was in use.
     pub(super) fn start<T, F>(
         &self,
         operation: impl FnOnce(Client) -> F + Send + 'static,
@@ -200,10 +200,10 @@ impl HdfsHandle {
         }))
     }
 
-    /// Runs an operation, and waits for it. `path` is for messages.
+    /// Runs an operation and waits for it. `path` is for messages.
     ///
     /// # Errors
-    /// Those of HDFS, by kind.
+    /// Errors of HDFS, by kind.
     pub(super) fn run<T, F>(&self, path: &str, operation: impl FnOnce(Client) -> F + Send + 'static) -> Result<T>
     where
         T: Clone + Send + 'static,
@@ -213,7 +213,7 @@ impl HdfsHandle {
         outcome.map_err(|error| error.in_file(path))?.map_err(|failure| failure.at(path))
     }
 
-    /// Ends the client, once its operations have ended; false if they did not until `deadline`.
+    /// Ends the client after its operations have ended. Returns false if they did not end before `deadline`.
     fn end(&self, deadline: Instant) -> bool {
         loop {
             let mut live = locked(&self.live);
@@ -235,8 +235,8 @@ impl HdfsHandle {
     }
 }
 
-/// Ends the clients of HDFS in this process, which is about to be forked; each is made again when it is used next. Waits up
-/// to 10 s for operations that are running.
+/// Ends the HDFS clients of this process, which is about to be forked; they are created again on their next use. Waits
+/// up to 10 s for running operations.
 pub fn before_fork() {
     let handles: Vec<Arc<HdfsHandle>> = locked(&HANDLES).iter().filter_map(Weak::upgrade).collect();
     let deadline = Instant::now() + FORK_PATIENCE;

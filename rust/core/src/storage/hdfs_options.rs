@@ -1,7 +1,8 @@
-//! `storage_options` of HDFS: Hadoop settings, which come before those of Hadoop's configuration files, and a few of our own.
+//! `storage_options` of HDFS: Hadoop settings, which take precedence over those in Hadoop's configuration files, and
+//! some options of mortice.
 //!
-//! The configuration files are `core-site.xml` and `hdfs-site.xml` in the folder that the option `conf_dir` names, else
-//! `HADOOP_CONF_DIR`, else `HADOOP_HOME/etc/hadoop`.
+//! The configuration files are `core-site.xml` and `hdfs-site.xml` in the folder of the option `conf_dir`, otherwise in
+//! `HADOOP_CONF_DIR`, otherwise in `HADOOP_HOME/etc/hadoop`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,9 +12,9 @@ use super::hadoop_options::is_hadoop_setting;
 use super::object_keys::hint;
 use crate::error::{Error, Result};
 
-/// Names of our own options.
+/// The names of mortice's options.
 const KNOWN: [&str; 5] = ["conf_dir", "max_requests", "read_timeout", "timeout", "user"];
-/// What the names of the Hadoop settings begin with that a client of HDFS reads.
+/// The prefixes of Hadoop settings that a client of HDFS reads.
 const SETTINGS: [&str; 8] = [
     "dfs.client.",
     "dfs.data.transfer.protection",
@@ -24,7 +25,7 @@ const SETTINGS: [&str; 8] = [
     "fs.viewfs.mounttable.",
     "hadoop.security.authentication",
 ];
-/// The longest that an operation may take, retries included.
+/// The default timeout of an operation, including retries.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 /// The options of HDFS.
@@ -36,17 +37,17 @@ pub struct HdfsOptions {
     pub conf_dir: Option<String>,
     /// The user, if not that of the environment.
     pub user: Option<String>,
-    /// The longest that an operation may take, retries included.
+    /// The timeout of an operation, including retries.
     pub timeout: Duration,
-    /// Requests at once.
+    /// The maximum number of concurrent requests.
     pub max_requests: usize,
 }
 
 impl HdfsOptions {
-    /// Checks options. Settings of other file systems are left out.
+    /// Validates options. Settings of other file systems are ignored.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] for names and values that are wrong.
+    /// [`crate::Kind::InvalidArgument`] for invalid names and values.
     pub fn parse(options: &BTreeMap<String, String>) -> Result<Self> {
         let mut client = ClientSettings { timeout: DEADLINE, ..ClientSettings::default() };
         let (mut settings, mut conf_dir, mut user) = (BTreeMap::new(), None, None);
@@ -82,17 +83,17 @@ impl HdfsOptions {
     }
 }
 
-/// Milliseconds without a byte of a `DataNode`.
+/// The read timeout of a `DataNode` in milliseconds.
 const READ_TIMEOUT: &str = "dfs.client.socket-timeout";
 
-/// Whether a client of HDFS reads the Hadoop setting `name`.
+/// Returns true if a client of HDFS reads the Hadoop setting `name`.
 #[must_use]
 pub(super) fn is_needed(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SETTINGS.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Options of a Spark data source have lost their capitals.
+/// Restores the case of a name: options of a Spark data source are lower-cased.
 fn spelt(name: &str) -> String {
     match name.eq_ignore_ascii_case("fs.defaultFS") {
         true => "fs.defaultFS".to_owned(),

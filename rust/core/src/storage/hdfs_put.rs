@@ -1,6 +1,7 @@
-//! Whole files written to HDFS: under a temporary name, and then renamed, without overwriting where the file is to be new.
+//! Writes whole files to HDFS: under a temporary name, followed by a rename, without overwriting if the file must be
+//! new.
 //!
-//! A rename is exclusive in the `NameNode`. A crash leaves a temporary file at most (`.NAME.….tmp`). HDFS has no
+//! A rename is exclusive in the `NameNode`. A crash leaves at most a temporary file (`.NAME.….tmp`). HDFS has no
 //! conditional replacement: a writer that needs one takes a lock.
 
 use std::hash::{BuildHasher, Hasher};
@@ -20,11 +21,11 @@ use super::hdfs_handle::{HdfsHandle, InUse};
 use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
 use crate::error::{Error, Kind, Result};
 
-/// How often a create is tried whose outcome is open.
+/// The number of attempts to create a file if the outcome is unknown.
 const TRIES: u32 = 4;
-/// The time that removing a temporary file may take.
+/// The timeout for removing a temporary file.
 const CLEAN_UP: Duration = Duration::from_secs(10);
-/// Permissions of folders, before the umask of the cluster.
+/// The permissions of folders, before the umask of the cluster.
 const FOLDER: u32 = 0o755;
 
 impl FileStore for HdfsPlace {
@@ -41,7 +42,7 @@ impl FileStore for HdfsPlace {
             if !matches!(error.kind(), Kind::AlreadyExists | Kind::Unreachable | Kind::Io) {
                 return Err(error);
             }
-            // The file may be this writer's own, whose answer was lost.
+            // The file may have been created by this writer, if the response was lost.
             match self.get(path) {
                 Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
                 Ok(_) => return Ok(Put::Refused),
@@ -57,7 +58,7 @@ impl FileStore for HdfsPlace {
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
         let (target, full) = (self.path(path), self.full_path(path));
         if expected.is_some() {
-            let message = "HDFS cannot replace a file on the condition that it is of a version; use a lock";
+            let message = "HDFS cannot replace a file conditionally by version; use a lock";
             return Err(Error::unsupported(message).in_file(full));
         }
         let bytes = bytes.clone();
@@ -174,7 +175,7 @@ async fn write_and_rename(
         let mut writer = client.create(&staged, WriteOptions::default()).await?;
         writer.write_bytes(bytes).await?;
         writer.close().await?;
-        // A rename keeps the time of modification.
+        // A rename keeps the modification time.
         let version = version_of(&client.get_file_info(&staged).await?);
         client.rename(&staged, target, overwrite).await?;
         Ok(version)
@@ -186,11 +187,11 @@ async fn write_and_rename(
     written
 }
 
-/// A large file, written under a temporary name.
+/// A large file that is written under a temporary name.
 struct HdfsUpload {
     handle: Arc<HdfsHandle>,
     writer: Arc<Mutex<Option<FileWriter>>>,
-    /// Until it is renamed.
+    /// `None` after the rename.
     staged: Option<String>,
     target: String,
     path: String,
@@ -232,7 +233,7 @@ impl Upload for HdfsUpload {
 impl Drop for HdfsUpload {
     fn drop(&mut self) {
         if self.process != std::process::id() {
-            // The file is that of the process that this one was forked from.
+            // The file belongs to the parent process.
             std::mem::forget(Arc::clone(&self.writer));
             return;
         }
@@ -249,7 +250,7 @@ impl Drop for HdfsUpload {
     }
 }
 
-/// A temporary name in the same folder, which no other writer uses.
+/// Returns a unique temporary name in the same folder.
 fn staged_name(target: &str) -> String {
     let (folder, name) = target.rsplit_once('/').unwrap_or(("", target));
     // Seeds of hash maps are random.

@@ -1,26 +1,26 @@
 //! URIs of HDFS: `hdfs://NAMENODE[:PORT]/PATH`, `hdfs://NAMESERVICE/PATH`, `hdfs:///PATH` of the default file system, and
 //! `viewfs://MOUNTTABLE/PATH`.
 //!
-//! Paths are taken as they are: nothing is percent-decoded, as in Hadoop's `Path`.
+//! Paths are not percent-decoded, as in Hadoop's `Path`.
 
 use crate::error::{Error, Result};
 
-/// What a URI of HDFS names.
+/// The parts of a URI of HDFS.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HdfsUri {
     /// `hdfs` or `viewfs`.
     pub scheme: String,
     /// The `NameNode` with its port, the name service or the mount table; `""` for the default file system.
     pub authority: String,
-    /// The absolute path, without a slash at its end; `"/"` for the root.
+    /// The absolute path, without a trailing slash; `"/"` for the root.
     pub path: String,
 }
 
 impl HdfsUri {
-    /// Parses a URI; `None` if its scheme is another one.
+    /// Parses a URI; `None` for another scheme.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] if its path cannot be one of HDFS, or if a user is in it.
+    /// [`crate::Kind::InvalidArgument`] if the path is invalid in HDFS, or if the URI has a user.
     pub fn parse(uri: &str) -> Result<Option<Self>> {
         let Some((scheme, rest)) = uri.split_once(':') else { return Ok(None) };
         let scheme = scheme.to_ascii_lowercase();

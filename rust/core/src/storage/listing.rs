@@ -1,40 +1,40 @@
-//! What a folder holds.
+//! Entries of a folder listing.
 
-/// A file, as a listing tells of it.
+/// A file of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileStatus {
     /// The last part of the path.
     pub name: String,
-    /// Bytes.
+    /// The size in bytes.
     pub len: u64,
-    /// Last modification, milliseconds since the epoch; 0 where unknown.
+    /// The modification time in milliseconds since the epoch; 0 if unknown.
     pub modified_ms: i64,
-    /// The version of the content, if the store has one (`ETag`).
+    /// The version of the content (`ETag`), if the storage has one.
     pub etag: Option<String>,
 }
 
-/// What is known of a file before it is opened.
+/// The properties of a file that are known before it is opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct KnownFile {
-    /// Bytes.
+    /// The size in bytes.
     pub len: u64,
-    /// The version of the content, if a listing reported one.
+    /// The etag of the content, if the listing reported one.
     pub etag: Option<String>,
-    /// Whether the file may be longer than `len` by now, as a log file that a writer has appended to.
+    /// Whether the file may be longer than `len` now, like a log file to which a writer has appended.
     pub may_have_grown: bool,
 }
 
-/// One thing in a folder.
+/// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// A file.
     File(FileStatus),
-    /// A folder, by its last path part.
+    /// A folder, by the last part of its path.
     Folder(String),
 }
 
 impl Entry {
-    /// The last part of the path.
+    /// Returns the last part of the path.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {

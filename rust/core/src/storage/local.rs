@@ -1,4 +1,4 @@
-//! The local file system: files are mapped, or, where that fails or is switched off, read by windows.
+//! The local file system: files are mapped or, if mapping fails or is disabled, read in windows.
 
 use std::fs::{File, read_dir};
 use std::ops::Range;
@@ -13,10 +13,10 @@ use super::source::out_of_range;
 use super::{Entry, FileStatus, MappedFile, Place, Source};
 use crate::error::{Error, Result};
 
-/// Bytes that one windowed read fetches.
+/// The number of bytes of one windowed read.
 const WINDOW: u64 = 256 * 1024;
 
-/// A local file read by ranges, without a mapping.
+/// A local file that is read by range, without mapping.
 pub struct LocalFile {
     path: String,
     file: File,
@@ -57,18 +57,18 @@ pub struct LocalPlace {
 }
 
 impl LocalPlace {
-    /// The folder at `path`; `mapped` false switches memory mapping off.
+    /// Returns the folder at `path`. If `mapped` is false, files are not mapped.
     #[must_use]
     pub fn new(path: &str, mapped: bool) -> Self {
         Self { root: path.to_owned(), folder: PathBuf::from(path), mapped }
     }
 
-    /// Where a path of this place lies.
+    /// Returns the local path of a path in this storage.
     pub(super) fn local_path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// Opens one file by its path: mapped where that works, else read by windows.
+    /// Opens one file by its path: mapped if possible, otherwise read in windows.
     pub fn open_file(path: &Path, mapped: bool) -> Result<Arc<dyn Source>> {
         let name = path.to_string_lossy();
         let file = File::open(path).map_err(|error| unopened(&name, error))?;
@@ -104,8 +104,9 @@ impl Place for LocalPlace {
         for child in children {
             let child = child.map_err(failed)?;
             let Ok(name) = child.file_name().into_string() else { continue };
-            // A file may go while the folder is read (a cleaner, a writer's temporary): it is then not there.
-            // Asked of the open folder, which saves walking the whole path again; a link is followed.
+            // A file may be removed while the folder is listed (by a cleaner, or a temporary file of a writer): then it
+            // is omitted.
+            // Relative to the open folder, so that the path is not resolved again; links are followed.
             let status = match child.metadata() {
                 Ok(status) if status.is_symlink() => std::fs::metadata(child.path()),
                 status => status,
@@ -117,7 +118,8 @@ impl Place for LocalPlace {
         Ok(Some(entries.into_iter().map(|(name, status)| entry(name, &status)).collect()))
     }
 
-    /// A disk's own cache answers from memory, which keeps a core busy; a network mount waits. A few more than cores serve both.
+    /// Cached files are read from memory, which keeps a core busy; network mounts wait. A few more requests than cores
+    /// suit both.
     fn requests_at_once(&self) -> usize {
         std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4)
     }

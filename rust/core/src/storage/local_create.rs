@@ -1,4 +1,4 @@
-//! Writing on the local file system: `O_EXCL` for creation, `O_APPEND` for every write, `fsync` of file and folder.
+//! Writes on the local file system: `O_EXCL` for creation, `O_APPEND` for every write, `fsync` of file and folder.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{Appendable, LocalPlace, Sink, WritablePlace};
 use crate::error::{Error, Result};
 
-/// A local file that grows at its end.
+/// A local file that can be appended to.
 pub struct LocalSink {
     path: String,
     file: File,
@@ -37,7 +37,7 @@ impl Sink for LocalSink {
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
         if let Err(error) = self.file.write_all(bytes) {
-            // A disk that filled up has taken a part. Without it the file ends soundly.
+            // A full disk may have written a part. It is cut off, so that the file ends validly.
             let restored = self.file.set_len(self.position).is_ok();
             let what = if restored {
                 "could not write; the file was left as it was"
@@ -81,7 +81,7 @@ impl WritablePlace for LocalPlace {
     }
 }
 
-/// A new name is durable once its folder is.
+/// A new name is durable once its folder is synced.
 pub(super) fn sync_folder_of(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)

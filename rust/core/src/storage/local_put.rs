@@ -1,7 +1,7 @@
-//! Whole files on the local file system: written under a temporary name, made durable, and then linked or renamed.
+//! Writes whole files on the local file system: under a temporary name, made durable, and then linked or renamed.
 //!
-//! A crash leaves a temporary file at most (`.NAME.….tmp`). A link is exclusive by itself. A replacement that depends on the
-//! version found is made under a lock of the folder (`flock`), which all writers of this library take.
+//! A crash leaves at most a temporary file (`.NAME.….tmp`). A link is exclusive. A conditional replacement by version
+//! is made under a lock of the folder (`flock`), which all writers of this library take.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -105,7 +105,7 @@ impl FileStore for LocalPlace {
     }
 }
 
-/// A file under a temporary name, removed when dropped.
+/// A temporary file, removed on drop.
 struct Staged {
     file: NamedTempFile,
 }
@@ -117,14 +117,14 @@ impl Staged {
         let file = tempfile::Builder::new()
             .prefix(&format!(".{}.", name.trim_start_matches('.')))
             .suffix(".tmp")
-            // What the umask leaves of it: other users' processes may read the table.
+            // Restricted by the umask: processes of other users may read the table.
             .permissions(std::fs::Permissions::from_mode(0o666))
             .tempfile_in(&folder)
             .map_err(|error| failed("could not create a temporary file", error, &folder))?;
         Ok(Self { file })
     }
 
-    /// With its content, durable.
+    /// Creates a durable temporary file with contents.
     fn with(target: &Path, bytes: &[u8]) -> Result<Self> {
         let mut staged = Self::new(target)?;
         let written = staged.file.write_all(bytes).and_then(|()| staged.file.as_file().sync_all());
@@ -162,7 +162,7 @@ impl Upload for LocalUpload {
     }
 }
 
-/// A file that was replaced has another inode, or, where the number is used again, another time.
+/// A replaced file has another inode or, if its number is reused, another time.
 fn version_of(status: &std::fs::Metadata) -> FileVersion {
     let etag = format!("{:x}-{:x}-{:x}.{:x}", status.ino(), status.size(), status.mtime(), status.mtime_nsec());
     FileVersion { etag: Some(etag), version: None }
@@ -207,7 +207,7 @@ fn make_folder_of(path: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The lock of a folder, held until it is dropped; the system gives back that of a process that died.
+/// Takes the lock of a folder until it is dropped; the operating system releases that of a process that died.
 fn lock_folder_of(path: &Path) -> Result<File> {
     let folder = folder_of(path);
     let lock = || -> std::io::Result<File> {

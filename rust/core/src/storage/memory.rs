@@ -1,4 +1,4 @@
-//! A file whose bytes are in memory already.
+//! A file whose bytes are in memory.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::Source;
 use super::source::check_range;
 use crate::error::Result;
 
-/// Bytes that are read as a file. Ranges are slices of them: nothing is copied.
+/// Bytes that are read as a file. Ranges are slices of them without copying.
 pub struct MemoryFile {
     path: String,
     bytes: Bytes,
@@ -16,12 +16,12 @@ pub struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// `path` is what messages call the file.
+    /// `path` is the name of the file in messages.
     pub fn new(path: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         Self { path: path.into(), bytes: bytes.into(), window: None }
     }
 
-    /// The same file, to be walked through `window` bytes at a time, as a file is that cannot be mapped.
+    /// Returns the same file, read in windows of `window` bytes like a file that cannot be mapped.
     #[must_use]
     pub fn by_windows(self, window: u64) -> Self {
         Self { window: Some(window), ..self }
@@ -43,7 +43,7 @@ impl Source for MemoryFile {
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
         check_range(self, &range)?;
-        // Both lie within a slice, so that they are no more than usize holds.
+        // Both are within a slice, so they fit in usize.
         #[allow(clippy::cast_possible_truncation)]
         Ok(self.bytes.slice(range.start as usize..range.end as usize))
     }

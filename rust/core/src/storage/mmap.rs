@@ -1,4 +1,4 @@
-//! A memory-mapped file. Its ranges are slices of the mapping: nothing is copied, and only touched pages are read.
+//! A memory-mapped file. Its ranges are slices of the mapping without copying, and only touched pages are read.
 
 #![allow(unsafe_code)]
 
@@ -19,8 +19,8 @@ pub struct MappedFile {
 }
 
 impl MappedFile {
-    /// Maps the whole file. Fails where the system refuses the mapping (an address-space limit, a file system without
-    /// mappings); callers then read by windows instead.
+    /// Maps the whole file. Fails if the operating system refuses the mapping (an address-space limit, a file system
+    /// without mappings); callers then read in windows.
     pub fn map(file: &File, path: &str) -> std::io::Result<Self> {
         // SAFETY: the mapping is private to this value and read only. Hudi never rewrites or shortens a data file or a
         // log file in place: it creates files, appends to log files past the length seen here, and deletes whole files

@@ -1,12 +1,12 @@
-//! Storage: bytes of files and listings of folders, wherever they lie.
+//! Storage: reads files, lists folders and writes files on local and remote file systems.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `source` | the trait of an open file: its length, bytes of a range |
-//! | `listing` | what a folder holds |
-//! | `place` | the trait of a place that files lie in, rooted at a table |
-//! | `parallel` | requests side by side |
-//! | `below` | a folder of a place, as a place of its own |
+//! | `source` | the trait of an open file: its size, bytes of a range |
+//! | `listing` | entries of a folder listing |
+//! | `place` | the trait of a storage, rooted at a table |
+//! | `parallel` | parallel requests |
+//! | `below` | a subfolder as a storage of its own |
 //! | `requests` | counts of storage requests, by kind |
 //! | `prefix` | the part of a file that a plan has seen |
 //! | `fetch_budget` | bytes that were fetched and are held, within a limit |
@@ -16,23 +16,23 @@
 //! | `mmap` | a memory-mapped file: ranges are slices of the mapping |
 //! | `create` | the writing side: files made exclusively, appended to, made durable |
 //! | `local_create` | the same on the local file system |
-//! | `put` | whole files: created, replaced under conditions, removed, written in parts |
+//! | `put` | the traits of whole files: created, replaced conditionally, removed, written in parts |
 //! | `local_put` | the same on the local file system, crash-safe |
-//! | `object_create` | files made exclusively and written in parts, on object stores |
+//! | `object_create` | files created exclusively and written in parts, on object stores |
 //! | `object_put` | whole files on object stores |
-//! | `local` | the local file system; windowed reads where mapping fails |
+//! | `local` | the local file system; windowed reads if mapping fails |
 //! | `cancel` | ends blocking waits on signals, and when a stream is closed |
 //! | `object` | a folder of an object store |
-//! | `object_source` | a file of an object store: what is fetched of it, and when |
-//! | `fetch` | how ranges of a remote file are fetched |
-//! | `shared_sources` | remote files that are open, shared by their readers |
-//! | `object_ranges` | which requests are made for ranges of a file |
-//! | `object_handle` | the client and the I/O thread of a store, shared by all places in it |
-//! | `object_client` | makes the client from URI and options; counts its requests |
-//! | `object_runtime` | the I/O thread, and results that are waited for |
-//! | `object_limit` | how many requests are made at once |
+//! | `object_source` | a file of an object store: plans and caches its requests |
+//! | `fetch` | fetches ranges of a remote file |
+//! | `shared_sources` | open remote files, shared by their readers |
+//! | `object_ranges` | merges and splits ranges of a file into requests |
+//! | `object_handle` | the client and the I/O thread of a store, shared by all storages in it |
+//! | `object_client` | creates the client from URI and options; counts its requests |
+//! | `object_runtime` | the I/O thread, and pending results |
+//! | `object_limit` | limits concurrent requests |
 //! | `object_error` | errors of object stores, by kind, without secrets |
-//! | `open` | the choice of a place for a URI |
+//! | `open` | opens the storage of a URI |
 //! | `hdfs` | a folder of HDFS |
 //! | `hdfs_file` | a file of HDFS: blocks looked up, ranges read |
 //! | `hdfs_put` | whole files written to HDFS |
@@ -41,12 +41,12 @@
 //! | `hdfs_uri`, `hdfs_options` | URIs of HDFS, its options and Hadoop settings |
 //! | `object_uri` | URIs of object stores |
 //! | `object_keys` | the names of their options |
-//! | `object_options` | their options: given, of Hadoop settings, of the environment |
-//! | `role_settings`, `object_assume_role` | roles of AWS that keys are exchanged for |
+//! | `object_options` | their options: explicit, from Hadoop settings, from the environment |
+//! | `role_settings`, `object_assume_role` | roles of AWS for which keys are exchanged |
 //! | `client_settings` | timeouts and retries |
-//! | `hadoop_options`, `hadoop/` | Hadoop settings to options |
+//! | `hadoop_options`, `hadoop/` | converts Hadoop settings to options |
 //! | `environment` | environment variables |
-//! | `supplier`, `supplied_credentials` | credentials that a function of the application's supplies |
+//! | `supplier`, `supplied_credentials` | credentials that a function of the application supplies |
 //! | `secret` | values that are not printed |
 
 mod below;

@@ -1,4 +1,4 @@
-//! A folder of an object store. Folders are prefixes of keys: one is there if it has a file.
+//! A folder of an object store. Folders are prefixes of keys: one exists if it has a file.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use super::object_uri::{ObjectUri, Service};
 use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
 use crate::error::{Kind, Result};
 
-/// A root in an object store.
+/// A root folder in an object store.
 #[derive(Clone)]
 pub struct ObjectPlace {
     root: String,
@@ -28,22 +28,22 @@ pub struct ObjectPlace {
     ahead: Arc<Mutex<Ahead>>,
 }
 
-/// Answers that were asked for before somebody wants them; each is given once.
+/// Prefetched responses; each is used once.
 #[derive(Default)]
 struct Ahead {
-    files: HashMap<String, Pending<Outcome<Opened>>>,
+    files: HashMap<String, Pending<Outcome<OpenedObject>>>,
     folders: HashMap<String, Pending<Outcome<Listed>>>,
 }
 
-/// A file whose length was not known: with its bytes, unless it is large.
+/// A file of unknown size: with its bytes, unless it is large.
 #[derive(Clone)]
-struct Opened {
+struct OpenedObject {
     bytes: Option<bytes::Bytes>,
     size: u64,
     etag: Option<String>,
 }
 
-/// A folder: the files and the folders in it.
+/// A folder: its files and subfolders.
 #[derive(Clone)]
 struct Listed {
     files: Vec<ObjectMeta>,
@@ -51,10 +51,10 @@ struct Listed {
 }
 
 impl ObjectPlace {
-    /// The root at a URI of an object store; none for other URIs. Nothing is sent yet.
+    /// Returns the root at a URI of an object store, `None` for other URIs. No request is sent.
     ///
     /// # Errors
-    /// `InvalidArgument` for URIs and options that do not name a store.
+    /// `InvalidArgument` for URIs and options that do not identify a store.
     pub fn open(uri: &str, options: &StorageOptions) -> Result<Option<Self>> {
         let Some(parsed) = ObjectUri::parse(uri)? else { return Ok(None) };
         let options = ObjectOptions::parse(uri, options)?;
@@ -63,7 +63,7 @@ impl ObjectPlace {
         Ok(Some(Self { root, key: parsed.key, handle, requests: Arc::default(), ahead: Arc::default() }))
     }
 
-    /// A place in a store with this client.
+    /// Returns a storage with this client.
     #[cfg(test)]
     pub(super) fn with_client(client: Arc<dyn ObjectStore>) -> Self {
         let uri = ObjectUri::parse("s3://bucket/table").unwrap().unwrap();
@@ -73,7 +73,7 @@ impl ObjectPlace {
         Self { root, key, handle, requests: Arc::default(), ahead: Arc::default() }
     }
 
-    /// The key of a path.
+    /// Returns the key of a path.
     pub(super) fn key(&self, path: &str) -> String {
         match (self.key.is_empty(), path.is_empty()) {
             (true, _) => path.to_owned(),
@@ -86,7 +86,7 @@ impl ObjectPlace {
         location(&self.key(path))
     }
 
-    fn start_open(&self, path: &str) -> Result<Pending<Outcome<Opened>>> {
+    fn start_open(&self, path: &str) -> Result<Pending<Outcome<OpenedObject>>> {
         let location = self.location(path)?;
         self.handle.start(&self.requests, move |store| open(store, location))
     }
@@ -118,7 +118,7 @@ impl Place for ObjectPlace {
         let pending = ahead.map_or_else(|| self.start_list(folder), Ok)?;
         let listed = match pending.wait().map_err(|error| error.in_file(&path))? {
             Ok(listed) => listed,
-            // A web server knows folders. The other stores answer so only if there is no such bucket.
+            // A web server has folders. Other stores return this only if the bucket does not exist.
             Err(failure) if failure.kind == Kind::NotFound && self.handle.uri().service == Service::Http => {
                 return Ok(None);
             }
@@ -145,7 +145,7 @@ impl Place for ObjectPlace {
     }
 
     fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
-        // A length of 0 stands for a file that was gone when its length was asked for.
+        // A size of 0 is that of a file which did not exist when its size was requested.
         if file.len == 0 { self.open(path) } else { self.source(path, file.clone()) }
     }
 
@@ -207,21 +207,21 @@ async fn list(store: Arc<dyn ObjectStore>, prefix: Path) -> object_store::Result
     Ok(Listed { files: listed.objects, folders: listed.common_prefixes })
 }
 
-/// Fetches a file of unknown length: all of it, or, of a large one, only what the answer's head says.
-async fn open(store: Arc<dyn ObjectStore>, location: Path) -> object_store::Result<Opened> {
+/// Fetches a file of unknown size: all of it, or only the response header of a large one.
+async fn open(store: Arc<dyn ObjectStore>, location: Path) -> object_store::Result<OpenedObject> {
     let answer = store.get_opts(&location, GetOptions::default()).await?;
     let (size, etag) = (answer.meta.size, answer.meta.e_tag.clone());
     let bytes = if size <= WHOLE { Some(answer.bytes().await?) } else { None };
-    Ok(Opened { bytes, size, etag })
+    Ok(OpenedObject { bytes, size, etag })
 }
 
-/// The path of a key below a prefix; none for the prefix itself, which some tools keep as an object without bytes.
+/// Returns the path of a key below a prefix, `None` for the prefix itself, which some tools store as an empty object.
 fn below<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
     let rest = if prefix.is_empty() { key } else { key.strip_prefix(prefix)?.strip_prefix('/')? };
     (!rest.is_empty()).then_some(rest)
 }
 
-/// The last part of a key that is right below a prefix.
+/// Returns the last part of a key directly below a prefix.
 fn name_in<'a>(prefix: &str, key: &'a str) -> Option<&'a str> {
     below(prefix, key.trim_end_matches('/')).filter(|name| !name.contains('/'))
 }

@@ -1,4 +1,4 @@
-//! Exchanges keys of AWS for those of a role, by the request `AssumeRole` of STS, and again before they expire.
+//! Exchanges keys of AWS for those of a role with the STS request `AssumeRole`, and again before they expire.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::role_settings::RoleSettings;
 
 /// Keys are exchanged again when they expire within this time.
 const EARLY: chrono::TimeDelta = chrono::TimeDelta::minutes(5);
-/// How often a request is made that fails by no fault of the keys.
+/// The number of attempts for a request that fails for other reasons than its keys.
 const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(200);
 
@@ -29,7 +29,7 @@ pub(super) struct AssumeRole {
 }
 
 impl AssumeRole {
-    /// The provider of keys for `role`, which `keys` may assume. Nothing is sent yet.
+    /// Returns the provider of keys for `role`, which `keys` may assume. No request is sent.
     pub(super) fn new(role: RoleSettings, keys: AwsCredential, client: HttpClient) -> Self {
         Self { role, keys, client, known: Mutex::default() }
     }
@@ -106,14 +106,14 @@ impl CredentialProvider for AssumeRole {
     }
 }
 
-/// The role alone: the rest are secrets.
+/// Prints the role only: the other fields are secrets.
 impl fmt::Debug for AssumeRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AssumeRole").field("arn", &self.role.arn).finish_non_exhaustive()
     }
 }
 
-/// Of the answer only its code and its message are kept, as of other answers (see `object_error`).
+/// Only the code and the message of the response are kept (see `object_error`).
 fn refused(answer: &str) -> StoreError {
     StoreError::PermissionDenied { path: "AssumeRole".to_owned(), source: answer.to_owned().into() }
 }
@@ -122,7 +122,7 @@ fn failed(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreEr
     StoreError::Generic { store: "STS", source: error.into() }
 }
 
-/// The text of the first element of a name.
+/// Returns the text of the first element with a name.
 fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     rest.split_once("</").map(|(text, _)| text.trim())

@@ -1,4 +1,4 @@
-//! Makes the client of a store from a URI and its options, and counts what it sends.
+//! Creates the client of a store from a URI and its options, and counts its requests.
 
 use std::future::Future;
 use std::str::FromStr;
@@ -29,14 +29,14 @@ tokio::task_local! {
     static EXCHANGE: Arc<Exchange>;
 }
 
-/// What an operation of a store sends: its requests are counted, the status of the last answer is noted.
+/// The requests of an operation: they are counted, and the status of the last response is stored.
 struct Exchange {
     requests: Arc<Requests>,
     /// 0 if there was none.
     status: AtomicU16,
 }
 
-/// Runs an operation of a store. Its requests are counted in `requests`, retries and pages of listings included.
+/// Runs an operation of a store. Its requests are counted in `requests`, including retries and pages of listings.
 pub(super) async fn counting<T>(
     requests: Arc<Requests>,
     operation: impl Future<Output = object_store::Result<T>>,
@@ -47,12 +47,12 @@ pub(super) async fn counting<T>(
     outcome.map_err(|error| Failure::of_store(&error, status))
 }
 
-/// How often an answer is asked for whose body breaks off.
+/// The number of attempts for a response whose body is incomplete.
 const TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Runs an operation again if the store answered, and the body of its answer broke off. The store's client itself does so for
-/// files, not for listings. To be called within [`counting`].
+/// Repeats an operation if the store responded, and the body of the response was incomplete. The store's client does so
+/// for files, but not for listings. Must be called within [`counting`].
 pub(super) async fn with_whole_answer<T, F>(operation: impl Fn() -> F) -> object_store::Result<T>
 where
     F: Future<Output = object_store::Result<T>>,
@@ -69,18 +69,18 @@ where
     }
 }
 
-/// How long the lookup of a bucket's region may take.
+/// The timeout for looking up a bucket's region.
 const REGION_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Looks up the region of an S3 bucket, by one request without credentials. `None` if AWS does not tell it in time; a client
-/// then uses the default region.
+/// Looks up the region of an S3 bucket with one request without credentials. `None` if AWS does not return it in time;
+/// a client then uses the default region.
 pub(super) async fn region_of(bucket: String, options: ObjectOptions) -> Option<String> {
     install_tls();
     let client = own_client_options(&options).ok()?;
     tokio::time::timeout(REGION_DEADLINE, resolve_bucket_region(&bucket, &client)).await.ok()?.ok()
 }
 
-/// The TLS library has several implementations of its ciphers; this one needs no C compiler.
+/// The TLS library has several cipher implementations; this one needs no C compiler.
 fn install_tls() {
     static RING: Once = Once::new();
     RING.call_once(|| {
@@ -88,8 +88,8 @@ fn install_tls() {
     });
 }
 
-/// What a client is made of, beside the options: the region of an S3 bucket, if the options have none, the limit of its requests,
-/// and credentials that a function supplies.
+/// The input of a client besides the options: the region of an S3 bucket if the options have none, the request limit,
+/// and supplied credentials.
 #[derive(Clone)]
 pub(super) struct ClientParts {
     pub(super) region: Option<String>,
@@ -103,10 +103,10 @@ impl ClientParts {
     }
 }
 
-/// Makes the client of the store that `uri` names.
+/// Creates the client of the store of `uri`.
 ///
 /// # Errors
-/// `InvalidArgument` for options that the store does not take.
+/// `InvalidArgument` for options that the store does not support.
 pub(super) fn client(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
     install_tls();
     match uri.service {
@@ -173,7 +173,8 @@ fn http(uri: &ObjectUri, options: &ObjectOptions, parts: &ClientParts) -> Result
     Ok(Arc::new(builder.with_retry(retry(options)).build().map_err(|error| refused(error, uri))?))
 }
 
-/// The account that the URI names. Azure's two endpoints of an account have the same objects; this client uses that of blobs.
+/// Uses the account of the URI. Azure's two endpoints of an account have the same objects; this client uses the Blob
+/// endpoint.
 fn of_account(uri: &ObjectUri) -> MicrosoftAzureBuilder {
     let builder = MicrosoftAzureBuilder::new();
     let Some((account, domain)) = &uri.account else { return builder };
@@ -194,7 +195,7 @@ fn with_settings<B, K: FromStr>(mut builder: B, options: &ObjectOptions, set: im
     Ok(builder)
 }
 
-/// Options of a client for another server than the store: those of the client itself, such as its proxy.
+/// Returns the options of a client for another server than the store: those of the HTTP client, such as its proxy.
 fn own_client_options(options: &ObjectOptions) -> Result<ClientOptions> {
     let mut client = client_options(options)?;
     for (name, value) in options.settings() {
@@ -208,7 +209,7 @@ fn own_client_options(options: &ObjectOptions) -> Result<ClientOptions> {
 fn client_options(options: &ObjectOptions) -> Result<ClientOptions> {
     let client = options.client();
     let agent = HeaderValue::from_static(concat!("mortice/", env!("CARGO_PKG_VERSION")));
-    // An endpoint that begins with http:// says that it is to be used so.
+    // An endpoint with `http://` needs no further option to allow it.
     let is_plain = options.settings().any(|(name, value)| {
         (name.contains("endpoint") || name.ends_with("base_url")) && value.to_ascii_lowercase().starts_with("http://")
     });
@@ -232,10 +233,13 @@ fn retry(options: &ObjectOptions) -> RetryConfig {
 
 fn refused(error: object_store::Error, uri: &ObjectUri) -> Error {
     let Failure { message, .. } = Failure::of_store(&error, None);
-    Error::invalid_argument(format!("these storage options do not make a client of {}: {message}", uri.scheme))
+    Error::invalid_argument(format!(
+        "no client for {} can be created from these storage options: {message}",
+        uri.scheme
+    ))
 }
 
-/// Makes HTTP clients that count their requests, and lower the limit of requests when the store throttles.
+/// Creates HTTP clients that count their requests, and lower the request limit when the store throttles.
 #[derive(Debug)]
 struct CountingConnector {
     limit: Arc<RequestLimit>,

@@ -1,9 +1,9 @@
-//! Files of an object store that grow while they are written: the name is taken first, by an empty object, and the content
-//! follows in parts. It replaces the empty object when the file is finished, so that readers see all of it or nothing.
+//! Files of an object store that are written in parts: the name is reserved with an empty object, which the uploaded
+//! content replaces when the file is finished, so that readers see all of it or nothing.
 //!
-//! A multipart upload cannot be completed under a condition. The empty object makes the creation exclusive: of several writers
-//! one creates it, and only that one uploads. Where the answer is lost, the name counts as taken, and the next is tried. The empty
-//! object that is then left, as by a writer that dies, is a log file without blocks.
+//! A multipart upload cannot be completed conditionally. The empty object makes the creation exclusive: of several
+//! writers one creates it, and only that one uploads. If the response is lost, the name is treated as existing, and the
+//! next one is tried. The remaining empty object, like that of a writer that crashes, is a log file without blocks.
 
 use bytes::Bytes;
 use object_store::PutMode;
@@ -17,7 +17,7 @@ use crate::error::{Error, Kind, Result};
 struct ObjectSink {
     path: String,
     position: u64,
-    /// None once the file is finished, or a write has failed.
+    /// `None` after the file is finished, or a write has failed.
     upload: Option<Box<dyn Upload>>,
 }
 

@@ -1,7 +1,7 @@
-//! Errors of object stores as kinds that a caller can act on, with messages that hold no secrets.
+//! Converts errors of object stores to error kinds that a caller can handle, with messages without secrets.
 //!
-//! A server's answer may repeat what was sent: signed URLs, headers. So of an answer only its status and the code and the
-//! message that its XML names are kept, and of a failed connection the causes without a URL.
+//! A server's response may repeat the request: signed URLs, headers. So only the status of a response and the code and
+//! message in its XML are kept, and of a failed connection the causes without a URL.
 
 use std::error::Error as StdError;
 
@@ -10,12 +10,12 @@ use object_store::client::{HttpError, HttpErrorKind};
 
 use crate::error::{Error, Kind};
 
-/// What went wrong with a request; many may wait for one.
+/// An error of a request; several threads may wait for one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) kind: Kind,
     pub(super) message: String,
-    /// Whether the store has refused credentials that others may be had for.
+    /// Whether the store has rejected credentials that can be renewed.
     pub(super) is_expired: bool,
 }
 
@@ -24,16 +24,16 @@ impl Failure {
         Self { kind, message: message.into(), is_expired: false }
     }
 
-    /// The error, at a path or URI.
+    /// Returns the error with a path or URI.
     pub(super) fn at(&self, path: &str) -> Error {
         Error::new(self.kind, self.message.clone()).in_file(path)
     }
 }
 
 impl Failure {
-    /// What a store's client reported; `status` is the HTTP status of the last answer, if the last request had one.
+    /// Converts an error of a store's client; `status` is the HTTP status of the last response, if there was one.
     pub(super) fn of_store(error: &StoreError, status: Option<u16>) -> Self {
-        // A function that was to supply credentials.
+        // An error of a function that supplies credentials.
         if let Some(own) = causes(error).find_map(|cause| cause.downcast_ref::<Error>()) {
             return Self::new(own.kind(), own.to_string());
         }
@@ -62,8 +62,8 @@ impl Failure {
 /// The message of [`Kind::FileChanged`].
 pub(super) const CHANGED: &str = "the file has changed since the query was planned; plan the query again";
 
-/// Whether an answer says that the credentials were right once. S3 answers so with 400 and 403, Azure with 403 where a shared
-/// access signature has expired, Google with 401.
+/// Returns true if a response shows that the credentials have expired. S3 responds with 400 and 403, Azure with 403 for
+/// an expired shared access signature, Google with 401.
 fn has_expired(error: &StoreError, status: Option<u16>) -> bool {
     const CODES: [&str; 6] = [
         "ExpiredToken",
@@ -84,7 +84,7 @@ fn kind_of(error: &StoreError, status: Option<u16>) -> Kind {
     match error {
         StoreError::NotFound { .. } => return Kind::NotFound,
         StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => return Kind::Forbidden,
-        // Older MinIO answers 304 to a stale If-Match.
+        // Older MinIO responds with 304 to a stale If-Match.
         StoreError::Precondition { .. } | StoreError::NotModified { .. } => return Kind::FileChanged,
         StoreError::AlreadyExists { .. } => return Kind::AlreadyExists,
         StoreError::NotSupported { .. } | StoreError::NotImplemented { .. } => return Kind::Unsupported,
@@ -92,14 +92,14 @@ fn kind_of(error: &StoreError, status: Option<u16>) -> Kind {
     }
     match status {
         Some(401 | 403) => return Kind::Forbidden,
-        // Of a listing: there is no such bucket.
+        // For a listing: the bucket does not exist.
         Some(404) => return Kind::NotFound,
         Some(429 | 503) => return Kind::Throttled,
-        // The range begins behind the end: the file is shorter than it was.
+        // The range begins after the end: the file is shorter than before.
         Some(416) => return Kind::FileChanged,
         Some(408 | 504) => return Kind::Unreachable,
         Some(300..) => return Kind::Io,
-        // The answer was good, and its body broke off; or there was none.
+        // The response was valid but its body incomplete; or there was none.
         Some(_) | None => {}
     }
     let http = causes(error).find_map(|cause| cause.downcast_ref::<HttpError>().map(HttpError::kind));
@@ -107,7 +107,7 @@ fn kind_of(error: &StoreError, status: Option<u16>) -> Kind {
         Some(HttpErrorKind::Connect | HttpErrorKind::Timeout | HttpErrorKind::Request | HttpErrorKind::Interrupted) => {
             Kind::Unreachable
         }
-        // A body that is cut off ends so, after retries.
+        // The error of an incomplete body, after retries.
         Some(HttpErrorKind::Decode) => Kind::Unreachable,
         _ => Kind::Io,
     }
@@ -136,28 +136,28 @@ fn detail(error: &StoreError, status: Option<u16>) -> Option<String> {
     }
 }
 
-/// Status, code and message of an answer, which the text of the error repeats.
+/// Returns status, code and message of a response, which the error's message contains.
 fn answer(status: u16, text: &str) -> String {
     let parts = ["Code", "Message"].into_iter().filter_map(|name| element(text, name));
     let parts = parts.map(|text| without_queries(&text));
     std::iter::once(format!("HTTP {status}")).chain(parts).collect::<Vec<_>>().join(" ")
 }
 
-/// The text of the first element of a name, of at most some hundred characters.
+/// Returns the text of the first element with a name, cut to some hundred characters.
 fn element(xml: &str, name: &str) -> Option<String> {
     let (_, rest) = xml.split_once(&format!("<{name}>"))?;
     let (text, _) = rest.split_once("</")?;
-    // Azure puts details behind the first line, the request's own headers among them.
+    // Azure adds details after the first line, including headers of the request.
     Some(text.lines().next().unwrap_or_default().chars().take(300).collect())
 }
 
-/// The last cause: "connection refused" rather than "error sending request".
+/// Returns the last cause: "connection refused" rather than "error sending request".
 fn innermost(error: &(dyn StdError + 'static)) -> String {
     let last = std::iter::successors(Some(error), |error: &&(dyn StdError + 'static)| (*error).source()).last();
     without_queries(&last.unwrap_or(error).to_string())
 }
 
-/// Without what follows a `?` in a URL: signatures stand there.
+/// Removes the query after `?` of a URL: it may have signatures.
 fn without_queries(text: &str) -> String {
     let clean = |word: &str| match word.split_once('?') {
         Some((url, query)) if url.contains("://") || query.contains('=') => format!("{url}?…"),
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn kinds_of_errors() {
-        let source = || "told".into();
+        let source = || "described".into();
         let path = || "a".to_owned();
         for (error, kind) in [
             (StoreError::NotFound { path: path(), source: source() }, Kind::NotFound),

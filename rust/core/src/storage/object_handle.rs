@@ -1,7 +1,7 @@
-//! The handle of a store: its client and its I/O thread, made at first use; a forked child makes its own.
+//! The handle of a store: its client and its I/O thread, created on first use. A forked child creates its own.
 //!
-//! All places of one bucket with the same options share a handle as long as one of them is in use, and with it
-//! connections, credentials and the limit of requests.
+//! All storages of one bucket with the same options share a handle while one of them is in use, and with it
+//! connections, credentials and the request limit.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, Weak};
@@ -21,19 +21,19 @@ use super::shared_sources::SharedSources;
 use super::supplied_credentials::SuppliedCredentials;
 use crate::error::{Error, Kind, Result};
 
-/// The longest that an operation may take, retries included.
+/// The timeout of an operation, including retries.
 const DEADLINE: Duration = Duration::from_secs(180);
 
 /// The handle of a store.
 pub(super) struct ObjectHandle {
-    /// Its key is that of nobody.
+    /// Its key identifies no object.
     uri: ObjectUri,
     options: ObjectOptions,
     live: Mutex<Option<Arc<Live>>>,
     opened: SharedSources,
 }
 
-/// What belongs to one process.
+/// The state of one process.
 struct Live {
     client: Arc<dyn ObjectStore>,
     limit: Arc<RequestLimit>,
@@ -44,13 +44,13 @@ struct Live {
 static HANDLES: Mutex<Vec<Weak<ObjectHandle>>> = Mutex::new(Vec::new());
 
 impl ObjectHandle {
-    /// The handle of the store that `uri` names. Nothing is sent yet.
+    /// Returns the handle of the store of `uri`. No request is sent.
     ///
     /// # Errors
-    /// `InvalidArgument` for options that do not make a client.
+    /// `InvalidArgument` for options from which no client can be created.
     pub(super) fn of(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
         let uri = ObjectUri { key: String::new(), ..uri.clone() };
-        // Options that are wrong are reported when a table is opened, and not by its first request.
+        // Invalid options are reported when a table is opened, not by its first request.
         client(&uri, &options, ClientParts { region: None, limit: RequestLimit::new(1), supplied: None })?;
         let mut handles = locked(&HANDLES);
         handles.retain(|handle| handle.strong_count() > 0);
@@ -63,7 +63,7 @@ impl ObjectHandle {
         Ok(handle)
     }
 
-    /// A handle with this client.
+    /// Returns a handle with this client.
     #[cfg(test)]
     pub(super) fn with_client(uri: &ObjectUri, options: ObjectOptions, client: Arc<dyn ObjectStore>) -> Arc<Self> {
         let live = Live { client, limit: RequestLimit::new(4), supplied: None, io: IoThread::start().unwrap() };
@@ -71,12 +71,12 @@ impl ObjectHandle {
         Arc::new(Self { uri: uri.clone(), options, live, opened: SharedSources::default() })
     }
 
-    /// The service of the store.
+    /// Returns the URI of the store.
     pub(super) fn uri(&self) -> &ObjectUri {
         &self.uri
     }
 
-    /// Requests that are worth making at once.
+    /// Returns the useful number of concurrent requests.
     pub(super) fn max_requests(&self) -> usize {
         self.options.client().max_requests
     }
@@ -87,7 +87,7 @@ impl ObjectHandle {
             if known.io.is_here() {
                 return Ok(Arc::clone(known));
             }
-            // Its thread is in the process that this one was forked from, and its sockets are that one's.
+            // Its thread runs in the parent process, and its sockets belong to that process.
             std::mem::forget(live.take());
         }
         let limit = RequestLimit::new(self.max_requests());
@@ -105,8 +105,8 @@ impl ObjectHandle {
         Ok(made)
     }
 
-    /// Starts an operation of the store; its requests are counted in `requests`. It is made once more if credentials that a
-    /// function supplied have expired.
+    /// Starts an operation of the store; its requests are counted in `requests`. It is repeated once if supplied
+    /// credentials have expired.
     ///
     /// # Errors
     /// `Io` if the I/O thread cannot be started.
@@ -134,7 +134,7 @@ impl ObjectHandle {
         })))
     }
 
-    /// Starts an operation of the store that cannot be made again.
+    /// Starts an operation of the store that cannot be repeated.
     ///
     /// # Errors
     /// `Io` if the I/O thread cannot be started.
@@ -155,10 +155,10 @@ impl ObjectHandle {
         })))
     }
 
-    /// Runs an operation of the store, and waits for it. `path` is for messages.
+    /// Runs an operation of the store and waits for it. `path` is for messages.
     ///
     /// # Errors
-    /// Those of the store, by kind.
+    /// Errors of the store, by kind.
     pub(super) fn run<T, F>(
         &self,
         requests: &Arc<Requests>,
@@ -173,13 +173,13 @@ impl ObjectHandle {
         outcome.map_err(|error| error.in_file(path))?.map_err(|failure| failure.at(path))
     }
 
-    /// The files that are open.
+    /// Returns the open files.
     pub(super) fn opened(&self) -> &SharedSources {
         &self.opened
     }
 }
 
-/// An operation that ends in time.
+/// Runs an operation with a timeout.
 async fn within_deadline<T>(operation: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     tokio::time::timeout(DEADLINE, operation).await.unwrap_or_else(|_| {
         let message = format!("the storage did not answer within {} s, retries included", DEADLINE.as_secs());
@@ -187,7 +187,7 @@ async fn within_deadline<T>(operation: impl Future<Output = Outcome<T>>) -> Outc
     })
 }
 
-/// A path of an object as the client has it.
+/// Converts a key to the path type of the client.
 pub(super) fn location(key: &str) -> Result<object_store::path::Path> {
     object_store::path::Path::parse(key)
         .map_err(|error| Error::invalid_argument("not a key of an object store").caused_by(error).in_file(key))

@@ -1,15 +1,15 @@
-//! The vocabulary of `storage_options`: the names of `object_store`, without and with the prefix of their store.
+//! The names of `storage_options`: those of `object_store`, with or without the prefix of their store.
 //!
-//! Names may be in any case. `aws_`, `azure_storage_`, `azure_` and `google_` may stand before the names of their store.
+//! Names are case-insensitive. The prefixes are `aws_`, `azure_storage_`, `azure_` and `google_`.
 
 use super::object_uri::Service;
 use crate::edit_distance::edit_distance;
 use crate::error::{Error, Result};
 
-/// What the value of an option is.
+/// The type of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ValueType {
-    /// Any text.
+    /// Any string.
     Text,
     /// `true` or `false`.
     Bool,
@@ -20,13 +20,13 @@ pub(super) enum ValueType {
 /// One option.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// Its name, as `with_config` of `object_store` takes it too.
+    /// Its name, which `with_config` of `object_store` accepts, too.
     pub name: &'static str,
-    /// Other names.
+    /// Aliases.
     pub aliases: &'static [&'static str],
-    /// What its value is.
+    /// The type of its value.
     pub value: ValueType,
-    /// Whether it chooses or proves the identity: such options are taken from one source alone, never mixed.
+    /// Whether it selects or proves the identity: such options are taken from one source, never mixed.
     pub is_credential: bool,
 }
 
@@ -50,7 +50,7 @@ const fn credential_flag(name: &'static str) -> Key {
     Key { name, aliases: &[], value: ValueType::Bool, is_credential: true }
 }
 
-/// Options of every store.
+/// Options of all stores.
 const COMMON: &[Key] = &[
     flag("allow_http"),
     flag("allow_invalid_certificates"),
@@ -144,19 +144,19 @@ const AZURE: &[Key] = &[
     key("encryption_key", &[]),
 ];
 
-/// `AWS_ENDPOINT_URL_S3` is taken before `AWS_ENDPOINT_URL`.
+/// `AWS_ENDPOINT_URL_S3` takes precedence over `AWS_ENDPOINT_URL`.
 pub(super) const ENDPOINT_OF_S3: &str = "endpoint_url_s3";
-/// `AWS_DEFAULT_REGION` is taken if there is no `AWS_REGION`.
+/// `AWS_DEFAULT_REGION` is used if there is no `AWS_REGION`.
 pub(super) const DEFAULT_REGION: &str = "default_region";
 
-/// What to use in place of a name that is not a storage option.
+/// Returns the replacement for a name that is not a storage option.
 pub(super) fn hint(name: &str) -> &'static str {
     if name == "mmap" { "; mmap is an argument of its own" } else { "" }
 }
 
 const SERVICES: [Service; 4] = [Service::S3, Service::Gcs, Service::Azure, Service::Http];
 
-/// The prefixes under which names of a store are known too. The longer ones come first.
+/// The prefixes of a store's names, longer ones first.
 const fn prefixes(service: Service) -> &'static [&'static str] {
     match service {
         Service::S3 => &["aws_"],
@@ -176,14 +176,14 @@ fn keys(service: Service) -> impl Iterator<Item = &'static Key> {
     own.iter().chain(COMMON)
 }
 
-/// The option of this name, in lower case; `None` if the store has no such option.
+/// Returns the option with this lower-case name; `None` if the store has no such option.
 #[must_use]
 pub(super) fn find(service: Service, name: &str) -> Option<&'static Key> {
     let named = |name: &str| keys(service).find(|key| key.name == name || key.aliases.contains(&name));
     named(name).or_else(|| prefixes(service).iter().find_map(|prefix| named(name.strip_prefix(prefix)?)))
 }
 
-/// The option that an environment variable sets, as `from_env` of `object_store` finds it.
+/// Returns the option that an environment variable sets, like `from_env` of `object_store`.
 #[must_use]
 pub(super) fn of_variable(service: Service, variable: &str) -> Option<&'static Key> {
     let name = variable.to_ascii_lowercase();
@@ -197,7 +197,7 @@ pub(super) fn of_variable(service: Service, variable: &str) -> Option<&'static K
     find(service, &name)
 }
 
-/// The error for an option that the store does not have. It suggests what was meant.
+/// Returns the error for an option that the store does not have, with a suggestion.
 #[must_use]
 pub(super) fn unknown(service: Service, name: &str) -> Error {
     let store = service.name();
@@ -234,7 +234,7 @@ pub(super) fn unknown(service: Service, name: &str) -> Error {
 /// Reads a bool as `object_store` does.
 ///
 /// # Errors
-/// [`crate::Kind::InvalidArgument`] if it is none.
+/// [`crate::Kind::InvalidArgument`] for other strings.
 pub(super) fn parse_bool(name: &str, value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" | "y" => Ok(true),
@@ -243,8 +243,8 @@ pub(super) fn parse_bool(name: &str, value: &str) -> Result<bool> {
     }
 }
 
-/// The number of words that `name` lacks of `whole`, if it has two or more and no others: `secret_key` lacks one of
-/// `secret_access_key`.
+/// Returns the number of words of `whole` that `name` lacks, if it has two or more of them and no others: `secret_key`
+/// lacks one of `secret_access_key`.
 fn extra_words(name: &str, whole: &str) -> Option<usize> {
     let (words, all): (Vec<&str>, Vec<&str>) = (name.split('_').collect(), whole.split('_').collect());
     (words.len() > 1 && words.iter().all(|word| all.contains(word))).then(|| all.len().saturating_sub(words.len()))
@@ -314,8 +314,8 @@ mod tests {
 
     #[test]
     fn a_swap_is_one_change() {
-        assert_eq!(distance("regoin", "region"), 1);
-        assert_eq!(distance("", "ab"), 2);
-        assert_eq!(distance("kitten", "sitting"), 3);
+        assert_eq!(edit_distance("regoin", "region"), 1);
+        assert_eq!(edit_distance("", "ab"), 2);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

@@ -1,14 +1,15 @@
-//! How many requests a store's client makes at once: halved when the store throttles, and one more each second afterwards.
+//! Limits the concurrent requests of a store's client: halved when the store throttles, and increased by one each
+//! second.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 
-/// The limit grows by one in this time; a halving is followed by another one after it at the earliest.
+/// The limit grows by one in this time, and is halved at most once in it.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// An adaptive limit of requests.
+/// An adaptive limit of concurrent requests.
 #[derive(Debug)]
 pub(super) struct RequestLimit {
     most: usize,
@@ -20,27 +21,27 @@ pub(super) struct RequestLimit {
 struct State {
     limit: usize,
     running: usize,
-    /// When the limit was changed last.
+    /// The time of the last change.
     changed: Instant,
     halved: Option<Instant>,
 }
 
 impl RequestLimit {
-    /// Permits up to `most` requests at once.
+    /// Permits up to `most` concurrent requests.
     pub(super) fn new(most: usize) -> Arc<Self> {
         let most = most.max(1);
         let state = State { limit: most, running: 0, changed: Instant::now(), halved: None };
         Arc::new(Self { most, state: Mutex::new(state), released: Notify::new() })
     }
 
-    /// Waits until a request may be made. The permit is for as long as it is held.
+    /// Waits until a request may be sent. The permit is valid until it is dropped.
     pub(super) async fn acquire(self: &Arc<Self>) -> Permit {
         loop {
             let released = self.released.notified();
             if self.try_acquire(Instant::now()) {
                 return Permit(Arc::clone(self));
             }
-            // The limit also grows by time alone.
+            // The limit also grows with time only.
             let _ = tokio::time::timeout(PERIOD, released).await;
         }
     }
@@ -56,10 +57,10 @@ impl RequestLimit {
         is_free
     }
 
-    /// Halves the limit: the store has asked for fewer requests.
+    /// Halves the limit: the store has throttled a request.
     pub(super) fn throttled(&self, now: Instant) {
         let mut state = self.state();
-        // Requests that were on the way together are answered alike, which counts once.
+        // Concurrent requests receive the same response, which is counted once.
         if state.halved.is_none_or(|halved| now.saturating_duration_since(halved) >= PERIOD) {
             state.limit = (state.limit / 2).max(1);
             (state.changed, state.halved) = (now, Some(now));
@@ -71,7 +72,7 @@ impl RequestLimit {
     }
 }
 
-/// The permission for one request.
+/// The permit for one request.
 pub(super) struct Permit(Arc<RequestLimit>);
 
 impl Drop for Permit {

@@ -1,8 +1,8 @@
-//! `storage_options` of an object store: checked, completed from Hadoop settings and the environment.
+//! `storage_options` of an object store: validated, and completed from Hadoop settings and the environment.
 //!
-//! Where several sources name an option, the first of these counts: options given to mortice, Hadoop settings (keys that
+//! If several sources have an option, the first of these is used: options given to mortice, Hadoop settings (keys that
 //! begin with `fs.`), environment variables as `from_env` of `object_store` reads them. Credentials are taken from one
-//! source alone. Names are those of `object_store` (see `object_keys`).
+//! source only. Names are those of `object_store` (see `object_keys`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,7 +29,7 @@ pub struct ObjectOptions {
     client: ClientSettings,
     service: Service,
     role: Option<RoleSettings>,
-    /// The name of the function that supplies keys and tokens, which are not among the settings then.
+    /// The name of the function that supplies keys and tokens, which the settings do not contain then.
     supplier: Option<String>,
 }
 
@@ -37,8 +37,8 @@ impl ObjectOptions {
     /// Reads the options of the table at `uri`, and the environment of this process.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] for names and values that are wrong, which suggests the right ones,
-    /// [`crate::Kind::Unsupported`] for Hadoop settings that cannot be followed. No message has a secret in it.
+    /// [`crate::Kind::InvalidArgument`] for invalid names and values, with a suggestion, [`crate::Kind::Unsupported`]
+    /// for unsupported Hadoop settings. No message contains a secret.
     pub fn parse(uri: &str, options: &BTreeMap<String, String>) -> Result<Self> {
         let Some(parsed) = ObjectUri::parse(uri)? else {
             return Err(Error::invalid_argument("not a URI of an object store").in_file(uri));
@@ -51,7 +51,7 @@ impl ObjectOptions {
         made.map_err(|error| error.in_file(uri))
     }
 
-    /// Asks the function of a name for options, which come before `options`.
+    /// Calls the named function for options, which take precedence over `options`.
     fn with_supplier(
         name: &str,
         uri: &ObjectUri,
@@ -76,13 +76,13 @@ impl ObjectOptions {
         Ok(made)
     }
 
-    /// The name of the function that supplies keys and tokens, if there is one.
+    /// Returns the name of the function that supplies keys and tokens, if there is one.
     #[must_use]
     pub fn supplier(&self) -> Option<&str> {
         self.supplier.as_deref()
     }
 
-    /// The same, of a URI that was parsed already and an environment of the caller's.
+    /// Like [`Self::parse`], with a parsed URI and a custom environment.
     ///
     /// # Errors
     /// As for [`Self::parse`].
@@ -125,39 +125,39 @@ impl ObjectOptions {
         Ok(Self { settings, client, service: uri.service, role, supplier: None })
     }
 
-    /// The names of `object_store`'s configuration keys, without prefix, and their values, for `with_config`. Timeouts and
-    /// retries are in [`Self::client`].
+    /// Returns the names of `object_store`'s configuration keys, without prefix, and their values, for `with_config`.
+    /// Timeouts and retries are in [`Self::client`].
     pub fn settings(&self) -> impl Iterator<Item = (&str, &str)> {
         self.settings.iter().map(|(name, value)| (*name, value.reveal()))
     }
 
-    /// Timeouts, retries and requests at once.
+    /// Returns timeouts, retries and the request limit.
     #[must_use]
     pub const fn client(&self) -> &ClientSettings {
         &self.client
     }
 
-    /// The role that the keys are exchanged for.
+    /// Returns the role for which the keys are exchanged.
     pub(super) fn role(&self) -> Option<&RoleSettings> {
         self.role.as_ref()
     }
 
-    /// Whether the bucket is on AWS and nothing names its region: a request to it would tell.
+    /// Returns true if the bucket is on AWS and its region is not configured: a request to the bucket returns it.
     #[must_use]
     pub fn needs_region(&self) -> bool {
         self.service == Service::S3 && !self.settings.contains_key("region") && !self.settings.contains_key("endpoint")
     }
 }
 
-/// Names alone: any value may be a secret.
+/// Prints names only: any value may be a secret.
 impl fmt::Debug for ObjectOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ObjectOptions").field("settings", &self.settings).field("client", &self.client).finish()
     }
 }
 
-/// The options that reading the table at `uri` needs, for another process: without Hadoop settings of other stores,
-/// buckets and accounts, and without variables of this process. Those of a local path are all.
+/// Returns the options that another process needs to read the table at `uri`: without Hadoop settings of other stores,
+/// buckets and accounts, and without variables of this process. For a local path, all options are returned.
 ///
 /// # Errors
 /// As for [`ObjectOptions::parse`].
@@ -177,7 +177,7 @@ pub fn needed_options(uri: &str, options: &BTreeMap<String, String>) -> Result<B
     Ok(kept(&|name| !is_hadoop_setting(name) || is_needed(name, &parsed, account.as_deref())))
 }
 
-/// Options that a function has supplied, by their names.
+/// Returns the options that a function has supplied, by name.
 ///
 /// # Errors
 /// As for [`ObjectOptions::parse`].
@@ -192,7 +192,7 @@ pub(super) fn own_options(service: Service, options: &BTreeMap<String, String>) 
     }
 }
 
-/// The options that a function is asked for again.
+/// The options for which a function is called again.
 const fn renewed(service: Service) -> &'static [&'static str] {
     match service {
         Service::S3 => &["access_key_id", "secret_access_key", "session_token"],
@@ -202,7 +202,7 @@ const fn renewed(service: Service) -> &'static [&'static str] {
     }
 }
 
-/// The user's options by their names, and Hadoop settings.
+/// Splits the user's options into storage options by name, and Hadoop settings.
 fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Options, BTreeMap<String, String>)> {
     let (mut own, mut hadoop) = (Options::new(), BTreeMap::new());
     for (given, value) in options {
@@ -229,7 +229,7 @@ fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Option
     Ok((own, hadoop))
 }
 
-/// Options from environment variables. Values that are wrong are errors of the store's client, as with `object_store`.
+/// Returns options from environment variables. Invalid values are errors of the store's client, as in `object_store`.
 fn of_environment(service: Service, environment: &Environment) -> Options {
     let found = environment.iter().filter(|(_, value)| !value.is_empty());
     folded(
@@ -239,7 +239,7 @@ fn of_environment(service: Service, environment: &Environment) -> Options {
     )
 }
 
-/// Names of which one is taken before the other become one.
+/// Merges aliases of which one takes precedence over the other.
 fn folded(mut options: Options) -> Options {
     if let Some(endpoint) = options.remove(ENDPOINT_OF_S3) {
         options.insert("endpoint", endpoint);
@@ -254,20 +254,21 @@ fn is_credential(service: Service, name: &str) -> bool {
     object_keys::find(service, name).is_some_and(|key| key.is_credential)
 }
 
-/// Whether options say whose credentials are used. `skip_signature=false` does not.
+/// Returns true if options select credentials. `skip_signature=false` does not.
 fn has_credentials(service: Service, options: &Options) -> bool {
     options.iter().any(|(name, value)| is_credential(service, name) && value != "false")
 }
 
 struct Merged {
     options: Options,
-    /// Whether it is decided whose credentials are used, if only that it is those of the machine.
+    /// Whether credentials are selected, including those of the machine.
     is_decided: bool,
 }
 
 fn merge(service: Service, own: Options, hadoop: Translated, environment: &Options, explicit: Explicit) -> Merged {
     let is_decided = explicit.has_credentials || hadoop.has_credentials;
-    // The account's tenant and client may be the user's, and the secret the environment's: only whole sources count.
+    // The tenant and client of the account may be the user's, and the secret the environment's: only complete sources
+    // are used.
     let of_process = environment.iter().filter(|(name, _)| !(is_decided && is_credential(service, name)));
     let of_process = of_process.filter(|(name, _)| !(**name == "endpoint" && explicit.has_endpoint));
     let mut options: Options = of_process.map(|(name, value)| (*name, value.clone())).collect();
@@ -276,7 +277,7 @@ fn merge(service: Service, own: Options, hadoop: Translated, environment: &Optio
     Merged { options, is_decided }
 }
 
-/// The storage account: of the URI, or the option `account_name`.
+/// Returns the storage account: that of the URI, or the option `account_name`.
 fn account(uri: &ObjectUri, own: &Options) -> Result<Option<String>> {
     let named = uri.account.as_ref().map(|(account, _)| account.clone());
     match (named, own.get("account_name")) {
@@ -287,7 +288,7 @@ fn account(uri: &ObjectUri, own: &Options) -> Result<Option<String>> {
     }
 }
 
-/// Rules of S3: the endpoint's scheme and region, and where the bucket's name goes.
+/// Applies rules of S3: the endpoint's scheme and region, and the position of the bucket's name.
 fn finish_s3(bucket: &str, options: &mut Options) -> Result<()> {
     match (options.contains_key("access_key_id"), options.contains_key("secret_access_key")) {
         (true, false) => return Err(missing("access_key_id", "secret_access_key")),
@@ -320,7 +321,7 @@ fn missing(given: &str, missing: &str) -> Error {
     Error::invalid_argument(format!("storage option {given} needs {missing}, which is missing"))
 }
 
-/// `s3.REGION.amazonaws.com`: what `object_store` asks anyway.
+/// `s3.REGION.amazonaws.com`: the default endpoint of `object_store`.
 fn is_regional(host: &str) -> bool {
     host.strip_prefix("s3.")
         .and_then(|rest| rest.strip_suffix(".amazonaws.com"))
@@ -337,7 +338,7 @@ fn region_of(host: &str) -> Option<&str> {
     is_region.then_some(region)
 }
 
-/// `object_store` takes an endpoint of virtual hosts as it is, with the bucket in its host.
+/// `object_store` uses a virtual-hosted endpoint unchanged, with the bucket in its host.
 fn with_bucket(url: &str, host: &str, bucket: &str) -> Result<String> {
     if host.starts_with(&format!("{bucket}.")) {
         return Ok(url.to_owned());
@@ -352,7 +353,7 @@ fn with_bucket(url: &str, host: &str, bucket: &str) -> Result<String> {
 
 fn check_azure(uri: &ObjectUri, account: Option<String>, options: &mut Options) -> Result<()> {
     if let Some(key) = options.get("account_key") {
-        // object_store would panic later on (polars#11392).
+        // Without this check `object_store` would panic later (polars#11392).
         use base64::Engine as _;
         if base64::engine::general_purpose::STANDARD.decode(key).is_err() {
             return Err(Error::invalid_argument("storage option account_key must be base64"));
@@ -381,7 +382,7 @@ fn check_gcs(options: &Options) -> Result<()> {
             "give one of the storage options service_account_path and service_account_key",
         ));
     }
-    // What object_store cannot use is named here, not as a field that is missing in JSON.
+    // Reports what object_store cannot use, instead of a missing field of JSON.
     let Some(path) = options.get("application_credentials") else { return Ok(()) };
     let Ok(text) = std::fs::read_to_string(path) else { return Ok(()) };
     let kind = serde_json::from_str::<serde_json::Value>(&text).ok();
@@ -396,7 +397,7 @@ fn check_gcs(options: &Options) -> Result<()> {
     }
 }
 
-/// An endpoint that begins with `http://` is asked without TLS; no switch is needed.
+/// An endpoint with `http://` is used without TLS; no option is needed.
 fn allow_http(uri: &ObjectUri, options: &mut Options) -> Result<()> {
     let is_plain = uri.scheme == "http"
         || ["endpoint", "base_url"].iter().any(|name| {

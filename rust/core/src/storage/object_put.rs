@@ -1,8 +1,8 @@
-//! Whole files written to object stores.
+//! Writes whole files to object stores.
 //!
 //! A create is a `PUT` with `If-None-Match: *` (a generation of 0 on Google Cloud Storage), a replacement one with
-//! `If-Match`. S3 answers 409 to creates at the same time, without saying who won, and an answer may be lost: both are
-//! decided by reading the file back.
+//! `If-Match`. S3 responds with 409 to concurrent creates, without reporting which one succeeded, and a response may be
+//! lost: both cases are resolved by reading the file back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,17 +22,17 @@ use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
 use super::{Place, Requests};
 use crate::error::{Error, Kind, Result};
 
-/// Bytes of a part of a large file.
+/// The size of a part of a large file.
 const PART: usize = 8 << 20;
-/// Parts that are on their way at once.
+/// The number of concurrent uploads of parts.
 const PARTS_AT_ONCE: usize = 4;
-/// How often an operation is tried whose outcome is open.
+/// The number of attempts for an operation whose outcome is unknown.
 const TRIES: u32 = 4;
-/// The time that dropping an unfinished upload may take.
+/// The timeout for aborting an unfinished upload.
 const ABORT: Duration = Duration::from_secs(10);
 
 impl ObjectPlace {
-    /// Writes a file under a condition, as often as it takes to know what came of it.
+    /// Writes a file conditionally, and repeats that until the outcome is known.
     fn put_where(&self, path: &str, bytes: &Bytes, mode: &PutMode) -> Result<Put> {
         let mut tries = 1;
         loop {
@@ -41,11 +41,11 @@ impl ObjectPlace {
                 Err(error) => error,
             };
             match (error.kind(), mode) {
-                // There is a file, or there was a race; it may be this writer's own.
+                // The file exists, or there was a race; this writer may have written it.
                 (Kind::AlreadyExists | Kind::FileChanged, _) => {}
-                // S3 answers so to a condition on a file that is not there.
+                // S3's response to a condition on a file that does not exist.
                 (Kind::NotFound, PutMode::Update(_)) => return Ok(Put::Refused),
-                // The answer was lost, or is of no use.
+                // The response was lost or invalid.
                 (Kind::Io | Kind::Unreachable | Kind::Throttled, _) => {}
                 _ => return Err(error),
             }
@@ -85,7 +85,7 @@ impl FileStore for ObjectPlace {
 
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
         match expected {
-            // Writing the same content again is no harm, so that the client itself retries.
+            // Writing the same content again is harmless, so the client may retry.
             None => self.put_once(path, bytes, PutMode::Overwrite).map(Put::Written),
             Some(FileVersion { etag, version }) => {
                 let expected = UpdateVersion { e_tag: etag.clone(), version: version.clone() };
@@ -140,14 +140,14 @@ impl FileStore for ObjectPlace {
 
 type Shared = Arc<Mutex<Box<dyn MultipartUpload>>>;
 
-/// A large file; one that turns out small is written by one request.
+/// A large file; if it turns out to be small, it is written with one request.
 struct ObjectUpload {
     location: Path,
     path: String,
     handle: Arc<ObjectHandle>,
     requests: Arc<Requests>,
     waiting: BytesMut,
-    /// Begun with the first part.
+    /// Created with the first part.
     upload: Option<Shared>,
     parts: Vec<Pending<Outcome<()>>>,
 }
@@ -168,7 +168,7 @@ impl ObjectUpload {
 
     fn send(&mut self, part: Bytes) -> Result<()> {
         let upload = self.begun()?;
-        // Parts are numbered in the order in which they are put; only their transfer may overlap.
+        // Parts are numbered in the order of their calls; only their transfer may overlap.
         let number = move |_: Arc<dyn ObjectStore>| async move {
             let part = upload.lock().await.put_part(PutPayload::from(part));
             Ok(Arc::new(std::sync::Mutex::new(Some(part))))
@@ -224,7 +224,7 @@ impl Upload for ObjectUpload {
 }
 
 impl Drop for ObjectUpload {
-    /// Parts of an upload that is not finished cost storage until it is aborted.
+    /// Parts of an unfinished upload cost storage until it is aborted.
     fn drop(&mut self) {
         self.parts.clear();
         let Some(upload) = self.upload.take() else { return };
@@ -287,7 +287,7 @@ mod tests {
     fn a_create_whose_answer_was_lost_is_found_to_have_succeeded() {
         let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
         written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
-        // The client tries again, and meets its own file.
+        // The client retries, and finds its own file.
         written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
         assert_eq!(place.put_if_absent("a", &"commit 2".into()).unwrap(), Put::Refused);
         assert_eq!(place.get("a").unwrap().0, "commit 1");

@@ -1,4 +1,4 @@
-//! Which requests are made for ranges of a file: near ones are merged, long ones are cut.
+//! Plans the requests for ranges of a file: adjacent ranges are merged, long ones are split.
 //!
 //! A request takes as long as the transfer of 1–2 MB, and one connection transfers up to about 100 MB/s.
 
@@ -6,31 +6,31 @@ use std::ops::Range;
 
 /// Files of up to this many bytes are fetched whole.
 pub(super) const WHOLE: u64 = 8 << 20;
-/// The end of a larger file that is fetched first. Hudi keeps a bloom filter of some 430 kB in a base file's footer.
+/// The end of a larger file that is fetched first. Hudi stores a Bloom filter of some 430 kB in a base file's footer.
 pub(super) const TAIL: u64 = 512 << 10;
-/// Ranges with less than this between them are fetched together.
+/// Ranges with smaller gaps are fetched together.
 pub(super) const GAP: u64 = 1 << 20;
-/// The same, if they would otherwise take more requests than all that lies between the first and the last of them.
+/// The larger gap that is used if the ranges would take more requests than all bytes between the first and the last.
 const WIDE_GAP: u64 = 2 << 20;
-/// Requests of longer ranges are cut into pieces of this length.
+/// Requests for longer ranges are split into pieces of this size.
 pub(super) const PIECE: u64 = 8 << 20;
-/// Bytes of ranges that are held at once, at most: Hudi writes row groups of up to 120 MB.
+/// The maximum number of bytes of ranges in memory: Hudi writes row groups of up to 120 MB.
 pub(super) const MOST_HELD: u64 = 128 << 20;
-/// A piece of a group that is not held as a whole has at least this many bytes.
+/// The minimum size of a piece of a group that does not fit in memory.
 const LEAST_PIECE: u64 = 64 << 10;
-/// Requests ahead of a reader, at most.
+/// The maximum number of requests ahead of a reader.
 const MOST_AHEAD: usize = 16;
 
-/// A range that is to be fetched by one request.
+/// A range that is fetched with one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) range: Range<u64>,
-    /// How many of the pieces after it are worth fetching once it is read.
+    /// The number of following pieces that should be fetched once it is read.
     pub(super) ahead: usize,
 }
 
-/// The pieces of groups of ranges. Groups are read one after the other, the ranges of each side by side, such as the column chunks
-/// of a row group. `held` is how many bytes may be held at once.
+/// Returns the pieces of groups of ranges. Groups are read in sequence, the ranges of each concurrently, such as the
+/// column chunks of a row group. `held` is the maximum number of bytes in memory.
 pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<Piece> {
     let held = held.min(MOST_HELD);
     let (mut pieces, mut small) = (Vec::new(), Vec::new());
@@ -41,7 +41,7 @@ pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<Piece> {
             continue;
         }
         pieces.append(&mut together(&std::mem::take(&mut small)));
-        // Each range is read from its front: of each, one piece is held and one is on its way.
+        // Each range is read from its beginning: of each, one piece is in memory and one is being fetched.
         let columns = group.len() as u64;
         let size = (held / (2 * columns)).clamp(LEAST_PIECE, PIECE);
         let one = |range: &Range<u64>| cut(range, size).map(|range| Piece { range, ahead: 1 }).collect::<Vec<_>>();
@@ -51,12 +51,12 @@ pub(super) fn pieces(groups: &[Vec<Range<u64>>], held: u64) -> Vec<Piece> {
     pieces
 }
 
-/// The pieces of ranges that are read from the first to the last, those of several row groups included.
+/// Returns the pieces of ranges that are read in sequence, including those of several row groups.
 fn together(ranges: &[Range<u64>]) -> Vec<Piece> {
     merged(ranges).iter().flat_map(|range| cut(range, PIECE)).map(|range| Piece { range, ahead: MOST_AHEAD }).collect()
 }
 
-/// Sorted ranges, those that are near each other merged.
+/// Returns sorted ranges, with adjacent ones merged.
 pub(super) fn merged(ranges: &[Range<u64>]) -> Vec<Range<u64>> {
     let merged = merged_over(ranges, GAP);
     let (Some(first), Some(last)) = (merged.first(), merged.last()) else { return merged };
@@ -79,7 +79,7 @@ fn merged_over(ranges: &[Range<u64>], gap: u64) -> Vec<Range<u64>> {
     merged
 }
 
-/// A range in pieces of about one length, none much shorter than the others.
+/// Splits a range into pieces of similar size.
 pub(super) fn cut(range: &Range<u64>, size: u64) -> impl Iterator<Item = Range<u64>> + use<> {
     let count = len(range).div_ceil(size.max(1)).max(1);
     let step = len(range).div_ceil(count).max(1);
@@ -95,7 +95,7 @@ pub(super) fn len(range: &Range<u64>) -> u64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init)] // Ranges are what is compared.
+#[allow(clippy::single_range_in_vec_init)] // The test compares ranges.
 mod tests {
     use super::*;
 
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(cut, [10..17, 17..24, 24..30]);
     }
 
-    /// One range of so many bytes in each of 32 groups of so many.
+    /// One range of `bytes` in each of 32 groups of `group` bytes.
     fn narrow(bytes: u64, group: u64) -> Vec<Vec<Range<u64>>> {
         (0..32).map(|at| std::iter::once(at * group..at * group + bytes).collect()).collect()
     }
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(ranges(&narrow(MIB, MIB)), (0..4).map(|at| at * 8 * MIB..(at + 1) * 8 * MIB).collect::<Vec<_>>());
         // Gaps of less than 1 MiB.
         assert_eq!(ranges(&narrow(tenth, MIB)).len(), 4);
-        // Wider ones are read over if that takes fewer requests, but not those that take longer than a request.
+        // Larger gaps are fetched if that takes fewer requests, except for those that take longer than a request.
         assert_eq!(ranges(&narrow(tenth, 2 * MIB)).len(), 8);
         assert_eq!(ranges(&narrow(third, 3 * MIB)).len(), 32);
         assert_eq!(ranges(&narrow(tenth, 20 * MIB)).len(), 32);

@@ -1,7 +1,7 @@
-//! The I/O thread of a store: one thread with a current-thread runtime, on which all requests of a client run.
+//! The I/O thread of a store: one thread with a current-thread runtime that runs all requests of a client.
 //!
-//! Nothing here is process-wide. After a fork the child has no such thread: waiting for it would never end, and sockets of
-//! the parent must not be used. So a thread notes its process, and its owner starts another one in a child
+//! No state is process-wide. After a fork the child has no such thread: waiting for it would never end, and the
+//! parent's sockets must not be used. So a thread stores its process, and its owner starts another one in a child
 //! ([`IoThread::is_here`]).
 
 use std::future::Future;
@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use super::cancel::{POLL, check_cancelled};
 use crate::error::{Error, Kind, Result};
 
-/// The lock of a mutex whose value is whole at all times.
+/// Locks a mutex whose value is consistent even after a panic.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -40,25 +40,25 @@ impl IoThread {
         let (stop, stopped) = oneshot::channel::<()>();
         let run = move || {
             let _ = runtime.block_on(stopped);
-            // A name lookup may still be running, on a thread of its own; nobody waits for it.
+            // A name lookup may still be running on its own thread; it is not waited for.
             runtime.shutdown_background();
         };
         let thread = Builder::new().name("mortice-io".to_owned()).spawn(run).map_err(failed)?;
         Ok(Self { handle, process: std::process::id(), stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Whether the thread runs in this process, and not in the one that it was forked from.
+    /// Returns true if the thread runs in this process, and not in its parent.
     pub(super) fn is_here(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// The runtime, for a client that starts tasks of its own.
+    /// Returns the runtime, for a client that starts tasks.
     #[cfg(feature = "hdfs")]
     pub(super) fn handle(&self) -> Handle {
         self.handle.clone()
     }
 
-    /// Starts a future; its result is kept for those who wait for it.
+    /// Starts a future; its result is kept for waiting threads.
     pub(super) fn spawn<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> Pending<T> {
         let state = Arc::new(State { value: Mutex::new(Value::Running), changed: Condvar::new() });
         // If the task is dropped before it ends, waiting threads get an error.
@@ -125,12 +125,12 @@ pub(super) struct Pending<T> {
 }
 
 impl<T: Clone> Pending<T> {
-    /// Whether it was started in this process.
+    /// Returns true if it was started in this process.
     pub(super) fn is_here(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// Whether there is nothing to wait for.
+    /// Returns true if the result is available.
     pub(super) fn is_done(&self) -> bool {
         !matches!(*self.state.lock(), Value::Running)
     }
@@ -163,7 +163,7 @@ impl<T: Clone> Pending<T> {
 
 impl<T> Drop for Pending<T> {
     fn drop(&mut self) {
-        // In a forked child there is no such task, and a lock of the runtime may have been held when it was forked.
+        // In a forked child there is no such task, and a lock of the runtime may have been held at the fork.
         if self.process == std::process::id() {
             self.task.abort();
         }

@@ -1,14 +1,14 @@
-//! An open file of an object store: its length is known, and ranges are fetched when they are read, or before.
+//! An open file of an object store with a known size. Ranges are fetched when they are read, or prefetched.
 //!
 //! | length | requests |
 //! |---|---|
 //! | up to 8 MiB | one for the whole file |
 //! | larger | the last 512 KiB at the first read there; announced ranges in pieces of up to 8 MiB, some ahead of the reader |
 //!
-//! What is fetched counts in the [`FetchBudget`] of the reader. Where that is used up, only what is needed is fetched.
+//! Fetched bytes are counted in the [`FetchBudget`] of the reader. If that is used up, only required bytes are fetched.
 //!
-//! Every request names the etag that the listing or the first answer gave (`If-Match`), and the length of each answer is
-//! compared: a file that was written again, or removed, is an error that says so.
+//! Every request has the etag of the listing or of the first response (`If-Match`), and the size in each response is
+//! compared: a file that was replaced or removed is a specific error.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
@@ -27,9 +27,9 @@ use super::source::check_range;
 use super::{KnownFile, ReadFrom, Requests, Source};
 use crate::error::{Error, Kind, Result};
 
-/// Bytes of one file that are held: those of a group of ranges, and as many again that were fetched ahead.
+/// The maximum number of cached bytes of one file: those of a group of ranges, and as many prefetched ones.
 const HELD: u64 = 2 * MOST_HELD;
-/// Bytes that a request fetches at least where memory is short, if the file has as many.
+/// The minimum size of a request if memory is short, unless the file is smaller.
 const LEAST: u64 = 256 << 10;
 
 /// A file of an object store, or of HDFS.
@@ -43,14 +43,14 @@ pub(super) struct ObjectSource {
 
 #[derive(Default)]
 struct State {
-    /// Of the listing, or of the first answer.
+    /// Of the listing, or of the first response.
     etag: Option<String>,
-    /// Pieces in the order in which they are read.
+    /// Pieces in the order of reading.
     plan: Vec<Piece>,
     chunks: Vec<Chunk>,
 }
 
-/// A range that was fetched, or is on its way.
+/// A range that was fetched or is being fetched.
 struct Chunk {
     range: Range<u64>,
     fetch: Arc<Fetch>,
@@ -60,7 +60,7 @@ struct Chunk {
 type Fetch = Pending<Outcome<Fetched>>;
 
 impl ObjectSource {
-    /// The file at `path`, whose ranges `fetcher` fetches. Nothing is fetched yet.
+    /// Returns the file at `path`, whose ranges `fetcher` fetches. No request is sent.
     pub(super) fn new(
         fetcher: Box<dyn RangeFetcher>,
         requests: &Arc<Requests>,
@@ -78,13 +78,13 @@ impl ObjectSource {
         self.requests.budget()
     }
 
-    /// The chunks that cover `range`, in order; those that are missing are started.
+    /// Returns the chunks that cover `range`, in order. Missing ones are requested.
     fn chunks(&self, range: &Range<u64>) -> Result<Vec<(Range<u64>, Arc<Fetch>)>> {
-        // What the process that this one was forked from has asked for is not answered here.
+        // Requests of the parent process are not completed in this one.
         locked(&self.state).chunks.retain(|chunk| chunk.fetch.is_here());
         let (mut found, mut at) = (Vec::new(), range.start);
         while at < range.end {
-            // The lock is free again before a request is made.
+            // The lock is released before a request is sent.
             let known = self.known(&mut locked(&self.state), at);
             let chunk = known.map_or_else(|| self.fetch_needed(at, range.end), Ok)?;
             at = chunk.0.end;
@@ -96,20 +96,20 @@ impl ObjectSource {
         Ok(found)
     }
 
-    /// The chunk that has a byte, which is read now.
+    /// Returns the chunk with a byte that is read now.
     fn known(&self, state: &mut State, at: u64) -> Option<(Range<u64>, Arc<Fetch>)> {
         let chunk = state.chunks.iter_mut().find(|chunk| chunk.range.contains(&at))?;
         chunk.used = LastUse { is_unread: false, at: self.budget().tick() };
         Some((chunk.range.clone(), Arc::clone(&chunk.fetch)))
     }
 
-    /// Starts a request for what is read from `at` to `end`. It is made also without room in the budget: other bytes are dropped for it, and
-    /// it is for less if these do not suffice.
+    /// Starts a request for a read from `at` to `end`. It is also sent without space in the budget: other bytes are
+    /// dropped for it, and it is smaller if these do not suffice.
     fn fetch_needed(&self, at: u64, end: u64) -> Result<(Range<u64>, Arc<Fetch>)> {
         let wanted = self.range_to_fetch(&locked(&self.state), at, end);
         self.budget().make_room(object_ranges::len(&wanted));
         let mut state = locked(&self.state);
-        // Another reader may have asked for it meanwhile.
+        // Another reader may have requested it meanwhile.
         if let Some(chunk) = self.known(&mut state, at) {
             return Ok(chunk);
         }
@@ -117,7 +117,7 @@ impl ObjectSource {
         let range = if object_ranges::len(&wanted) > left {
             let least = end.saturating_sub(at).clamp(LEAST, PIECE).max(left);
             let to = at.saturating_add(least).min(wanted.end);
-            // A footer is read from its last bytes on.
+            // A footer is read backwards from its last bytes.
             at.min(to.saturating_sub(LEAST).max(wanted.start))..to
         } else {
             wanted
@@ -127,7 +127,7 @@ impl ObjectSource {
         self.known(&mut state, at).ok_or_else(|| Error::internal(format_args!("byte {at} is in no request for it")))
     }
 
-    /// What one request fetches, of what is read from `at` to `end`.
+    /// Returns the range to request for a read from `at` to `end`.
     fn range_to_fetch(&self, state: &State, at: u64, end: u64) -> Range<u64> {
         let len = self.file.len;
         if len <= WHOLE {
@@ -140,18 +140,18 @@ impl ObjectSource {
         if at >= tail {
             return tail..len;
         }
-        // Up to what is fetched anyway.
+        // Up to bytes that are already requested.
         let next = state.chunks.iter().map(|chunk| chunk.range.start).filter(|start| *start > at).min();
         let end = next.map_or(end, |next| next.min(end));
         object_ranges::cut(&(at..end), 2 * PIECE).next().unwrap_or(at..end)
     }
 
-    /// Starts the pieces that follow the one in which a read has ended.
+    /// Requests the pieces after the one in which a read has ended.
     fn start_ahead(&self, state: &mut State, end: u64) -> Result<()> {
         let last = end.saturating_sub(1);
         let Some(at) = state.plan.iter().position(|piece| piece.range.contains(&last)) else { return Ok(()) };
         let ahead = state.plan.get(at).map_or(0, |piece| piece.ahead);
-        // As much again as one group of ranges takes.
+        // As much as one group of ranges takes.
         let mut bytes = self.most_held();
         let next: Vec<Range<u64>> =
             state.plan.iter().skip(at + 1).take(ahead).map(|piece| piece.range.clone()).collect();
@@ -168,7 +168,7 @@ impl ObjectSource {
         Ok(())
     }
 
-    /// Starts a request for what will be read, if the budget has room for it.
+    /// Requests bytes that will be read, if the budget has space for them.
     fn start_within_budget(&self, at: u64) -> Result<()> {
         let mut state = locked(&self.state);
         if state.chunks.iter().any(|chunk| chunk.range.contains(&at)) {
@@ -183,13 +183,13 @@ impl ObjectSource {
         Ok(())
     }
 
-    /// Bytes of ranges that are read side by side which may be held.
+    /// Returns the maximum number of bytes in memory for ranges that are read concurrently.
     fn most_held(&self) -> u64 {
         (self.budget().share() / 2).min(MOST_HELD)
     }
 
     fn start(&self, state: &mut State, range: Range<u64>, reserved: Reserved) -> Result<()> {
-        // The whole file needs no range: an object without bytes has none.
+        // The whole file needs no range: an empty object has none.
         let wanted = (range.start > 0 || range.end < self.file.len || self.file.may_have_grown).then(|| range.clone());
         let fetch = self.fetcher.start(&self.requests, wanted, state.etag.clone(), Arc::new(reserved))?;
         let used = LastUse { is_unread: true, at: self.budget().tick() };
@@ -197,7 +197,7 @@ impl ObjectSource {
         Ok(())
     }
 
-    /// The bytes of a chunk, checked.
+    /// Returns the bytes of a chunk after validation.
     fn bytes_of(&self, range: &Range<u64>, fetch: &Fetch) -> Result<Bytes> {
         let checked = fetch.wait().map_err(|error| error.in_file(&self.path)).and_then(|outcome| {
             let fetched = outcome.map_err(|failure| self.failed(&failure))?;
@@ -205,12 +205,12 @@ impl ObjectSource {
             Ok(fetched.bytes)
         });
         checked.inspect_err(|_| {
-            // A later read asks again.
+            // A later read repeats the request.
             locked(&self.state).chunks.retain(|chunk| !std::ptr::eq(chunk.fetch.as_ref(), fetch));
         })
     }
 
-    /// Whether an answer is of the file that was planned.
+    /// Checks that a response is of the planned file.
     fn check(&self, range: &Range<u64>, fetched: &Fetched) -> Result<()> {
         let len = self.file.len;
         if fetched.size < len || (fetched.size > len && !self.file.may_have_grown) {
@@ -236,7 +236,8 @@ impl ObjectSource {
         if failure.kind != Kind::NotFound {
             return failure.at(&self.path);
         }
-        let message = "the file has gone since the query was planned (a cleaner, or a rollback); plan the query again";
+        let message =
+            "the file was removed after the query was planned (by the cleaner, or a rollback); plan the query again";
         Error::new(Kind::FileCleaned, message).in_file(&self.path)
     }
 }
@@ -251,7 +252,7 @@ impl Source for ObjectSource {
     }
 
     fn window(&self) -> Option<u64> {
-        // A scan of a file keeps to a part of the memory.
+        // A scan of a file uses only a part of the memory.
         Some((self.budget().share() / 8).clamp(LEAST, PIECE))
     }
 
@@ -262,10 +263,10 @@ impl Source for ObjectSource {
         for (held, fetch) in chunks {
             let bytes = self.bytes_of(&held, &fetch)?;
             let (from, to) = (range.start.max(held.start), range.end.min(held.end));
-            // Both lie within the chunk, whose bytes are in memory.
+            // Both are within the chunk, whose bytes are in memory.
             #[allow(clippy::cast_possible_truncation)]
             parts.push(bytes.slice((from - held.start) as usize..(to - held.start) as usize));
-            // A small part of a chunk would keep all of it in memory.
+            // A small slice would keep the whole chunk in memory.
             let is_small = object_ranges::len(&held) / 2 > to.saturating_sub(from);
             if parts.len() == 1 && to == range.end && !(is_small && self.budget().left() == 0) {
                 return Ok(parts.remove(0));
@@ -332,14 +333,14 @@ impl FetchCache for ObjectSource {
     }
 }
 
-/// The chunk to be dropped first, of those that are here and that no reader waits for.
+/// Returns the chunk to drop first, of those that are complete and not waited for.
 fn oldest(state: &State) -> Option<(usize, LastUse)> {
     let chunks = state.chunks.iter().enumerate();
     let idle = chunks.filter(|(_, chunk)| Arc::strong_count(&chunk.fetch) == 1 && chunk.fetch.is_done());
     idle.map(|(at, chunk)| (at, chunk.used)).min_by_key(|(_, used)| *used)
 }
 
-/// Drops chunks that were not used for longest, until the rest is few enough; not the newest `kept`.
+/// Drops the least recently used chunks until few enough are left, except for the newest `kept`.
 fn forget_oldest(state: &mut State, kept: usize) {
     let held = |state: &State| state.chunks.iter().map(|chunk| object_ranges::len(&chunk.range)).sum::<u64>();
     while held(state) > HELD && state.chunks.len() > kept {
@@ -349,19 +350,19 @@ fn forget_oldest(state: &mut State, kept: usize) {
     }
 }
 
-/// An etag without quotes: listings of Azure leave them out.
+/// Returns an etag without quotes: listings of Azure omit them.
 fn bare(etag: &str) -> &str {
     etag.trim_start_matches("W/").trim_matches('"')
 }
 
-/// An object, as what its ranges are fetched from.
+/// An object whose ranges can be fetched.
 pub(super) struct ObjectFile {
     handle: Arc<ObjectHandle>,
     location: Path,
 }
 
 impl ObjectFile {
-    /// The object at `location`.
+    /// Returns the object at `location`.
     pub(super) fn new(handle: &Arc<ObjectHandle>, location: Path) -> Self {
         Self { handle: Arc::clone(handle), location }
     }

@@ -1,4 +1,4 @@
-//! URIs of object stores: the store's kind, the bucket or container, and the path in it.
+//! URIs of object stores: the type of store, the bucket or container, and the path in it.
 //!
 //! | store | URIs |
 //! |---|---|
@@ -7,25 +7,25 @@
 //! | Azure | `abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH`, also `abfs`, `wasb`, `wasbs`; `az://CONTAINER/PATH`, also `abfs`, `abfss`, `adl`, `azure`, with the option `account_name` |
 //! | HTTP | `https://HOST/PATH`, `http://HOST/PATH`: a `WebDAV` server |
 //!
-//! Paths are taken as they are: nothing is percent-decoded, as in Hadoop's `Path`.
+//! Paths are not percent-decoded, as in Hadoop's `Path`.
 
 use crate::error::{Error, Result};
 
-/// A kind of object store.
+/// A type of object store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Service {
-    /// Amazon S3 and what has its interface.
+    /// Amazon S3 and compatible stores.
     S3,
     /// Google Cloud Storage.
     Gcs,
-    /// Azure Blob Storage, and Data Lake Storage by its Blob interface.
+    /// Azure Blob Storage, and Data Lake Storage with its Blob interface.
     Azure,
     /// A `WebDAV` server.
     Http,
 }
 
 impl Service {
-    /// The store of a URI scheme, in lower case; `None` if it is not an object store's.
+    /// Returns the store of a lower-case URI scheme; `None` if it is not an object store's.
     #[must_use]
     pub fn of_scheme(scheme: &str) -> Option<Self> {
         Some(match scheme {
@@ -37,7 +37,7 @@ impl Service {
         })
     }
 
-    /// The store's name, for messages.
+    /// Returns the store's name, for messages.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -49,18 +49,18 @@ impl Service {
     }
 }
 
-/// What a URI of an object store names. It has no credentials in it.
+/// The parts of a URI of an object store. It has no credentials.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectUri {
     /// The scheme, in lower case.
     pub scheme: String,
-    /// The kind of store.
+    /// The type of store.
     pub service: Service,
     /// The bucket; the container on Azure; the URL of the server for HTTP, such as `https://host:8443`.
     pub bucket: String,
-    /// Azure: the account, if the URI names it, and the domain that follows it, such as `dfs.core.windows.net`.
+    /// For Azure: the account, if the URI has it, and the domain after it, such as `dfs.core.windows.net`.
     pub account: Option<(String, String)>,
-    /// The key of the root, without slashes at its ends; `""` for all of the bucket.
+    /// The key of the root, without leading and trailing slashes; `""` for the whole bucket.
     pub key: String,
 }
 
@@ -68,8 +68,7 @@ impl ObjectUri {
     /// Parses a URI; `None` if its scheme is not one of an object store.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] if it names no bucket, if its key cannot be one, or if credentials are in it, which
-    /// the message leaves out.
+    /// [`crate::Kind::InvalidArgument`] if it has no bucket, an invalid key, or credentials, which the message omits.
     pub fn parse(uri: &str) -> Result<Option<Self>> {
         let Some((scheme, rest)) = uri.split_once("://") else { return Ok(None) };
         let scheme = scheme.to_ascii_lowercase();
@@ -93,7 +92,7 @@ impl ObjectUri {
     }
 }
 
-/// A container, and the account with its domain if the URI names one.
+/// Returns a container, and the account with its domain if the URI has one.
 fn azure(scheme: &str, authority: &str) -> Result<(String, Option<(String, String)>)> {
     let Some((container, host)) = authority.split_once('@') else {
         if authority.contains('.') {
@@ -112,7 +111,7 @@ fn azure(scheme: &str, authority: &str) -> Result<(String, Option<(String, Strin
     Ok((container.to_owned(), Some((account.to_owned(), domain.to_owned()))))
 }
 
-/// The URL of a server that is asked by `WebDAV`.
+/// Returns the URL of a `WebDAV` server.
 fn server(scheme: &str, host: &str) -> Result<String> {
     let name = host.split(':').next().unwrap_or(host).to_ascii_lowercase();
     let better = if name.ends_with(".amazonaws.com") || name.ends_with(".r2.cloudflarestorage.com") {
@@ -129,7 +128,7 @@ fn server(scheme: &str, host: &str) -> Result<String> {
     Err(Error::invalid_argument(format!("{scheme}:// is for WebDAV servers; write the table's URI as {better}")))
 }
 
-/// Keys in a URI would be in every message that names the table.
+/// Credentials in a URI would be printed in every message with the table's URI.
 fn refuse_credentials(service: Service, scheme: &str, authority: &str, path: &str) -> Result<()> {
     let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
     let in_authority = if service == Service::Azure { user.contains(':') } else { !user.is_empty() };
@@ -143,7 +142,7 @@ fn refuse_credentials(service: Service, scheme: &str, authority: &str, path: &st
     Ok(())
 }
 
-/// `uri` without user names, passwords and queries, for messages.
+/// Returns `uri` without user names, passwords and queries, for messages.
 #[must_use]
 pub(super) fn redacted(uri: &str) -> String {
     let Some((scheme, rest)) = uri.split_once("://") else { return uri.to_owned() };

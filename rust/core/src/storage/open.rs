@@ -1,4 +1,4 @@
-//! Which place a URI names.
+//! Opens the storage of a URI.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,11 @@ use crate::error::{Error, Result};
 /// Options of an object store, by name. Local files have none.
 pub type StorageOptions = BTreeMap<String, String>;
 
-/// The place at `uri`: a plain path, a `file:` URI, or one of an object store. With `mmap`, local files are mapped into memory.
+/// Opens the storage at `uri`: a plain path, a `file:` URI, or one of an object store. With `mmap`, local files are
+/// mapped into memory.
 ///
 /// # Errors
-/// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not take.
+/// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not support.
 pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
     #[cfg(feature = "object")]
     if let Some(place) = ObjectPlace::open(uri, options)? {
@@ -32,7 +33,7 @@ pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn P
     Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, mmap)))
 }
 
-/// Opens the place at `uri` and counts its requests in `requests`.
+/// Opens the storage at `uri` and counts its requests in `requests`.
 ///
 /// # Errors
 /// As for [`open`].
@@ -45,12 +46,12 @@ pub fn open_counted(
     Ok(counted(open(uri, options, mmap)?, requests))
 }
 
-/// Opens the place at `uri`. Its requests are counted with those of `other`, if those are counted.
+/// Opens the storage at `uri`. Its requests are counted with those of `other`, if those are counted.
 ///
 /// # Errors
 /// As for [`open`].
 pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
-    // Options of an object store are not those of local files.
+    // Options of an object store do not apply to local files.
     let is_other = other.is_remote() && local_path(uri).is_ok();
     let none = StorageOptions::new();
     let options = if is_other { &none } else { options };
@@ -60,10 +61,10 @@ pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions, mmap:
     }
 }
 
-/// Opens one file: a local one by its path, which need not be below a place, or one of an object store.
+/// Opens one file: a local one by its path, or one of an object store.
 ///
 /// # Errors
-/// As for [`open`]; `NotFound` if there is no such file.
+/// As for [`open`]; `NotFound` if the file does not exist.
 pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Source>> {
     #[cfg(feature = "object")]
     if let Some((folder, name)) = uri.rsplit_once('/')
@@ -80,7 +81,7 @@ pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<
     LocalPlace::open_file(std::path::Path::new(&local_root(uri, options)?), mmap)
 }
 
-/// The place at `uri`, to be written to; the same URIs as [`open`] takes.
+/// Opens the storage at `uri` for writing, with the same URIs as [`open`].
 ///
 /// # Errors
 /// As for [`open`].
@@ -92,7 +93,7 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
     Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
 }
 
-/// The place at `uri`, whose files are written whole; the same URIs as [`open`] takes.
+/// Opens the storage at `uri` for writing whole files, with the same URIs as [`open`].
 ///
 /// # Errors
 /// As for [`open`].
@@ -108,7 +109,7 @@ pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Fi
     Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
 }
 
-/// The local path that a URI names. [`crate::Kind::InvalidArgument`] if options are given.
+/// Returns the local path of a URI. [`crate::Kind::InvalidArgument`] if options are given.
 fn local_root(uri: &str, options: &StorageOptions) -> Result<String> {
     let path = local_path(uri)?;
     match options.keys().next() {
@@ -120,7 +121,7 @@ fn local_root(uri: &str, options: &StorageOptions) -> Result<String> {
     }
 }
 
-/// The local path that a URI names.
+/// Returns the local path of a URI.
 fn local_path(uri: &str) -> Result<String> {
     if uri.is_empty() {
         return Err(Error::invalid_argument("an empty path"));
@@ -147,7 +148,7 @@ fn local_path(uri: &str) -> Result<String> {
     }
 }
 
-/// A URI without what stands before `@` in its authority, which may be a password.
+/// Returns a URI without the part before `@` in its authority, which may be a password.
 fn without_credentials(uri: &str) -> String {
     let Some((scheme, rest)) = uri.split_once("://") else { return uri.to_owned() };
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

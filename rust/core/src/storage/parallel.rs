@@ -1,18 +1,19 @@
-//! Requests side by side: storage answers many as fast as one, so that waiting for one after the other is what costs.
+//! Parallel requests: storage serves many as fast as one, so sequential requests would add up their latencies.
 //!
-//! Threads begin as work comes and end with the call. None is begun for work that one thread does in the time that it takes.
+//! Threads are started when there is work and end with the call. None is started for work that one thread does in the
+//! same time.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::cancel::{CancelToken, POLL, check_cancelled, take_interrupted};
 
-/// Works through a queue that work itself adds to, with up to `threads` threads, the caller's among them. `work` is told one item and
-/// gives those that it led to. Nothing more is begun once it has told an error; of several the one of the least item is given, which
-/// is the one that a single thread going through sorted items would have met.
+/// Processes a queue to which `work` itself adds, with up to `threads` threads including the caller's. `work` receives
+/// one item and returns the items that follow from it. After an error no more items are started; of several errors that
+/// of the smallest item is returned, which is the one that a single thread would return for sorted items.
 ///
 /// # Errors
-/// What `work` tells.
+/// Errors of `work`.
 pub fn work_through<T, E>(first: Vec<T>, threads: usize, work: impl Fn(&T) -> Result<Vec<T>, E> + Sync) -> Result<(), E>
 where
     T: Ord + Send,
@@ -23,16 +24,16 @@ where
     let cancel = CancelToken::child();
     std::thread::scope(|scope| {
         let mut helpers = 1;
-        // The caller works too, and begins a thread whenever there is more than it can take.
+        // The caller works, too, and starts a thread whenever there is more work than it can take.
         let start_helpers = |waiting| {
             while helpers < threads && helpers < waiting {
                 let helper = || cancel.scope(|| queue.run(&work, |_| {}, || {}));
                 let helped = std::thread::Builder::new().spawn_scoped(scope, helper);
-                // Without another thread it takes longer, no more.
+                // Without another thread it only takes longer.
                 helpers = if helped.is_ok() { helpers + 1 } else { threads };
             }
         };
-        // A signal reaches the caller alone, and ends the helpers' waits for storage, too.
+        // A signal reaches the caller only, and ends the helpers' waits for storage, too.
         let check = || {
             if check_cancelled().is_err() {
                 cancel.cancel();
@@ -49,10 +50,10 @@ where
     }
 }
 
-/// The results of `work` for each item, in the items' order.
+/// Returns the results of `work` for each item, in the order of the items.
 ///
 /// # Errors
-/// That of the first item that has one, of those that were begun.
+/// The error of the first failed item, of those that were started.
 pub fn map<T, R, E>(items: &[T], threads: usize, work: impl Fn(&T) -> Result<R, E> + Sync) -> Result<Vec<R>, E>
 where
     T: Sync,
@@ -76,7 +77,7 @@ struct Queue<T, E> {
 
 struct State<T, E> {
     waiting: VecDeque<T>,
-    /// Items in hand: they may add to what waits.
+    /// The number of items being processed: they may add to the queue.
     busy: usize,
     failed: Option<(T, E)>,
 }
@@ -86,7 +87,8 @@ impl<T: Ord, E> Queue<T, E> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works until nothing is left. `more` is called with the number of waiting items, `check` now and then while others work.
+    /// Processes items until none is left. `more` is called with the number of waiting items, `check` repeatedly while
+    /// other threads work.
     fn run(&self, work: &impl Fn(&T) -> Result<Vec<T>, E>, mut more: impl FnMut(usize), check: impl Fn()) {
         while let Some((item, waiting)) = self.take(&check) {
             more(waiting);
@@ -105,7 +107,7 @@ impl<T: Ord, E> Queue<T, E> {
         }
     }
 
-    /// The next item, and how many wait, it among them; none when all is done.
+    /// Returns the next item, and the number of waiting items including it; `None` when all are done.
     fn take(&self, check: &impl Fn()) -> Option<(T, usize)> {
         let mut state = self.lock();
         loop {
@@ -131,7 +133,7 @@ impl<T: Ord, E> Queue<T, E> {
     }
 }
 
-/// An item in hand: given back also where its work panics, so that nobody waits for it.
+/// An item being processed. It is released even if its work panics, so that no thread waits for it.
 struct InHand<'a, T: Ord, E>(&'a Queue<T, E>);
 
 impl<T: Ord, E> Drop for InHand<'_, T, E> {
@@ -149,7 +151,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree of numbers, each of ten leading to ten more.
+    /// A tree of numbers, each with ten children.
     fn below(number: u32) -> Vec<u32> {
         if number < 1000 { (0..10).map(|digit| number * 10 + digit).collect() } else { Vec::new() }
     }
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_error_is_told_and_nothing_waits_for_ever() {
+    fn the_smallest_error_is_returned_without_deadlock() {
         let fails = |number: &u32| if *number % 7 == 3 { Err(*number) } else { Ok(below(*number)) };
         assert_eq!(work_through((1..10).collect(), 1, fails), Err(3));
         assert!(work_through((1..10).collect(), 8, fails).is_err());

@@ -1,26 +1,27 @@
-//! A place that files lie in, rooted at a table's base path.
+//! A storage: files and folders, rooted at a table's base path.
 
 use std::sync::Arc;
 
 use super::{Entry, FileStatus, KnownFile, Requests, Source};
 use crate::error::Result;
 
-/// Requests at once where nothing else is known: enough to wait for many, few enough to be no burden.
+/// The default number of concurrent requests: enough to hide latency, few enough to be no burden.
 const AT_ONCE: usize = 32;
 
-/// A root folder. Paths are relative to it, parts joined by `/`, and may hold any Unicode and spaces; `""` is the root.
+/// A root folder. Paths are relative to it, with parts separated by `/`, and may have any Unicode characters and
+/// spaces; `""` is the root.
 pub trait Place: Send + Sync {
-    /// The root's path or URI, for messages.
+    /// Returns the root's path or URI, for messages.
     fn root(&self) -> &str;
 
-    /// What a folder holds, sorted by name; `None` where there is no such folder.
+    /// Returns the entries of a folder, sorted by name; `None` if the folder does not exist.
     fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>>;
 
-    /// Opens a file. [`crate::Kind::NotFound`] where there is none.
+    /// Opens a file. [`crate::Kind::NotFound`] if it does not exist.
     fn open(&self, path: &str) -> Result<Arc<dyn Source>>;
 
-    /// Opens a file whose length is known. No request is made where the storage can do without: a file that is missing or
-    /// has changed is then an error of its first read ([`crate::Kind::FileCleaned`], [`crate::Kind::FileChanged`]).
+    /// Opens a file of known size. No request is sent if the storage does not need one: a missing or changed file is
+    /// then an error of its first read ([`crate::Kind::FileCleaned`], [`crate::Kind::FileChanged`]).
     ///
     /// # Errors
     /// As for [`Place::open`].
@@ -29,7 +30,7 @@ pub trait Place: Send + Sync {
         self.open(path)
     }
 
-    /// The length of a file, in bytes.
+    /// Returns the size of a file in bytes.
     ///
     /// # Errors
     /// As for [`Place::open`].
@@ -37,7 +38,7 @@ pub trait Place: Send + Sync {
         Ok(self.open(path)?.len())
     }
 
-    /// All files below a folder with their paths from the root, sorted; none if there is no such folder.
+    /// Returns all files below a folder with their paths from the root, sorted; none if the folder does not exist.
     ///
     /// # Errors
     /// As for [`Place::list`].
@@ -56,38 +57,38 @@ pub trait Place: Send + Sync {
         Ok(files)
     }
 
-    /// Starts to fetch small files and to list folders, all at once, where that takes a while. The next
-    /// [`Place::open`] or [`Place::list`] of each waits for that answer, which may be as old as this call.
+    /// Starts to fetch small files and to list folders, all concurrently, on remote storage. The next [`Place::open`]
+    /// or [`Place::list`] of each waits for that response, which may be as old as this call.
     ///
     /// # Errors
-    /// `Io` if nothing can be fetched at all; what a request fails with is the error of the call that waits for it.
+    /// `Io` if nothing can be fetched at all; the error of a request is returned by the call that waits for it.
     fn begin(&self, files: &[&str], folders: &[&str]) -> Result<()> {
         let _ = (files, folders);
         Ok(())
     }
 
-    /// Whether each request is a round trip over a network.
+    /// Returns true if each request is a round trip over a network.
     fn is_remote(&self) -> bool {
         false
     }
 
-    /// This place with its requests counted in `requests`; none if it does not count them itself.
+    /// Returns this storage with its requests counted in `requests`; `None` if it does not count them itself.
     fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
         let _ = requests;
         None
     }
 
-    /// How many requests at once are worth it, all threads together; more than there are cores where storage takes its time.
+    /// Returns the useful number of concurrent requests of all threads; more than there are cores for slow storage.
     fn requests_at_once(&self) -> usize {
         AT_ONCE
     }
 
-    /// The counters of this place's requests, if they are counted.
+    /// Returns the counters of this storage's requests, if they are counted.
     fn requests(&self) -> Option<&Arc<Requests>> {
         None
     }
 
-    /// The full path or URI of a file, for messages.
+    /// Returns the full path or URI of a file, for messages.
     fn full_path(&self, path: &str) -> String {
         let root = self.root().trim_end_matches('/');
         if path.is_empty() { root.to_owned() } else { format!("{root}/{path}") }

@@ -1,6 +1,6 @@
-//! The first bytes of a file, as many as a plan has seen.
+//! The first bytes of a file, as long as it was when planned.
 //!
-//! A log file of an old table may grow after a query was planned; what was appended since is not part of that query.
+//! A log file of an old table may grow after a query was planned; appended blocks are not part of that query.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The first `len` bytes; [`crate::Kind::InvalidTable`] where the file is shorter than it was when planned.
+    /// Returns the first `len` bytes; [`crate::Kind::InvalidTable`] if the file is shorter than it was when planned.
     pub fn new(whole: Arc<dyn Source>, len: u64) -> Result<Self> {
         if whole.len() < len {
             let message = format!("the file had {len} bytes when the query was planned, now {}", whole.len());

@@ -1,14 +1,15 @@
-//! Whole files written at once: created if there is none, or replaced, also only if they are a version that is known.
+//! Whole files, written at once: created exclusively, or replaced, optionally only if they have a known version.
 //!
-//! An answer that was lost leaves open whether a file was written. It is then read back and compared, so that a write that
-//! succeeded is never reported as another writer's: content of two writers has to differ (a commit names its instant).
+//! After a lost response it is unknown whether a file was written. It is then read back and compared, so that a
+//! successful write is never reported as that of another writer: the contents of two writers must differ (a commit has
+//! its instant).
 
 use bytes::Bytes;
 
 use super::Place;
 use crate::error::Result;
 
-/// The version of a file's content, as its store names it.
+/// The version of a file's content in its storage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileVersion {
     /// `ETag`.
@@ -17,71 +18,73 @@ pub struct FileVersion {
     pub version: Option<String>,
 }
 
-/// What came of a write with a condition.
+/// The result of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Put {
     /// The file has the content.
     Written(FileVersion),
-    /// The condition does not hold: the file is there, or it is of another version or gone. Nothing was written.
+    /// The condition is not satisfied: the file exists, or it has another version or does not exist. Nothing was
+    /// written.
     Refused,
 }
 
-/// What came of a rename.
+/// The result of a rename.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Renamed {
-    /// The file has the new name alone.
+    /// The file has the new name only.
     Done,
-    /// There is a file of the new name. Nothing was changed.
+    /// A file with the new name exists. Nothing was changed.
     Exists,
-    /// The store cannot rename.
+    /// The storage cannot rename.
     Unable,
 }
 
-/// A large file that is written in parts. Nobody sees it before it is finished, and never if this is dropped before.
+/// A large file that is written in parts. It is invisible until it is finished, and discarded if this is dropped
+/// before.
 pub trait Upload: Send {
-    /// Writes at the end.
+    /// Appends bytes.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the storage.
     fn write(&mut self, bytes: Bytes) -> Result<()>;
 
-    /// Makes the file visible and durable; a file of that name is replaced.
+    /// Makes the file visible and durable; an existing file with that name is replaced.
     ///
     /// # Errors
-    /// Those of the store; the file may then be there or not.
+    /// Errors of the storage; it is then unknown whether the file exists.
     fn finish(self: Box<Self>) -> Result<FileVersion>;
 }
 
-/// A place whose files are written whole.
+/// A storage whose files are written whole.
 pub trait FileStore: Place {
-    /// Creates a file, durable once this has returned. Of several writers at once one succeeds.
+    /// Creates a file, durable once this has returned. Of several concurrent writers one succeeds.
     ///
     /// # Errors
-    /// Those of the store, if it is not known whether the file was created.
+    /// Errors of the storage, if it is unknown whether the file was created.
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put>;
 
-    /// Writes a file, durable once this has returned. With `expected`, only if the file is there and of that version.
+    /// Writes a file, durable once this has returned. With `expected`, only if the file exists and has that version.
     ///
     /// # Errors
-    /// Those of the store, if it is not known whether the file was written.
+    /// Errors of the storage, if it is unknown whether the file was written.
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put>;
 
     /// Reads a file with its version.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if there is none.
+    /// [`crate::Kind::NotFound`] if it does not exist.
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)>;
 
-    /// Removes a file; one that is not there is no error.
+    /// Removes a file. A missing file is not an error.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the storage.
     fn delete(&self, path: &str) -> Result<()>;
 
-    /// Creates a folder and those above it, on storage that has folders.
+    /// Creates a folder and its parents, on storage that has folders.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the storage.
     fn create_folder(&self, path: &str) -> Result<()>;
 
     /// Removes a folder and those below it that hold no file, on storage that has folders. Folders with files stay, and one that is
@@ -94,12 +97,12 @@ pub trait FileStore: Place {
     /// Renames a file, unless there is one of the new name.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if there is no such file.
+    /// [`crate::Kind::NotFound`] if the file does not exist.
     fn rename(&self, from: &str, to: &str) -> Result<Renamed>;
 
-    /// Begins a large file.
+    /// Starts a large file.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Errors of the storage.
     fn upload(&self, path: &str) -> Result<Box<dyn Upload>>;
 }

@@ -1,5 +1,5 @@
-//! Counts storage requests by kind, and the bytes that they have fetched and that are held. On an object store each request is
-//! one round trip, and what a user pays for.
+//! Counts storage requests by kind, and the fetched bytes in memory. On an object store each request is one round trip,
+//! and is billed.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::fetch_budget::FetchBudget;
 use super::{Entry, FileStatus, KnownFile, Place, ReadFrom, Source};
 use crate::error::Result;
 
-/// Counters that several places and threads add to.
+/// Counters that several storages and threads update.
 #[derive(Debug, Default)]
 pub struct Requests {
     list: AtomicU64,
@@ -20,27 +20,27 @@ pub struct Requests {
     budget: Arc<FetchBudget>,
 }
 
-/// How many requests of each kind were made.
+/// The number of requests of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// Folders listed, missing ones included. On an object store, pages of listings.
+    /// Folders listed, including missing ones. On an object store, pages of listings.
     pub list: u64,
-    /// Files opened, missing ones included. On an object store, requests for the length of a file (`HEAD`).
+    /// Files opened, including missing ones. On an object store, requests for the size of a file (`HEAD`).
     pub open: u64,
-    /// Byte ranges fetched. Reads of memory-mapped files are not requests and are not counted. On an object store, every
-    /// request for content (`GET`), retries included.
+    /// Byte ranges fetched. Reads of memory-mapped files are not requests and are not counted. On an object store,
+    /// every request for content (`GET`), including retries.
     pub read: u64,
 }
 
 impl Requests {
-    /// The counts so far.
+    /// Returns the current counts.
     #[must_use]
     pub fn counts(&self) -> RequestCounts {
         let [list, open, read] = [&self.list, &self.open, &self.read].map(|count| count.load(Ordering::Relaxed));
         RequestCounts { list, open, read }
     }
 
-    /// The bytes that were fetched and are held.
+    /// Returns the budget of fetched bytes.
     #[must_use]
     pub fn budget(&self) -> &Arc<FetchBudget> {
         &self.budget
@@ -51,7 +51,7 @@ impl Requests {
         count(&self.list);
     }
 
-    /// Counts a request for what is known of a file.
+    /// Counts a request for the properties of a file.
     pub(super) fn count_open(&self) {
         count(&self.open);
     }

@@ -1,4 +1,4 @@
-//! The role that keys of AWS are to be exchanged for (`AssumeRole`).
+//! The role of AWS for which keys are exchanged (`AssumeRole`).
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use super::hadoop::s3a::{host_of, is_aws};
 use super::secret::Secret;
 use crate::error::{Error, Result};
 
-/// Options that say nothing without a role.
+/// Options that have no effect without a role.
 const OF_ROLES: [&str; 3] = ["role_session_duration", "role_policy", "region_sts"];
-/// What STS permits.
+/// The durations that STS permits.
 const DURATIONS: std::ops::RangeInclusive<Duration> = Duration::from_secs(900)..=Duration::from_secs(43_200);
 const DEFAULT_DURATION: Duration = Duration::from_secs(3600);
 
-/// A role, and how it is assumed. The keys are among the store's options.
+/// A role, and the parameters of the exchange. The keys are among the store's options.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RoleSettings {
     pub(super) arn: String,
@@ -27,12 +27,12 @@ pub(super) struct RoleSettings {
 }
 
 impl RoleSettings {
-    /// Takes the options of a role out of those of the store; `None` if the store's client itself does what they ask for.
-    /// `is_named` says that the role was given, and is not just a variable of the environment, which counts for web
-    /// identities alone.
+    /// Removes the options of a role from those of the store; returns `None` if the store's client itself supports
+    /// them. `is_named` is true if the role was given explicitly, and not by an environment variable, which applies to
+    /// web identities only.
     ///
     /// # Errors
-    /// `InvalidArgument` for values that are wrong, and for a role without keys.
+    /// `InvalidArgument` for invalid values, and for a role without keys.
     pub(super) fn take_from(options: &mut Options, is_named: bool) -> Result<Option<Self>> {
         let is_of_token = options.contains_key("web_identity_token_file");
         if !options.contains_key("role_arn") || is_of_token || !is_named {

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// A string whose `Debug` and `Display` print `***`. [`Secret::reveal`] gives the value, for the request that needs it.
+/// A string whose `Debug` and `Display` print `***`. [`Secret::reveal`] returns the value for requests.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Secret(String);
 
 impl Secret {
-    /// A value to be hidden.
+    /// Wraps a value.
     pub(super) fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// The value itself. Never put it into a message.
+    /// Returns the value. Never put it into a message.
     #[must_use]
     pub(super) fn reveal(&self) -> &str {
         &self.0

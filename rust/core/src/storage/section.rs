@@ -1,4 +1,4 @@
-//! A stretch of a file, read as a file of its own: log blocks hold whole parquet files and HFiles.
+//! A range of a file, read as a file of its own: log blocks contain complete Parquet files and HFiles.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// The bytes `range` of `whole`; [`crate::Kind::Internal`] where they do not lie within.
+    /// Returns the bytes `range` of `whole`; [`crate::Kind::Internal`] if they are not within it.
     pub fn new(whole: Arc<dyn Source>, range: Range<u64>) -> Result<Self> {
         check_range(whole.as_ref(), &range)?;
         Ok(Self { whole, range })
@@ -50,7 +50,7 @@ impl Source for Section {
 
     fn read(&self, range: Range<u64>) -> Result<Bytes> {
         check_range(self, &range)?;
-        // Both sums stay below the section's end, which is a place in the file.
+        // Both sums are at most the section's end, which is an offset in the file.
         self.whole.read(self.range.start + range.start..self.range.start + range.end)
     }
 }

@@ -1,4 +1,4 @@
-//! Files of a store that are open, so that several readers of one share what was fetched of it.
+//! Open files of a store, so that several readers of one share its fetched bytes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, Weak};
 use super::object_runtime::locked;
 use super::{KnownFile, Source};
 
-/// What makes two open files the same: key, length, etag, and the counter of requests.
+/// The identity of an open file: key, size, etag, and the counter of requests.
 pub(super) type SourceId = (String, KnownFile, usize);
 
-/// Files left in the list before those that nobody reads any more are looked for.
+/// The minimum length of the list at which dropped files are removed from it.
 const MANY: usize = 256;
 
 /// The open files of a store. They are dropped with their last reader.
@@ -17,7 +17,7 @@ const MANY: usize = 256;
 pub(super) struct SharedSources(Mutex<HashMap<SourceId, Weak<dyn Source>>>);
 
 impl SharedSources {
-    /// The open file of an identity, or the one that `open` makes.
+    /// Returns the open file with an identity, or the one that `open` creates.
     pub(super) fn get_or_open(&self, id: SourceId, open: impl FnOnce() -> Arc<dyn Source>) -> Arc<dyn Source> {
         let mut opened = locked(&self.0);
         if let Some(known) = opened.get(&id).and_then(Weak::upgrade) {

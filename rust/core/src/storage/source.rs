@@ -1,4 +1,4 @@
-//! An open file: its length and bytes of its ranges.
+//! An open file: its size and the bytes of its ranges.
 
 use std::ops::Range;
 
@@ -6,49 +6,49 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 
-/// The end at which a reader begins with a file.
+/// The end of a file at which a reader begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadFrom {
-    /// Its first byte, as a log file.
+    /// The first byte, as for a log file.
     Start,
-    /// Its last byte, as a file with a footer.
+    /// The last byte, as for a file with a footer.
     End,
 }
 
-/// The error of a read outside a file. Whoever asks for a range has checked it against the length: it is a defect otherwise.
+/// Returns the error of a read outside a file. Callers check ranges against the size, so it is a defect.
 #[cold]
 pub(super) fn out_of_range(source: &(impl Source + ?Sized), range: &Range<u64>) -> Error {
     Error::internal(format!("bytes {range:?} of a file of {}", source.len())).in_file(source.path())
 }
 
-/// Checks that a range lies within a file.
+/// Checks that a range is within a file.
 pub(super) fn check_range(source: &(impl Source + ?Sized), range: &Range<u64>) -> Result<()> {
     if range.start > range.end || range.end > source.len() { Err(out_of_range(source, range)) } else { Ok(()) }
 }
 
 /// An open, immutable file. Ranges may be read from any thread, in any order.
 pub trait Source: Send + Sync {
-    /// The path or URI, for messages.
+    /// Returns the path or URI, for messages.
     fn path(&self) -> &str;
 
-    /// Bytes in the file when it was opened.
+    /// Returns the size in bytes when the file was opened.
     fn len(&self) -> u64;
 
-    /// The bytes of `range`, which lies within the file; else [`crate::Kind::Internal`]. A mapped file gives a
-    /// slice of its mapping, others fetch.
+    /// Returns the bytes of `range`, which must be within the file, otherwise [`crate::Kind::Internal`]. A mapped file
+    /// returns a slice of its mapping, others fetch the bytes.
     fn read(&self, range: Range<u64>) -> Result<Bytes>;
 
-    /// How many bytes at a time are worth asking for when walking through the file; `None` where any range is as cheap, as in a
-    /// mapped file.
+    /// Returns the recommended number of bytes per read of a sequential scan; `None` if ranges of all sizes cost the
+    /// same, as in a mapped file.
     fn window(&self) -> Option<u64>;
 
-    /// Whether the file has no bytes.
+    /// Returns true if the file is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes of several ranges, in their order. A source that fetches over a network fetches near ones together, and
-    /// all at once.
+    /// Returns the bytes of several ranges, in their order. A remote source merges adjacent ranges, and fetches all of
+    /// them concurrently.
     ///
     /// # Errors
     /// As for [`Source::read`].
@@ -56,17 +56,17 @@ pub trait Source: Send + Sync {
         ranges.iter().map(|range| self.read(range.clone())).collect()
     }
 
-    /// Starts to fetch what a reader needs first, where that takes a while; the reads themselves wait for it.
+    /// Starts to fetch the bytes that a reader needs first, on remote storage; the reads wait for them.
     ///
     /// # Errors
-    /// `Io` if nothing can be fetched at all; what a request fails with is the error of the read.
+    /// `Io` if nothing can be fetched at all; the error of a request is returned by the read.
     fn begin(&self, from: ReadFrom) -> Result<()> {
         let _ = from;
         Ok(())
     }
 
-    /// Announces reads, in groups of ranges that are read side by side (the column chunks of a row group). A source that
-    /// fetches over a network then fetches them in fewer requests, and ahead of the reader.
+    /// Announces reads, in groups of ranges that are read concurrently (the column chunks of a row group). A remote
+    /// source then fetches them with fewer requests, and ahead of the reader.
     ///
     /// # Errors
     /// As for [`Source::begin`].
@@ -75,7 +75,7 @@ pub trait Source: Send + Sync {
         Ok(())
     }
 
-    /// The whole file.
+    /// Reads the whole file.
     fn read_all(&self) -> Result<Bytes> {
         self.read(0..self.len())
     }

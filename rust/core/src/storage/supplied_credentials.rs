@@ -1,5 +1,5 @@
-//! Credentials of a store that the application's function supplies (see `supplier`): asked for again when they are about to
-//! expire, and when the store has refused them as expired.
+//! Credentials of a store from a function of the application (see `supplier`). They are requested again when they are
+//! about to expire, and when the store has rejected them as expired.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -27,33 +27,33 @@ pub(super) struct SuppliedCredentials {
 
 #[derive(Default)]
 struct State {
-    known: Option<Known>,
-    /// The version that the store has refused.
+    known: Option<CurrentCredentials>,
+    /// The version that the store has rejected.
     rejected: Option<u64>,
 }
 
 #[derive(Clone)]
-struct Known {
+struct CurrentCredentials {
     options: Arc<Options>,
     refresh_at: Option<SystemTime>,
     version: u64,
 }
 
 impl SuppliedCredentials {
-    /// Those of the function of a name. It is not called yet.
+    /// Returns the credentials of a named function, which is not called yet.
     pub(super) fn new(name: &str, service: Service) -> Arc<Self> {
         Arc::new(Self { name: name.to_owned(), service, state: Mutex::default() })
     }
 
-    /// The version that requests are signed with now.
+    /// Returns the version with which requests are signed now.
     pub(super) fn version(&self) -> Option<u64> {
         locked(&self.state).known.as_ref().map(|known| known.version)
     }
 
-    /// The store has refused a request that was begun with a version: the next request asks for others.
+    /// Records that the store has rejected a request with a version: the next request gets new credentials.
     pub(super) fn reject(&self, version: Option<u64>) {
         let mut state = locked(&self.state);
-        // Another request may have asked for others meanwhile.
+        // Another request may have renewed them meanwhile.
         if let Some(known) = state.known.take_if(|known| version.is_none_or(|version| version == known.version)) {
             state.rejected = Some(known.version);
         }
@@ -61,7 +61,7 @@ impl SuppliedCredentials {
 
     fn known(&self) -> Option<Arc<Options>> {
         let state = locked(&self.state);
-        let is_due = |known: &&Known| known.refresh_at.is_some_and(|at| at <= SystemTime::now());
+        let is_due = |known: &&CurrentCredentials| known.refresh_at.is_some_and(|at| at <= SystemTime::now());
         state.known.as_ref().filter(|known| !is_due(known)).map(|known| Arc::clone(&known.options))
     }
 
@@ -70,15 +70,15 @@ impl SuppliedCredentials {
             return Ok(known);
         }
         let (name, rejected) = (self.name.clone(), locked(&self.state).rejected);
-        // The function may take its time, and the I/O thread has other requests.
+        // The function may block, and the I/O thread has other requests.
         let asked = tokio::task::spawn_blocking(move || supply(&name, rejected)).await;
         let ended = |error| Error::internal("a thread that asked for credentials has ended").caused_by(error);
         let Supplied { options, refresh_at, version } = asked.map_err(ended)??;
         let options = Arc::new(own_options(self.service, &options)?);
         let mut state = locked(&self.state);
-        // An answer may come late, behind that of a newer version.
+        // A response may arrive after that of a newer version.
         if state.known.as_ref().is_none_or(|known| known.version <= version) {
-            state.known = Some(Known { options: Arc::clone(&options), refresh_at, version });
+            state.known = Some(CurrentCredentials { options: Arc::clone(&options), refresh_at, version });
         }
         Ok(options)
     }
@@ -96,7 +96,7 @@ impl fmt::Debug for SuppliedCredentials {
     }
 }
 
-/// The error of a function, on its way through the store's client.
+/// Wraps the error of a function for the store's client.
 fn passed_on(error: Error) -> object_store::Error {
     object_store::Error::Generic { store: "credentials", source: Box::new(error) }
 }
@@ -144,7 +144,7 @@ impl CredentialProvider for OfAzure {
 
     async fn get_credential(&self) -> object_store::Result<Arc<AzureCredential>> {
         let options = self.0.options().await.map_err(passed_on)?;
-        // Their messages may have a part of the value in them.
+        // The original messages may contain a part of the value.
         let wrong = |name: &str| passed_on(Error::invalid_argument(format!("storage option {name} cannot be read")));
         let credential = if let Some(token) = options.get("bearer_token") {
             AzureCredential::BearerToken(token.clone())

@@ -1,4 +1,4 @@
-//! The application's function for credentials, by the name that stands for it in the option `credentials`.
+//! The application's function for credentials, by its name in the option `credentials`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use crate::error::{Error, Result};
 /// The storage option that names a function.
 pub const CREDENTIALS: &str = "credentials";
 
-/// What a function supplied. `Debug` prints no value.
+/// The result of a function. `Debug` prints no value.
 #[derive(Clone)]
 pub struct Supplied {
-    /// Storage options, keys and tokens among them.
+    /// Storage options, including keys and tokens.
     pub options: BTreeMap<String, String>,
-    /// When to ask again; never if nothing is known of their end.
+    /// When to call the function again; `None` if the expiry is unknown.
     pub refresh_at: Option<SystemTime>,
-    /// A number that is another one for other credentials of the same name.
+    /// A number that differs between credentials of the same name.
     pub version: u64,
 }
 
@@ -28,8 +28,8 @@ impl fmt::Debug for Supplied {
     }
 }
 
-/// Asks the function of a name. It answers with what it knows, unless that is about to expire or has the version `rejected`, which
-/// the store has refused. It may be called by any thread, and may block.
+/// Calls a named function. It returns cached credentials, unless they are about to expire or have the version
+/// `rejected`, which the store has rejected. It may be called by any thread, and may block.
 pub type Supplier = fn(name: &str, rejected: Option<u64>) -> Result<Supplied>;
 
 static SUPPLIER: OnceLock<Supplier> = OnceLock::new();
@@ -39,10 +39,10 @@ pub fn set_credentials_supplier(supplier: Supplier) {
     let _ = SUPPLIER.set(supplier);
 }
 
-/// What the function of a name supplies.
+/// Returns the result of a named function.
 ///
 /// # Errors
-/// Those of the function; `InvalidArgument` if nobody has registered functions.
+/// Errors of the function; `InvalidArgument` if no functions are registered.
 pub(super) fn supply(name: &str, rejected: Option<u64>) -> Result<Supplied> {
     let Some(supplier) = SUPPLIER.get() else {
         return Err(Error::invalid_argument(

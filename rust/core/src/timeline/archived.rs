@@ -1,11 +1,13 @@
-//! Archived instants, of either layout. They are read when they are first asked for, once; their metadata at each asking.
+//! Archived instants of both layouts. The list of instants is read on first use and kept; their metadata is read for
+//! each request.
 //!
-//! A timeline is as of its listing. What the archive has taken in since, or takes in meanwhile, stands in both: an instant that
-//! is active is not given as archived, nor is one that was not there yet.
+//! A timeline reflects the time at which it was listed. An instant that was archived after that is in both the active
+//! timeline and the archive; it is reported as active only. Archived instants that did not exist at that time are not
+//! reported.
 
 use serde_json::Value as Json;
 
-use super::avro_value::{Record, is_container};
+use super::avro_value::{AvroRecord, is_container};
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant, State};
 use super::timeline::Timeline;
@@ -15,10 +17,10 @@ use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 
 impl Timeline {
-    /// Archived instants, sorted by requested time.
+    /// Returns the archived instants, sorted by requested time.
     ///
     /// # Errors
-    /// What reading the archive may fail with.
+    /// Errors of reading the archive.
     pub fn archived(&self) -> Result<&[Instant]> {
         if let Some(archived) = self.archived.get() {
             return Ok(archived);
@@ -33,8 +35,8 @@ impl Timeline {
         Ok(self.archived.get_or_init(|| archived))
     }
 
-    /// Whether an instant of the archive was there already when the timeline was listed. Archiving leaves some writes behind: of a
-    /// timeline without any, nothing had been archived.
+    /// Returns true if an instant of the archive had been archived when the timeline was listed. Archiving always
+    /// leaves some writes on the active timeline: if it has none, nothing had been archived.
     pub(super) fn was_archived(&self, instant: &Instant) -> bool {
         let time = &instant.requested_time;
         let newest = self.instants().last().map(|newest| &newest.requested_time);
@@ -42,24 +44,24 @@ impl Timeline {
         limit.is_some_and(|limit| time < limit) && !self.instants_at(time).iter().any(|one| one.is_same(instant))
     }
 
-    /// The archived instants of a requested time.
+    /// Returns the archived instants of a requested time.
     pub(super) fn archived_at(&self, requested_time: &RequestedTime) -> Result<impl Iterator<Item = &Instant>> {
         let archived = self.archived()?;
         let from = archived.partition_point(|instant| instant.requested_time < *requested_time);
-        let same = archived.get(from..).unwrap_or_default().iter();
-        Ok(same.take_while(move |instant| instant.requested_time == *requested_time))
+        let after = archived.get(from..).unwrap_or_default().iter();
+        Ok(after.take_while(move |instant| instant.requested_time == *requested_time))
     }
 
-    /// What an instant's file holds, as JSON, be it active or archived: metadata of completed ones, else what their writers noted
-    /// down; none where the file is empty or not there.
+    /// Returns the contents of an active or archived instant's file as JSON: the metadata of a completed instant, or
+    /// what the writer of a pending one has stored. Returns `None` if the file is empty or missing.
     ///
     /// # Errors
-    /// `InvalidTable` or `CorruptLog` where it cannot be read; what reading the archive may fail with.
+    /// `InvalidTable` or `CorruptLog` if the file cannot be parsed; errors of reading the archive.
     pub fn metadata(&self, instant: &Instant) -> Result<Option<Json>> {
-        self.told(instant, &instant.file_name, instant.state)
+        self.read_json(instant, &instant.file_name, instant.state)
     }
 
-    /// The plan that an instant was requested with, as JSON; none where it had none.
+    /// Returns the plan of an instant as JSON, `None` if it has none.
     ///
     /// # Errors
     /// As for [`Timeline::metadata`].
@@ -70,7 +72,7 @@ impl Timeline {
         }
         for action in pending {
             let found =
-                self.told(instant, &format!("{}.{action}.requested", instant.requested_time), State::Requested)?;
+                self.read_json(instant, &format!("{}.{action}.requested", instant.requested_time), State::Requested)?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -78,10 +80,10 @@ impl Timeline {
         Ok(None)
     }
 
-    fn told(&self, instant: &Instant, file_name: &str, state: State) -> Result<Option<Json>> {
-        let active = if instant.file_name.is_empty() { None } else { self.bytes_of(instant, file_name)? };
+    fn read_json(&self, instant: &Instant, file_name: &str, state: State) -> Result<Option<Json>> {
+        let active = if instant.file_name.is_empty() { None } else { self.read_file(instant, file_name)? };
         if let Some(bytes) = active {
-            return json(&bytes).map_err(|error| self.placed(error, instant, file_name));
+            return parse_json(&bytes).map_err(|error| self.at_instant_file(error, instant, file_name));
         }
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match (self.layout, state) {
@@ -89,12 +91,14 @@ impl Timeline {
             (TimelineLayout::V2, State::Inflight) => Ok(None),
             (TimelineLayout::V2, _) => {
                 let bytes = history_v2::metadata(&*self.place, folder, instant, state == State::Requested)?;
-                bytes.map_or(Ok(None), |bytes| json(&bytes)).map_err(|error| error.at_instant(&instant.requested_time))
+                bytes
+                    .map_or(Ok(None), |bytes| parse_json(&bytes))
+                    .map_err(|error| error.at_instant(&instant.requested_time))
             }
         }
     }
 
-    /// What was archived of a completed write; none where it was not archived.
+    /// Returns the archived metadata of a completed write, `None` if it is not in the archive.
     pub(super) fn archived_commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match self.layout {
@@ -107,16 +111,16 @@ impl Timeline {
     }
 }
 
-/// The bytes of a metadata file: an Avro container of one record, or JSON.
-fn json(bytes: &[u8]) -> Result<Option<Json>> {
+/// Parses a metadata file: an Avro container of one record, or JSON.
+fn parse_json(bytes: &[u8]) -> Result<Option<Json>> {
     if bytes.is_empty() {
         return Ok(None);
     }
     if is_container(bytes) {
-        return Record::read_whole(bytes)?.root().json().map(Some);
+        return AvroRecord::read_whole(bytes)?.root().json().map(Some);
     }
     let parsed = serde_json::from_slice(bytes);
-    parsed.map(Some).map_err(|error| Error::invalid_table("metadata that is neither JSON nor Avro").caused_by(error))
+    parsed.map(Some).map_err(|error| Error::invalid_table("metadata is neither JSON nor Avro").caused_by(error))
 }
 
 #[cfg(test)]

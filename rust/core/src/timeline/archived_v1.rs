@@ -1,11 +1,11 @@
-//! Archived instants, layout 1 (`HoodieArchivedTimeline`, `HoodieArchivedMetaEntry`).
+//! The archived timeline of layout 1 (`HoodieArchivedTimeline`, `HoodieArchivedMetaEntry`).
 //!
 //! ```text
 //! archived/.commits_.archive.<n>_1-0-1   log files of Avro data blocks: one record for each state of an instant
-//! archived/mergeArchivePlan              a merge of such files that was under way: its result may be torn
+//! archived/mergeArchivePlan              plan of a merge of these files that has not finished: its output may be truncated
 //! ```
-//! Metadata stands there as Avro records, whatever form the active timeline had it in: a member of the entry for each kind of
-//! it. `stateTransitionTime`, from 0.14 on, is the time at which the instant came into the state.
+//! Metadata is stored as Avro records, even if the active timeline has it as JSON: an entry has one member for each
+//! kind of metadata. `stateTransitionTime`, since 0.14, is the time at which the instant entered the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value as Json;
 
-use super::avro_value::{Record, Value};
-use super::commit_metadata::{CommitMetadata, of_value};
+use super::avro_value::{AvroRecord, Value};
+use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, State};
-use super::span::{Span, Visit};
+use super::range::{Span, Visit};
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, Kind, Result};
 use crate::log::content::avro_data;
@@ -26,21 +26,21 @@ use crate::storage::{Entry, Place, Source};
 
 const MERGE_PLAN: &str = "mergeArchivePlan";
 
-/// What entries say of which instant they are of.
+/// The fields of an entry that identify its instant and state.
 const HEAD: [&str; 4] = ["commitTime", "actionType", "actionState", "stateTransitionTime"];
 
-/// How often the folder is listed where files of it go meanwhile.
+/// How often the folder is listed if its files disappear meanwhile.
 const LISTINGS: usize = 3;
 
-/// Members that hold metadata begin so.
+/// The prefix of members that contain metadata.
 const MEMBER: &str = "hoodie";
 
-/// Visits the completed writes that were requested in a span, file by file, the oldest first.
-pub(super) fn visit_writes(place: &dyn Place, folder: &str, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+/// Visits the completed writes that were requested in a range, file by file, oldest file first.
+pub(super) fn visit_writes(place: &dyn Place, folder: &str, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
     let mut seen = BTreeSet::new();
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
-            let is_wanted = instant.is_completed_write() && span.contains(&(&instant.requested_time).into());
+            let is_wanted = instant.is_completed_write() && range.contains(&(&instant.requested_time).into());
             if is_wanted && seen.insert(instant.requested_time.clone()) {
                 visit(&instant, entries.commit_metadata(at, &instant)?)?;
             }
@@ -49,7 +49,7 @@ pub(super) fn visit_writes(place: &dyn Place, folder: &str, span: &Span, visit: 
     })
 }
 
-/// All archived instants, each in the highest state that it was archived in, sorted.
+/// Returns all archived instants, each in its highest archived state, sorted.
 pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
     let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
     visit_entries(place, folder, &mut |entries| {
@@ -64,7 +64,7 @@ pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> 
     Ok(highest.into_values().collect())
 }
 
-/// What was archived of a completed write; none where it was not archived.
+/// Returns the archived metadata of a completed write, `None` if it is not in the archive.
 pub(super) fn commit_metadata(place: &dyn Place, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
     let mut found = None;
     visit_entries(place, folder, &mut |entries| {
@@ -78,7 +78,7 @@ pub(super) fn commit_metadata(place: &dyn Place, folder: &str, wanted: &Instant)
     Ok(found)
 }
 
-/// What was archived of an instant in a state, as JSON; none where there is nothing.
+/// Returns the archived metadata of an instant in a state as JSON, `None` if there is none.
 pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, state: State) -> Result<Option<Json>> {
     let mut found = None;
     visit_entries(place, folder, &mut |entries| {
@@ -92,8 +92,8 @@ pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, state:
     Ok(found)
 }
 
-/// Visits the blocks of all files, the oldest first. A file that goes meanwhile has been merged into a larger one, which was put
-/// there before: then all are visited again.
+/// Visits the blocks of all files, oldest file first. A file that disappears meanwhile has been merged into a larger
+/// one, which was written before: then all files are visited again.
 fn visit_entries(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
     let mut again = LISTINGS;
     loop {
@@ -114,7 +114,7 @@ fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries)
                 if unfinished_merge(place, folder)?.as_deref() == Some(name.as_str()) {
                     break;
                 }
-                let message = format!("the archived timeline is damaged: {}", damage.reason);
+                let message = format!("the archived timeline is corrupt: {}", damage.reason);
                 return Err(Error::corrupt(message)
                     .at_offset(block.offset)
                     .in_block(block.index)
@@ -128,7 +128,7 @@ fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries)
     Ok(())
 }
 
-/// The names of the archive's files in the order in which they were begun.
+/// Returns the names of the archive files in the order in which they were created.
 fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
     let names = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
         Entry::File(status) => ArchiveFileName::parse(&status.name),
@@ -139,10 +139,10 @@ fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
     Ok(names.into_iter().map(|name| name.name).collect())
 }
 
-/// The file that an unfinished merge of archive files was writing; what is in it is in the files merged, too.
+/// Returns the file that an unfinished merge of archive files was writing. The merged files have its entries, too.
 fn unfinished_merge(place: &dyn Place, folder: &str) -> Result<Option<String>> {
     let plan = match place.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
-        Ok(bytes) => Record::read(&bytes, &["mergedArchiveFileName"])?,
+        Ok(bytes) => AvroRecord::read(&bytes, &["mergedArchiveFileName"])?,
         Err(error) if error.kind() == Kind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -154,7 +154,7 @@ struct Entries {
     content: Bytes,
     datums: Vec<Datum>,
     schema: Schema,
-    heads: Record,
+    heads: AvroRecord,
 }
 
 impl Entries {
@@ -163,15 +163,14 @@ impl Entries {
             return block.refusal().map_or(Ok(None), Err);
         }
         let schema = block.header.get(HeaderKey::Schema);
-        let schema =
-            Schema::parse(&schema.ok_or_else(|| Error::corrupt("a data block without SCHEMA in its header"))?)?;
+        let schema = Schema::parse(&schema.ok_or_else(|| Error::corrupt("a data block has no SCHEMA in its header"))?)?;
         let content = source.read(block.content.clone())?;
         let datums = avro_data::records(&content)?.datums;
         let heads = decode(&content, &datums, &schema, &HEAD)?;
         Ok(Some(Self { content, datums, schema, heads }))
     }
 
-    /// The instants that entries are of, each in the entry's state; those of unknown actions are left out.
+    /// Returns the instants of the entries, each in the entry's state. Instants of unknown actions are omitted.
     fn instants(&self) -> Result<Vec<(usize, Instant)>> {
         let heads = (0..self.datums.len()).map(|at| Ok(instant(self.heads.row(at))?.map(|instant| (at, instant))));
         heads.filter_map(Result::transpose).collect()
@@ -182,11 +181,11 @@ impl Entries {
             Action::ReplaceCommit => "hoodieReplaceCommitMetadata",
             _ => "hoodieCommitMetadata",
         };
-        let told = self.members(at, &[member])?;
-        Ok(told.root().field(member)?.map(of_value).transpose()?.unwrap_or_default())
+        let entry = self.members(at, &[member])?;
+        Ok(entry.root().field(member)?.map(from_record).transpose()?.unwrap_or_default())
     }
 
-    /// The member that holds something.
+    /// Returns the entry's member with metadata as JSON.
     fn json(&self, at: usize) -> Result<Option<Json>> {
         let members: Vec<&str> = self
             .schema
@@ -195,25 +194,25 @@ impl Entries {
             .map(|field| field.name.as_str())
             .filter(|name| name.starts_with(MEMBER))
             .collect();
-        let Json::Object(told) = self.members(at, &members)?.root().json()? else { return Ok(None) };
-        Ok(told.into_iter().map(|(_, value)| value).find(|value| !value.is_null()))
+        let Json::Object(members) = self.members(at, &members)?.root().json()? else { return Ok(None) };
+        Ok(members.into_iter().map(|(_, value)| value).find(|value| !value.is_null()))
     }
 
-    fn members(&self, at: usize, names: &[&str]) -> Result<Record> {
-        let datum = self.datums.get(at).ok_or_else(|| Error::corrupt("an entry that is not there"))?;
+    fn members(&self, at: usize, names: &[&str]) -> Result<AvroRecord> {
+        let datum = self.datums.get(at).ok_or_else(|| Error::corrupt("an entry of the block is missing"))?;
         decode(&self.content, &[*datum], &self.schema, names)
     }
 }
 
-fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) -> Result<Record> {
+fn decode(content: &Bytes, datums: &[Datum], schema: &Schema, columns: &[&str]) -> Result<AvroRecord> {
     let wants = columns.iter().filter(|name| schema.field(name).is_some()).map(|name| Want::Value((*name).to_owned()));
     let program = Program::compile(schema, schema, &wants.collect::<Vec<_>>(), Types::File)?;
     let mut decoder = Decoder::new(Arc::new(program));
     decoder.decode(content, datums)?;
-    decoder.finish().map(Record::of_batch)
+    decoder.finish().map(AvroRecord::from_batch)
 }
 
-/// The instant that an entry tells of; entries without a state are older than states, and of completed instants.
+/// Parses the instant of an entry. Entries without a state are of releases that archived completed instants only.
 fn instant(entry: Value<'_>) -> Result<Option<Instant>> {
     let text = |name| -> Result<Option<&str>> { entry.field(name)?.map(Value::text).transpose() };
     let (Some(time), Some(action)) = (text("commitTime")?, text("actionType")?.and_then(Action::named)) else {
@@ -257,9 +256,9 @@ mod tests {
         }
     }
 
-    /// `time action state`; a completed one wrote `p/<time>`.
-    fn entry(told: &str) -> Vec<u8> {
-        let mut parts = told.split(' ');
+    /// Encodes an entry given as `time action state`; a completed instant wrote `p/<time>`.
+    fn entry(description: &str) -> Vec<u8> {
+        let mut parts = description.split(' ');
         let (time, action, state) = (parts.next().unwrap(), parts.next().unwrap(), parts.next());
         let mut out = Vec::new();
         write_long(1, &mut out);
@@ -304,18 +303,18 @@ mod tests {
     }
 
     fn visited(files: &[(&str, &[u8])], begin: &str, end: &str) -> Result<Vec<String>> {
-        let span = Span { begin: Some(begin.into()), end: Some(end.into()) };
-        let mut told = Vec::new();
+        let range = Span { begin: Some(begin.into()), end: Some(end.into()) };
+        let mut visited = Vec::new();
         let mut visit = |write: &Instant, metadata: CommitMetadata| {
-            told.push(format!("{write} {} {}", metadata.operation, metadata.paths().collect::<String>()));
+            visited.push(format!("{write} {} {}", metadata.operation, metadata.paths().collect::<String>()));
             Ok(())
         };
-        visit_writes(&*MemoryPlace::holding(files.iter().copied()), "a", &span, &mut visit)?;
-        Ok(told)
+        visit_writes(&*MemoryPlace::holding(files.iter().copied()), "a", &range, &mut visit)?;
+        Ok(visited)
     }
 
     #[test]
-    fn completed_writes_of_the_span_come_once() {
+    fn completed_writes_of_the_range_are_visited_once() {
         let one =
             file(&["1 commit COMPLETED", "2 deltacommit INFLIGHT", "2 deltacommit COMPLETED", "3 clean COMPLETED"]);
         let ten = file(&["4 deltacommit", "2 deltacommit COMPLETED", "5 commit COMPLETED"]);

@@ -1,7 +1,7 @@
-//! A walk over one record of an Avro container, by field names.
+//! Access to the fields of one record of an Avro container, by name.
 //!
-//! Metadata files are written with the schema of the release that wrote them, and fields are added with each: what is
-//! absent reads as null.
+//! Metadata files are written with the schema of the release that wrote them, and each release adds fields: a missing
+//! field is read as null.
 
 use std::sync::Arc;
 
@@ -14,43 +14,44 @@ use serde_json::Value as Json;
 use crate::avro::{Container, Types};
 use crate::error::{Error, Result};
 
-/// What an Avro container begins with.
+/// The first bytes of an Avro container.
 const MAGIC: &[u8] = b"Obj\x01";
 
-/// Whether bytes are an Avro container; older metadata is JSON.
+/// Returns true if the bytes are an Avro container. Older metadata is JSON.
 pub(super) fn is_container(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The one record of a metadata file, with those of the wanted fields that it has.
-pub(super) struct Record(ArrayRef);
+/// The record of a metadata file, with those of the requested fields that it has.
+pub(super) struct AvroRecord(ArrayRef);
 
-impl Record {
-    pub(super) fn read(bytes: &[u8], wanted: &[&str]) -> Result<Self> {
+impl AvroRecord {
+    pub(super) fn read(bytes: &[u8], columns: &[&str]) -> Result<Self> {
         let container = Container::open(bytes)?;
-        let there: Vec<&str> = wanted.iter().copied().filter(|name| container.schema().field(name).is_some()).collect();
-        if there.is_empty() {
+        let present: Vec<&str> =
+            columns.iter().copied().filter(|name| container.schema().field(name).is_some()).collect();
+        if present.is_empty() {
             return Ok(Self(Arc::new(StructArray::new_empty_fields(1, None))));
         }
-        Self::only(container.read(Some(&there), Types::File)?)
+        Self::from_single_row(container.read(Some(&present), Types::File)?)
     }
 
-    fn only(batch: RecordBatch) -> Result<Self> {
+    fn from_single_row(batch: RecordBatch) -> Result<Self> {
         if batch.num_rows() != 1 {
-            let message = format!("a metadata file of {} records; one was expected", batch.num_rows());
+            let message = format!("invalid metadata file: expected one record, found {}", batch.num_rows());
             return Err(Error::invalid_table(message));
         }
-        Ok(Self::of_batch(batch))
+        Ok(Self::from_batch(batch))
     }
 
-    /// The one record of a metadata file, with all its fields.
+    /// Reads the record of a metadata file with all its fields.
     pub(super) fn read_whole(bytes: &[u8]) -> Result<Self> {
         let container = Container::open(bytes)?;
-        Self::only(container.read(None, Types::File)?)
+        Self::from_single_row(container.read(None, Types::File)?)
     }
 
-    /// Records of a batch, for [`Record::row`].
-    pub(super) fn of_batch(batch: RecordBatch) -> Self {
+    /// Wraps the records of a batch, for [`AvroRecord::row`].
+    pub(super) fn from_batch(batch: RecordBatch) -> Self {
         Self(Arc::new(StructArray::from(batch)))
     }
 
@@ -58,7 +59,7 @@ impl Record {
         self.row(0)
     }
 
-    /// One record of several.
+    /// Returns one of several records.
     pub(super) fn row(&self, at: usize) -> Value<'_> {
         Value { array: &*self.0, at, name: "the record" }
     }
@@ -73,9 +74,9 @@ pub(super) struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The field of a record; `None` where it is null or not there.
+    /// Returns the field of a record; `None` if it is null or missing.
     pub(super) fn field(self, name: &'static str) -> Result<Option<Self>> {
-        let record = self.array.as_struct_opt().ok_or_else(|| self.wrong("a record"))?;
+        let record = self.array.as_struct_opt().ok_or_else(|| self.type_error("a record"))?;
         Ok(record.column_by_name(name).and_then(|column| Self::at(&**column, self.at, name)))
     }
 
@@ -83,29 +84,29 @@ impl<'a> Value<'a> {
         (at < array.len() && !array.is_null(at)).then_some(Self { array, at, name })
     }
 
-    /// A string.
+    /// Returns a string.
     pub(super) fn text(self) -> Result<&'a str> {
-        let texts = self.array.as_string_opt::<i32>().ok_or_else(|| self.wrong("a string"))?;
+        let texts = self.array.as_string_opt::<i32>().ok_or_else(|| self.type_error("a string"))?;
         Ok(texts.value(self.at))
     }
 
-    /// A long.
+    /// Returns a long.
     pub(super) fn long(self) -> Result<i64> {
-        let longs = self.array.as_primitive_opt::<Int64Type>().ok_or_else(|| self.wrong("a long"))?;
+        let longs = self.array.as_primitive_opt::<Int64Type>().ok_or_else(|| self.type_error("a long"))?;
         Ok(longs.value(self.at))
     }
 
-    /// The items of an array, nulls left out.
+    /// Returns the items of an array, without nulls.
     pub(super) fn items(self) -> Result<Vec<Self>> {
-        let list = self.array.as_list_opt::<i32>().ok_or_else(|| self.wrong("an array"))?;
+        let list = self.array.as_list_opt::<i32>().ok_or_else(|| self.type_error("an array"))?;
         let range = self.range(list.value_offsets());
         Ok(range.filter_map(|at| Self::at(&**list.values(), at, self.name)).collect())
     }
 
-    /// The entries of a map, those with a null value left out.
+    /// Returns the entries of a map, without those with a null value.
     pub(super) fn entries(self) -> Result<Vec<(&'a str, Self)>> {
-        let map = self.array.as_map_opt().ok_or_else(|| self.wrong("a map"))?;
-        let keys = map.keys().as_string_opt::<i32>().ok_or_else(|| self.wrong("a map of strings"))?;
+        let map = self.array.as_map_opt().ok_or_else(|| self.type_error("a map"))?;
+        let keys = map.keys().as_string_opt::<i32>().ok_or_else(|| self.type_error("a map of strings"))?;
         let range = self.range(map.value_offsets());
         Ok(range.filter_map(|at| Some((keys.value(at), Self::at(&**map.values(), at, self.name)?))).collect())
     }
@@ -115,7 +116,7 @@ impl<'a> Value<'a> {
         offset(self.at)..offset(self.at.saturating_add(1))
     }
 
-    /// The value as JSON: bytes as text of as many characters, as Avro's own JSON has them.
+    /// Converts the value to JSON. Bytes become a string with one character per byte, as in Avro's JSON encoding.
     pub(super) fn json(self) -> Result<Json> {
         Ok(match self.array.data_type() {
             DataType::Utf8 => Json::from(self.text()?),
@@ -124,8 +125,8 @@ impl<'a> Value<'a> {
             DataType::Int64 => Json::from(self.long()?),
             DataType::Float32 => Json::from(self.array.as_primitive::<Float32Type>().value(self.at)),
             DataType::Float64 => Json::from(self.array.as_primitive::<Float64Type>().value(self.at)),
-            DataType::Binary => Json::from(latin(self.array.as_binary::<i32>().value(self.at))),
-            DataType::FixedSizeBinary(_) => Json::from(latin(self.array.as_fixed_size_binary().value(self.at))),
+            DataType::Binary => Json::from(decode_latin1(self.array.as_binary::<i32>().value(self.at))),
+            DataType::FixedSizeBinary(_) => Json::from(decode_latin1(self.array.as_fixed_size_binary().value(self.at))),
             DataType::Null => Json::Null,
             DataType::List(_) => {
                 let list = self.array.as_list::<i32>();
@@ -134,7 +135,7 @@ impl<'a> Value<'a> {
             }
             DataType::Map(..) => {
                 let map = self.array.as_map();
-                let keys = map.keys().as_string_opt::<i32>().ok_or_else(|| self.wrong("a map of strings"))?;
+                let keys = map.keys().as_string_opt::<i32>().ok_or_else(|| self.type_error("a map of strings"))?;
                 let range = self.range(map.value_offsets());
                 let entry = |at| Ok((keys.value(at).to_owned(), json_at(&**map.values(), at, self.name)?));
                 Json::Object(range.map(entry).collect::<Result<_>>()?)
@@ -146,13 +147,13 @@ impl<'a> Value<'a> {
                 };
                 Json::Object(columns.map(field).collect::<Result<_>>()?)
             }
-            _ => return Err(self.wrong("a value that metadata has")),
+            _ => return Err(self.type_error("a value that metadata has")),
         })
     }
 
-    fn wrong(self, expected: &str) -> Error {
+    fn type_error(self, expected: &str) -> Error {
         let found: &DataType = self.array.data_type();
-        Error::invalid_table(format!("{} is {found}, where {expected} was expected", self.name))
+        Error::invalid_table(format!("invalid metadata field {}: expected {expected}, found {found}", self.name))
     }
 }
 
@@ -160,6 +161,6 @@ fn json_at(array: &dyn Array, at: usize, name: &str) -> Result<Json> {
     Value::at(array, at, name).map_or(Ok(Json::Null), Value::json)
 }
 
-fn latin(bytes: &[u8]) -> String {
+fn decode_latin1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }

@@ -1,50 +1,51 @@
-//! What planning a query needs of the metadata of a completed commit, delta commit or replace commit
+//! The part of commit metadata that planning a query needs, of completed commits, delta commits and replace commits
 //! (`HoodieCommitMetadata`, `HoodieReplaceCommitMetadata`).
 //!
-//! This is a partial reader: a commit has 31 fields for each of maybe 100,000 files, and a plan needs a third of them, or none.
+//! This is a partial reader: a commit has 31 fields for each of up to 100,000 files, and a plan needs a third of them
+//! or none.
 //! [`super::metadata`] reads and writes all of them.
 //!
-//! Layout 1 keeps it as JSON, layout 2 as an Avro container with the same names; the bytes say which. An empty file is
-//! legal and tells nothing. Unknown keys are those of newer releases.
+//! Layout 1 stores JSON, layout 2 an Avro container with the same names; the first bytes distinguish them. An empty
+//! file is valid and has no metadata. Unknown keys are those of newer releases.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::avro_value::{Record, Value, is_container};
+use super::avro_value::{AvroRecord, Value, is_container};
 use crate::error::{Error, Result};
 
-/// The operation of writers that do not tell.
+/// The operation of writers that do not store one.
 const UNKNOWN: &str = "UNKNOWN";
 
-/// What was written, by whom.
+/// Metadata of a completed write.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitMetadata {
-    /// `WriteOperationType`: `UPSERT`, `COMPACT`, `CLUSTER`, …; `UNKNOWN` where none is stored.
+    /// `WriteOperationType`: `UPSERT`, `COMPACT`, `CLUSTER`, …; `UNKNOWN` if none is stored.
     pub operation: String,
-    /// Free text by key: schema, checkpoints.
+    /// Extra metadata, strings by key: schema, checkpoints.
     pub extra: BTreeMap<String, String>,
-    /// What was written to each file group, by partition.
+    /// Statistics of the files written, by partition.
     pub write_stats: BTreeMap<String, Vec<WriteStat>>,
-    /// The file groups that this replaces, by partition.
+    /// The ids of replaced file groups, by partition.
     pub replaced: BTreeMap<String, Vec<String>>,
 }
 
-/// What was written to one file group.
+/// Statistics of one file written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct WriteStat {
-    /// The file group.
+    /// The id of the file group.
     pub file_id: Option<String>,
-    /// The file, relative to the table.
+    /// The path of the file, relative to the table.
     pub path: Option<String>,
-    /// The base instant that was written upon; the text `null` for a new file group.
+    /// The base instant of the slice that was updated; the string `null` for a new file group.
     pub prev_commit: Option<String>,
-    /// For logs: the slice's base file name, by table version.
+    /// For logs: the name of the slice's base file, depending on the table version.
     pub base_file: Option<String>,
-    /// For logs: log file names, by table version.
+    /// For logs: log file names, depending on the table version.
     pub log_files: Option<Vec<String>>,
-    /// Bytes of the file after the write.
+    /// The file size after the write, in bytes.
     pub file_size_in_bytes: Option<i64>,
     /// Rows written.
     pub num_writes: Option<i64>,
@@ -54,26 +55,26 @@ pub struct WriteStat {
     pub num_update_writes: Option<i64>,
     /// Rows deleted.
     pub num_deletes: Option<i64>,
-    /// Change log files by path, with their bytes.
+    /// Sizes of the change data capture files in bytes, by path.
     pub cdc_stats: Option<BTreeMap<String, i64>>,
 }
 
-/// Which parts of the metadata are wanted: the statistics are most of its bytes.
+/// The part of the metadata to parse. Statistics are most of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Operation and free text.
+    /// The operation and the extra metadata.
     Header,
-    /// Operation and replaced file groups.
+    /// The operation and the replaced file groups.
     Replaced,
     /// Everything.
     All,
 }
 
 impl CommitMetadata {
-    /// Reads the bytes of a completed instant's file; `None` where it is empty.
+    /// Parses the bytes of a completed instant's file. Returns `None` if it is empty.
     ///
     /// # Errors
-    /// `InvalidTable` or `CorruptLog` where the bytes are neither the JSON nor the container they should be.
+    /// `InvalidTable` or `CorruptLog` if the bytes are neither valid JSON nor a valid container.
     pub fn parse(bytes: &[u8], part: Part) -> Result<Option<Self>> {
         if bytes.is_empty() {
             return Ok(None);
@@ -81,13 +82,13 @@ impl CommitMetadata {
         if is_container(bytes) { from_avro(bytes, part).map(Some) } else { from_json(bytes).map(Some) }
     }
 
-    /// The table's Avro schema at the time; `None` where it is not stored or empty.
+    /// Returns the table's Avro schema at that time; `None` if it is missing or empty.
     #[must_use]
     pub fn schema(&self) -> Option<&str> {
         self.extra.get("schema").map(|text| text.trim()).filter(|text| !text.is_empty() && *text != "null")
     }
 
-    /// The paths of all files written, relative to the table.
+    /// Returns the paths of all files written, relative to the table.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.write_stats.values().flatten().filter_map(|stat| stat.path.as_deref())
     }
@@ -109,33 +110,33 @@ struct Json {
 
 fn from_json(bytes: &[u8]) -> Result<CommitMetadata> {
     let json: Json = serde_json::from_slice(bytes)
-        .map_err(|error| Error::invalid_table("commit metadata that is neither JSON nor Avro").caused_by(error))?;
-    // Old releases say of a compaction that it is one, and not what operation it was.
+        .map_err(|error| Error::invalid_table("commit metadata is neither JSON nor Avro").caused_by(error))?;
+    // Old releases mark a compaction as such, but do not store its operation.
     let unnamed = if json.compacted == Some(true) { "COMPACT" } else { UNKNOWN };
     let operation = json.operation_type.filter(|name| name != UNKNOWN).unwrap_or_else(|| unnamed.to_owned());
     Ok(CommitMetadata {
         operation,
-        extra: known(json.extra_metadata),
-        write_stats: known(json.partition_to_write_stats),
-        replaced: known(json.partition_to_replace_file_ids),
+        extra: without_nulls(json.extra_metadata),
+        write_stats: without_nulls(json.partition_to_write_stats),
+        replaced: without_nulls(json.partition_to_replace_file_ids),
     })
 }
 
-fn known<T>(map: Option<BTreeMap<String, Option<T>>>) -> BTreeMap<String, T> {
+fn without_nulls<T>(map: Option<BTreeMap<String, Option<T>>>) -> BTreeMap<String, T> {
     map.into_iter().flatten().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
 fn from_avro(bytes: &[u8], part: Part) -> Result<CommitMetadata> {
-    let wanted: &[&str] = match part {
+    let columns: &[&str] = match part {
         Part::Header => &["operationType", "extraMetadata"],
         Part::Replaced => &["operationType", "partitionToReplaceFileIds"],
         Part::All => &["operationType", "extraMetadata", "partitionToWriteStats", "partitionToReplaceFileIds"],
     };
-    of_value(Record::read(bytes, wanted)?.root())
+    from_record(AvroRecord::read(bytes, columns)?.root())
 }
 
-/// The metadata that an Avro record holds.
-pub(super) fn of_value(root: Value<'_>) -> Result<CommitMetadata> {
+/// Converts an Avro record.
+pub(super) fn from_record(root: Value<'_>) -> Result<CommitMetadata> {
     let operation = root.field("operationType")?.map(Value::text).transpose()?.unwrap_or(UNKNOWN).to_owned();
     let mut metadata = CommitMetadata { operation, ..CommitMetadata::default() };
     for (key, value) in entries(root.field("extraMetadata")?)? {
@@ -146,7 +147,7 @@ pub(super) fn of_value(root: Value<'_>) -> Result<CommitMetadata> {
         metadata.write_stats.insert(partition.to_owned(), stats?);
     }
     for (partition, ids) in entries(root.field("partitionToReplaceFileIds")?)? {
-        metadata.replaced.insert(partition.to_owned(), texts(ids)?);
+        metadata.replaced.insert(partition.to_owned(), strings(ids)?);
     }
     Ok(metadata)
 }
@@ -155,7 +156,7 @@ fn entries<'a>(map: Option<Value<'a>>) -> Result<Vec<(&'a str, Value<'a>)>> {
     map.map_or(Ok(Vec::new()), Value::entries)
 }
 
-fn texts(list: Value<'_>) -> Result<Vec<String>> {
+fn strings(list: Value<'_>) -> Result<Vec<String>> {
     list.items()?.into_iter().map(|item| item.text().map(str::to_owned)).collect()
 }
 
@@ -171,7 +172,7 @@ fn write_stat(stat: Value<'_>) -> Result<WriteStat> {
         path: text("path")?,
         prev_commit: text("prevCommit")?,
         base_file: text("baseFile")?,
-        log_files: stat.field("logFiles")?.map(texts).transpose()?,
+        log_files: stat.field("logFiles")?.map(strings).transpose()?,
         file_size_in_bytes: long("fileSizeInBytes")?,
         num_writes: long("numWrites")?,
         num_inserts: long("numInserts")?,
@@ -201,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_not_an_error() {
+    fn missing_fields_are_not_an_error() {
         assert_eq!(CommitMetadata::parse(b"", Part::All).unwrap(), None);
         let metadata = CommitMetadata::parse(b"{}", Part::All).unwrap().unwrap();
         assert_eq!((metadata.operation.as_str(), metadata.schema()), ("UNKNOWN", None));
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_refused() {
+    fn other_bytes_are_rejected() {
         for bytes in [b"PAR1".as_slice(), b"{\"operationType\":", b"Obj\x01"] {
             let error = CommitMetadata::parse(bytes, Part::All).unwrap_err();
             assert!(matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog), "{error}");

@@ -1,8 +1,9 @@
-//! Logs that compactions passed by.
+//! Log files that completed compactions did not merge.
 //!
-//! Of an archived instant that was requested after the first active one (a restore or a savepoint stayed behind), Hudi 1.2 finds no
-//! completion time (`CompletionTimeQueryViewV2.getCompletionTime`), takes it to be under way, and leaves its logs out of compactions.
-//! So which logs a compaction merged is told by its plan alone, active or archived, not by times.
+//! If an instant that was archived is later than the first active one (a restore or savepoint remained active), Hudi
+//! 1.2 finds no completion time for it (`CompletionTimeQueryViewV2.getCompletionTime`), treats it as pending, and omits
+//! its logs from compactions. So times do not show which logs a compaction has merged; only its plan does, active or
+//! archived.
 
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::names::RequestedTime;
 
 impl Timeline {
-    /// Whether a write is archived although an instant that was requested no later is still active.
+    /// Returns true if a write is archived although an instant that was requested no later is still active.
     #[must_use]
     pub fn is_archived_amid_active(&self, requested_time: &RequestedTime) -> bool {
         let is_archived = self.writes_at(requested_time).next().is_none() && self.is_before_start(requested_time);
@@ -23,21 +24,22 @@ impl Timeline {
         is_archived && first.is_some_and(|first| first.requested_time <= *requested_time)
     }
 
-    /// Whether the completed compaction of a requested time passed a log by that it could have merged. False where it is not known.
+    /// Returns true if a completed compaction skipped a log file that it could have merged. Returns false if its plan
+    /// is not known.
     ///
     /// # Errors
-    /// What reading its plan may fail with.
-    pub fn was_passed_by(&self, log: &str, compaction: &RequestedTime) -> Result<bool> {
+    /// Errors of reading the plan.
+    pub fn was_skipped_by(&self, log: &str, compaction: &RequestedTime) -> Result<bool> {
         Ok(self.compacted_logs(compaction)?.is_some_and(|logs| !logs.contains(log)))
     }
 
     fn compacted_logs(&self, compaction: &RequestedTime) -> Result<CompactedLogs> {
-        let known = || self.compacted.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(logs) = known().get(compaction) {
+        let cache = || self.compacted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(logs) = cache().get(compaction) {
             return Ok(logs.clone());
         }
         let logs = self.planned_logs(compaction)?;
-        known().insert(compaction.clone(), logs.clone());
+        cache().insert(compaction.clone(), logs.clone());
         Ok(logs)
     }
 
@@ -50,12 +52,12 @@ impl Timeline {
         };
         let Some(instant) = instant else { return Ok(None) };
         let plan = self.plan(instant)?;
-        Ok(plan.as_ref().and_then(logs_of).map(Arc::new))
+        Ok(plan.as_ref().and_then(planned_log_names).map(Arc::new))
     }
 }
 
-/// The log files of all operations of a compaction's plan.
-fn logs_of(plan: &Json) -> Option<HashSet<String>> {
+/// Returns the names of the log files of all operations of a compaction plan.
+fn planned_log_names(plan: &Json) -> Option<HashSet<String>> {
     let operations = plan.get("operations")?.as_array()?;
     let paths = operations.iter().filter_map(|operation| operation.get("deltaFilePaths")?.as_array());
     let name = |path: &Json| Some(path.as_str()?.rsplit('/').next()?.to_owned());
@@ -69,10 +71,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn logs_of_all_operations() {
+    fn planned_log_names_all_operations() {
         let plan = json!({"operations": [{"deltaFilePaths": [".a", "p/.b"]}, {"deltaFilePaths": null}, {}]});
-        assert_eq!(logs_of(&plan), Some(HashSet::from([".a".to_owned(), ".b".to_owned()])));
-        assert_eq!(logs_of(&json!({"operations": []})), Some(HashSet::new()));
-        assert_eq!(logs_of(&json!({"clusteringPlan": {}})), None);
+        assert_eq!(planned_log_names(&plan), Some(HashSet::from([".a".to_owned(), ".b".to_owned()])));
+        assert_eq!(planned_log_names(&json!({"operations": []})), Some(HashSet::new()));
+        assert_eq!(planned_log_names(&json!({"clusteringPlan": {}})), None);
     }
 }

@@ -1,11 +1,12 @@
-//! Archived instants, layout 2 (`LSMTimeline`, `HoodieLSMTimelineInstant`).
+//! The archived timeline of layout 2 (`LSMTimeline`, `HoodieLSMTimelineInstant`).
 //!
 //! ```text
-//! history/_version_                    the number of the newest manifest, as text
-//! history/manifest_<n>                 {"files":[{"fileName":…,"fileLen":…},…]}: only these files count
+//! history/_version_                    the number of the newest manifest, as a string
+//! history/manifest_<n>                 {"files":[{"fileName":…,"fileLen":…},…]}: only these files are read
 //! history/<min>_<max>_<level>.parquet  instantTime, completionTime, action, metadata, plan
 //! ```
-//! `metadata` holds the bytes of the completed instant's file; the times in a file's name are requested ones. Where `_version_` cannot be read, the newest manifest counts; where there is none, nothing was archived.
+//! `metadata` has the bytes of the completed instant's file. The times in a file name are requested times. If
+//! `_version_` cannot be read, the newest manifest is used; without a manifest, nothing has been archived.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use serde::Deserialize;
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant, State};
-use super::span::{Span, Visit};
+use super::range::{Span, Visit};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, Kind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
@@ -29,8 +30,8 @@ const TEXT_ACTION: (&str, DataType) = ("action", DataType::Utf8);
 const BYTES_METADATA: (&str, DataType) = ("metadata", DataType::Binary);
 const BYTES_PLAN: (&str, DataType) = ("plan", DataType::Binary);
 
-/// Commit metadata can be megabytes.
-const ROWS_AT_ONCE: usize = 64;
+/// A small batch, as the commit metadata of a row can have megabytes.
+const BATCH_ROWS: usize = 64;
 
 #[derive(Deserialize)]
 struct Manifest {
@@ -44,29 +45,30 @@ struct ManifestFile {
     file_name: String,
 }
 
-/// All archived instants, sorted.
+/// Returns all archived instants, sorted.
 pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
     let mut instants = BTreeMap::new();
     for name in files(place, folder)? {
-        for (_, instant) in instants_of(place, &format!("{folder}/{name}"))? {
+        for (_, instant) in read_instants(place, &format!("{folder}/{name}"))? {
             instants.insert((instant.requested_time.clone(), instant.action), instant);
         }
     }
     Ok(instants.into_values().collect())
 }
 
-/// What the file of an archived instant held, or that of its plan; none where it was not archived, or there was no such file.
+/// Returns the bytes of an archived instant's metadata or plan. Returns `None` if it is not in the archive or had no
+/// such file.
 pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_plan: bool) -> Result<Option<Vec<u8>>> {
     let time = &wanted.requested_time;
     for name in files(place, folder)? {
-        let (oldest, newest) = requests_of(&name);
+        let (oldest, newest) = requested_times(&name);
         if oldest.is_some_and(|oldest| *time < oldest) || newest.is_some_and(|newest| newest < *time) {
             continue;
         }
         let path = format!("{folder}/{name}");
         let action = wanted.action.completes_as();
         let same = |(row, one): (usize, Instant)| (one.requested_time == *time && one.action == action).then_some(row);
-        let Some(row) = instants_of(place, &path)?.into_iter().find_map(same) else { continue };
+        let Some(row) = read_instants(place, &path)?.into_iter().find_map(same) else { continue };
         let mut found = None;
         let column = if is_plan { BYTES_PLAN } else { BYTES_METADATA };
         visit_bytes(place, &path, column, &mut |at, bytes| {
@@ -81,26 +83,28 @@ pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_pla
     Ok(None)
 }
 
-/// Visits the completed writes of a span, file by file. Files of nothing but requests before `requested_from` are left alone.
+/// Visits the completed writes of a range, file by file. Files that only have requests before `requested_from` are
+/// skipped.
 pub(super) fn visit_writes(
     place: &dyn Place,
     folder: &str,
-    span: &Span,
+    range: &Span,
     requested_from: Option<&RequestedTime>,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
     for name in files(place, folder)? {
-        let (oldest, newest) = requests_of(&name);
+        let (oldest, newest) = requested_times(&name);
         let is_before = requested_from.zip(newest).is_some_and(|(from, newest)| newest < *from);
-        // No write is completed before it is requested.
-        let is_after = span.end.as_ref().zip(oldest).is_some_and(|(end, oldest)| TimelinePosition::from(oldest) > *end);
+        // A write is completed after it is requested.
+        let is_after =
+            range.end.as_ref().zip(oldest).is_some_and(|(end, oldest)| TimelinePosition::from(oldest) > *end);
         if is_before || is_after {
             continue;
         }
         let path = format!("{folder}/{name}");
-        let mut writes = instants_of(place, &path)?;
+        let mut writes = read_instants(place, &path)?;
         let is_wanted = |one: &Instant| {
-            one.action.is_write() && one.completion_time.as_ref().is_some_and(|time| span.contains(&time.into()))
+            one.action.is_write() && one.completion_time.as_ref().is_some_and(|time| range.contains(&time.into()))
         };
         writes.retain(|_, instant| is_wanted(instant));
         if !writes.is_empty() {
@@ -110,20 +114,20 @@ pub(super) fn visit_writes(
     Ok(())
 }
 
-/// The oldest and the newest request of a file.
-fn requests_of(name: &str) -> (Option<RequestedTime>, Option<RequestedTime>) {
+/// Returns the first and the last requested time of a file.
+fn requested_times(name: &str) -> (Option<RequestedTime>, Option<RequestedTime>) {
     let mut parts = name.split('_').map(RequestedTime::parse);
     (parts.next().flatten(), parts.next().flatten())
 }
 
-/// The instants of a file by their row; those of unknown actions are left out.
-fn instants_of(place: &dyn Place, path: &str) -> Result<BTreeMap<usize, Instant>> {
+/// Returns the instants of a file by row. Instants of unknown actions are omitted.
+fn read_instants(place: &dyn Place, path: &str) -> Result<BTreeMap<usize, Instant>> {
     let mut instants = BTreeMap::new();
     let mut row = 0;
     for batch in batches(place, path, &[TEXT_REQUESTED, TEXT_COMPLETION, TEXT_ACTION])? {
         let batch = batch?;
-        let actions = texts(&batch, 2)?.map(|action| action.and_then(Action::named));
-        for ((requested, completion), action) in texts(&batch, 0)?.zip(texts(&batch, 1)?).zip(actions) {
+        let actions = strings(&batch, 2)?.map(|action| action.and_then(Action::named));
+        for ((requested, completion), action) in strings(&batch, 0)?.zip(strings(&batch, 1)?).zip(actions) {
             if let (Some(requested), Some(action)) = (requested, action) {
                 let instant = instant(requested, completion, action);
                 instants.insert(row, instant.map_err(|error| error.in_file(place.full_path(path)))?);
@@ -166,7 +170,7 @@ fn visit_metadata(
     }
 }
 
-/// Takes a row's number and its bytes.
+/// Receives a row number and the row's bytes.
 type VisitBytes<'v> = dyn FnMut(usize, Option<&[u8]>) -> Result<()> + 'v;
 
 /// Visits a column of bytes, row by row.
@@ -175,7 +179,7 @@ fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &
     for batch in batches(place, path, &[column])? {
         let batch = batch?;
         let column = batch.column(0).as_binary_opt::<i32>();
-        for bytes in column.ok_or_else(|| Error::invalid_table("metadata that is no bytes"))? {
+        for bytes in column.ok_or_else(|| Error::invalid_table("the column metadata or plan is not binary"))? {
             visit(row, bytes)?;
             row += 1;
         }
@@ -183,7 +187,7 @@ fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &
     Ok(())
 }
 
-/// The names of the history's files, as the newest manifest has them.
+/// Returns the names of the files in the newest manifest.
 fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
     let Some(manifest) = newest_manifest(place, folder)? else { return Ok(Vec::new()) };
     let path = format!("{folder}/{manifest}");
@@ -211,17 +215,17 @@ fn newest_manifest(place: &dyn Place, folder: &str) -> Result<Option<String>> {
     Ok(numbers.max().map(|number| format!("manifest_{number}")))
 }
 
-/// Some columns of a file; no others are fetched.
+/// Reads some columns of a file. Other columns are not fetched.
 fn batches(place: &dyn Place, path: &str, columns: &[(&str, DataType)]) -> Result<Batches> {
     let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
     let wanted = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-    let open = || open_parquet(place.open(path)?)?.batches(&wanted, ROWS_AT_ONCE);
+    let open = || open_parquet(place.open(path)?)?.batches(&wanted, BATCH_ROWS);
     open().map_err(|error| error.in_file(place.full_path(path)))
 }
 
-fn texts(batch: &RecordBatch, column: usize) -> Result<impl Iterator<Item = Option<&str>>> {
+fn strings(batch: &RecordBatch, column: usize) -> Result<impl Iterator<Item = Option<&str>>> {
     let column = batch.columns().get(column).and_then(|column| column.as_string_opt::<i32>());
-    let column = column.ok_or_else(|| Error::invalid_table("a time or an action that is no string"))?;
+    let column = column.ok_or_else(|| Error::invalid_table("the column of a time or an action is not a string"))?;
     Ok(column.iter())
 }
 
@@ -267,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Requested, completion, action; the metadata says which.
+    /// Rows of requested time, completion time and action; the metadata has all three.
     fn full_file(rows: &[(&str, Option<&str>, &str)]) -> Vec<u8> {
         let requested: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.0)).collect::<StringArray>());
         let completion: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<StringArray>());
@@ -289,33 +293,33 @@ mod tests {
     }
 
     #[test]
-    fn writes_of_a_span_come_with_their_metadata() {
+    fn writes_of_a_range_are_visited_with_their_metadata() {
         let one = full_file(&[("1", Some("3"), "deltacommit"), ("2", Some("9"), "commit"), ("3", Some("4"), "clean")]);
         let other = full_file(&[("5", Some("6"), "replacecommit"), ("6", None, "deltacommit")]);
         let manifest = br#"{"files":[{"fileName":"1_3_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
         let whole = [("h/manifest_1", manifest.as_slice()), ("h/1_3_0.parquet", &one), ("h/5_6_0.parquet", &other)];
         let visited = |files: &[(&'static str, &[u8])], begin: &str, end: Option<&str>, from: Option<&str>| {
-            let span = Span { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
-            let mut told = Vec::new();
+            let range = Span { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
+            let mut visited = Vec::new();
             let mut visit = |write: &Instant, metadata: CommitMetadata| {
                 assert_eq!(metadata.operation, format!("OF {}", write.requested_time));
-                told.push(format!("{write}"));
+                visited.push(format!("{write}"));
                 Ok(())
             };
             visit_writes(
                 &*MemoryPlace::holding(files.iter().copied()),
                 "h",
-                &span,
+                &range,
                 from.map(RequestedTime::from).as_ref(),
                 &mut visit,
             )
             .unwrap();
-            told
+            visited
         };
         assert_eq!(visited(&whole, "0", None, None), ["1.deltacommit", "2.commit", "5.replacecommit"]);
         assert_eq!(visited(&whole, "3", None, None), ["2.commit", "5.replacecommit"]);
         assert_eq!(visited(&whole, "3", Some("6"), None), ["5.replacecommit"]);
-        // Files whose requests lie all before the look-back, or all after the end, are not opened.
+        // Files with all requests before the look-back or after the end are not opened.
         assert_eq!(visited(&[whole[0], whole[2]], "5", None, Some("4")), ["5.replacecommit"]);
         assert_eq!(visited(&[whole[0], whole[1]], "0", Some("4"), None), ["1.deltacommit"]);
     }
@@ -337,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn no_manifest_is_no_history_and_a_torn_one_an_error() {
+    fn without_manifest_history_is_empty_and_a_truncated_one_is_an_error() {
         let place = MemoryPlace::holding([("h/x", b"".as_slice())]);
         assert!(instants(&*place, "h").unwrap().is_empty());
         assert!(instants(&*place, "none").unwrap().is_empty());

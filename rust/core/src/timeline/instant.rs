@@ -1,12 +1,12 @@
-//! An instant: one action on a table, and how far it has come (`HoodieInstant`, `HoodieTimeline`).
+//! An instant: one action on a table, and its state (`HoodieInstant`, `HoodieTimeline`).
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use crate::names::{CompletionTime, RequestedTime};
 
-/// What an instant does. What is asked for and what is then completed can have two names: a compaction completes as a
-/// commit, a log compaction as a delta commit, clustering as a replace commit.
+/// The action of an instant. A pending and a completed action can have two names: a compaction completes as a commit, a
+/// log compaction as a delta commit, clustering as a replace commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// `clean`: deletes files of old slices.
@@ -23,7 +23,7 @@ pub enum Action {
     Indexing,
     /// `logcompaction`: pending only.
     LogCompaction,
-    /// `replacecommit`: writes file groups in place of others.
+    /// `replacecommit`: writes file groups that replace others.
     ReplaceCommit,
     /// `restore`.
     Restore,
@@ -51,7 +51,7 @@ impl Action {
         Self::SchemaCommit,
     ];
 
-    /// Its name on the timeline.
+    /// Returns the name on the timeline.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,13 +70,13 @@ impl Action {
         }
     }
 
-    /// The action of a name.
+    /// Parses the name of an action.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.name() == name)
     }
 
-    /// The action that it completes as.
+    /// Returns the action that this one completes as.
     #[must_use]
     pub fn completes_as(self) -> Self {
         match self {
@@ -87,7 +87,7 @@ impl Action {
         }
     }
 
-    /// Whether it writes data, under either name.
+    /// Returns true if the action writes data, under its pending or its completed name.
     #[must_use]
     pub fn is_write(self) -> bool {
         matches!(self.completes_as(), Self::Commit | Self::DeltaCommit | Self::ReplaceCommit)
@@ -100,25 +100,25 @@ impl fmt::Display for Action {
     }
 }
 
-/// How far an instant has come.
+/// The state of an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
-    /// Asked for; a plan may stand in its file.
+    /// Requested. The file may contain a plan.
     Requested,
-    /// Under way.
+    /// Started.
     Inflight,
-    /// Done.
+    /// Completed.
     Completed,
 }
 
 impl State {
-    /// The state of a name.
+    /// Parses the name of a state.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::Requested, Self::Inflight, Self::Completed].into_iter().find(|state| state.name() == name)
     }
 
-    /// Hudi's name of the state.
+    /// Returns Hudi's name of the state.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -132,38 +132,38 @@ impl State {
 /// One action on a table.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Instant {
-    /// When it was asked for: its identity, and what data files are named by.
+    /// When the action was requested: the identity of the instant, and part of the names of data files.
     pub requested_time: RequestedTime,
-    /// When it was completed; none while it is pending, and none in layout 1, which does not store it.
+    /// When the action was completed. `None` while it is pending, and in layout 1, which does not store it.
     pub completion_time: Option<CompletionTime>,
-    /// What it does.
+    /// The action.
     pub action: Action,
-    /// How far it has come.
+    /// The state.
     pub state: State,
-    /// Its file in the timeline folder.
+    /// The name of its file in the timeline folder. Empty for an archived instant.
     pub file_name: String,
 }
 
 impl Instant {
-    /// Whether it is done.
+    /// Returns true if the instant is completed.
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.state == State::Completed
     }
 
-    /// Whether it is a completed write.
+    /// Returns true if the instant is a completed write.
     #[must_use]
     pub fn is_completed_write(&self) -> bool {
         self.is_completed() && self.action.is_write()
     }
 
-    /// Whether it is the same action, however far each has come.
+    /// Returns true if both are the same action, in any state.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.requested_time == other.requested_time && self.action.completes_as() == other.action.completes_as()
     }
 
-    /// The order of a timeline: requested time as text, action, state.
+    /// Compares instants in the order of a timeline: requested time as a string, action, state.
     #[must_use]
     pub fn timeline_order(&self, other: &Self) -> Ordering {
         let key = |instant: &Self| (instant.action.completes_as().name(), instant.state);

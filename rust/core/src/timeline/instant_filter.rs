@@ -1,8 +1,8 @@
-//! Which log blocks count, by the instant in their header (`BaseHoodieLogRecordReader`).
+//! Selects log blocks by the instant in their header (`BaseHoodieLogRecordReader`).
 //!
-//! Up to table version 7 several delta commits may share a log file, so that each block is judged by its own instant; from
-//! version 8 on uncommitted log files are left out beforehand, and the same test changes nothing. It is for data and delete
-//! blocks only: command blocks always count.
+//! Up to table version 7, several delta commits may share a log file, so each block is tested by its own instant. From
+//! version 8 on, uncommitted log files are not part of a slice, and the same test changes nothing. It applies to data
+//! and delete blocks; command blocks are always read.
 
 use std::collections::BTreeSet;
 
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::RequestedTime;
 
-/// The instants whose blocks count. Goes along with a split.
+/// The instants whose blocks are read. Part of a split.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstantFilter {
     /// Requested times of completed writes on the active timeline.
     pub completed: BTreeSet<RequestedTime>,
-    /// Requested times of pending ones.
+    /// Requested times of pending writes.
     pub inflight: BTreeSet<RequestedTime>,
-    /// Where the active timeline begins: what lies before is archived, hence completed.
+    /// The start of the active timeline. Earlier instants are archived, hence completed.
     pub timeline_start: Option<RequestedTime>,
-    /// The instant of the query; `None` if nothing is visible, and no block counts.
+    /// The instant of the query. If `None`, no block is read.
     pub latest: Option<RequestedTime>,
 }
 
 impl InstantFilter {
-    /// Whether blocks of this instant count: it is completed, and not after the instant that is asked for.
+    /// Returns true if blocks of this instant are read: it is completed, and not after the instant of the query.
     #[must_use]
     pub fn is_committed(&self, instant: &RequestedTime) -> bool {
         let archived = self.timeline_start.as_ref().is_some_and(|start| instant < start);
@@ -39,7 +39,7 @@ mod tests {
     use crate::timeline::timeline::tests::timeline;
 
     #[test]
-    fn blocks_count_by_their_instant() {
+    fn blocks_are_selected_by_their_instant() {
         let filter = timeline(&["3.deltacommit.inflight", "4.deltacommit", "6.deltacommit", "8.commit"])
             .instant_filter(Some(&"6".into()));
         for (instant, committed) in

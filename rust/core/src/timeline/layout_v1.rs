@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! <t>.<action>.requested     <t>.<action>.inflight     <t>.<action>      completed
-//! <t>.inflight               a commit under way: the action is left out
+//! <t>.inflight               a pending commit: the action is omitted
 //! ```
-//! `compaction` and `logcompaction` are pending only; `savepoint` is never requested; clustering is a `replacecommit` from
-//! the start. Names outside this table are no instants.
+//! `compaction` and `logcompaction` are pending only; `savepoint` is never requested; clustering is a `replacecommit`
+//! from the start. Other names are not instants.
 
 use super::instant::{Action, Instant, State};
 use crate::names::RequestedTime;
 
-/// The instant that a file name tells of; `None` where it is no instant's.
+/// Parses a file name. Returns `None` if it is not the name of an instant.
 #[must_use]
 pub(super) fn parse(name: &str) -> Option<Instant> {
     let (time, suffix) = name.split_once('.')?;
@@ -22,7 +22,7 @@ pub(super) fn parse(name: &str) -> Option<Instant> {
     Some(Instant { requested_time, completion_time: None, action, state, file_name: name.to_owned() })
 }
 
-/// What stands behind the time, the same in both layouts.
+/// Parses the part after the time, which is the same in both layouts.
 pub(super) fn action_and_state(suffix: &str) -> Option<(Action, State)> {
     if suffix == "inflight" {
         return Some((Action::Commit, State::Inflight));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_no_instants() {
+    fn other_files_are_not_instants() {
         for name in [
             "hoodie.properties",
             ".1.commit.crc",

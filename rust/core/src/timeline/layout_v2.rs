@@ -1,18 +1,19 @@
-//! File names of timeline layout 2, from table version 8 (`InstantFileNameParserV2`).
+//! File names of timeline layout 2, from table version 8 on (`InstantFileNameParserV2`).
 //!
 //! ```text
 //! <t>.<action>.requested     <t>.<action>.inflight     <t>_<c>.<action>  completed at c
-//! <t>.inflight               a commit under way: the action is left out
-//! <t>.<action>               completed before an upgrade that stopped half-way: c is the file's modification time
+//! <t>.inflight               a pending commit: the action is omitted
+//! <t>.<action>               completed before an interrupted upgrade: c is the file's modification time
 //! ```
-//! `clustering` is pending only and completes as `replacecommit`; a `replacecommit` can be pending too (insert_overwrite).
+//! `clustering` is pending only and completes as `replacecommit`; a `replacecommit` can be pending, too
+//! (insert_overwrite).
 
 use super::instant::{Instant, State};
 use super::layout_v1::action_and_state;
 use crate::names::{CompletionTime, RequestedTime};
 
-/// The instant that a file name tells of; `None` where it is no instant's. A completed one without completion time is for
-/// the caller to complete.
+/// Parses a file name. Returns `None` if it is not the name of an instant. If a completed instant has no completion
+/// time in its name, the caller sets it.
 #[must_use]
 pub(super) fn parse(name: &str) -> Option<Instant> {
     let (times, suffix) = name.split_once('.')?;
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_no_instants() {
+    fn other_files_are_not_instants() {
         for name in [
             "_2.commit",
             "1_.commit",

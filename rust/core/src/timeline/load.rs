@@ -1,7 +1,8 @@
 //! Lists the active timeline (`HoodieActiveTimeline`, `TimelineLayout.filterHoodieInstants`).
 //!
-//! Files of earlier states stay on storage. An instant is what its highest state says, where a compaction and the commit that
-//! it becomes are one instant (and so with log compactions and clustering), a savepoint and the commit that it protects two.
+//! Files of earlier states remain in storage. The highest state of an instant counts. A compaction and the commit that
+//! it becomes are one instant, as are log compaction and delta commit, clustering and replace commit. A savepoint and
+//! its commit are two instants.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,15 +18,15 @@ use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::{Entry, FileStatus, Place};
 
 impl Timeline {
-    /// Lists the active timeline of the table at `place`. Nothing else is read until it is asked for.
+    /// Lists the active timeline of a table. Other files are read when they are needed.
     ///
     /// # Errors
-    /// `InvalidTable` where the timeline folder is missing; `Io` where it cannot be listed.
+    /// `InvalidTable` if the timeline folder is missing; `Io` if it cannot be listed.
     pub fn load(place: &Arc<dyn Place>, config: &TableConfig) -> Result<Self> {
         let folder = &config.timeline_folder;
         let Some(entries) = place.list(folder)? else {
             let message = format!(
-                "the timeline folder is missing, which table version {} keeps there; the table was copied in part, or an upgrade was cut short",
+                "the timeline folder of table version {} is missing: the table was copied incompletely, or an upgrade was interrupted; copy the whole .hoodie folder, or finish the upgrade",
                 config.version
             );
             return Err(Error::invalid_table(message).in_file(place.full_path(folder)));
@@ -35,7 +36,8 @@ impl Timeline {
             let Entry::File(status) = entry else { continue };
             let Some(instant) = parse(&status, config)? else { continue };
             let key = (instant.requested_time.clone(), instant.action.completes_as());
-            // An upgrade that was cut short can leave both names of a completed instant: the one with the time counts.
+            // An interrupted upgrade can leave both names of a completed instant. The name with the completion time is
+            // used.
             let rank = |instant: &Instant| (instant.state, instant.file_name.contains('_'));
             if highest.get(&key).is_none_or(|known| rank(known) < rank(&instant)) {
                 highest.insert(key, instant);
@@ -68,13 +70,13 @@ fn parse(status: &FileStatus, config: &TableConfig) -> Result<Option<Instant>> {
     Ok(Some(instant))
 }
 
-/// A modification time in the form of an instant, in the timeline's zone. `LOCAL` is the writer's, which is not stored: as in
-/// Hudi it is taken to be the reader's.
+/// Formats a modification time as an instant in the timeline's time zone. `LOCAL` is the writer's zone, which is not
+/// stored: like Hudi, this uses the reader's zone.
 fn modification_time(status: &FileStatus, zone: TimelineZone) -> Result<CompletionTime> {
     let time = DateTime::from_timestamp_millis(status.modified_ms).filter(|_| status.modified_ms > 0);
     let time = time.ok_or_else(|| {
         Error::invalid_table(
-            "a completed instant without completion time, on a storage that tells no modification time",
+            "a completed instant has no completion time in its name, and the storage reports no modification time",
         )
         .in_file(&status.name)
     })?;
@@ -102,12 +104,12 @@ mod tests {
         Timeline::load(&place, &config).unwrap()
     }
 
-    fn told(timeline: &Timeline) -> Vec<(String, State)> {
+    fn names_and_states(timeline: &Timeline) -> Vec<(String, State)> {
         timeline.instants().iter().map(|instant| (instant.to_string(), instant.state)).collect()
     }
 
     #[test]
-    fn the_highest_state_counts_and_time_sorts() {
+    fn the_highest_state_is_used_and_instants_are_sorted_by_time() {
         let timeline = load(
             "6",
             &[
@@ -127,7 +129,7 @@ mod tests {
             ],
         );
         assert_eq!(
-            told(&timeline),
+            names_and_states(&timeline),
             [
                 ("1.commit".to_owned(), State::Completed),
                 ("1.savepoint".to_owned(), State::Completed),
@@ -144,7 +146,7 @@ mod tests {
             &["1.clustering.requested", "1.clustering.inflight", "1_4.replacecommit", "2.logcompaction.requested"],
         );
         assert_eq!(
-            told(&timeline),
+            names_and_states(&timeline),
             [("1.replacecommit".to_owned(), State::Completed), ("2.logcompaction".to_owned(), State::Requested)]
         );
         assert_eq!(timeline.instants()[0].completion_time, Some("4".into()));
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_timeline_folder_is_told() {
+    fn a_missing_timeline_folder_is_an_error() {
         let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
         let config = TableConfig::from_properties(config).unwrap();
         let error = Timeline::load(&MemoryPlace::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::error::{Error, Result};
 use crate::storage::{Entry, FileStatus, MemoryFile, Place, Source};
 
-/// Files by path; folders are those that paths name.
+/// Files by path. Folders exist if a path contains them.
 #[derive(Default)]
 pub(crate) struct MemoryPlace(BTreeMap<String, Bytes>);
 
@@ -43,7 +43,7 @@ impl Place for MemoryPlace {
     }
 
     fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
-        let bytes = self.0.get(path).ok_or_else(|| Error::not_found("no such file").in_file(path))?;
+        let bytes = self.0.get(path).ok_or_else(|| Error::not_found("file not found").in_file(path))?;
         Ok(Arc::new(MemoryFile::new(path, bytes.clone())))
     }
 }

@@ -1,4 +1,4 @@
-//! Reads of instants' files: commit metadata, service plans, replaced file groups.
+//! Reads the files of instants: commit metadata, plans of table services, replaced file groups.
 
 use std::sync::{MutexGuard, PoisonError};
 
@@ -7,40 +7,40 @@ use bytes::Bytes;
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
-use super::timeline::{KnownFiles, Timeline};
+use super::timeline::{FileCache, Timeline};
 use crate::config::TimelineLayout;
 use crate::error::{Error, Kind, Result};
 use crate::names::RequestedTime;
 
-/// Bytes of files of instants that are kept.
-const KNOWN_BYTES: usize = 64 << 20;
+/// The maximum size in bytes of the cache for files of instants.
+const FILE_CACHE_BYTES: usize = 64 << 20;
 
 /// A compaction or log compaction that is planned and not completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingCompaction {
-    /// Its requested time.
+    /// The requested time.
     pub instant: RequestedTime,
-    /// What it is to merge.
+    /// What is to be merged.
     pub operations: Vec<CompactionOperation>,
 }
 
-/// A file group that a completed replace commit has put others in place of.
+/// A file group that a completed replace commit has replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReplacedFileGroup {
-    /// The partition, `""` where the table has none.
+    /// The partition, `""` for a table without partitions.
     pub partition: String,
-    /// The file group.
+    /// The id of the file group.
     pub file_id: String,
-    /// Requested time of the replace commit.
+    /// The requested time of the replace commit.
     pub instant: RequestedTime,
 }
 
 impl Timeline {
-    /// What a completed write tells of itself; `None` where its file is empty. One that is archived, or was since the timeline
-    /// was listed, is looked up in the archive.
+    /// Returns the metadata of a completed write; `None` if its file is empty. If the write is archived, or was
+    /// archived after the timeline was listed, the metadata is read from the archive.
     ///
     /// # Errors
-    /// `FileCleaned` where the file is gone; `InvalidTable` or `CorruptLog` where it cannot be read.
+    /// `FileCleaned` if the file is missing; `InvalidTable` or `CorruptLog` if it cannot be parsed.
     pub fn commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
         if instant.file_name.is_empty() {
             return self.archived_commit_metadata(instant, part);
@@ -54,24 +54,25 @@ impl Timeline {
         }
     }
 
-    /// Pending compactions with their plans, oldest first. Each cuts its file groups: newer logs go to a new slice.
+    /// Returns the pending compactions with their plans, oldest first. Each starts a new file slice in its file groups:
+    /// later logs belong to that slice.
     ///
     /// # Errors
-    /// As for [`Timeline::commit_metadata`], of the plans.
+    /// As for [`Timeline::commit_metadata`], for the plans.
     pub fn pending_compactions(&self) -> Result<Vec<PendingCompaction>> {
         self.plans(Action::Compaction)
     }
 
-    /// Pending log compactions with their plans, oldest first. They cut nothing.
+    /// Returns the pending log compactions with their plans, oldest first. They do not start new slices.
     ///
     /// # Errors
-    /// As for [`Timeline::commit_metadata`], of the plans.
+    /// As for [`Timeline::commit_metadata`], for the plans.
     pub fn pending_log_compactions(&self) -> Result<Vec<PendingCompaction>> {
         self.plans(Action::LogCompaction)
     }
 
     fn plans(&self, action: Action) -> Result<Vec<PendingCompaction>> {
-        self.begin(self.pending(action).map(requested_file))?;
+        self.prefetch(self.pending(action).map(requested_file))?;
         let plan = |instant: &Instant| {
             let operations = self.compaction_plan(instant)?;
             Ok(PendingCompaction { instant: instant.requested_time.clone(), operations })
@@ -79,8 +80,8 @@ impl Timeline {
         self.pending(action).map(plan).collect()
     }
 
-    /// The plan of a pending compaction. Below table version 6 a copy lies in `.aux`; before 0.5.1, when a plan went inflight by
-    /// renaming its file, the copy is what is left.
+    /// Returns the plan of a pending compaction. Below table version 6 a copy is stored in `.aux`; before 0.5.1, when a
+    /// plan became inflight by renaming its file, only the copy remains.
     fn compaction_plan(&self, instant: &Instant) -> Result<Vec<CompactionOperation>> {
         let name = requested_file(instant);
         let plan = self.read(instant, &name, service_plans::compaction);
@@ -94,14 +95,15 @@ impl Timeline {
         self.read(instant, &format!(".aux/{name}"), service_plans::compaction).or(plan)
     }
 
-    /// Pending clustering. In layout 1 it is a replace commit, and only its plan tells it from an overwrite.
+    /// Returns the pending clustering instants. In layout 1 these are replace commits, and only the plan distinguishes
+    /// them from insert overwrites.
     ///
     /// # Errors
-    /// As for [`Timeline::commit_metadata`], of the plans.
+    /// As for [`Timeline::commit_metadata`], for the plans.
     pub fn pending_clustering(&self) -> Result<Vec<&Instant>> {
         let mut pending = Vec::new();
         let replaces = self.pending_writes().filter(|instant| instant.action == Action::ReplaceCommit);
-        self.begin(replaces.map(requested_file))?;
+        self.prefetch(replaces.map(requested_file))?;
         for instant in self.pending_writes() {
             let is_clustering = match instant.action {
                 Action::Clustering => true,
@@ -139,7 +141,7 @@ impl Timeline {
     pub fn replaced_file_groups(&self) -> Result<Vec<ReplacedFileGroup>> {
         let mut groups = Vec::new();
         let replaces = self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit);
-        self.begin(replaces.map(|instant| instant.file_name.clone()))?;
+        self.prefetch(replaces.map(|instant| instant.file_name.clone()))?;
         for instant in self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit) {
             let Some(metadata) = self.commit_metadata(instant, Part::Replaced)? else { continue };
             for (partition, file_ids) in metadata.replaced {
@@ -153,10 +155,10 @@ impl Timeline {
         Ok(groups)
     }
 
-    /// The last completed clean and the instant that it kept everything from, where it went by instants.
+    /// Returns the last completed clean, and the earliest instant that it retained if it cleaned by instants.
     ///
     /// # Errors
-    /// As for [`Timeline::commit_metadata`], of the clean.
+    /// As for [`Timeline::commit_metadata`], for the clean.
     pub(super) fn last_clean(&self) -> Result<Option<(&Instant, Option<RequestedTime>)>> {
         let mut cleans = self.instants().iter().rev().filter(|instant| instant.action == Action::Clean);
         let Some(clean) = cleans.find(|instant| instant.is_completed()) else { return Ok(None) };
@@ -164,61 +166,61 @@ impl Timeline {
     }
 
     pub(super) fn read<T>(&self, instant: &Instant, name: &str, parse: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        let gone = || {
+        let missing = || {
             let message = format!(
-                "the {}'s file is not there: it was archived or taken back since the timeline was listed (open the table again), or the table was copied in part",
+                "the file of the {} is missing: it was archived or rolled back after the timeline was listed (open the table again), or the table was copied incompletely",
                 instant.action
             );
-            self.placed(Error::new(Kind::FileCleaned, message), instant, name)
+            self.at_instant_file(Error::new(Kind::FileCleaned, message), instant, name)
         };
-        let bytes = self.bytes_of(instant, name)?.ok_or_else(gone)?;
-        parse(&bytes).map_err(|error| self.placed(error, instant, name))
+        let bytes = self.read_file(instant, name)?.ok_or_else(missing)?;
+        parse(&bytes).map_err(|error| self.at_instant_file(error, instant, name))
     }
 
-    /// The bytes of a file of an instant; none where it is not there.
-    pub(super) fn bytes_of(&self, instant: &Instant, name: &str) -> Result<Option<Bytes>> {
-        if let Some(known) = self.known_files().files.get(name) {
-            return Ok(Some(known.clone()));
+    /// Returns the bytes of an instant's file, `None` if it is missing.
+    pub(super) fn read_file(&self, instant: &Instant, name: &str) -> Result<Option<Bytes>> {
+        if let Some(cached) = self.file_cache().files.get(name) {
+            return Ok(Some(cached.clone()));
         }
         match self.place.open(&format!("{}/{name}", self.folder)).and_then(|source| source.read_all()) {
             Ok(bytes) => {
-                let mut known = self.known_files();
-                let fits = known.bytes.saturating_add(bytes.len()) <= KNOWN_BYTES;
+                let mut cache = self.file_cache();
+                let fits = cache.bytes.saturating_add(bytes.len()) <= FILE_CACHE_BYTES;
                 if self.place.is_remote() && instant.is_completed() && fits {
-                    known.bytes += bytes.len();
-                    known.files.insert(name.to_owned(), bytes.clone());
+                    cache.bytes += bytes.len();
+                    cache.files.insert(name.to_owned(), bytes.clone());
                 }
                 Ok(Some(bytes))
             }
             Err(error) if error.kind() == Kind::NotFound => Ok(None),
-            Err(error) => Err(self.placed(error, instant, name)),
+            Err(error) => Err(self.at_instant_file(error, instant, name)),
         }
     }
 
-    /// Starts to read files that are read next, all at once, in storage with round trips.
-    pub(super) fn begin(&self, names: impl Iterator<Item = String>) -> Result<()> {
+    /// Starts to read several files at once, in storage with round trips.
+    pub(super) fn prefetch(&self, names: impl Iterator<Item = String>) -> Result<()> {
         if !self.place.is_remote() {
             return Ok(());
         }
         let names: Vec<String> = names.filter(|name| !name.is_empty()).collect();
-        let known = self.known_files();
-        let unknown = names.iter().filter(|name| !known.files.contains_key(*name));
-        let paths: Vec<String> = unknown.map(|name| format!("{}/{name}", self.folder)).collect();
-        drop(known);
+        let cache = self.file_cache();
+        let missing = names.iter().filter(|name| !cache.files.contains_key(*name));
+        let paths: Vec<String> = missing.map(|name| format!("{}/{name}", self.folder)).collect();
+        drop(cache);
         self.place.begin(&paths.iter().map(String::as_str).collect::<Vec<_>>(), &[])
     }
 
-    fn known_files(&self) -> MutexGuard<'_, KnownFiles> {
-        self.known_files.lock().unwrap_or_else(PoisonError::into_inner)
+    fn file_cache(&self) -> MutexGuard<'_, FileCache> {
+        self.file_cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An error that names an instant and a file of it.
-    pub(super) fn placed(&self, error: Error, instant: &Instant, name: &str) -> Error {
+    /// Adds the instant and the path of its file to an error.
+    pub(super) fn at_instant_file(&self, error: Error, instant: &Instant, name: &str) -> Error {
         error.in_file(self.place.full_path(&format!("{}/{name}", self.folder))).at_instant(&instant.requested_time)
     }
 }
 
-/// The file that an instant's plan stands in, whatever its state.
+/// Returns the name of the file with an instant's plan, for any state of the instant.
 fn requested_file(instant: &Instant) -> String {
     format!("{}.{}.requested", instant.requested_time, instant.action)
 }

@@ -1,29 +1,30 @@
-//! The files that a savepoint keeps from the cleaner (`SavepointActionExecutor`).
+//! The files that a savepoint keeps from being cleaned (`SavepointActionExecutor`).
 //!
-//! From 0.14 on a savepoint names all files of the latest slices at its instant; before, base files alone, and the cleaner went
-//! by that. The logs of such a savepoint are told by the commits that wrote them: one that has been cleaned is then missed on
-//! reading.
+//! Since 0.14 a savepoint lists all files of the latest slices at its instant. Before, it listed base files only, and
+//! the cleaner kept no others. The log files of such a savepoint are found in the commits that wrote them. If one has
+//! been cleaned, reading fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::instant::{Action, Instant};
+use super::range::Span;
 use super::service_plans::{self, FilesByPartition};
-use super::span::Span;
 use super::timeline::Timeline;
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
 
 impl Timeline {
-    /// Completed savepoints, oldest first.
+    /// Returns the completed savepoints, oldest first.
     pub fn savepoints(&self) -> impl Iterator<Item = &Instant> {
         self.instants().iter().filter(|instant| instant.action == Action::Savepoint && instant.is_completed())
     }
 
-    /// The names of the files that a savepoint keeps, by partition. `has_logs` where the table can have logs.
+    /// Returns the names of the files that a savepoint keeps, by partition. `has_logs` is true if the table can have
+    /// log files.
     ///
     /// # Errors
-    /// What reading the savepoint, and of an old one the commits before it, may fail with.
+    /// Errors of reading the savepoint and, for an old savepoint, the commits before it.
     pub fn files_of_savepoint(&self, savepoint: &Instant, has_logs: bool) -> Result<FilesByPartition> {
         let mut files = self.read(savepoint, &savepoint.file_name, service_plans::savepoint)?;
         let mut names = files.values().flatten();
@@ -35,7 +36,8 @@ impl Timeline {
         Ok(files)
     }
 
-    /// The logs that commits up to an instant have written to the slices of these base files, and to file groups without one.
+    /// Returns the log files that commits up to an instant have written to the slices of these base files, and to file
+    /// groups without a base file.
     fn logs_until(
         &self,
         instant: &RequestedTime,
@@ -48,8 +50,8 @@ impl Timeline {
             }
         }
         let (mut logs, mut gone) = (Vec::new(), BTreeSet::new());
-        let span = Span { begin: None, end: Some(instant.into()) };
-        self.visit_writes_in(&span, &mut |_, metadata| {
+        let range = Span { begin: None, end: Some(instant.into()) };
+        self.visit_writes_in(&range, &mut |_, metadata| {
             for path in metadata.paths() {
                 let (partition, name) = path.rsplit_once('/').unwrap_or(("", path));
                 if let Some(log) = LogFileName::parse(name) {

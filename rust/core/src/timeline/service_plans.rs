@@ -1,5 +1,5 @@
-//! What planning a query needs of plans and results of table services. [`super::metadata`] reads the files; an empty file is
-//! legal and plans nothing.
+//! The parts of plans and results of table services that planning a query needs. [`super::metadata`] reads the files.
+//! An empty file is valid and plans nothing.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use crate::names::RequestedTime;
 /// One file group that a compaction is to merge.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CompactionOperation {
-    /// The partition, `""` where the table has none.
+    /// The partition, `""` for a table without partitions.
     pub partition: String,
-    /// The file group.
+    /// The id of the file group.
     pub file_id: String,
-    /// The slice that is merged; `None` if the plan does not have it.
+    /// The base instant of the slice that is merged; `None` if the plan does not have it.
     pub base_instant: Option<RequestedTime>,
-    /// The log files that are merged, by name.
+    /// The names of the log files that are merged.
     pub log_files: Vec<String>,
 }
 
-/// The operations of a compaction or log compaction plan, from the bytes of its `.requested` file.
+/// Returns the operations of a compaction or log compaction plan, from the bytes of its `.requested` file.
 pub(super) fn compaction(bytes: &[u8]) -> Result<Vec<CompactionOperation>> {
     let plan: HoodieCompactionPlan = read(bytes)?;
     plan.operations.unwrap_or_default().into_iter().map(operation).collect()
@@ -35,7 +35,7 @@ fn operation(operation: HoodieCompactionOperation) -> Result<CompactionOperation
         partition: operation.partition_path.unwrap_or_default(),
         file_id: operation.file_id.unwrap_or_default(),
         base_instant: base_instant.map(|time| RequestedTime::from_metadata("baseInstantTime", time)).transpose()?,
-        log_files: operation.delta_file_paths.iter().flatten().map(|path| name_of(path)).collect(),
+        log_files: operation.delta_file_paths.iter().flatten().map(|path| file_name(path)).collect(),
     })
 }
 
@@ -57,11 +57,11 @@ pub(super) fn clustered_groups(bytes: &[u8]) -> Result<Vec<(String, String)>> {
 /// went by versions, or the file is empty.
 pub(super) fn earliest_retained(bytes: &[u8]) -> Result<Option<RequestedTime>> {
     let clean: HoodieCleanMetadata = read(bytes)?;
-    retained(&clean.earliest_commit_to_retain)
+    parse_retained(&clean.earliest_commit_to_retain)
 }
 
-/// The value of `earliestCommitToRetain`: empty if the clean went by versions.
-pub(super) fn retained(text: &str) -> Result<Option<RequestedTime>> {
+/// Parses the value of `earliestCommitToRetain`, which is empty if the clean kept a number of versions.
+pub(super) fn parse_retained(text: &str) -> Result<Option<RequestedTime>> {
     let time = Some(text).filter(|text| !text.is_empty());
     time.map(|time| RequestedTime::from_metadata("earliestCommitToRetain", time)).transpose()
 }
@@ -69,35 +69,36 @@ pub(super) fn retained(text: &str) -> Result<Option<RequestedTime>> {
 /// File names by partition.
 pub(super) type FilesByPartition = BTreeMap<String, Vec<String>>;
 
-/// The files that the `.requested` file of a clean plans to delete. Plans before 0.7 have names, later ones paths.
+/// Returns the files that the `.requested` file of a clean plans to delete. Plans before 0.7 have names, later ones
+/// paths.
 pub(super) fn files_to_clean(bytes: &[u8]) -> Result<FilesByPartition> {
     let plan: HoodieCleanerPlan = read(bytes)?;
     let mut files = FilesByPartition::new();
     for (partition, names) in plan.files_to_be_deleted_per_partition.into_iter().flatten() {
-        files.entry(partition).or_default().extend(names.iter().map(|name| name_of(name)));
+        files.entry(partition).or_default().extend(names.iter().map(|name| file_name(name)));
     }
     for (partition, infos) in plan.file_paths_to_be_deleted_per_partition.into_iter().flatten() {
         let paths = infos.iter().filter_map(|info| info.file_path.as_deref());
-        files.entry(partition).or_default().extend(paths.map(name_of));
+        files.entry(partition).or_default().extend(paths.map(file_name));
     }
     Ok(files)
 }
 
-/// The files that a completed savepoint keeps.
+/// Returns the files that a completed savepoint keeps.
 pub(super) fn savepoint(bytes: &[u8]) -> Result<FilesByPartition> {
     let savepoint: HoodieSavepointMetadata = read(bytes)?;
     let names = |partition: HoodieSavepointPartitionMetadata| {
-        partition.savepoint_data_file.iter().map(|name| name_of(name)).collect()
+        partition.savepoint_data_file.iter().map(|name| file_name(name)).collect()
     };
     Ok(savepoint.partition_metadata.into_iter().map(|(partition, kept)| (partition, names(kept))).collect())
 }
 
-/// The record of a file, in the default state if the file is empty.
+/// Parses a file. Returns the default of the type if the file is empty.
 fn read<T: Metadata + Default>(bytes: &[u8]) -> Result<T> {
     if bytes.is_empty() { Ok(T::default()) } else { T::from_avro(bytes) }
 }
 
-fn name_of(path: &str) -> String {
+fn file_name(path: &str) -> String {
     path.rsplit_once('/').map_or(path, |(_, name)| name).to_owned()
 }
 
@@ -177,7 +178,7 @@ mod tests {
     const CLEAN: &str = "HoodieCleanMetadata";
 
     #[test]
-    fn what_a_clean_kept() {
+    fn earliest_retained_instant_of_a_clean() {
         let field = r#"{"name":"earliestCommitToRetain","type":"string"}"#;
         assert_eq!(earliest_retained(&container(CLEAN, field, &text("20"))).unwrap(), Some("20".into()));
         assert_eq!(earliest_retained(&container(CLEAN, field, &text(""))).unwrap(), None);

@@ -1,4 +1,4 @@
-//! Which instants may still be asked for (`TimelineUtils.validateTimestampAsOf`).
+//! Validation of time-travel instants (`TimelineUtils.validateTimestampAsOf`).
 
 use super::instant::{Action, Instant};
 use super::service_plans;
@@ -7,18 +7,18 @@ use crate::error::{Error, Kind, Result};
 use crate::names::{RequestedTime, TimelinePosition};
 
 impl Timeline {
-    /// Whether the state as of an instant can be told: the savepoint whose files alone are left of it, where it is older than
-    /// what the cleaner keeps.
+    /// Checks that the state as of an instant is known. If the instant is older than what the cleaner retains, only the
+    /// files of a savepoint are left of it: then the savepoint is returned.
     ///
     /// # Errors
-    /// `InvalidArgument` for the time of a write that is still under way, or later; `FileCleaned` for a time before the
-    /// oldest that the last clean kept, unless it is that of a savepoint.
+    /// `InvalidArgument` for the time of a pending write, or a later one; `FileCleaned` for a time before the earliest
+    /// that the last clean retained, unless it is the time of a savepoint.
     pub fn check_as_of(&self, as_of: &RequestedTime) -> Result<Option<&Instant>> {
         if let Some(pending) = self.first_incomplete(None)?
             && *as_of >= pending.requested_time
         {
             return Err(Error::invalid_argument(format!(
-                "as of {as_of}: the {} of {} is not completed, so what holds from then on is not known; ask for an earlier instant, or for the latest state",
+                "as_of={as_of}: the {} of {} is not completed, so the state of the table from then on is not final; use an earlier instant, or read the latest state",
                 pending.action, pending.requested_time
             ))
             .at_instant(&pending.requested_time));
@@ -29,15 +29,16 @@ impl Timeline {
         let savepoint = self.savepoints().find(|savepoint| savepoint.requested_time == *as_of);
         savepoint.map(Some).ok_or_else(|| {
             let kept: Vec<&str> = self.savepoints().map(|savepoint| savepoint.requested_time.as_str()).collect();
-            let kept = if kept.is_empty() { String::new() } else { format!(", or for a savepoint ({})", kept.join(", ")) };
+            let kept = if kept.is_empty() { String::new() } else { format!(", or a savepoint ({})", kept.join(", ")) };
             let message = format!(
-                "as of {as_of}: the cleaner has removed files from before {floor}; ask for that or a later instant{kept}"
+                "as_of={as_of}: the cleaner has removed files from before {floor}; use that or a later instant{kept}"
             );
             Error::new(Kind::FileCleaned, message).at_instant(&clean.requested_time)
         })
     }
 
-    /// The last completed clean, also where it is archived and the instant lies so far back that it matters.
+    /// Returns the last completed clean. The archive is searched only if the instant is before the start of the active
+    /// timeline.
     fn last_clean_before(&self, as_of: &RequestedTime) -> Result<Option<(&Instant, Option<RequestedTime>)>> {
         let active = self.last_clean()?;
         if active.is_some() || !self.is_before_start(as_of) {
@@ -45,17 +46,17 @@ impl Timeline {
         }
         let is_clean = |instant: &&Instant| instant.action == Action::Clean && instant.is_completed();
         let Some(clean) = self.archived()?.iter().rev().find(is_clean) else { return Ok(None) };
-        let told = self.metadata(clean)?;
-        let retained = told.as_ref().and_then(|told| told.get("earliestCommitToRetain")?.as_str());
-        let retained = retained.map_or(Ok(None), service_plans::retained);
+        let metadata = self.metadata(clean)?;
+        let retained = metadata.as_ref().and_then(|metadata| metadata.get("earliestCommitToRetain")?.as_str());
+        let retained = retained.map_or(Ok(None), service_plans::parse_retained);
         Ok(Some((clean, retained.map_err(|error| error.at_instant(&clean.requested_time))?)))
     }
 
-    /// The first commit, delta commit or overwrite under way that was requested after a position of layout 1; table services change
-    /// no rows.
+    /// Returns the first pending commit, delta commit or insert overwrite that was requested after a position of layout
+    /// 1. Table services are not considered: they change no rows.
     ///
     /// # Errors
-    /// What reading plans may fail with.
+    /// Errors of reading plans.
     pub fn first_incomplete(&self, after: Option<&TimelinePosition>) -> Result<Option<&Instant>> {
         let mut pending = self
             .pending_writes()
@@ -78,7 +79,7 @@ mod tests {
     use crate::timeline::timeline::tests::timeline;
 
     #[test]
-    fn nothing_is_known_from_an_incomplete_write_on() {
+    fn instants_from_a_pending_write_on_are_rejected() {
         let timeline = timeline(&["1.commit", "2.compaction.requested", "3.deltacommit.inflight", "4.deltacommit"]);
         timeline.check_as_of(&"2".into()).unwrap();
         timeline.check_as_of(&"0".into()).unwrap();
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn clustering_under_way_is_no_hindrance() {
+    fn pending_clustering_is_ignored() {
         timeline(&["1_2.commit", "3.clustering.requested"]).check_as_of(&"4".into()).unwrap();
     }
 }

@@ -1,8 +1,8 @@
-//! The active timeline: what is completed, visible, first and last (`BaseHoodieTimeline`).
+//! The active timeline and queries of its instants (`BaseHoodieTimeline`).
 //!
-//! An instant before the start of the active timeline has been archived, and only completed ones are. The start is the first
-//! write, in whatever state (archiving never passes a pending one), that is not kept back by a savepoint: archiving may go on
-//! past a savepoint and leave a hole behind it.
+//! An instant before the start of the active timeline has been archived, and only completed instants are archived. The
+//! start is the first write, in any state (archiving never passes a pending one), that no savepoint retains: archiving
+//! may continue past a savepoint and leave a gap after it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -16,38 +16,39 @@ use crate::error::Result;
 use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::Place;
 
-/// The active timeline of a table. Metadata is read when it is asked for.
+/// The active timeline of a table. Metadata is read when it is needed.
 pub struct Timeline {
     pub(super) place: Arc<dyn Place>,
     pub(super) folder: String,
     pub(super) layout: TimelineLayout,
     pub(super) archive_folder: Option<String>,
     pub(super) archived: OnceLock<Vec<Instant>>,
-    /// What compactions merged, as far as it was asked for.
+    /// Log files that compactions merged, for the compactions looked up so far.
     pub(super) compacted: Mutex<HashMap<RequestedTime, CompactedLogs>>,
     /// Files of completed instants, which never change, that were read from storage with round trips.
-    pub(super) known_files: Mutex<KnownFiles>,
+    pub(super) file_cache: Mutex<FileCache>,
     instants: Vec<Instant>,
     writes: BTreeMap<RequestedTime, Vec<usize>>,
     start: Option<RequestedTime>,
 }
 
-/// The names of the logs that a compaction merged; none where it is none, or its plan is gone.
+/// The names of the log files that a compaction merged; `None` if the instant is not a compaction, or its plan is
+/// missing.
 pub(super) type CompactedLogs = Option<Arc<HashSet<String>>>;
 
-/// Files by name, and their bytes together.
+/// Files by name, and the sum of their sizes in bytes.
 #[derive(Default)]
-pub(super) struct KnownFiles {
+pub(super) struct FileCache {
     pub(super) files: HashMap<String, Bytes>,
     pub(super) bytes: usize,
 }
 
-/// When a write was completed, as far as is known.
+/// When a write was completed, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion<'a> {
     /// At this time.
     At(&'a CompletionTime),
-    /// It is pending, or nothing is known of it.
+    /// It is pending or unknown.
     Pending,
     /// It was completed before the start of the active timeline; the time is not stored.
     Archived,
@@ -72,17 +73,17 @@ impl Timeline {
             .map(|instant| &instant.requested_time)
             .collect();
         let start = writes.keys().find(|time| !savepoints.contains(time)).or(writes.keys().next()).cloned();
-        let (archived, compacted, known_files) = (OnceLock::new(), Mutex::default(), Mutex::default());
-        Self { place, folder, layout, archive_folder, archived, compacted, known_files, instants, writes, start }
+        let (archived, compacted, file_cache) = (OnceLock::new(), Mutex::default(), Mutex::default());
+        Self { place, folder, layout, archive_folder, archived, compacted, file_cache, instants, writes, start }
     }
 
-    /// All instants, sorted by requested time.
+    /// Returns all instants, sorted by requested time.
     #[must_use]
     pub fn instants(&self) -> &[Instant] {
         &self.instants
     }
 
-    /// The active instants of a requested time, of any action.
+    /// Returns the active instants of a requested time, of any action.
     #[must_use]
     pub fn instants_at(&self, requested_time: &RequestedTime) -> &[Instant] {
         let from = self.instants.partition_point(|instant| instant.requested_time < *requested_time);
@@ -91,39 +92,39 @@ impl Timeline {
         rest.get(..len).unwrap_or_default()
     }
 
-    /// The writes of a requested time: one, unless a table service and a writer chose the same.
+    /// Returns the writes of a requested time: one, unless a table service and a writer use the same time.
     pub fn writes_at(&self, requested_time: &RequestedTime) -> impl Iterator<Item = &Instant> {
         self.writes.get(requested_time).into_iter().flatten().filter_map(|at| self.instants.get(*at))
     }
 
-    /// Completed commits, delta commits and replace commits, sorted by requested time.
+    /// Returns the completed commits, delta commits and replace commits, sorted by requested time.
     pub fn completed_writes(&self) -> impl DoubleEndedIterator<Item = &Instant> {
         self.instants.iter().filter(|instant| instant.is_completed_write())
     }
 
-    /// Writes that are not completed, table services included, sorted by requested time.
+    /// Returns the writes that are not completed, including table services, sorted by requested time.
     pub fn pending_writes(&self) -> impl DoubleEndedIterator<Item = &Instant> {
         self.instants.iter().filter(|instant| instant.action.is_write() && !instant.is_completed())
     }
 
-    /// Pending instants of one action.
+    /// Returns the pending instants of one action.
     pub fn pending(&self, action: Action) -> impl Iterator<Item = &Instant> {
         self.instants.iter().filter(move |instant| instant.action == action && !instant.is_completed())
     }
 
-    /// The first write that no savepoint keeps back: anything before it is archived, hence completed.
+    /// Returns the first write that no savepoint retains. All earlier writes are archived, hence completed.
     #[must_use]
     pub fn start(&self) -> Option<&RequestedTime> {
         self.start.as_ref()
     }
 
-    /// Whether an instant lies before the start of the active timeline.
+    /// Returns true if an instant is before the start of the active timeline.
     #[must_use]
     pub fn is_before_start(&self, requested_time: &RequestedTime) -> bool {
         self.start().is_some_and(|start| requested_time < start)
     }
 
-    /// Whether a write is completed, here or in the archive.
+    /// Returns true if a write is completed, on the active timeline or in the archive.
     #[must_use]
     pub fn is_completed(&self, requested_time: &RequestedTime) -> bool {
         if self.writes.contains_key(requested_time) {
@@ -132,14 +133,15 @@ impl Timeline {
         self.is_before_start(requested_time)
     }
 
-    /// Whether readers see slices of this base instant: completed ones, and those that a pending compaction has cut.
+    /// Returns true if readers see slices of this base instant: completed ones, and those that a pending compaction has
+    /// started.
     #[must_use]
     pub fn is_visible(&self, requested_time: &RequestedTime) -> bool {
         self.is_completed(requested_time) || self.writes_at(requested_time).any(is_pending_compaction)
     }
 
-    /// What a query of the latest state asks for: the requested time of the last completed write or pending compaction.
-    /// `None` for a table that nothing was written to.
+    /// Returns the instant of a query of the latest state: the requested time of the last completed write or pending
+    /// compaction. Returns `None` for a table without writes.
     #[must_use]
     pub fn latest_visible(&self) -> Option<&RequestedTime> {
         let mut visible = self.instants.iter().rev().filter(|instant| {
@@ -148,10 +150,10 @@ impl Timeline {
         visible.next().map(|instant| &instant.requested_time)
     }
 
-    /// When a write was completed (layout 2). For archived ones the history is read, once.
+    /// Returns when a write was completed (layout 2). For archived writes the history is read, once.
     ///
     /// # Errors
-    /// What reading the history may fail with.
+    /// Errors of reading the history.
     pub fn completion_time(&self, requested_time: &RequestedTime) -> Result<Completion<'_>> {
         if self.writes.contains_key(requested_time) {
             let completed = self.writes_at(requested_time).find_map(|instant| instant.completion_time.as_ref());
@@ -165,7 +167,8 @@ impl Timeline {
         Ok(completed.map_or(Completion::Archived, Completion::At))
     }
 
-    /// What a scan of logs needs in order to tell the blocks that count at `latest` from the others. None count without it.
+    /// Returns the filter with which a scan of logs selects the blocks that are visible at `latest`; without `latest`
+    /// it selects none.
     #[must_use]
     pub fn instant_filter(&self, latest: Option<&RequestedTime>) -> InstantFilter {
         let times = |completed| {
@@ -193,7 +196,7 @@ pub(crate) mod tests {
     use crate::timeline::memory_place::MemoryPlace;
     use crate::timeline::{layout_v1, layout_v2};
 
-    /// A timeline of file names; names with `_` or `clustering` are those of layout 2.
+    /// A timeline of file names. Names with `_` or `clustering` are those of layout 2.
     pub(crate) fn timeline(names: &[&str]) -> Timeline {
         let parse = |name: &&str| layout_v2::parse(name).or_else(|| layout_v1::parse(name)).unwrap();
         let is_v2 = names.iter().any(|name| name.contains('_') || name.contains("clustering"));
@@ -214,7 +217,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn archiving_goes_on_past_a_savepoint() {
+    fn archiving_continues_past_a_savepoint() {
         let timeline = timeline(&["1.deltacommit", "1.savepoint", "5.deltacommit"]);
         assert_eq!(timeline.start().unwrap(), "5");
         assert!(timeline.is_completed(&"1".into()) && timeline.is_completed(&"3".into()));

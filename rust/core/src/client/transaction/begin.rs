@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Target, Transaction, metadata_part};
+use super::{Target, Transaction};
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat};
 use crate::config::TableConfig;
 use crate::error::{Error, Kind, Result};
+use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::services::{MetadataRollback, Rollbacks, remove_leftovers, roll_back_failed_writes};
@@ -57,7 +58,8 @@ impl Transaction {
         let table = target.open()?;
         check_version(&table.config).map_err(|error| error.in_file(uri))?;
         let concurrency = Concurrency::from_options(&target.store, storage, options)?;
-        metadata_part::open(&target.store, &table, options)?;
+        // A partition of the metadata table that cannot be maintained is refused before anything is changed.
+        target.metadata(&table)?;
         let lock = concurrency.lock()?;
         let begun = Self::begin_locked(target, concurrency, operation)?;
         if let Some(lock) = lock {
@@ -115,13 +117,13 @@ fn request(
 /// The table after failed writes were rolled back and what they left was removed, and with a metadata table if it is to have one.
 fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>> {
     let table = target.open()?;
-    let metadata = metadata_part::open(&target.store, &table, &target.options)?;
+    let metadata = target.metadata(&table)?;
     let clock = clock(&table.config, concurrency);
     let rollbacks = Rollbacks {
         store: &target.store,
         config: &table.config,
         clock: &clock,
-        metadata: metadata.as_deref().map(|metadata| metadata as &dyn MetadataRollback),
+        metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
     };
     roll_back_failed_writes(&rollbacks, concurrency.failed_writes, concurrency.heartbeat)?;
     remove_leftovers(&rollbacks, concurrency.heartbeat)?;
@@ -133,7 +135,7 @@ fn repaired(target: &Target, concurrency: &Concurrency) -> Result<Arc<OpenTable>
         );
         return Err(Error::unsupported(message).in_file(&target.uri).at_instant(&restore.requested_time));
     }
-    if metadata_part::initialize(&target.store, &table, &target.options)? {
+    if MetadataUpkeep::initialize(&target.store, &table, &target.options)? {
         return target.open();
     }
     Ok(table)

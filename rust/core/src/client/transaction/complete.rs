@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::commit_metadata::{commit_metadata, completed_content, written_groups};
-use super::metadata_part::{self, MetadataPart};
 use super::{CommitExtra, Committed, Transaction};
+use crate::avro::Schema;
 use crate::commit::{CompletionOutcome, ConflictCheck, HeldLock, delete_heartbeat};
 use crate::error::{Error, Kind, Result};
+use crate::metadata_upkeep::{CommitUpdate, MetadataUpkeep};
 use crate::plan::OpenTable;
 use crate::timeline::Instant;
 use crate::timeline::metadata::HoodieCommitMetadata;
@@ -31,7 +32,7 @@ impl From<Error> for Failure {
 struct Done {
     instant: Instant,
     metadata: HoodieCommitMetadata,
-    part: Option<Box<dyn MetadataPart>>,
+    upkeep: Option<MetadataUpkeep>,
 }
 
 impl Transaction {
@@ -46,7 +47,7 @@ impl Transaction {
         match self.try_commit(&mut lock, &statuses, extra) {
             Ok(done) => {
                 self.release(lock);
-                self.clean_up(done.part.as_deref());
+                self.clean_up(done.upkeep.as_ref());
                 let (instant, completion_time) = (done.instant.requested_time, done.instant.completion_time);
                 let (operation, metadata) = (self.operation, done.metadata);
                 Ok(Committed { instant, completion_time, operation, metadata, statuses })
@@ -67,9 +68,11 @@ impl Transaction {
         *lock = self.concurrency.lock()?;
         let now = self.target.open()?;
         self.check_conflicts(&now, statuses, extra)?;
-        let part = metadata_part::open(&self.target.store, &now, &self.target.options)?;
-        if let Some(part) = &part {
-            part.write_commit(&self.instant, self.operation, statuses, extra)?;
+        let upkeep = self.target.metadata(&now)?;
+        if let Some(upkeep) = &upkeep {
+            let schema = Schema::parse(&extra.schema)?;
+            let (operation, replaced) = (self.operation, &extra.replaced);
+            upkeep.write_commit(&self.instant, &CommitUpdate { operation, statuses, replaced, schema: &schema })?;
         }
         let metadata = commit_metadata(self.operation, statuses, extra);
         let content = completed_content(&self.files, self.action, &metadata, extra)?;
@@ -79,7 +82,7 @@ impl Transaction {
             lock.check()?;
         }
         match self.files.complete(&self.instant, self.action, &completion, &content) {
-            CompletionOutcome::Completed(instant) => Ok(Done { instant, metadata, part }),
+            CompletionOutcome::Completed(instant) => Ok(Done { instant, metadata, upkeep }),
             // Its data files may be those of the other writer.
             CompletionOutcome::Failed(error) if error.kind() == Kind::AlreadyExists => Err(Failure::Open(error)),
             CompletionOutcome::Failed(error) => Err(Failure::NotCommitted(error)),
@@ -99,6 +102,8 @@ impl Transaction {
         let mut committed = BTreeSet::new();
         for WrittenFile { path, .. } in statuses.iter().filter_map(|status| status.file.as_ref()) {
             if !begun.contains(path) {
+                // A rollback of the write deletes the markers.
+                self.check_conflicts(&*self.target.open()?, &[], &CommitExtra::default())?;
                 return Err(Error::internal("a file that is committed has no marker").in_file(path));
             }
             if !committed.insert(path.as_str()) {
@@ -122,7 +127,8 @@ impl Transaction {
         if self.concurrency.has_several_writers() { check.run() } else { check.check_own_instant() }
     }
 
-    /// Releases the lock. The write is part of the table, whatever comes of this: a lock that cannot be released expires.
+    /// Releases the lock. Errors are ignored, as the write is part of the table: a lock that cannot be released
+    /// stays until it expires or is removed.
     fn release(&self, lock: Option<Box<dyn HeldLock>>) {
         if let Some(lock) = lock {
             let _ = self.clock.wait_for_skew();
@@ -130,11 +136,11 @@ impl Transaction {
         }
     }
 
-    /// Removes what the write does not need any more. The write is part of the table, whatever comes of this: the next one removes what is
-    /// left.
-    fn clean_up(&mut self, part: Option<&dyn MetadataPart>) {
-        if let Some(part) = part {
-            let _ = part.clean_up(&self.instant);
+    /// Removes what the write does not need any more. Errors are ignored, as the write is part of the table: the next one removes what
+    /// is left.
+    fn clean_up(&mut self, upkeep: Option<&MetadataUpkeep>) {
+        if let Some(upkeep) = upkeep {
+            let _ = upkeep.clean_up(&self.instant);
         }
         let _ = Markers::new(Arc::clone(&self.target.store), &self.instant).remove();
         if let Some(heartbeat) = self.heartbeat.take() {

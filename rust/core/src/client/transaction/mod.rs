@@ -6,14 +6,10 @@
 //! | `complete` | markers, conflicts, metadata table, the completed instant; what is removed after it |
 //! | `undo` | the rollback of a write that failed |
 //! | `commit_metadata` | what is written into the completed instant |
-//! | `metadata_part` | the metadata table's part of a write |
 
 mod begin;
 mod commit_metadata;
 mod complete;
-mod metadata_part;
-#[cfg(test)]
-mod tests;
 mod undo;
 
 use std::collections::BTreeMap;
@@ -22,6 +18,7 @@ use std::sync::Arc;
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
 use crate::config::ReadOptions;
 use crate::error::{Error, Kind, Result};
+use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::{CompletionTime, RequestedTime};
 use crate::plan::OpenTable;
 use crate::storage::{FileStore, Put, StorageOptions};
@@ -41,6 +38,11 @@ impl Target {
     /// Opens the table as it is now.
     fn open(&self) -> Result<Arc<OpenTable>> {
         OpenTable::open(&self.uri, &self.storage, ReadOptions::default()).map(Arc::new)
+    }
+
+    /// The metadata table of the table as it is now.
+    fn metadata(&self, table: &Arc<OpenTable>) -> Result<Option<MetadataUpkeep>> {
+        MetadataUpkeep::open(Arc::clone(&self.store), table, &self.options)
     }
 }
 
@@ -126,3 +128,6 @@ impl Transaction {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use crate::avro;
 use crate::commit::{NewTable, WriteOperation, create_table};
 use crate::config::{ReadOptions, TableType, TableVersion};
 use crate::error::{Error, Result};
+use crate::filter::Filter;
 use crate::names::{BaseFileName, meta_columns};
 use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::storage::failing_store::FailingStore;
@@ -30,7 +31,8 @@ struct Table {
 
 impl Table {
     fn new(version: u8) -> Self {
-        let table = Self { folder: tempfile::tempdir().unwrap(), options: BTreeMap::new() };
+        let options = BTreeMap::from([("hoodie.metadata.enable".to_owned(), "false".to_owned())]);
+        let table = Self { folder: tempfile::tempdir().unwrap(), options };
         let new = NewTable {
             name: "t".into(),
             version: TableVersion::for_new_table(version).unwrap(),
@@ -44,7 +46,14 @@ impl Table {
         table
     }
 
-    /// The same, with several writers.
+    /// The same, with a metadata table.
+    fn with_metadata(version: u8) -> Self {
+        let mut table = Self::new(version);
+        table.options.clear();
+        table
+    }
+
+    /// A table with several writers.
     fn shared(version: u8) -> Self {
         let mut table = Self::new(version);
         for (name, value) in [
@@ -98,6 +107,16 @@ impl Table {
         keys.collect()
     }
 
+    /// The files that the metadata table lists are those in storage.
+    fn check_metadata(&self, context: &str) {
+        let options = |metadata| ReadOptions { metadata, ..ReadOptions::default() };
+        let files = |metadata| {
+            let table = OpenTable::open(&self.uri(), &StorageOptions::new(), options(metadata)).unwrap();
+            Arc::new(table).file_slices(None, &Filter::default()).unwrap()
+        };
+        assert_eq!(files(true), files(false), "{context}");
+    }
+
     /// Nothing is pending, and there is no file that is not part of the table.
     fn check_clean(&self, context: &str) {
         let table = OpenTable::open(&self.uri(), &StorageOptions::new(), ReadOptions::default()).unwrap();
@@ -115,6 +134,7 @@ impl Table {
             assert!(left.is_empty(), "{context}: {left:?}");
         }
         assert!(!self.folder.path().join(".hoodie/lock").exists(), "{context}");
+        self.check_metadata(context);
     }
 }
 
@@ -220,11 +240,12 @@ fn files_of_other_attempts_are_deleted() {
 }
 
 /// Stops a write at each of its changes, before or after the change takes place, and has another writer go on.
-fn stop_everywhere(version: u8, is_lost: bool) {
+fn stop_everywhere(version: u8, is_lost: bool, has_metadata: bool) {
     let mut stopped = 0;
     loop {
-        let context = format!("version {version}, stopped at change {stopped}, lost {is_lost}");
-        let table = Table::new(version);
+        let context =
+            format!("version {version}, stopped at change {stopped}, lost {is_lost}, metadata {has_metadata}");
+        let table = if has_metadata { Table::with_metadata(version) } else { Table::new(version) };
         table.insert(table.store(), "f", &["a"]).unwrap();
         let failing = Arc::new(FailingStore::new(table.local(), stopped, is_lost));
         let store: Arc<dyn FileStore> = Arc::<FailingStore>::clone(&failing);
@@ -245,17 +266,27 @@ fn stop_everywhere(version: u8, is_lost: bool) {
 
 #[test]
 fn a_write_of_version_9_is_whole_or_nothing() {
-    stop_everywhere(9, false);
+    stop_everywhere(9, false, false);
 }
 
 #[test]
 fn a_write_of_version_9_whose_answers_are_lost_is_whole_or_nothing() {
-    stop_everywhere(9, true);
+    stop_everywhere(9, true, false);
 }
 
 #[test]
 fn a_write_of_version_6_is_whole_or_nothing() {
-    stop_everywhere(6, false);
+    stop_everywhere(6, false, false);
+}
+
+#[test]
+fn a_write_of_version_9_with_a_metadata_table_is_whole_or_nothing() {
+    stop_everywhere(9, false, true);
+}
+
+#[test]
+fn a_write_of_version_6_with_a_metadata_table_is_whole_or_nothing() {
+    stop_everywhere(6, false, true);
 }
 
 #[test]
@@ -299,7 +330,7 @@ fn a_writer_that_was_rolled_back_finds_out() {
         late.inflight(&HoodieCommitMetadata::default()).unwrap();
         let statuses = write_rows(&late, "f", &["a"], 0).unwrap();
         // Another writer that believes to be the only one.
-        table.options.clear();
+        table.options.retain(|name, _| name == "hoodie.metadata.enable");
         table.insert(table.store(), "g", &["b"]).unwrap();
         let error =
             late.commit(statuses, &CommitExtra { schema: SCHEMA.into(), ..CommitExtra::default() }).unwrap_err();

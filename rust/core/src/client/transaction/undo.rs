@@ -1,6 +1,6 @@
 //! The end of a write that fails.
 
-use super::{Transaction, metadata_part};
+use super::Transaction;
 use crate::commit::HeldLock;
 use crate::error::{Error, Result};
 use crate::services::{MetadataRollback, Rollbacks};
@@ -39,12 +39,12 @@ impl Transaction {
             heartbeat.stop()?;
         }
         let now = self.target.open()?;
-        let metadata = metadata_part::open(&self.target.store, &now, &self.target.options)?;
+        let metadata = self.target.metadata(&now)?;
         let rollbacks = Rollbacks {
             store: &self.target.store,
             config: &now.config,
             clock: &self.clock,
-            metadata: metadata.as_deref().map(|metadata| metadata as &dyn MetadataRollback),
+            metadata: metadata.as_ref().map(|metadata| metadata as &dyn MetadataRollback),
         };
         rollbacks.roll_back(&self.instant).map(|_| ())
     }

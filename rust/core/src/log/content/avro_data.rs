@@ -6,7 +6,7 @@
 //! | record count | 4 |
 //! | records | (length 4, one Avro datum) each; no marker, no compression |
 //!
-//! Walking from length to length is a chain of cache misses, so the walk asks for what lies a few KiB ahead.
+//! Following the lengths is a chain of cache misses, so bytes a few KiB ahead are prefetched.
 
 use std::ops::Deref;
 
@@ -15,28 +15,28 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::trusted::prefetch;
 
-/// Where the records of a block lie.
+/// The positions of the records of a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AvroRecords {
     /// The log block version.
     pub version: i32,
-    /// Each datum in the content.
+    /// The range of each datum in the content.
     pub datums: Vec<Datum>,
 }
 
-/// The two numbers at the head of a content: log block version, and record count (or byte length of a delete block).
+/// Returns the first two numbers of a content: log block version, and record count (or byte length of a delete block).
 pub fn head(content: &[u8]) -> Result<(i32, i32)> {
     let mut cursor = Cursor::new(content);
     Ok((cursor.i32_be()?, cursor.i32_be()?))
 }
 
-/// The most records that fit into a content of `len` bytes: each takes its length of four bytes at least.
+/// Returns the maximum number of records in a content of `len` bytes: each takes at least the four bytes of its length.
 #[must_use]
 pub const fn most_records(len: u64) -> u64 {
     len.saturating_sub(8) / 4
 }
 
-/// Finds the records. Hudi reads by count, so bytes after the last record are let be.
+/// Finds all records. Hudi reads by count, so bytes after the last record are ignored.
 pub fn records(content: &[u8]) -> Result<AvroRecords> {
     let (mut frames, mut datums) = (Frames::new(content)?, Vec::new());
     datums.reserve_exact(frames.left());
@@ -44,24 +44,24 @@ pub fn records(content: &[u8]) -> Result<AvroRecords> {
     Ok(AvroRecords { version: frames.version, datums })
 }
 
-/// A walk from record to record. In steps, so that the bytes of those found are still near when they are read.
+/// An incremental scan of the records, so that found bytes are still cached when they are decoded.
 #[derive(Debug)]
 pub struct Frames<C> {
     content: C,
     version: i32,
-    /// Records that are not found yet.
+    /// The number of records that are not found yet.
     left: usize,
     at: usize,
-    /// Bytes before this have been asked for.
+    /// The end of the prefetched bytes.
     fetched: usize,
 }
 
 impl<C: Deref<Target = [u8]>> Frames<C> {
-    /// How far ahead of the walk bytes are asked for, and by what steps: cache lines.
+    /// The prefetch distance, and its step: a cache line.
     const AHEAD: usize = 4096;
     const LINE: usize = 64;
 
-    /// Before the first record. Fails where the content cannot hold as many records as it says.
+    /// Starts before the first record. Fails if the content is too short for its record count.
     pub fn new(content: C) -> Result<Self> {
         let (version, count) = head(&content)?;
         let most = most_records(content.len() as u64);
@@ -74,13 +74,13 @@ impl<C: Deref<Target = [u8]>> Frames<C> {
         Ok(Self { content, version, left, at: 8, fetched: 0 })
     }
 
-    /// How many records are not found yet.
+    /// Returns the number of records that are not found yet.
     #[must_use]
     pub const fn left(&self) -> usize {
         self.left
     }
 
-    /// Appends the next records, `most` at most.
+    /// Appends the next records, at most `most`.
     pub fn next(&mut self, most: usize, datums: &mut Vec<Datum>) -> Result<()> {
         for _ in 0..most.min(self.left) {
             self.fetch();
@@ -104,7 +104,7 @@ impl<C: Deref<Target = [u8]>> Frames<C> {
     }
 }
 
-/// The bytes that a place (`offset << 32 | length`) names.
+/// Returns the bytes at a position (`offset << 32 | length`).
 #[inline]
 #[must_use]
 pub fn place_of(content: &[u8], place: u64) -> Option<&[u8]> {
@@ -112,10 +112,10 @@ pub fn place_of(content: &[u8], place: u64) -> Option<&[u8]> {
     content.get(start..)?.get(..len)
 }
 
-/// Records whose lengths are asked for before they are read.
+/// The number of records whose lengths are prefetched.
 const LENGTHS_AHEAD: usize = 16;
 
-/// The datums that begin at `places`, each behind its length, however far apart they lie.
+/// Returns the datums at `places`, each after its length; they may be far apart.
 pub fn datums_at<'a>(content: &'a [u8], places: &'a [u32]) -> impl Iterator<Item = Result<Datum>> + 'a {
     let frame = |at: &u32| (*at as usize).saturating_sub(4);
     let mut ahead = places.iter().skip(LENGTHS_AHEAD);
@@ -125,7 +125,7 @@ pub fn datums_at<'a>(content: &'a [u8], places: &'a [u32]) -> impl Iterator<Item
     })
 }
 
-/// The datum whose length stands at `at`.
+/// Returns the datum whose length is at `at`.
 #[inline]
 fn datum_at(content: &[u8], at: usize) -> Result<Datum> {
     let outside = || Error::internal(format_args!("a record at byte {at} of a block of {}", content.len()));

@@ -1,4 +1,4 @@
-//! Content of a delete block (`HoodieDeleteBlock`): log block version, byte length, then by version
+//! Content of a delete block (`HoodieDeleteBlock`): log block version, byte length, then depending on the version:
 //!
 //! | version | written by | bytes |
 //! |---|---|---|
@@ -13,7 +13,7 @@ use super::deleted::Deletes;
 use super::{delete_avro, kryo};
 use crate::error::{Error, Result};
 
-/// The deleted keys of a block; none of an empty content.
+/// Returns the deleted keys of a block; an empty content has none.
 pub fn deletes(content: &Bytes) -> Result<Deletes> {
     let (version, len) = head(content)?;
     let Some(data) = usize::try_from(len).ok().and_then(|len| content.get(8..)?.get(..len)) else {
@@ -221,7 +221,7 @@ mod tests {
         ] {
             assert_eq!(ordered(&value).unwrap(), expected, "{value:?}");
         }
-        // Utf8, registered under whatever id, and by name with and without its hash: the same text.
+        // Utf8, registered with any id, and by name with and without its hash: the same string.
         let by_name = |fields: &[u8]| named("org.apache.hudi.org.apache.avro.util.Utf8", fields);
         for value in
             [vec![0x2e, 1, 3, b'o', b'k'], by_name(&[1, 3, b'o', b'k', 4, 0]), by_name(&[1, 3, b'o', b'k', 99, 4, 0])]
@@ -244,7 +244,7 @@ mod tests {
             of(&bytes).unwrap_err()
         };
         assert_eq!(real[end - 5..], [5, 1, 0x82, b'd', 0]);
-        for (byte, why) in [(3, "object 1, which is no text"), (0x7f, "object 125, which is no text")] {
+        for (byte, why) in [(3, "object 1, which is not a string"), (0x7f, "object 125, which is not a string")] {
             let error = changed(5, byte);
             assert_eq!(error.kind(), crate::Kind::CorruptLog);
             assert!(error.to_string().contains(why), "{error}");

@@ -1,7 +1,7 @@
 //! Deleted keys of version 3: one Avro datum `HoodieDeleteRecordList`, without its schema.
 //!
-//! It is an array of (record key, partition path, ordering value), each nullable; the ordering value is a union of records
-//! with one field, so that the union's index is followed at once by the value:
+//! It is an array of (record key, partition path, ordering value), all nullable. The ordering value is a union of
+//! records with one field each, so the value directly follows the union's index:
 //!
 //! | index | value | | index | value |
 //! |---|---|---|---|---|
@@ -18,13 +18,13 @@ use super::deleted::{Deleted, Ordering, twos_complement};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
-/// The scale of every decimal, of readers and writers alike.
+/// The scale of all decimals, fixed in readers and writers.
 pub const DECIMAL_SCALE: i8 = 15;
 
-/// Where the list begins in a block's content.
+/// The offset of the list in a block's content.
 const BEGINS: usize = 8;
 
-/// The keys of a list; texts are ranges of a content in which the list begins at [`BEGINS`].
+/// Returns the keys of a list. Strings are ranges of a content in which the list begins at [`BEGINS`].
 pub(super) fn list(data: &[u8]) -> Result<Vec<Deleted>> {
     let cursor = &mut Cursor::new(data);
     let mut all = Vec::new();
@@ -49,7 +49,7 @@ fn items(cursor: &mut Cursor<'_>, mut one: impl FnMut(&mut Cursor<'_>) -> Result
         if count < 0 {
             cursor.varint()?;
         }
-        // Each item takes a byte at least.
+        // Each item takes at least one byte.
         if count.unsigned_abs() > cursor.remaining() as u64 {
             let left = cursor.remaining();
             return Err(Error::corrupt(format!("an array of {count} items where {left} bytes are left")).at_offset(at));
@@ -68,7 +68,7 @@ fn text(cursor: &mut Cursor<'_>) -> Result<Option<Range<u32>>> {
     }
 }
 
-/// A length and that many bytes: their range in the content, which begins eight bytes before the data.
+/// Reads a length and that many bytes; returns their range in the content, which begins eight bytes before the data.
 fn bytes(cursor: &mut Cursor<'_>) -> Result<Range<u32>> {
     let at = cursor.position() as u64;
     let len = cursor.varint()?;
@@ -123,7 +123,7 @@ fn int(cursor: &mut Cursor<'_>) -> Result<i32> {
     i32::try_from(value).map_err(|_| Error::corrupt(format!("an int of {value}")).at_offset(at))
 }
 
-/// Hudi's schema has 30 digits, which take 13 bytes; Java takes no number without bytes.
+/// Hudi's schema has 30 digits, which take 13 bytes; Java rejects numbers without bytes.
 fn decimal(cursor: &mut Cursor<'_>) -> Result<i128> {
     let at = cursor.position() as u64;
     let len = cursor.varint()?;

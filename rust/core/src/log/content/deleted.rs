@@ -1,30 +1,30 @@
-//! What a delete block says: keys, partition paths, and what each delete was ordered by.
+//! The contents of a delete block: keys, partition paths, and the ordering value of each delete.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// The deleted keys of a block, in their order.
+/// The deleted keys of a block, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deletes {
-    /// The bytes in which all texts lie: the content itself, or texts unpacked from it.
+    /// The bytes with all strings: the content itself, or strings decoded from it.
     pub text: Bytes,
     /// The keys.
     pub deleted: Vec<Deleted>,
 }
 
-/// One deleted key. Texts are ranges of [`Deletes::text`], so that keys need not be copied.
+/// One deleted key. Strings are ranges of [`Deletes::text`], so that keys are not copied.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Deleted {
     /// The record key.
     pub key: Option<Range<u32>>,
     /// The partition path.
     pub partition: Option<Range<u32>>,
-    /// What it was ordered by.
+    /// The ordering value.
     pub ordering: Ordering,
 }
 
-/// An ordering value, as the block has it.
+/// An ordering value as stored in the block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ordering {
     /// Null: unordered.
@@ -39,28 +39,28 @@ pub enum Ordering {
     Float(f32),
     /// A double.
     Double(f64),
-    /// Bytes, a range of the text.
+    /// Bytes, as a range of the text.
     Bytes(Range<u32>),
-    /// Text, a range of the text.
+    /// A string, as a range of the text.
     Text(Range<u32>),
     /// Days since the epoch.
     Date(i32),
-    /// A decimal number.
+    /// A decimal.
     Decimal {
-        /// Its digits.
+        /// The unscaled value.
         unscaled: i128,
-        /// How many of them stand behind the point.
+        /// The number of decimal places.
         scale: i32,
     },
     /// Microseconds of the day.
     TimeMicros(i64),
     /// Microseconds since the epoch.
     TimestampMicros(i64),
-    /// Of several ordering fields.
+    /// The values of several ordering fields.
     Array(Vec<Ordering>),
 }
 
-/// A whole number as Java's `BigInteger` has it, big-endian; none of no bytes, or of more than 16.
+/// Parses an integer in the format of Java's `BigInteger`, big-endian; `None` for no bytes or more than 16.
 pub(super) fn twos_complement(digits: &[u8]) -> Option<i128> {
     let first = digits.first().filter(|_| digits.len() <= 16)?;
     let sign = if first & 0x80 == 0 { 0 } else { -1 };

@@ -1,11 +1,12 @@
-//! Content of an HFile data block (`HoodieHFileDataBlock`): a complete HFile, its keys the record keys, its values Avro datums in
-//! the schema of the block's header, sorted by key.
+//! Content of an HFile data block (`HoodieHFileDataBlock`): a complete HFile. Its keys are the record keys, its values
+//! Avro datums with the schema in the block's header, sorted by key.
 //!
-//! The writer blanks the key field of each value, since the key says the same; 0.9 did not. A reader puts the key back where
-//! the field is there and empty. Here that is done on the bytes: the block is unpacked into the content that an Avro block of
-//! the same records would have, and read as such from there on.
+//! The writer empties the key field of each value, as the key has the same string; 0.9 did not. A reader restores the
+//! key if the field exists and is empty. Here the bytes are converted to the content of an Avro block with the same
+//! records, which is then read as such.
 //!
-//! Where the writer knew no key field, the keys of the file are the records' numbers instead; such a block cannot be sought in.
+//! If the writer knew no key field, the keys of the file are the records' numbers; such a block cannot be searched by
+//! key.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,16 +23,16 @@ use crate::filter::KeyFilter;
 use crate::hfile::{Cell, Cells, HFile};
 use crate::storage::{Section, Source};
 
-/// The log block version that unpacked contents bear; readers ignore it.
+/// The log block version of converted contents; readers ignore it.
 const VERSION: i32 = 3;
 
-/// How many records a block has; of its content only the trailer and what it points to are read.
+/// Returns the record count of a block; reads only the trailer and the metadata that it refers to.
 pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
     if content.is_empty() { Ok(0) } else { Ok(open(file, content)?.entry_count()) }
 }
 
-/// The records, as the content of an Avro data block; only those with wanted keys, where the block can be sought in. `key` is the
-/// field that holds the record key.
+/// Returns the records as the content of an Avro data block; if the block can be searched by key, only those with
+/// required keys. `key` is the field with the record key.
 pub fn as_avro(
     file: &Arc<dyn Source>,
     content: &Range<u64>,
@@ -39,35 +40,35 @@ pub fn as_avro(
     key: Option<&str>,
     wanted: &KeyFilter,
 ) -> Result<Bytes> {
-    let mut unpacked = Unpacked::new(schema, key)?;
+    let mut converted = Converted::new(schema, key)?;
     if !content.is_empty() {
         let hfile = open(file, content)?;
-        let seeking = *wanted != KeyFilter::All && unpacked.is_keyed(&hfile)?;
+        let seeking = *wanted != KeyFilter::All && converted.is_keyed(&hfile)?;
         let wanted = if seeking { wanted } else { &KeyFilter::All };
         match wanted {
-            KeyFilter::All => hfile.scan().try_for_each(|cells| unpacked.add(&cells?))?,
-            KeyFilter::Keys(keys) => hfile.seek(keys)?.try_for_each(|cells| unpacked.add(&cells?))?,
+            KeyFilter::All => hfile.scan().try_for_each(|cells| converted.add(&cells?))?,
+            KeyFilter::Keys(keys) => hfile.seek(keys)?.try_for_each(|cells| converted.add(&cells?))?,
             KeyFilter::Prefixes(prefixes) => {
-                hfile.seek_prefixes(prefixes)?.try_for_each(|cells| unpacked.add(&cells?))?;
+                hfile.seek_prefixes(prefixes)?.try_for_each(|cells| converted.add(&cells?))?;
             }
         }
     }
-    unpacked.finish()
+    converted.finish()
 }
 
 fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<HFile> {
     HFile::open(Arc::new(Section::new(Arc::clone(file), content.clone())?))
 }
 
-/// An Avro content that grows.
-struct Unpacked {
+/// A growing Avro content.
+struct Converted {
     content: Vec<u8>,
     count: i32,
-    /// Finds the key field in a value; none where there is no such text field.
+    /// Locates the key field in a value; `None` if there is no such string field.
     key: Option<Arc<Program>>,
 }
 
-impl Unpacked {
+impl Converted {
     fn new(schema: &Schema, key: Option<&str>) -> Result<Self> {
         let field = key.and_then(|key| schema.field(key)).filter(|field| *field.ty.non_null() == Type::String);
         let key = field.map(|field| {
@@ -78,7 +79,8 @@ impl Unpacked {
         Ok(Self { content, count: 0, key: key.transpose()? })
     }
 
-    /// Whether the file's keys are the records' keys, as its first record tells: its key field holds the same, or is blank.
+    /// Returns true if the keys of the file are the record keys: the key field of its first record has the same string,
+    /// or is empty.
     fn is_keyed(&self, hfile: &HFile) -> Result<bool> {
         let Some(cells) = hfile.scan().next().transpose()? else { return Ok(true) };
         let first = Cells { cells: cells.cells.iter().take(1).cloned().collect(), ..cells };
@@ -99,18 +101,18 @@ impl Unpacked {
         Ok(())
     }
 
-    /// Where the key field's bytes lie in each value.
+    /// Returns the position of the key field's bytes in each value.
     fn key_places(&self, cells: &Cells) -> Result<Option<UInt64Array>> {
         let Some(program) = &self.key else { return Ok(None) };
         let datums =
             cells.cells.iter().map(|cell| Datum { at: cell.value.start, len: cell.value.end - cell.value.start });
         let mut decoder = Decoder::new(Arc::clone(program));
-        // Where in the unpacked payload it went wrong says nothing of the file.
+        // The position of an error in the converted payload is not an offset of the file.
         decoder.decode(&cells.payload, &datums.collect::<Vec<_>>()).map_err(|error| error.moved_to(0))?;
         Ok(Some(decoder.finish()?.column(0).as_primitive::<UInt64Type>().clone()))
     }
 
-    /// Appends one datum, the key put where its field is empty. An empty field takes one byte: its length, 0.
+    /// Appends one datum, with the key in its field if that is empty. An empty field takes one byte: its length, 0.
     fn add_record(&mut self, payload: &Bytes, cell: &Cell, place: Option<u64>) -> Result<()> {
         let bytes = |range: Range<usize>| payload.get(range).ok_or_else(|| Error::corrupt("a cell outside its block"));
         let (start, end) = (cell.value.start as usize, cell.value.end as usize);
@@ -143,7 +145,7 @@ impl Unpacked {
     }
 }
 
-/// Avro's zig-zag varint of a length.
+/// Appends a length as Avro's zig-zag varint.
 fn put_length(out: &mut Vec<u8>, len: usize) {
     let mut left = (len as u64) << 1;
     while left >= 0x80 {
@@ -154,5 +156,5 @@ fn put_length(out: &mut Vec<u8>, len: usize) {
 }
 
 fn too_large() -> Error {
-    Error::unsupported("an HFile block of 4 GiB or more when unpacked")
+    Error::unsupported("an HFile block of 4 GiB or more when decompressed")
 }

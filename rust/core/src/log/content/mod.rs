@@ -1,5 +1,5 @@
-//! What is in a block, by its type. Contents are bytes in, places and values out; only parquet and HFile contents, which
-//! are files in themselves, read parts of their block.
+//! The contents of blocks, by type. Functions take bytes and return positions and values; only Parquet and HFile
+//! contents, which are complete files, are read in parts.
 
 pub mod avro_data;
 pub mod delete;

@@ -1,5 +1,5 @@
-//! Content of a parquet data block (`HoodieParquetDataBlock`): a complete parquet file; no bytes at all where the block has no
-//! records. It is read as a base file is.
+//! Content of a Parquet data block (`HoodieParquetDataBlock`): a complete Parquet file; empty if the block has no
+//! records. It is read like a base file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,12 +13,13 @@ use crate::error::{Error, Kind, Result};
 use crate::names::FieldNames;
 use crate::storage::{Section, Source};
 
-/// How many records a block has; of its content only the footer is read.
+/// Returns the record count of a block; reads only the footer.
 pub fn record_count(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<u64> {
     Ok(open(file, content)?.map_or(0, |file| file.row_count()))
 }
 
-/// The records in batches of at most `batch_rows`, with the columns and types of `wanted`; `names` is what the block calls them.
+/// Returns the records in batches of at most `batch_rows`, with the columns and types of `wanted`; `names` are the
+/// column names in the block.
 pub fn batches(
     file: &Arc<dyn Source>,
     content: &Range<u64>,
@@ -31,7 +32,7 @@ pub fn batches(
     let rows = file.row_count();
     let batches = file.batches(wanted, batch_rows).map_err(of_log)?;
     let mut read = 0_u64;
-    // The footer's count is checked against the rows that come: a block must not lose any in silence.
+    // The row count of the footer is compared with the rows that were read: no row of a block may be lost silently.
     Ok(Box::new(batches.map(Some).chain(std::iter::once(None)).filter_map(move |batch| match batch {
         Some(Ok(batch)) => {
             read += batch.num_rows() as u64;
@@ -46,9 +47,9 @@ pub fn batches(
     })))
 }
 
-/// All records as one batch.
+/// Returns all records as one batch.
 pub fn records(file: &Arc<dyn Source>, content: &Range<u64>, wanted: &SchemaRef) -> Result<RecordBatch> {
-    let all = batches(file, content, wanted, FieldNames::same(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
+    let all = batches(file, content, wanted, FieldNames::identity(), 64 * 1024)?.collect::<Result<Vec<_>>>()?;
     concat_batches(wanted, &all).map_err(|error| Error::corrupt("batches of a parquet block").caused_by(error))
 }
 
@@ -60,7 +61,7 @@ fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<Option<Box<dyn B
     base_file::open_parquet(section).map(Some).map_err(of_log)
 }
 
-/// Damage here is damage of a log.
+/// Damage in this file is damage of a log.
 fn of_log(error: Error) -> Error {
     if error.kind() == Kind::InvalidTable { error.with_kind(Kind::CorruptLog) } else { error }
 }

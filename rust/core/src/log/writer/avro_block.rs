@@ -1,7 +1,8 @@
-//! Records as Avro data blocks (`HoodieAvroDataBlock`); the content's layout stands in [`crate::log::content::avro_data`].
+//! Writes records as Avro data blocks (`HoodieAvroDataBlock`); [`crate::log::content::avro_data`] has the layout of the
+//! content.
 //!
-//! Records are encoded a batch at a time and then framed one by one, so that a block ends between two records wherever
-//! its limit is reached.
+//! Records are encoded in batches and then framed one by one, so that a block ends between two records at its size
+//! limit.
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
@@ -13,15 +14,15 @@ use crate::error::{Error, Result};
 use crate::log::layout::BlockType;
 
 const LOG_BLOCK_VERSION: i32 = 3;
-/// Where the record count stands in the content.
+/// The offset of the record count in the content.
 const COUNT_AT: usize = 4;
 
-/// Blocks of the records, in their order; one block, without records, where there are none. A block holds no more
-/// content than `max_block_bytes`, unless a single record does.
+/// Returns blocks of the records, in order; one empty block if there are no records. A block has at most
+/// `max_block_bytes` of content, unless a single record is larger.
 ///
 /// # Errors
-/// `InvalidArgument` for records that the schema does not take (see [`Encoder`]), and for positions in the header that are
-/// not as many as the records, or whose records would be spread over several blocks.
+/// `InvalidArgument` for records that do not fit the schema (see [`Encoder`]), and for positions in the header if their
+/// number is not that of the records, or if the records take several blocks.
 pub fn avro_blocks(
     columns: &ArrowSchema,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
@@ -53,7 +54,7 @@ pub fn avro_blocks(
     blocks.push(block.finish()?);
     if blocks.len() > 1 && header.has_positions() {
         return Err(Error::invalid_argument(format!(
-            "RECORD_POSITIONS speak of the records of one block, but the records fill {}: write fewer at a time, or allow more than {max_block_bytes} bytes a block",
+            "RECORD_POSITIONS are those of the records of one block, but the records fill {}: write fewer at a time, or allow more than {max_block_bytes} bytes a block",
             blocks.len()
         )));
     }
@@ -61,11 +62,11 @@ pub fn avro_blocks(
     Ok(blocks)
 }
 
-/// The frame of a block of records that are encoded already: `datum_bytes` in all. Between its parts belong the datums, each behind
-/// its length as a big-endian int.
+/// Returns the frame of a block of already encoded records: `datum_bytes` in total. The caller writes the datums
+/// between its two parts, each after its length as a big-endian int.
 ///
 /// # Errors
-/// `InvalidArgument` for a block of 2 GiB or more, and for positions that are not as many as the records.
+/// `InvalidArgument` for a block of 2 GiB or more, and for positions whose number is not that of the records.
 pub fn avro_block_frame(header: &BlockHeader, records: usize, datum_bytes: usize) -> Result<BlockFrame> {
     header.check_positions(records)?;
     let mut begun = LOG_BLOCK_VERSION.to_be_bytes().to_vec();
@@ -75,7 +76,7 @@ pub fn avro_block_frame(header: &BlockHeader, records: usize, datum_bytes: usize
     BlockFrame::new(BlockType::AvroData, header, &begun, content)
 }
 
-/// A block that records are added to.
+/// A block to which records are added.
 struct AvroBlock {
     block: BlockBuilder,
     records: usize,
@@ -141,7 +142,7 @@ mod tests {
         BlockHeader::new(&"20240101000000001".into())
     }
 
-    /// As Hudi 1.2.0 writes it.
+    /// As written by Hudi 1.2.0.
     #[test]
     fn a_block_is_byte_for_byte_hudis() {
         let mut expected = b"#HUDI#\0\0\0\0\0\0\0\xce\0\0\0\x01\0\0\0\x03\0\0\0\x02".to_vec();
@@ -168,7 +169,7 @@ mod tests {
     #[test]
     fn blocks_end_where_their_limit_is_reached() {
         let batch = records(&["a", "b", "c"], &[None; 3]);
-        // The head of 8 bytes, and 7 a record.
+        // The head of 8 bytes, and 7 bytes per record.
         for (limit, counts) in [(0, &[1, 1, 1][..]), (21, &[1, 1, 1]), (22, &[2, 1]), (29, &[3])] {
             let found = blocks(std::slice::from_ref(&batch), &header(), limit).unwrap();
             let found: Vec<u64> = found.iter().map(|block| block.records().unwrap()).collect();

@@ -1,19 +1,19 @@
-//! The frame around a content, the inverse of [`crate::log::Forward`]; the layout stands in `log::layout`.
+//! The frame around a content, the inverse of [`crate::log::Forward`]; `log::layout` has the layout.
 //!
-//! A block is composed whole, lengths and all, before any of it reaches a file. Hudi writes the magic before it
-//! serialises the content, so that a failure there leaves a bare magic behind; here it leaves nothing.
+//! A block is composed completely, with its lengths, before any of it is written to a file. Hudi writes the magic
+//! before it serializes the content, so that a failure leaves a single magic; here it leaves nothing.
 
 use super::block_header::BlockHeader;
 use crate::error::{Error, Result};
 use crate::log::layout::{BEFORE_SIZE, BlockType, LOG_FORMAT_VERSION, MAGIC};
 
-/// Java counts a block's bytes in an int; the largest number itself is taken for an overflow.
+/// Java counts a block's bytes in an int, whose maximum it treats as an overflow.
 const LIMIT: usize = i32::MAX as usize;
 
-/// Bytes of the footer map (a count of 0) and the trailing length.
+/// The size of the footer map (a count of 0) and the trailing length.
 const BEHIND_CONTENT: usize = 4 + 8;
 
-/// A block, complete and ready to be appended.
+/// A complete block that can be appended to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockBytes {
     kind: BlockType,
@@ -22,36 +22,36 @@ pub struct BlockBytes {
 }
 
 impl BlockBytes {
-    /// What it is.
+    /// Returns the type of the block.
     #[must_use]
     pub fn kind(&self) -> BlockType {
         self.kind
     }
 
-    /// Records or deleted keys in it; none for a command.
+    /// Returns the number of records or deleted keys; `None` for a command.
     #[must_use]
     pub fn records(&self) -> Option<u64> {
         self.records
     }
 
-    /// From the magic to the trailing length.
+    /// Returns the bytes from the magic to the trailing length.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// The frame of a block whose content is written piece by piece.
+/// The frame of a block whose content is written separately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockFrame {
-    /// What stands before the content.
+    /// The bytes before the content.
     pub head: Vec<u8>,
-    /// What follows it.
+    /// The bytes after the content.
     pub tail: Vec<u8>,
 }
 
 impl BlockFrame {
-    /// The frame of `content` bytes, of which `begun` are given: the head ends with them.
+    /// Returns the frame of `content` bytes, whose first bytes `begun` are included at the end of the head.
     ///
     /// # Errors
     /// `InvalidArgument` for a block of 2 GiB or more.
@@ -64,12 +64,12 @@ impl BlockFrame {
     }
 }
 
-/// Footer and trailing length.
+/// Returns the footer and the trailing length.
 fn tail(size: u64) -> Vec<u8> {
     [&0_i32.to_be_bytes()[..], &(size + MAGIC.len() as u64).to_be_bytes()].concat()
 }
 
-/// A block while its content is written.
+/// A block whose content is being written.
 pub(super) struct BlockBuilder {
     kind: BlockType,
     bytes: Vec<u8>,
@@ -77,7 +77,7 @@ pub(super) struct BlockBuilder {
 }
 
 impl BlockBuilder {
-    /// The frame up to the content.
+    /// Writes the frame up to the content.
     pub(super) fn new(kind: BlockType, header: &BlockHeader) -> Result<Self> {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(0_i64.to_be_bytes());
@@ -88,22 +88,22 @@ impl BlockBuilder {
         Ok(Self { kind, content_at: bytes.len(), bytes })
     }
 
-    /// Where the content goes: to be appended to, never cut.
+    /// Returns the buffer of the content, for appending only.
     pub(super) fn content(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Bytes of content so far.
+    /// Returns the size of the content so far.
     pub(super) fn content_len(&self) -> usize {
         self.bytes.len().saturating_sub(self.content_at)
     }
 
-    /// Puts four bytes over those at `at` in the content: a count that is known at the end.
+    /// Overwrites four bytes at `at` in the content: a count that is known at the end.
     pub(super) fn put_i32(&mut self, at: usize, value: i32) {
         self.put(self.content_at.saturating_add(at), &value.to_be_bytes());
     }
 
-    /// Closes the frame: footer, trailing length, and the two lengths that stand in front.
+    /// Completes the frame: footer, trailing length, and the two lengths before the content.
     ///
     /// # Errors
     /// `InvalidArgument` for a block of 2 GiB or more.
@@ -115,7 +115,7 @@ impl BlockBuilder {
         Ok(BlockBytes { kind: self.kind, records, bytes: self.bytes })
     }
 
-    /// The block's size with so many bytes of content, as its second field has it.
+    /// Returns the block size for `content` bytes, as stored in the second field.
     fn checked_size(&self, content: usize) -> Result<u64> {
         let whole = self.content_at.saturating_add(content).saturating_add(BEHIND_CONTENT);
         if whole >= LIMIT {
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn two_gibibytes_are_too_many() {
         let mut block = BlockBuilder::new(BlockType::AvroData, &BlockHeader::new(&"1".into())).unwrap();
-        // Zeroed pages are not touched: the memory is promised, not used.
+        // Zeroed pages are not touched: the memory is reserved, not used.
         block.bytes = vec![0; LIMIT - BEHIND_CONTENT];
         let error = block.finish(Some(1)).unwrap_err();
         assert_eq!(error.kind(), crate::Kind::InvalidArgument);

@@ -1,7 +1,7 @@
-//! The header map of a block to be written: the inverse of [`crate::log::Header`].
+//! The header map of a block to write: the inverse of [`crate::log::Header`].
 //!
-//! Count, then (ordinal, length, UTF-8 text) each, by rising ordinals; Hudi's own order is that of a hash map. The
-//! footer is a map of no entries in every release.
+//! Count, then (ordinal, length, UTF-8 string) each, in ascending order of ordinals; Hudi's order is that of a hash
+//! map. The footer is an empty map in all releases.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::log::layout::HeaderKey;
 use crate::log::positions::{encode_positions, positions};
 use crate::names::RequestedTime;
 
-/// Keys that a caller may add; the others say what the block is and follow from what it is made of.
+/// Keys that a caller may add; the others are derived from the block.
 const EXTRAS: [HeaderKey; 5] = [
     HeaderKey::CompactedBlockTimes,
     HeaderKey::RecordPositions,
@@ -19,34 +19,33 @@ const EXTRAS: [HeaderKey; 5] = [
     HeaderKey::BaseFileInstantTimeOfRecordPositions,
 ];
 
-/// What the header of a block says.
+/// The contents of a block's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockHeader {
     entries: BTreeMap<i32, String>,
 }
 
 impl BlockHeader {
-    /// The header of a block that `instant` writes.
+    /// Creates the header of a block that `instant` writes.
     #[must_use]
     pub fn new(instant: &RequestedTime) -> Self {
         Self { entries: BTreeMap::new() }.with(HeaderKey::InstantTime, instant.as_str())
     }
 
-    /// Adds entries by Hudi's names of the keys: `COMPACTED_BLOCK_TIMES`, `RECORD_POSITIONS`, `BLOCK_IDENTIFIER`,
-    /// `IS_PARTIAL`, `BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS`. The i-th position belongs to the i-th record, so records
-    /// are handed over in the order of their positions.
+    /// Adds entries with Hudi's names of the keys: `COMPACTED_BLOCK_TIMES`, `RECORD_POSITIONS`, `BLOCK_IDENTIFIER`,
+    /// `IS_PARTIAL`, `BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS`. The i-th position is that of the i-th record, so
+    /// records must be in the order of their positions.
     ///
     /// # Errors
-    /// `InvalidArgument` for other names, and for values that readers would fail on or pass over.
+    /// `InvalidArgument` for other names, and for values that readers fail on or ignore.
     pub fn with_extras(mut self, extras: &BTreeMap<String, String>) -> Result<Self> {
         for (name, value) in extras {
             let Some(key) = HeaderKey::named(name) else {
-                let message = format!("header key {name:?} is none of Hudi's; known here: {}", names_of_extras());
+                let message = format!("{name:?} is not a header key of Hudi; supported: {}", names_of_extras());
                 return Err(Error::invalid_argument(message));
             };
             if !EXTRAS.contains(&key) {
-                let message =
-                    format!("header key {name} follows from the block; to be given are: {}", names_of_extras());
+                let message = format!("header key {name} is derived from the block; supported: {}", names_of_extras());
                 return Err(Error::invalid_argument(message));
             }
             check_value(key, name, value)?;
@@ -55,22 +54,23 @@ impl BlockHeader {
         let has = |key: HeaderKey| self.entries.contains_key(&(key as i32));
         if has(HeaderKey::RecordPositions) && !has(HeaderKey::BaseFileInstantTimeOfRecordPositions) {
             return Err(Error::invalid_argument(
-                "header key RECORD_POSITIONS goes with BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS: readers pass over positions in a base file that is not named",
+                "header key RECORD_POSITIONS requires BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS: readers ignore positions in an unnamed base file",
             ));
         }
         Ok(self)
     }
 
-    /// Adds the positions of the block's records in the base file that `instant` wrote; ascending, as the records are.
+    /// Adds the positions of the block's records in the base file that `instant` wrote, in ascending order like the
+    /// records.
     ///
     /// # Errors
-    /// `InvalidArgument` for positions that do not ascend.
+    /// `InvalidArgument` for positions that are not ascending.
     pub fn with_positions(self, instant: &RequestedTime, positions: &[u64]) -> Result<Self> {
         let positions = encode_positions(positions)?;
         Ok(self.with_base_instant(instant).with(HeaderKey::RecordPositions, &positions))
     }
 
-    /// Adds the instant of the base file alone, as Hudi does where several records of a block have the same position.
+    /// Adds the instant of the base file only, as Hudi does if several records of a block have the same position.
     #[must_use]
     pub fn with_base_instant(self, instant: &RequestedTime) -> Self {
         self.with(HeaderKey::BaseFileInstantTimeOfRecordPositions, instant.as_str())
@@ -87,15 +87,15 @@ impl BlockHeader {
         self
     }
 
-    /// Whether the block's records are told by their positions in a base file.
+    /// Returns true if the header has positions of the block's records in a base file.
     pub(super) fn has_positions(&self) -> bool {
         self.entries.contains_key(&(HeaderKey::RecordPositions as i32))
     }
 
-    /// Whether the positions, if there are any, are those of so many records.
+    /// Checks that the number of positions, if there are any, is that of the records.
     ///
     /// # Errors
-    /// `InvalidArgument` where they are not.
+    /// `InvalidArgument` if it is not.
     pub(super) fn check_positions(&self, records: usize) -> Result<()> {
         let Some(value) = self.entries.get(&(HeaderKey::RecordPositions as i32)) else { return Ok(()) };
         let unfit =
@@ -103,7 +103,7 @@ impl BlockHeader {
         positions(value.as_bytes(), records).map(|_| ()).map_err(unfit)
     }
 
-    /// Appends the map's bytes.
+    /// Appends the bytes of the map.
     pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
         write_len(out, self.entries.len(), "header entries")?;
         for (ordinal, value) in &self.entries {
@@ -115,7 +115,7 @@ impl BlockHeader {
     }
 }
 
-/// A length as the container has it: four bytes, big-endian, signed.
+/// Appends a length in the format of log files: four bytes, big-endian, signed.
 pub(super) fn write_len(out: &mut Vec<u8>, len: usize, what: &str) -> Result<()> {
     let len = i32::try_from(len)
         .map_err(|_| Error::invalid_argument(format!("{len} {what}; a log block holds less than 2 GiB of them")))?;
@@ -130,7 +130,7 @@ fn check_value(key: HeaderKey, name: &str, value: &str) -> Result<()> {
             (value.split(',').all(|instant| RequestedTime::parse(instant).is_some()), "instants joined by commas")
         }
         HeaderKey::BaseFileInstantTimeOfRecordPositions => (RequestedTime::parse(value).is_some(), "an instant"),
-        // How many they have to be is known once there are records.
+        // Their number is checked when the records are known.
         HeaderKey::RecordPositions => (!value.is_empty(), "a roaring bitmap in base64"),
         _ => (is_identifier(value), "numbers of attempt and sequence, such as 0,1"),
     };
@@ -196,12 +196,12 @@ mod tests {
     #[test]
     fn keys_and_values_that_readers_would_stumble_over_are_refused() {
         for (entries, word) in [
-            (&[("SCHEMA", "{}")][..], "SCHEMA follows"),
-            (&[("INSTANT_TIME", "1")], "INSTANT_TIME follows"),
-            (&[("is_partial", "true")], "none of Hudi's"),
+            (&[("SCHEMA", "{}")][..], "SCHEMA is derived"),
+            (&[("INSTANT_TIME", "1")], "INSTANT_TIME is derived"),
+            (&[("is_partial", "true")], "not a header key of Hudi"),
             (&[("IS_PARTIAL", "yes")], "true or false"),
             (&[("COMPACTED_BLOCK_TIMES", "1,,2")], "joined by commas"),
-            (&[("RECORD_POSITIONS", "AQ==")], "goes with"),
+            (&[("RECORD_POSITIONS", "AQ==")], "requires BASE_FILE"),
             (&[("RECORD_POSITIONS", ""), ("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "1")], "base64"),
             (&[("BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS", "")], "an instant"),
             (&[("BLOCK_IDENTIFIER", "0,x")], "such as 0,1"),

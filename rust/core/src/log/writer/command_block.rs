@@ -1,5 +1,5 @@
-//! A command block (`HoodieCommandBlock`): no content, all is in the header. The one command is the rollback of an
-//! instant, which tables up to version 7 have; from 8 on a rollback deletes the log files.
+//! A command block (`HoodieCommandBlock`): it has no content, only a header. The only command is the rollback of an
+//! instant, used up to table version 7; from 8 a rollback deletes the log files.
 
 use super::block_bytes::{BlockBuilder, BlockBytes};
 use super::block_header::BlockHeader;
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::log::layout::{BlockType, HeaderKey};
 use crate::names::RequestedTime;
 
-/// The ordinal of `ROLLBACK_BLOCK`, as text.
+/// The ordinal of `ROLLBACK_BLOCK`, as a string.
 const ROLLBACK: &str = "0";
 
-/// A block by which `instant`, the rollback, undoes the blocks of `target_instant` that stand before it in the slice.
+/// Returns a block with which the rollback `instant` removes the preceding blocks of `target_instant` in the slice.
 ///
 /// # Errors
 /// `InvalidArgument` if the block is too large.
@@ -25,7 +25,7 @@ pub fn rollback_block(instant: &RequestedTime, target_instant: &RequestedTime) -
 mod tests {
     use super::*;
 
-    /// As Hudi 0.9.0 writes it.
+    /// As written by Hudi 0.9.0.
     #[test]
     fn a_rollback_is_byte_for_byte_hudis() {
         let mut expected = b"#HUDI#\0\0\0\0\0\0\0\x55\0\0\0\x01\0\0\0\0\0\0\0\x03".to_vec();

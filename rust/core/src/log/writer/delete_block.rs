@@ -1,11 +1,11 @@
 //! A delete block of version 3 (`HoodieDeleteBlock`): log block version, byte length, and one Avro datum, the list of
-//! (record key, partition path, ordering value). The union's indices stand in [`crate::log::content::delete`].
+//! (record key, partition path, ordering value). [`crate::log::content::delete`] has the indices of the union.
 //!
-//! | ordering columns | value of a row | where it is null |
+//! | ordering columns | value of a row | value of a null |
 //! |---|---|---|
-//! | none | Int 0, by which Hudi knows a delete by commit time | |
-//! | one | its wrapper | null, which Hudi takes for Int 0 |
-//! | several | an array of their wrappers (Hudi 1.1 and later) | Int 0 in its place, as in Hudi's data records |
+//! | none | Int 0, which Hudi reads as a delete by commit time | |
+//! | one | its wrapper | null, which Hudi reads as Int 0 |
+//! | several | an array of their wrappers (Hudi 1.1 and later) | Int 0 in the array, as in Hudi's data records |
 
 use std::sync::Arc;
 
@@ -26,31 +26,31 @@ const INT_ZERO: [u8; 2] = [2 << 1, 0];
 /// Index of the array wrapper, and of the array in its own union with null.
 const ARRAY: [u8; 2] = [12 << 1, 1 << 1];
 
-/// Which columns say what.
+/// The columns of deletes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeleteColumns {
     /// The column of record keys.
     pub record_key: String,
     /// The partition path of each key.
     pub partition_path: PartitionPath,
-    /// The ordering columns, in the table's order; none for deletes by commit time.
+    /// The ordering columns, in the table's order; empty for deletes by commit time.
     pub ordering: Vec<String>,
 }
 
-/// Where partition paths come from.
+/// The source of partition paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PartitionPath {
     /// A column.
     Column(String),
-    /// One path for all keys; empty for a table without partitions.
+    /// The same path for all keys; empty for a table without partitions.
     Constant(String),
 }
 
-/// A block that deletes keys: one a row, in the order of the batches.
+/// Returns a block that deletes the key of each row, in the order of the batches.
 ///
 /// # Errors
-/// `InvalidArgument`, naming the column (and the row): a column that is missing, a key or path that is null or no text,
-/// an ordering value that Hudi has no wrapper for.
+/// `InvalidArgument`, with the column (and the row): a missing column, a key or path that is null or not a string, an
+/// ordering value without a wrapper in Hudi.
 pub fn delete_block(
     schema: &SchemaRef,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
@@ -60,7 +60,7 @@ pub fn delete_block(
     let mut block = BlockBuilder::new(BlockType::Delete, header)?;
     let mut count = 0_usize;
     let mut entries = Vec::new();
-    // A batch without rows has the columns, too: what is wrong with them is told though nothing is deleted.
+    // A batch without rows has columns, too: they are validated although nothing is deleted.
     for batch in std::iter::once(Ok(RecordBatch::new_empty(Arc::clone(schema)))).chain(batches) {
         let keys = Keys::of(&batch?, columns, count)?;
         for row in 0..keys.record_keys.len() {
@@ -85,7 +85,7 @@ pub fn delete_block(
     block.finish(Some(count as u64))
 }
 
-/// The count of an Avro array's one block; of an empty array it is its end already.
+/// Returns the count of an Avro array's only block; for an empty array it is its end.
 fn array_head(count: usize) -> Vec<u8> {
     let mut head = Vec::new();
     write_long(count as i64, &mut head);
@@ -105,7 +105,7 @@ enum Partitions {
 }
 
 impl Keys {
-    /// `before` rows came in earlier batches: rows in messages count from the first.
+    /// `before` is the number of rows in earlier batches: rows in messages count from the first batch.
     fn of(batch: &RecordBatch, columns: &DeleteColumns, before: usize) -> Result<Self> {
         let partitions = match &columns.partition_path {
             PartitionPath::Column(name) => Partitions::Column(texts(batch, name, before)?),
@@ -141,7 +141,7 @@ impl Keys {
     }
 }
 
-/// A text in a union with null.
+/// Appends a string in a union with null.
 fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(1 << 1);
     write_bytes(text.as_bytes(), out);
@@ -158,7 +158,7 @@ fn column<'a>(batch: &'a RecordBatch, name: &str) -> Result<&'a ArrayRef> {
     })
 }
 
-/// A column of texts without nulls.
+/// Returns a string column without nulls.
 fn texts(batch: &RecordBatch, name: &str, before: usize) -> Result<StringArray> {
     let column = column(batch, name)?;
     let is_text = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View);

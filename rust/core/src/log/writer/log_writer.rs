@@ -1,16 +1,16 @@
-//! Log files of one file slice, written by one task (`HoodieLogFormatWriter`).
+//! Writes log files of one file slice, for one task (`HoodieLogFormatWriter`).
 //!
 //! | rule | from |
 //! |---|---|
-//! | a file is created exclusively; where its name is taken, the next version is tried | Hudi 1.x |
-//! | with `append`, the slice's latest file is written on where the store can and its end is sound; else the next version. On an object store `append` is an error | Hudi 0.x, tables up to version 6 |
-//! | once a file has grown beyond the limit, the next version follows | all |
+//! | a file is created exclusively; if its name exists, the next version is tried | Hudi 1.x |
+//! | with `append`, the slice's latest file is appended to if the storage can and its end is valid; otherwise the next version is created. On an object store `append` is an error | Hudi 0.x, tables up to version 6 |
+//! | when a file exceeds the size limit, the next version is created | all |
 //!
-//! A file comes into being with its first block, so that a writer that fails before leaves nothing. Each append is one
-//! write. What was written survives a crash of the machine once [`LogWriter::finish`] has returned.
+//! A file is created with its first block, so a writer that fails before leaves no file. Each append is one write.
+//! Written blocks survive a crash of the machine once [`LogWriter::finish`] has returned.
 //!
-//! On an object store, a file has its blocks once it is finished: when the next version is begun, or by [`LogWriter::finish`]. If
-//! that or a write fails, the blocks of the file are lost, and all further calls fail.
+//! On an object store, a file is visible once it is finished: when the next version is created, or by
+//! [`LogWriter::finish`]. If that or a write fails, the blocks of the file are lost, and all further calls fail.
 
 use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
@@ -22,31 +22,31 @@ use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
 use crate::storage::{Appendable, Entry, Sink, Source, WritablePlace};
 
-/// Hudi's own limit of a log file's size (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
+/// Hudi's default size limit of a log file (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
 const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
-/// The token of a writer that knows of no task (`HoodieLogFormat.UNKNOWN_WRITE_TOKEN`).
+/// The write token of a writer without a task (`HoodieLogFormat.UNKNOWN_WRITE_TOKEN`).
 const UNKNOWN_WRITE_TOKEN: &str = "1-0-1";
 
-/// Which files are written, and when the next one is begun.
+/// The files to write, and their size limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogWriterOptions {
-    /// The file group.
+    /// The id of the file group.
     pub file_id: String,
-    /// The instant in the names: the slice's base instant up to table version 7, the writing delta commit from 8 on.
+    /// The instant in file names: the slice's base instant up to table version 7, the writing delta commit from 8.
     pub instant: RequestedTime,
-    /// The first version to try. None: the one after the latest that the folder has of this file group and instant; with
-    /// `append` that latest one itself.
+    /// The first version to try. `None`: the one after the latest version of this file group and instant in the folder;
+    /// with `append` the latest one itself.
     pub version: Option<i64>,
-    /// `task-stage-attempt`. None: that of the file that is written on, else `1-0-1`.
+    /// The write token `task-stage-attempt`. `None`: that of the file that is appended to, otherwise `1-0-1`.
     pub write_token: Option<String>,
-    /// A file that has more bytes than this is not written on.
+    /// Files with more bytes than this are not appended to.
     pub max_file_bytes: u64,
-    /// Whether an existing file may be written on. Only tables up to version 6 expect several instants in a file.
+    /// Whether an existing file may be appended to. Only tables up to version 6 have several instants in a file.
     pub append: bool,
 }
 
 impl LogWriterOptions {
-    /// New files of a slice, with Hudi's defaults for the rest.
+    /// Creates options for new files of a slice, with Hudi's defaults.
     #[must_use]
     pub fn new(file_id: &str, instant: &RequestedTime) -> Self {
         Self {
@@ -60,14 +60,14 @@ impl LogWriterOptions {
     }
 }
 
-/// Where a block was written.
+/// The location of a written block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenBlock {
-    /// The file's full path or URI.
+    /// The full path or URI of the file.
     pub path: String,
-    /// Where its magic stands.
+    /// The offset of its magic.
     pub offset: u64,
-    /// Bytes from the magic to the next block.
+    /// The number of bytes from the magic to the next block.
     pub len: u64,
 }
 
@@ -79,11 +79,11 @@ pub struct LogWriter {
     sink: Option<Box<dyn Sink>>,
     paths: Vec<String>,
     finished: bool,
-    /// The file whose earlier blocks were lost when a write failed.
+    /// A file whose earlier blocks were lost when a write failed.
     lost: Option<String>,
 }
 
-/// What to try when a file is needed.
+/// The file to try when one is needed.
 struct Next {
     version: i64,
     write_token: String,
@@ -91,11 +91,11 @@ struct Next {
 }
 
 impl LogWriter {
-    /// A writer to the top folder of `place`: the slice's partition. No file is made yet.
+    /// Creates a writer to the root folder of `place`: the partition of the slice. No file is created yet.
     ///
     /// # Errors
-    /// `InvalidArgument` for parts that no log file name can have; `NotFound` where the folder is missing; `Unsupported` for
-    /// `append` on an object store.
+    /// `InvalidArgument` for values that no log file name can have; `NotFound` if the folder does not exist;
+    /// `Unsupported` for `append` on an object store.
     pub fn new(place: Arc<dyn WritablePlace>, options: LogWriterOptions) -> Result<Self> {
         if options.max_file_bytes == 0 {
             return Err(Error::invalid_argument("a limit of 0 bytes a log file"));
@@ -109,12 +109,12 @@ impl LogWriter {
         Ok(Self { place, options, next, sink: None, paths: Vec::new(), finished: false, lost: None })
     }
 
-    /// Appends blocks one after the other, in one write to one file, and tells where they stand.
+    /// Appends blocks in one write to one file, and returns their locations.
     ///
     /// # Errors
-    /// `Io` where the storage failed: none of the blocks counts as written, and later ones go to the next version. On an object
-    /// store earlier blocks of the file are lost as well, and all further calls fail. `InvalidArgument` on a writer that is
-    /// finished.
+    /// `Io` if the storage failed: none of the blocks is considered written, and later ones are written to the next
+    /// version. On an object store earlier blocks of the file are lost as well, and all further calls fail.
+    /// `InvalidArgument` for a writer that is finished.
     pub fn append<B: Borrow<BlockBytes>>(&mut self, blocks: &[B]) -> Result<Vec<WrittenBlock>> {
         if self.finished {
             return Err(Error::invalid_argument("the log writer is closed"));
@@ -130,7 +130,7 @@ impl LogWriter {
             None => self.open()?,
         };
         let mut offset = sink.position();
-        // The sink stays away after an error: nobody knows what stands at its end.
+        // The sink is not used after an error: the end of its file is unknown.
         let written = sink.write(&bytes);
         self.checked(sink.as_ref(), written)?;
         let written = blocks.iter().map(|block| {
@@ -149,22 +149,22 @@ impl LogWriter {
         Ok(written)
     }
 
-    /// The files written to so far, in their order.
+    /// Returns the files written so far, in order.
     #[must_use]
     pub fn paths(&self) -> &[String] {
         &self.paths
     }
 
-    /// The instant in the names.
+    /// Returns the instant in file names.
     #[must_use]
     pub fn instant(&self) -> &RequestedTime {
         &self.options.instant
     }
 
-    /// Closes the writer once all that was written survives a crash. A second call does nothing.
+    /// Closes the writer after making all blocks durable. A second call does nothing.
     ///
     /// # Errors
-    /// `Io` where the storage failed.
+    /// `Io` if the storage failed.
     pub fn finish(&mut self) -> Result<()> {
         self.finished = true;
         self.check_lost()?;
@@ -173,7 +173,7 @@ impl LogWriter {
         self.checked(sink.as_ref(), synced)
     }
 
-    /// Notes that the earlier blocks of a file are lost, if an operation failed and they are.
+    /// Records that the earlier blocks of a file are lost, if an operation failed and they are.
     fn checked(&mut self, sink: &dyn Sink, done: Result<()>) -> Result<()> {
         if done.is_err() && !sink.keeps_earlier_writes() && sink.position() > 0 {
             self.lost = Some(sink.path().to_owned());
@@ -187,7 +187,7 @@ impl LogWriter {
         Err(Error::new(Kind::Io, message).in_file(path))
     }
 
-    /// The file for the next block: one to write on, or the first version that is free.
+    /// Opens the file for the next block: one to append to, or the first free version.
     fn open(&mut self) -> Result<Box<dyn Sink>> {
         loop {
             let Next { version, write_token, append } = &self.next;
@@ -206,7 +206,7 @@ impl LogWriter {
         }
     }
 
-    /// The existing file, if it can be written on.
+    /// Opens the existing file if it can be appended to.
     fn open_to_append(&self, name: &str) -> Result<Option<Box<dyn Sink>>> {
         let Appendable::Opened(sink) = self.place.append_to(name)? else { return Ok(None) };
         if sink.position() > self.options.max_file_bytes || !ends_soundly(self.place.open(name)?.as_ref())? {
@@ -216,7 +216,7 @@ impl LogWriter {
     }
 }
 
-/// The first file to try, by what the folder has of the slice.
+/// Returns the first file to try, depending on the slice's files in the folder.
 fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next> {
     let entries = match place.list("")? {
         Some(entries) => entries,
@@ -233,7 +233,7 @@ fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next
         Entry::Folder(_) => None,
     };
     let latest = entries.iter().filter_map(of_slice).max_by(LogFileName::slice_order);
-    // A file of another token is another task's.
+    // A file with another token belongs to another task.
     let ours = |token: &String| options.write_token.as_ref().is_none_or(|own| own == token);
     let (version, token) = match latest {
         Some(latest) => match latest.write_token.filter(|token| options.append && ours(token)) {
@@ -247,8 +247,9 @@ fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next
     Ok(Next { version: options.version.unwrap_or(version), write_token, append })
 }
 
-/// Whether a file ends with a whole block, so that another may follow. Behind anything else (what a writer that died has
-/// left), a magic could be read as part of it, or up to five stray bytes would turn the block before them into a corrupt one.
+/// Returns true if a file ends with a complete block, so that another may follow. After other bytes (left by a writer
+/// that crashed) a magic could be read as part of them, or up to five stray bytes would make the previous block
+/// corrupt.
 fn ends_soundly(source: &dyn Source) -> Result<bool> {
     let len = source.len();
     if len == 0 {
@@ -306,7 +307,7 @@ mod tests {
             names
         }
 
-        /// Instants of a file's blocks, `?` for a corrupt one; the same backwards.
+        /// Returns the instants of a file's blocks, `?` for a corrupt one; checks that they are the same backwards.
         fn instants(&self, name: &str) -> String {
             let file = LogFile::open(&self.0.join(name).to_string_lossy(), &StorageOptions::new(), true).unwrap();
             let read = |reverse| {
@@ -364,7 +365,7 @@ mod tests {
         one.append(&[block("3")]).unwrap();
         assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1 3");
         assert_eq!(folder.instants(".f-0_001.log.2_1-0-1"), "2");
-        // The next writer begins behind the latest, whatever that one's token.
+        // The next writer begins after the latest version, for all tokens.
         let mut third = folder.writer(|options| options.write_token = Some("7-8-9".into()));
         third.append(&[block("4")]).unwrap();
         assert_eq!(folder.instants(".f-0_001.log.3_7-8-9"), "4");
@@ -392,7 +393,7 @@ mod tests {
         folder.writer(append).append(&[block("2")]).unwrap();
         assert_eq!(folder.names(), [".f-0_001.log.1_0-1-2"]);
         assert_eq!(folder.instants(".f-0_001.log.1_0-1-2"), "1 2");
-        // Another task's file, and one beyond the limit, are not written on.
+        // Another task's file, and one beyond the limit, are not appended to.
         let mut other = folder.writer(|options| {
             append(options);
             options.write_token = Some("5-5-5".into());
@@ -404,12 +405,12 @@ mod tests {
         });
         full.append(&[block("4")]).unwrap();
         assert_eq!(folder.names()[1..], [".f-0_001.log.2_5-5-5", ".f-0_001.log.3_5-5-5"]);
-        // A writer that does not ask for it never appends.
+        // A writer without `append` never appends.
         folder.writer(|_| {}).append(&[block("5")]).unwrap();
         assert_eq!(folder.instants(".f-0_001.log.4_1-0-1"), "5");
     }
 
-    /// Behind a tail of a few bytes, another block would make the block before it corrupt.
+    /// After a tail of a few bytes, another block would make the previous block corrupt.
     #[test]
     fn a_torn_end_is_not_written_on() {
         let whole = block("1").bytes().to_vec();
@@ -457,7 +458,7 @@ mod tests {
         assert_eq!(error.kind(), Kind::NotFound);
     }
 
-    /// A store that cannot append, and whose disk is full from some write on.
+    /// A storage that cannot append, and fails from some write on.
     struct Store {
         local: Arc<LocalPlace>,
         writes: Arc<AtomicU32>,

@@ -1,22 +1,22 @@
-//! Writing log files: blocks composed in memory, then appended in one write each time.
+//! Writes log files: blocks are composed in memory, and each append is one write.
 //!
 //! ```text
 //! records ─> avro_block, parquet_block ─┐
 //! keys ────> delete_block ──────────────┼─> BlockBytes* ── LogWriter::append ─> .<file id>_<instant>.log.<version>_<token>
 //! instants > command_block ─────────────┘
 //! ```
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `block_header` | the header map of a block to be written |
+//! | `block_header` | the header map of a block to write |
 //! | `block_bytes` | the frame around a content |
 //! | `avro_block` | records as Avro data blocks |
 //! | `parquet_block` | records as a parquet data block |
 //! | `hfile_block` | records under their keys as an HFile data block: the metadata table's |
 //! | `record_format` | the choice between the two |
-//! | `ordering_columns` | ordering values, by the type of their columns |
+//! | `ordering_columns` | ordering values, by column type |
 //! | `delete_block` | deleted keys |
 //! | `command_block` | the rollback of an instant |
-//! | `log_writer` | files: names, creation, appending, rolling, durability |
+//! | `log_writer` | files: names, creation, appending, size limit, durability |
 
 mod avro_block;
 mod block_bytes;

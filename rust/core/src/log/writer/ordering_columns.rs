@@ -1,20 +1,20 @@
-//! Ordering values of deleted keys (`HoodieAvroWrapperUtils`): which of the union's wrappers an Arrow column takes.
+//! Ordering values of deleted keys (`HoodieAvroWrapperUtils`): the wrapper of the union for each Arrow type.
 //!
 //! | Arrow | wrapper | index |
 //! |---|---|---|
 //! | boolean | Boolean | 1 |
 //! | int8 to int32, uint8, uint16, time of s or ms | Int | 2 |
-//! | int64, uint32, uint64 as far as it fits, time of µs or ns | Long | 3 |
+//! | int64, uint32, uint64 in range, time of µs or ns | Long | 3 |
 //! | float16, float32 | Float | 4 |
 //! | float64 | Double | 5 |
 //! | binary | Bytes | 6 |
-//! | text | String | 7 |
+//! | string | String | 7 |
 //! | date | Date | 8 |
 //! | decimal | Decimal, at scale 15 | 9 |
 //! | timestamp | TimestampMicros | 11 |
 //!
-//! Times of day are numbers to Hudi, which never writes the wrapper made for them and cannot read it (index 10). Values
-//! that the wrapper would change (a nanosecond, a decimal's sixteenth digit behind the point) are refused by row.
+//! Hudi handles times of day as numbers; it never writes their wrapper and cannot read it (index 10). Values that the
+//! wrapper would change (a nanosecond, the sixteenth decimal place) are errors that name the row.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal256Type, DecimalType, Float32Type, Float64Type, Int32Type, Int64Type};
@@ -30,7 +30,7 @@ use crate::avro::{shortest, write_bytes, write_long};
 use crate::error::{Error, Result};
 use crate::log::content::delete_avro::DECIMAL_SCALE;
 
-/// The digits of Hudi's decimal wrapper: precision 30, of which 15 behind the point.
+/// The digits of Hudi's decimal wrapper: precision 30, scale 15.
 const DECIMAL_DIGITS: u32 = 30;
 const MILLIS_A_DAY: i64 = 86_400_000;
 
@@ -51,10 +51,10 @@ pub(super) enum OrderingColumn {
 }
 
 impl OrderingColumn {
-    /// The values of a column.
+    /// Converts the values of a column.
     ///
     /// # Errors
-    /// `InvalidArgument`, naming the column (and the row), for types that have no wrapper and values that do not fit it.
+    /// `InvalidArgument`, with the column (and the row), for types without a wrapper and values that do not fit it.
     pub(super) fn of(name: &str, column: &ArrayRef) -> Result<Self> {
         Self::convert(column).map_err(|Unfit(why)| Error::invalid_argument(format!("ordering column {name:?}: {why}")))
     }
@@ -91,7 +91,7 @@ impl OrderingColumn {
         })
     }
 
-    /// Whether a row has no value.
+    /// Returns true if a row has no value.
     pub(super) fn is_null(&self, row: usize) -> bool {
         match self {
             Self::Boolean(array) => array.is_null(row),
@@ -106,7 +106,7 @@ impl OrderingColumn {
         }
     }
 
-    /// Appends a row's union index and value; the row is not null.
+    /// Appends the union index and the value of a row that is not null.
     pub(super) fn write(&self, row: usize, out: &mut Vec<u8>) {
         match self {
             Self::Boolean(array) => out.extend([tag(1), u8::from(array.value(row))]),
@@ -141,7 +141,7 @@ impl OrderingColumn {
 /// Why a column or a value has no wrapper.
 struct Unfit(String);
 
-/// A union index of one byte.
+/// Returns a union index as one byte.
 const fn tag(index: u8) -> u8 {
     index << 1
 }
@@ -160,8 +160,8 @@ fn longs(column: &ArrayRef) -> Result<Int64Array, Unfit> {
     Ok(cast(column, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
 }
 
-/// Times of day in the units that Avro has for them: milliseconds in an int, microseconds in a long. Other columns as
-/// they are.
+/// Converts times of day to the units that Avro has: milliseconds in an int, microseconds in a long. Other columns are
+/// returned unchanged.
 fn time_of_day(column: &ArrayRef) -> Result<ArrayRef, Unfit> {
     let scale = match column.data_type() {
         DataType::Time32(TimeUnit::Second) => Scale::Up(1000),
@@ -186,7 +186,7 @@ const fn to_micros(unit: TimeUnit) -> Scale {
     }
 }
 
-/// Numbers in another unit, exactly.
+/// Converts numbers to another unit, exactly.
 fn scaled(numbers: &Int64Array, scale: Scale, unit: &str) -> Result<Int64Array, Unfit> {
     let convert = |(row, value): (usize, Option<i64>)| -> Result<Option<i64>, Unfit> {
         let Some(value) = value else { return Ok(None) };
@@ -199,7 +199,7 @@ fn scaled(numbers: &Int64Array, scale: Scale, unit: &str) -> Result<Int64Array, 
     numbers.iter().enumerate().map(convert).collect()
 }
 
-/// Decimals at scale 15, whatever theirs.
+/// Converts decimals of any scale to scale 15.
 fn decimals(column: &ArrayRef) -> Result<Decimal128Array, Unfit> {
     let scale = match column.data_type() {
         DataType::Decimal32(_, scale)
@@ -214,7 +214,7 @@ fn decimals(column: &ArrayRef) -> Result<Decimal128Array, Unfit> {
         let Some(value) = value else { return Ok(None) };
         at_scale(value, scale).map(Some).ok_or_else(|| {
             let text = Decimal256Type::format_decimal(value, Decimal256Type::MAX_PRECISION, scale);
-            Unfit(format!("row {row}: {text} does not fit decimal({DECIMAL_DIGITS},{DECIMAL_SCALE}), which is all that a delete block holds"))
+            Unfit(format!("row {row}: {text} does not fit decimal({DECIMAL_DIGITS},{DECIMAL_SCALE}), the type of decimals in a delete block"))
         })
     };
     values.iter().enumerate().map(convert).collect()

@@ -1,8 +1,8 @@
-//! Records as a parquet data block (`HoodieParquetDataBlock`): the content is a whole parquet file, as Hudi's Avro writer
-//! makes it: its schema, and in the file's metadata `parquet.avro.schema` and `writer.model.name`. Without records it is a
-//! file of no rows: Hudi itself would write no content then, and fails when it reads such a block.
+//! Writes records as a Parquet data block (`HoodieParquetDataBlock`): the content is a complete Parquet file like those
+//! of Hudi's Avro writer, with its schema, and `parquet.avro.schema` and `writer.model.name` in the file's metadata.
+//! Without records it is a file without rows: Hudi would write no content, and fails when it reads such a block.
 //!
-//! The same rules say what a schema takes, whichever the kind of block: defaults, casts and refusals are the same.
+//! The rules for records are the same for both types of block: defaults, casts and errors.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ use crate::avro_parquet::{ListStructure, ParquetCodec, ParquetColumns, parquet_s
 use crate::error::{Error, Result};
 use crate::log::layout::BlockType;
 
-/// One block of the records, in their order.
+/// Returns one block of the records, in order.
 ///
 /// # Errors
-/// `InvalidArgument` for records that the schema does not take (see [`crate::avro::Encoder`]); `Unsupported`, naming the field, for
-/// types that parquet has no form for; `InvalidArgument` for a block of 2 GiB or more.
+/// `InvalidArgument` for records that do not fit the schema (see [`crate::avro::Encoder`]); `Unsupported`, with the
+/// field, for types that Parquet cannot represent; `InvalidArgument` for a block of 2 GiB or more.
 pub fn parquet_block(
     columns: &ArrowSchema,
     batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
@@ -90,7 +90,7 @@ mod tests {
         RecordBatch::try_from_iter([("k", keys), ("d", Arc::new(amounts) as ArrayRef)]).unwrap()
     }
 
-    /// The parquet file in a block.
+    /// Returns the Parquet file in a block.
     fn file(block: &BlockBytes) -> SerializedFileReader<Bytes> {
         let bytes = block.bytes();
         let start = bytes.windows(4).position(|four| four == b"PAR1").unwrap();

@@ -1,4 +1,4 @@
-//! The kinds of data blocks that are written, and the choice between them.
+//! The types of data blocks that can be written.
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
@@ -11,23 +11,23 @@ use crate::avro::Schema;
 use crate::avro_parquet::ParquetCodec;
 use crate::error::{Error, Result};
 
-/// How records are written.
+/// The format of written records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordFormat {
-    /// Avro data blocks, each with content of at most so many bytes (or a single record).
+    /// Avro data blocks, each with a content of at most `max_block_bytes` (or a single record).
     Avro {
         /// The limit.
         max_block_bytes: usize,
     },
-    /// One parquet data block.
+    /// One Parquet data block.
     Parquet(ParquetCodec),
 }
 
 impl RecordFormat {
-    /// By name: `avro` or `parquet`. `max_block_bytes` is for Avro alone, `codec` for parquet alone.
+    /// Parses a name: `avro` or `parquet`. `max_block_bytes` is used for Avro only, `codec` for Parquet only.
     ///
     /// # Errors
-    /// `Unsupported` for the kinds that are read but not written (`hfile`, `cdc`); `InvalidArgument` for other names, and
+    /// `Unsupported` for types that are read but not written (`hfile`, `cdc`); `InvalidArgument` for other names, and
     /// for a limit of 0.
     pub fn parse(name: &str, max_block_bytes: usize, codec: ParquetCodec) -> Result<Self> {
         if max_block_bytes == 0 {
@@ -44,7 +44,7 @@ impl RecordFormat {
     }
 }
 
-/// Blocks of the records, in their order: at least one, though there be no records.
+/// Returns blocks of the records, in order: at least one, even if there are no records.
 ///
 /// # Errors
 /// As [`avro_blocks`] and [`parquet_block`].

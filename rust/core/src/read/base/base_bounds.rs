@@ -1,9 +1,10 @@
-//! Whether the ordering values of base rows have to be read.
+//! Decides whether the ordering values of base rows must be read.
 //!
-//! In nearly every table updates are later than the rows that they update, and the earliest update is later than the latest row of
-//! the base file. If the statistics of the file show this, every log record wins over every base row that it matches, and the
-//! ordering column of the base file is not read. Statistics are taken as they are taken to prune, and only of columns of
-//! whole numbers, whose bounds are values, not prefixes, and which have no values beside the order, as floats have.
+//! In nearly every table updates are later than the rows that they update, and the earliest update is later than the
+//! latest row of the base file. If the statistics of the file show this, every log record wins over every base row that
+//! it matches, and the ordering column of the base file is not read. The statistics are validated as for pruning, and
+//! used only for integer columns: their bounds are values, not prefixes, and all values are ordered, unlike those of
+//! floats.
 
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ use crate::keys::KeyColumns;
 use crate::merge::WinningRecords;
 use crate::read::columns::projection::Projection;
 
-/// Returns true if log records win over all base rows, so that the ordering column need not be read, unless it is projected. The
-/// records then ignore ordering values.
+/// Returns true if log records win over all base rows, so that the ordering column need not be read unless it is
+/// projected. Ordering values of the records are then ignored.
 pub(in crate::read) fn beats_base(
     records: &mut WinningRecords,
     projection: &Projection,
@@ -25,7 +26,7 @@ pub(in crate::read) fn beats_base(
     base: &dyn MergeBase,
 ) -> Result<bool> {
     let Some(column) = keys.whole_numbers() else { return Ok(false) };
-    if projection.carried.fields().find(column).is_some() {
+    if projection.projected.fields().find(column).is_some() {
         return Ok(false);
     }
     let Some((_, field)) = projection.base.fields().find(column) else { return Ok(false) };

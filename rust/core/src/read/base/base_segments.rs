@@ -1,7 +1,7 @@
-//! Which rows of a base file a part of a slice gives, and which it only looks at, since their keys say what the logs insert.
-//!
-//! The first base row of a key takes the log record. So the rows before a part's own are looked at before them, and those behind
-//! after them.
+//! Divides the rows of a base file for a part of a slice: rows that the part returns, and rows whose keys are only
+//! probed, because they determine what the logs insert.
+//! The first base row of a key matches the log record. So the rows before those of the part are probed first, and the
+//! rows after them last.
 
 use std::ops::Range;
 
@@ -10,27 +10,27 @@ use crate::error::Result;
 use crate::merge::HashRange;
 use crate::split::Part;
 
-/// A stretch of a base file.
+/// A segment of a base file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Segment {
-    /// What lies before the part's own rows.
+    /// The rows before those of the part.
     Before,
-    /// What the part gives.
+    /// The rows that the part returns.
     Own,
-    /// What lies behind.
+    /// The rows after those of the part.
     After,
 }
 
-/// The stretches of one part. All of a file is one whose `rows` are none.
+/// The segments of one part. For a whole file, only `rows` has rows.
 #[derive(Debug, Default)]
 pub(in crate::read) struct BaseSegments {
     part: Option<Part>,
-    /// Of each row group, where the file is divided.
+    /// The number of rows of each row group, if the file is divided.
     rows: Vec<u64>,
 }
 
 impl BaseSegments {
-    /// Of a part of a slice; none where the slice has fewer parts than was thought, and this one is not among them.
+    /// Returns the segments of a part; `None` if the slice has fewer parts than planned and this one does not exist.
     pub(in crate::read) fn of(
         part: Option<Part>,
         open: impl FnOnce() -> Result<Option<Box<dyn BaseFile>>>,
@@ -41,7 +41,7 @@ impl BaseSegments {
         Ok(part.among(rows.len()).map(|part| Self { part: Some(part), rows }))
     }
 
-    /// The row groups of a stretch; none where that is all of the file.
+    /// Returns the row groups of a segment; `None` for the whole file.
     pub(in crate::read) fn row_groups(&self, segment: Segment) -> Option<Range<usize>> {
         let (part, count) = (self.part?, self.rows.len());
         let own = part.range(count);
@@ -53,7 +53,7 @@ impl BaseSegments {
         (count > 0 && groups != (0..count)).then_some(groups)
     }
 
-    /// Whether there is anything in a stretch.
+    /// Returns true if the segment has rows.
     pub(in crate::read) fn has(&self, segment: Segment) -> bool {
         match self.row_groups(segment) {
             Some(groups) => !groups.is_empty(),
@@ -61,19 +61,19 @@ impl BaseSegments {
         }
     }
 
-    /// The numbers of a stretch's rows, in the file.
+    /// Returns the row numbers of a segment in the file.
     pub(in crate::read) fn row_numbers(&self, segment: Segment) -> Range<u64> {
         let sum = |groups: &[u64]| groups.iter().fold(0_u64, |sum, rows| sum.saturating_add(*rows));
         let before = |end| sum(self.rows.get(..end).unwrap_or_default());
         self.row_groups(segment).map_or(0..0, |groups| before(groups.start)..before(groups.end))
     }
 
-    /// The share of all keys whose inserts the part gives.
+    /// Returns the share of all keys whose inserts the part returns.
     pub(in crate::read) fn share(&self) -> HashRange {
         self.part.map_or(HashRange::ALL, |part| HashRange::share(part.index, part.of))
     }
 
-    /// Which of so many things of the logs, in a row, the part gives.
+    /// Returns the range of the part in a sequence of `count` log blocks or records.
     pub(in crate::read) fn range(&self, count: usize) -> Range<usize> {
         self.part.map_or(0..count, |part| part.range(count))
     }

@@ -1,12 +1,12 @@
-//! A base file's rows read by threads of their own, each some of the columns, while rows before them are merged.
+//! Reads a base file with several threads, each of which decodes some of the columns, while earlier rows are merged.
 //!
 //! ```text
 //! thread 1   columns a c     batch 0 · batch 1 · …  ┐
 //! thread 2   columns b       batch 0 · batch 1 · …  ┴─> batches of a b c, in the file's order
 //! ```
-//! Every thread leaves out the same rows and ends its batches at the same ones, so that the batches are those that one thread
-//! would give. Hudi writes a base file as one row group, which could not be divided by rows. Threads are joined when the batches
-//! are dropped, and are at most two batches ahead.
+//! All threads skip the same rows and end their batches at the same rows, so the batches are those that one thread
+//! would return. Hudi writes a base file as one row group, which cannot be divided by rows. Threads are joined when the
+//! batches are dropped, and are at most two batches ahead.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -18,13 +18,13 @@ use crate::base_file::{Batches, batches_until_end};
 use crate::error::{Error, Kind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
 
-/// Batches that wait for the consumer, of each thread; another is being made meanwhile.
+/// The number of batches that wait for the consumer, per thread; another one is being decoded meanwhile.
 const AHEAD: usize = 1;
 
-/// The batches that a thread makes and that wait, at most.
+/// The maximum number of batches of a thread that are in memory.
 pub(in crate::read) const BATCHES_AHEAD: u64 = AHEAD as u64 + 1;
 
-/// Columns of `wanted` dealt out to so many threads, by what each of them weighs, the heaviest first.
+/// Assigns the columns of `wanted` to threads by weight, the heaviest first.
 pub(in crate::read) fn shares(wanted: &SchemaRef, weights: &[u64], threads: usize) -> Vec<SchemaRef> {
     let mut columns: Vec<(usize, u64)> = weights.iter().copied().enumerate().collect();
     columns.sort_by_key(|(at, weight)| (std::cmp::Reverse(*weight), *at));
@@ -42,7 +42,7 @@ pub(in crate::read) fn shares(wanted: &SchemaRef, weights: &[u64], threads: usiz
     shares.into_iter().map(|(_, columns)| schema(columns)).collect()
 }
 
-/// The batches of all shares, column by column side by side, as `wanted`. Each share is read by a thread of its own.
+/// Returns batches with all columns of `wanted`. Each share of the columns is read by its own thread.
 pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &SchemaRef) -> Result<Batches> {
     let places = wanted.fields().iter().map(|field| {
         let of =
@@ -50,7 +50,7 @@ pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &
         shares.iter().enumerate().find_map(of)
     });
     let Some(places) = places.collect::<Option<Vec<_>>>() else {
-        return Err(Error::internal("columns that no thread reads"));
+        return Err(Error::internal("columns without a reader thread"));
     };
     let mut reading =
         SideBySide { wanted: Arc::clone(wanted), places, queues: Vec::new(), threads: ReaderThreads::default() };
@@ -60,14 +60,15 @@ pub(in crate::read) fn side_by_side(shares: Vec<(SchemaRef, Batches)>, wanted: &
     Ok(batches_until_end(move || reading.next_batch()))
 }
 
-/// What a thread sends: an end is said, so that one that died is not taken for one that is done.
+/// A message of a thread. The end is sent explicitly, so that a thread that panicked is not mistaken for one that is
+/// done.
 type Message = Option<Result<RecordBatch>>;
 
 struct SideBySide {
     wanted: SchemaRef,
-    /// Of each column the share that has it, and where.
+    /// The share of each column, and its position there.
     places: Vec<(usize, usize)>,
-    /// Dropped before the threads: those that wait for room find their queues gone, and end.
+    /// Dropped before the threads: those that wait for space in a queue see that it is closed, and end.
     queues: Vec<Receiver<Message>>,
     threads: ReaderThreads,
 }
@@ -99,7 +100,7 @@ impl SideBySide {
         }
         let rows = parts.first().and_then(Option::as_ref).map(RecordBatch::num_rows);
         if parts.iter().any(|part| part.as_ref().map(RecordBatch::num_rows) != rows) {
-            return Err(Error::invalid_table("a base file whose columns have different numbers of rows"));
+            return Err(Error::invalid_table("the columns of the base file have different numbers of rows"));
         }
         let Some(rows) = rows else { return Ok(None) };
         let column = |(share, at): &(usize, usize)| parts.get(*share)?.as_ref()?.columns().get(*at).cloned();
@@ -107,7 +108,7 @@ impl SideBySide {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.wanted), columns, &options)
             .map(Some)
-            .map_err(|error| Error::invalid_table("columns that do not fit the table").caused_by(error))
+            .map_err(|error| Error::invalid_table("the columns of the base file do not fit the table").caused_by(error))
     }
 }
 
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_early_waits_for_nobody() {
+    fn a_consumer_that_stops_early_does_not_wait() {
         let endless = std::iter::repeat_with(|| Ok(batch(&["a", "b", "c"], 1)));
         let share = (wanted(), Box::new(endless) as Batches);
         let mut batches = side_by_side(vec![share], &wanted()).unwrap();
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_dealt_out_by_weight() {
+    fn columns_are_assigned_by_weight() {
         let names = |weights: &[u64], threads| {
             let of = |share: SchemaRef| share.fields().iter().map(|field| field.name().clone()).collect::<String>();
             shares(&wanted(), weights, threads).into_iter().map(of).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! The rows that logs are merged with: those of a base file, or of a whole slice as it was before.
+//! The rows that logs are merged with: those of a base file, or of a whole slice in an earlier state.
 
 use arrow_array::ArrayRef;
 use arrow_schema::{Field, SchemaRef};
@@ -8,19 +8,21 @@ use crate::base_file::Batches;
 use crate::error::Result;
 use crate::names::RequestedTime;
 
-/// Rows that can be read as often as it takes, in one order.
+/// Rows that can be read repeatedly, in the same order.
 pub(in crate::read) trait MergeBase: Send + Sync {
-    /// Which of them are given, and which only looked at.
+    /// Returns the segments of the rows: returned or only probed.
     fn segments(&self) -> &BaseSegments;
 
-    /// The instant that wrote the file that they are; none where they are no file's, so that row numbers say nothing.
+    /// Returns the instant that wrote the file of the rows; `None` if they are not those of one file, so that row
+    /// numbers cannot be used.
     fn instant(&self) -> Option<&RequestedTime>;
 
-    /// The greatest values of a column, one for each part of the rows, where all of them are known and none of the rows is null.
+    /// Returns the maximum values of a column, one for each part of the rows, if all of them are known and no row is
+    /// null.
     fn greatest(&self, _: &Field) -> Result<Option<ArrayRef>> {
         Ok(None)
     }
 
-    /// Columns of the rows of a segment that count.
+    /// Returns the columns of the rows of a segment.
     fn rows(&self, segment: Segment, wanted: &SchemaRef) -> Result<Batches>;
 }

@@ -1,14 +1,14 @@
-//! The base file of a slice: its rows, as far as they are needed.
+//! The base file of a slice, and the rows of it that a read needs.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
 //! | `split_base` | the base file of a split |
-//! | `base_threads` | base rows read by threads of their own, each some of the columns |
-//! | `base_segments` | base rows that a part of a slice gives, or looks at |
-//! | `base_bounds` | whether base rows have to say what they are ordered by |
+//! | `base_threads` | reads base rows with several threads, each some of the columns |
+//! | `base_segments` | base rows that a part of a slice returns, or only probes |
+//! | `base_bounds` | decides whether ordering values of base rows must be read |
 //! | `merge_base` | the rows that logs are merged with |
 //! | `row_range` | base rows of an incremental query |
-//! | `row_numbers` | whether base rows are known by their numbers instead |
+//! | `row_numbers` | decides whether records are merged by row number |
 
 pub(in crate::read) mod base_bounds;
 pub(in crate::read) mod base_segments;

@@ -1,6 +1,6 @@
-//! The rows of an incremental query: those that the commits of its range wrote, told by `_hoodie_commit_time`. Compaction and
-//! clustering keep that column, so that rows which they only moved keep their time. Base rows of other commits go before
-//! anything is merged with the rest; what log rows of others have won in the end is left out then.
+//! The rows of an incremental query: those that the commits of its range wrote, by `_hoodie_commit_time`. Compaction
+//! and clustering keep that column, so rows that they only moved keep their commit time. Base rows of other commits are
+//! removed before the merge; merged rows of other commits are removed after it.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch};
@@ -13,16 +13,16 @@ use crate::names::instant_range::InstantRange;
 use crate::names::{RequestedTime, meta_columns};
 use crate::split::Query;
 
-/// Which rows count.
+/// The predicate on commit times.
 pub(in crate::read) struct RowRange(Option<InstantRange>);
 
 impl RowRange {
-    /// Of a query; without a range all do.
+    /// Returns the predicate of a query; without a range all rows match.
     pub(in crate::read) fn of(query: &Query) -> Self {
         Self(query.range.as_ref().map(|range| range.rows.clone()))
     }
 
-    /// Of the base file that a commit wrote.
+    /// Returns the predicate for the base file that a commit wrote.
     pub(in crate::read) fn of_base(query: &Query, instant: &RequestedTime) -> Self {
         match &query.range {
             Some(range) if range.own_base_rows => Self(Some(InstantRange::ExactMatch([instant.clone()].into()))),
@@ -30,12 +30,12 @@ impl RowRange {
         }
     }
 
-    /// The columns that rows must bring along.
+    /// Returns the columns that rows must have.
     pub(in crate::read) fn columns(query: &Query) -> Vec<String> {
         query.range.iter().map(|_| meta_columns::COMMIT_TIME.to_owned()).collect()
     }
 
-    /// What all rows that count pass, for statistics; none without a range.
+    /// Returns the predicate as a filter for statistics; `None` without a range.
     pub(in crate::read) fn bounds(&self, columns: &Schema) -> Result<Option<BoundFilter>> {
         let Some(InstantRange::ExactMatch(instants)) = &self.0 else { return Ok(None) };
         let (Some(first), Some(last)) = (instants.first(), instants.last()) else { return Ok(None) };
@@ -46,12 +46,12 @@ impl RowRange {
         BoundFilter::bind(&Filter::any_of(vec![both]), columns).map(Some)
     }
 
-    /// The rows that count.
+    /// Returns the matching rows.
     pub(in crate::read) fn keep(&self, rows: RecordBatch) -> Result<RecordBatch> {
         let Some(range) = &self.0 else { return Ok(rows) };
         let times = rows.column_by_name(meta_columns::COMMIT_TIME).and_then(|column| column.as_string_opt::<i32>());
         let times = times.ok_or_else(|| Error::invalid_table("rows without commit times"))?;
-        // Commits write rows in runs.
+        // Rows of a commit are usually adjacent.
         let mut last: Option<(&str, bool)> = None;
         let kept: BooleanArray = times
             .iter()

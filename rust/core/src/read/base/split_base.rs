@@ -1,4 +1,4 @@
-//! The base file of a split, opened for some columns of some of its rows, as often as it takes.
+//! The base file of a split. It can be opened repeatedly, for some columns and some rows.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -20,7 +20,7 @@ use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
 use crate::storage::{self, Place};
 
-/// Threads that a read may have beside its own, and bytes for the batches that they make ahead.
+/// The number of additional threads of a read, and the memory in bytes for the batches that they decode ahead.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::read) struct Threads {
     pub(in crate::read) count: usize,
@@ -33,24 +33,24 @@ impl Threads {
     }
 }
 
-/// A split's base file, if it has one, and which of its rows are the split's.
+/// The base file of a split, if it has one, and the rows of the split.
 pub(in crate::read) struct SplitBase {
     split: Split,
     place: Arc<dyn Place>,
     segments: BaseSegments,
-    /// The file, open, nothing left out of it yet: for who reads it next.
+    /// The open file, without pruning, for the next read.
     next: Mutex<Option<Box<dyn BaseFile>>>,
 }
 
 impl SplitBase {
-    /// None where the split is a part that has no rows to give.
+    /// Returns `None` if the split is a part without rows.
     pub(in crate::read) fn of(split: &Split, place: &Arc<dyn Place>) -> Result<Option<Self>> {
         let segments = BaseSegments::of(split.part, || opened(split, place.as_ref()))?;
         let base = |segments| Self { split: split.clone(), place: Arc::clone(place), segments, next: Mutex::new(None) };
         Ok(segments.map(base))
     }
 
-    /// The base file, if there is one. Its footer is read once, where the format allows.
+    /// Opens the base file, if there is one. Its footer is read once, if the format allows it.
     fn opened(&self) -> Result<Option<Box<dyn BaseFile>>> {
         let mut next = self.next();
         let file = match next.take() {
@@ -65,13 +65,13 @@ impl SplitBase {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its path as the storage knows it.
+    /// Returns the path of the file in the storage.
     pub(in crate::read) fn path(&self) -> Option<String> {
         self.split.slice.base_file.as_ref().map(|base| self.place.full_path(&base.path))
     }
 
-    /// The split's own rows that count, without row groups that hold none that passes the filter, and how many those are. Read by
-    /// threads of their own, where there are any.
+    /// Reads the matching rows of the split, without row groups that contain no row of the filter; returns also their
+    /// number. Uses several threads if the options allow it.
     pub(in crate::read) fn own_rows(
         &self,
         wanted: &SchemaRef,
@@ -90,7 +90,7 @@ impl SplitBase {
         Ok((self.in_range(with_numbers(file, wanted, read)?), pruned))
     }
 
-    /// The same rows, the columns of each share read by a thread of its own.
+    /// Reads the same rows, the columns of each share with their own thread.
     fn by_threads(&self, file: &dyn BaseFile, wanted: &SchemaRef, shares: Vec<SchemaRef>) -> Result<Batches> {
         let read = |share: SchemaRef| {
             let again = file.again().ok_or_else(|| Error::unsupported("a base file that can be read only once"))?;
@@ -100,7 +100,7 @@ impl SplitBase {
         base_threads::side_by_side(shares.into_iter().map(read).collect::<Result<_>>()?, wanted)
     }
 
-    /// About how many bytes a batch takes.
+    /// Estimates the size of a batch in bytes.
     fn batch_bytes(&self, weights: &[u64], file: &dyn BaseFile) -> u64 {
         let of_row = weights.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)) / file.row_count().max(1);
         of_row.saturating_add(1).saturating_mul(self.batch_rows() as u64)
@@ -110,14 +110,14 @@ impl SplitBase {
         self.split.query.options.batch_rows.max(1)
     }
 
-    /// Without the rows of commits that are not asked for.
+    /// Removes the rows of commits outside the range.
     fn in_range(&self, batches: Batches) -> Batches {
         let Some(base) = &self.split.slice.base_file else { return batches };
         let range = RowRange::of_base(&self.split.query, &base.instant);
         Box::new(batches.map(move |batch| range.keep(batch?)))
     }
 
-    /// The base file, told which rows to leave out, and how many row groups those are; none where there are no rows.
+    /// Returns the base file with pruned row groups, and their number; `None` if there are no rows.
     fn pruned(
         &self,
         segment: Segment,
@@ -172,7 +172,7 @@ impl MergeBase for SplitBase {
     }
 }
 
-/// The rows of a file, read by `read`, with their numbers where these are wanted.
+/// Returns the rows of a file, read by `read`, with their row numbers if these are required.
 fn with_numbers(
     file: Box<dyn BaseFile>,
     wanted: &SchemaRef,
@@ -193,7 +193,7 @@ fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>>
     Ok(Some(base_file::renamed(file, split.query.names_at(&base.instant))))
 }
 
-/// A base file; a skeleton with what it is the skeleton of.
+/// Opens a base file; a skeleton file together with its source file.
 fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn BaseFile>> {
     let file = base_file::open(open_planned(place, &base.path, &known_base(base), query)?)?;
     let Some(source) = &base.source else { return Ok(file) };
@@ -201,7 +201,7 @@ fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> R
     let opened = storage::open_beside(place, folder, &query.storage, query.options.mmap)?.open(name).map_err(|error| match error.kind() {
         Kind::NotFound => Error::new(
             Kind::FileCleaned,
-            "a file that this table was bootstrapped from has gone; its rows are nowhere else. If the source was moved, write its new place to hoodie.bootstrap.base.path in hoodie.properties",
+            "a file that this table was bootstrapped from does not exist, and its rows are stored nowhere else. If the source was moved, set hoodie.bootstrap.base.path in hoodie.properties to its new path",
         )
         .in_file(&source.path),
         _ => error,

@@ -1,4 +1,4 @@
-//! Changes as rows: what happened, the commit, and the images before and after.
+//! Changes as rows: the operation, the commit, and the row before and after.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::names::RequestedTime;
 use crate::split::change_schema;
 
-/// What happened to a row.
+/// The operation on a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::read) enum Operation {
     Insert,
@@ -27,7 +27,7 @@ impl Operation {
     }
 }
 
-/// Changes of one commit. Images are texts, as many as there are operations; none where no change has that one.
+/// Changes of one commit. Images are strings, one per operation; `None` if no change has that image.
 pub(in crate::read) struct Changes {
     pub(in crate::read) operations: StringArray,
     pub(in crate::read) before: Option<ArrayRef>,
@@ -35,7 +35,7 @@ pub(in crate::read) struct Changes {
 }
 
 impl Changes {
-    /// The same thing happened to all rows: they were inserted, or deleted.
+    /// Returns changes with the same operation for all rows: inserts or deletes.
     pub(in crate::read) fn all(operation: Operation, images: StringArray) -> Self {
         let operations = std::iter::repeat_n(Some(operation.text()), images.len()).collect();
         let images: ArrayRef = Arc::new(images);
@@ -45,7 +45,7 @@ impl Changes {
         }
     }
 
-    /// The rows.
+    /// Returns the changes as rows.
     pub(in crate::read) fn into_batch(self, instant: &RequestedTime) -> Result<RecordBatch> {
         let rows = self.operations.len();
         let image = |image: Option<ArrayRef>| image.unwrap_or_else(|| new_null_array(&DataType::Utf8, rows));
@@ -53,6 +53,6 @@ impl Changes {
         let columns: Vec<ArrayRef> =
             vec![Arc::new(self.operations), Arc::new(commits), image(self.before), image(self.after)];
         RecordBatch::try_new(Arc::new(change_schema()), columns)
-            .map_err(|error| Error::invalid_table("changes without all of their images").caused_by(error))
+            .map_err(|error| Error::invalid_table("changes with missing images").caused_by(error))
     }
 }

@@ -1,13 +1,13 @@
-//! What change logs tell (`HoodieCDCLogger`; `CDCFileGroupIterator`, `AS_IS`), and the images that they leave out.
+//! Reads change logs (`HoodieCDCLogger`; `CDCFileGroupIterator`, `AS_IS`), and the images that they do not contain.
 //!
-//! | mode | a record | `before` | `after` |
+//! | mode | record | `before` | `after` |
 //! |---|---|---|---|
-//! | `OP_KEY_ONLY` | op, `record_key` | by key, of the file group before | by key, of the file group after |
-//! | `DATA_BEFORE` | op, `record_key`, before | the record's | by key, of the file group after |
+//! | `OP_KEY_ONLY` | op, `record_key` | by key, from the previous slice | by key, from the slice |
+//! | `DATA_BEFORE` | op, `record_key`, before | the record's | by key, from the slice |
 //! | `DATA_BEFORE_AFTER` | op, `ts_ms`, before, after | the record's | the record's |
 //!
-//! An image that a record has a field for, and not the image, is the text `null`, as Hudi gives it. Images are looked up for many
-//! records at a time, and the rows that are looked through are not kept.
+//! If a record has a field for an image, but no value, the image is the string `null`, as in Hudi. Images are looked up
+//! for many records at a time, and the rows that are scanned for them are not kept.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use bytes::Bytes;
 
 use super::change_batch::{Changes, Operation};
-use super::image_text::Form;
+use super::image_text::ImageFormat;
 use crate::avro::{self, Datum, Decoder, Field, Program, Type, Types};
 use crate::config::CdcMode;
 use crate::error::{Error, Result};
@@ -33,19 +33,19 @@ use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
 use crate::storage::{self, Place, Prefix, Source};
 
 const RECORD_KEY: &str = "record_key";
-/// The text of an image that a record has none of.
+/// The string of an image if the record has no value.
 const NONE: &str = "null";
-/// Bytes that two images of a row are taken for, to tell how many rows are looked up at a time.
+/// The assumed size of two images of a row, which determines how many rows are looked up at a time.
 const IMAGES: u64 = 2048;
 
-/// Where images are that change logs do not hold; none of both where they do.
+/// The slices with the images that change logs do not contain; `None` for both if they contain them.
 pub(in crate::read) struct KnownImages {
     pub(in crate::read) before: Option<Split>,
     pub(in crate::read) after: Option<Split>,
-    pub(in crate::read) form_before: Form,
+    pub(in crate::read) form_before: ImageFormat,
 }
 
-/// The changes of change logs, still to come.
+/// The remaining changes of change logs.
 pub(in crate::read) struct ChangeLogs {
     place: Arc<dyn Place>,
     files: VecDeque<LogFile>,
@@ -55,7 +55,7 @@ pub(in crate::read) struct ChangeLogs {
     images: KnownImages,
     query: Arc<Query>,
     table: avro::Schema,
-    /// Records that are decoded, and whose images are looked up, at a time.
+    /// The number of records that are decoded, and whose images are looked up, at a time.
     at_once: usize,
     memory_limit: u64,
     report: SharedReport,
@@ -72,7 +72,7 @@ struct Records {
 }
 
 impl ChangeLogs {
-    /// The changes in some files, oldest first. `query` is of all columns of the table.
+    /// Returns the changes in some files, oldest first. `query` has all columns of the table.
     pub(in crate::read) fn open(
         query: &Arc<Query>,
         files: &[LogFile],
@@ -83,7 +83,7 @@ impl ChangeLogs {
     ) -> Result<Self> {
         let looks_up = images.before.is_some() || images.after.is_some();
         if looks_up && query.virtual_key.is_some() {
-            let message = "a change log of record keys in a table without meta columns (hoodie.populate.meta.fields=false), where no column holds those keys";
+            let message = "a change log of record keys in a table without meta columns (hoodie.populate.meta.fields=false), which has no column with these keys";
             return Err(Error::unsupported(message));
         }
         let most = usize::try_from(memory_limit / 4 / IMAGES).unwrap_or(usize::MAX);
@@ -103,7 +103,7 @@ impl ChangeLogs {
         })
     }
 
-    /// The next changes; none after the last.
+    /// Returns the next changes; `None` after the last.
     pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
         loop {
             if let Some(records) = &mut self.records
@@ -142,7 +142,7 @@ impl ChangeLogs {
     fn changes(&self, schema: &avro::Schema, records: &RecordBatch) -> Result<Changes> {
         let text = |name: &str| {
             let column = records.column_by_name(name).and_then(|column| column.as_string_opt::<i32>());
-            column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no text {name}")))
+            column.ok_or_else(|| Error::corrupt(format!("a change log whose records have no string field {name}")))
         };
         let operations = text(OPERATION)?;
         let happened =
@@ -150,7 +150,7 @@ impl ChangeLogs {
         let (before, after) = match self.mode {
             CdcMode::DataBeforeAfter => (Some(images(schema, records, BEFORE)?), Some(images(schema, records, AFTER)?)),
             CdcMode::DataBefore => {
-                let after = self.looked_up(self.images.after.as_ref(), Form::Row, text(RECORD_KEY)?, |row| {
+                let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, text(RECORD_KEY)?, |row| {
                     !happened(Operation::Delete, row)
                 })?;
                 (Some(images(schema, records, BEFORE)?), Some(after))
@@ -160,19 +160,20 @@ impl ChangeLogs {
                 let is_new = |row| happened(Operation::Insert, row);
                 let before =
                     self.looked_up(self.images.before.as_ref(), self.images.form_before, keys, |row| !is_new(row))?;
-                let after = self
-                    .looked_up(self.images.after.as_ref(), Form::Row, keys, |row| !happened(Operation::Delete, row))?;
+                let after = self.looked_up(self.images.after.as_ref(), ImageFormat::Row, keys, |row| {
+                    !happened(Operation::Delete, row)
+                })?;
                 (Some(before), Some(after))
             }
         };
         Ok(Changes { operations: operations.clone(), before, after })
     }
 
-    /// The images of the wanted records, by key; null of the others.
+    /// Returns the images of the records whose images are not stored, by key; null for the others.
     fn looked_up(
         &self,
         split: Option<&Split>,
-        form: Form,
+        form: ImageFormat,
         keys: &StringArray,
         wanted: impl Fn(usize) -> bool,
     ) -> Result<ArrayRef> {
@@ -199,7 +200,7 @@ impl ChangeLogs {
             let Some(key) = key.filter(|_| wanted(row)) else { return Ok(None) };
             found.get(key).map(|image| Some(image.as_str())).ok_or_else(|| {
                 Error::invalid_table(format!(
-                    "the change log tells of the key {key:?}, which the file group does not have"
+                    "the change log has the key {key:?}, which the file group does not contain"
                 ))
             })
         };
@@ -211,7 +212,7 @@ impl ChangeLogs {
 impl Records {
     fn of(source: &dyn Source, block: &Block) -> Result<Self> {
         let Some(text) = block.header.get(HeaderKey::Schema) else {
-            return Err(Error::corrupt("a change log's block without SCHEMA in its header"));
+            return Err(Error::corrupt("a block of a change log has no SCHEMA in its header"));
         };
         let schema = avro::Schema::parse(&text)?;
         let content = source.read(block.content.clone())?;
@@ -232,15 +233,15 @@ impl Records {
     }
 }
 
-/// The images that records hold themselves.
+/// Returns the images that records contain.
 fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<ArrayRef> {
-    let wrong = || Error::corrupt(format!("a change log whose records have no record {name}"));
+    let wrong = || Error::corrupt(format!("a change log whose records have no record field {name}"));
     let fields: &[Field] = match schema.field(name).map(|field| field.ty.non_null()) {
         Some(Type::Record(record)) => &record.fields,
         _ => return Err(wrong()),
     };
     let column = records.column_by_name(name).and_then(|column| column.as_struct_opt()).ok_or_else(wrong)?;
-    let texts = Form::Record.of_records(fields, column)?;
+    let texts = ImageFormat::Record.of_records(fields, column)?;
     if texts.null_count() == 0 {
         return Ok(Arc::new(texts));
     }

@@ -1,4 +1,4 @@
-//! What a commit changed in a file group, read (`CDCFileGroupIterator`).
+//! Reads the changes that a commit made to a file group (`CDCFileGroupIterator`).
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 
 use super::change_batch::{Changes, Operation};
 use super::change_logs::{ChangeLogs, KnownImages};
-use super::image_text::Form;
+use super::image_text::ImageFormat;
 use super::log_changes::LogChanges;
 use crate::avro::{self, Types};
 use crate::config::{CdcMode, Semantics};
@@ -19,16 +19,16 @@ use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{Change, ChangeSource, Query, Split, change_schema};
 
-/// Reads the changes of a split, batch by batch. After an error there is nothing more.
+/// Reads the changes of a split in batches. Ends after an error.
 pub(in crate::read) struct ChangeReader {
-    /// Of the rows that it names, all columns of the table.
+    /// The split of the rows, with all columns of the table.
     rows: Split,
     change: Change,
     projection: Projection,
     memory_limit: u64,
     report: SharedReport,
     state: State,
-    /// Changes that were found, and are still to be delivered.
+    /// Changes that were found and are not returned yet.
     found: Option<RecordBatch>,
 }
 
@@ -41,7 +41,7 @@ enum State {
 }
 
 impl ChangeReader {
-    /// Plans the read of a split that has a change; no file is opened yet.
+    /// Plans the read of a split with a change; no file is opened yet.
     pub(in crate::read) fn new(mut split: Split, report: SharedReport) -> Result<Self> {
         let Some(change) = split.change.take() else {
             return Err(Error::internal("a split without changes"));
@@ -94,10 +94,10 @@ impl ChangeReader {
     }
 
     /// Hudi 0.x merges records, 1.x rows.
-    fn form_of_merged(&self) -> Form {
+    fn form_of_merged(&self) -> ImageFormat {
         match self.rows.query.options.semantics {
-            Semantics::V0x => Form::Record,
-            Semantics::V1x => Form::Row,
+            Semantics::V0x => ImageFormat::Record,
+            Semantics::V1x => ImageFormat::Row,
         }
     }
 
@@ -110,7 +110,7 @@ impl ChangeReader {
             State::Whole(reader, operation) => {
                 let Some(rows) = reader.next() else { return Ok(None) };
                 let table = avro::Schema::parse(&self.rows.query.schema)?;
-                Ok(Some(Changes::all(*operation, Form::Row.of_batch(&table, &rows?)?)))
+                Ok(Some(Changes::all(*operation, ImageFormat::Row.of_batch(&table, &rows?)?)))
             }
             State::Logs(changes) => changes.next(),
             State::ChangeLogs(logs) => logs.next(),
@@ -126,17 +126,17 @@ impl ChangeReader {
                 return Ok(Some(found.slice(0, rows)));
             }
             let Some(changes) = self.changes()? else { return Ok(None) };
-            let batch = carried(&changes.into_batch(&self.change.instant)?, &self.projection)?;
+            let batch = project(&changes.into_batch(&self.change.instant)?, &self.projection)?;
             self.found = Some(self.projection.deliver(&batch)?).filter(|batch| batch.num_rows() > 0);
         }
     }
 }
 
-/// The columns that are carried, in their order.
-fn carried(batch: &RecordBatch, projection: &Projection) -> Result<RecordBatch> {
-    let columns = projection.carried.fields().iter().map(|field| batch.schema().index_of(field.name()));
-    let carried = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| batch.project(&columns));
-    carried.map_err(|error| Error::invalid_argument("columns of changes").caused_by(error))
+/// Returns the projected columns, in order.
+fn project(batch: &RecordBatch, projection: &Projection) -> Result<RecordBatch> {
+    let columns = projection.projected.fields().iter().map(|field| batch.schema().index_of(field.name()));
+    let projected = columns.collect::<Result<Vec<_>, _>>().and_then(|columns| batch.project(&columns));
+    projected.map_err(|error| Error::invalid_argument("columns of changes").caused_by(error))
 }
 
 impl Iterator for ChangeReader {

@@ -1,17 +1,17 @@
-//! Rows as JSON: the images of changed rows. Hudi has two forms, by where a row comes from; both are compact here, fields in the
-//! table's order.
+//! Rows as JSON: the images of changed rows. Hudi has two formats, depending on the source of a row; both are compact
+//! here, with fields in the table's order.
 //!
-//! | | [`Form::Row`]: Spark's row by Jackson (`InternalRowToJsonStringConverter`) | [`Form::Record`]: Avro's `GenericData.toString` |
+//! | | [`ImageFormat::Row`]: Spark's row by Jackson (`InternalRowToJsonStringConverter`) | [`ImageFormat::Record`]: Avro's `GenericData.toString` |
 //! |---|---|---|
-//! | null | left out, but in lists | `null` |
+//! | null | omitted, except in lists | `null` |
 //! | dates, timestamps | days, microseconds | days, the schema's unit |
-//! | bytes | base64 | a text, a character for each byte |
+//! | bytes | base64 | a string with one character per byte |
 //! | `fixed` | base64 | a list of signed bytes |
 //! | decimals | digits | their bytes, as `bytes` or `fixed` are written |
 //! | NaN, infinities | `"NaN"`, `"Infinity"` | the same |
 //!
-//! Of a decimal Jackson sees but one property of Spark's class, and Hudi writes `{"zero":false}` for whatever is not zero
-//! (measured: 1.2 on Spark 3.5). Here the digits stand.
+//! Jackson serializes only one property of Spark's decimal class, so Hudi writes `{"zero":false}` for each decimal that
+//! is not zero (measured: 1.2 on Spark 3.5). Here the digits are written.
 
 use std::fmt::Write as _;
 
@@ -32,20 +32,20 @@ use base64::engine::general_purpose::STANDARD;
 use crate::avro::{self, Field, Type, shortest};
 use crate::error::{Error, Kind, Result};
 
-/// Texts of one column: more do not fit in Arrow's offsets.
+/// The maximum size of a string column, given by Arrow's offsets.
 const MOST_BYTES: usize = i32::MAX as usize;
 
-/// In which of Hudi's two forms.
+/// One of Hudi's two formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::read) enum Form {
-    /// A row of Spark's, by Jackson.
+pub(in crate::read) enum ImageFormat {
+    /// A row of Spark, serialized by Jackson.
     Row,
-    /// An Avro record's own text.
+    /// The string representation of an Avro record.
     Record,
 }
 
-impl Form {
-    /// The rows of a batch, whose columns are fields of the table.
+impl ImageFormat {
+    /// Returns the rows of a batch, whose columns are fields of the table.
     pub(in crate::read) fn of_batch(self, table: &avro::Schema, rows: &RecordBatch) -> Result<StringArray> {
         let schema = rows.schema();
         let columns = schema.fields().iter().zip(rows.columns()).map(|(column, array)| {
@@ -59,7 +59,7 @@ impl Form {
         })
     }
 
-    /// The records of a column; null where there is none.
+    /// Returns the records of a column; null for a null record.
     pub(in crate::read) fn of_records(self, fields: &[Field], records: &StructArray) -> Result<StringArray> {
         let columns = self.fields(fields, records)?;
         self.texts(records.len(), |row, out| {
@@ -78,7 +78,7 @@ impl Form {
             text.clear();
             let is_there = write(row, &mut text)?;
             if texts.values_slice().len().saturating_add(text.len()) > MOST_BYTES {
-                let message = "a batch of changes whose images pass 2 GiB; ask for fewer rows in a batch (batch_rows)";
+                let message = "the images of a batch of changes exceed 2 GiB; use fewer rows per batch (batch_rows)";
                 return Err(Error::new(Kind::MemoryLimit, message));
             }
             texts.append_option(is_there.then_some(&text));
@@ -101,7 +101,7 @@ impl Form {
         }
         let cells = match array.data_type() {
             DataType::Null => Some(Cells::Nothing),
-            DataType::Boolean => array.as_boolean_opt().map(Cells::Truths),
+            DataType::Boolean => array.as_boolean_opt().map(Cells::Booleans),
             DataType::Int32 => array.as_primitive_opt::<Int32Type>().map(|array| Cells::Ints(array.clone())),
             DataType::Date32 => {
                 array.as_primitive_opt::<Date32Type>().map(|array| Cells::Ints(array.reinterpret_cast()))
@@ -199,7 +199,7 @@ impl Form {
         };
         match &bound.cells {
             Cells::Nothing => out.push_str("null"),
-            Cells::Truths(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
+            Cells::Booleans(array) => out.push_str(if array.value(row) { "true" } else { "false" }),
             Cells::Ints(array) => number(out, array.value(row).into()),
             Cells::Longs(array, unit) => number(out, array.value(row).div_euclid(*unit)),
             Cells::Floats(array) => {
@@ -267,7 +267,7 @@ impl Form {
     }
 }
 
-/// A column with what it takes to write its values.
+/// A column with the information that is needed to write its values.
 struct Bound<'a> {
     array: &'a dyn Array,
     cells: Cells<'a>,
@@ -281,26 +281,26 @@ impl Bound<'_> {
 
 enum Cells<'a> {
     Nothing,
-    Truths(&'a BooleanArray),
+    Booleans(&'a BooleanArray),
     Ints(Int32Array),
-    /// Whole numbers, and what they are divided by.
+    /// Integers, and their divisor.
     Longs(Int64Array, i64),
     Floats(&'a Float32Array),
     Doubles(&'a Float64Array),
     Texts(&'a StringArray),
-    /// Bytes, and whether they are a `fixed`.
+    /// Bytes, and whether they are of a `fixed`.
     Bytes(&'a BinaryArray, bool),
     Fixed(&'a FixedSizeBinaryArray),
-    /// Decimals, their scale, and the bytes of the `fixed` that holds them.
+    /// Decimals, their scale, and the size of the `fixed` that stores them.
     Decimals(&'a Decimal128Array, u32, Option<usize>),
     List(&'a ListArray, Box<Bound<'a>>),
     Map(&'a MapArray, &'a StringArray, Box<Bound<'a>>),
-    /// Members, their names as they are written, with the colon.
+    /// Members, with their names as they are written, including the colon.
     Struct(Vec<(String, Bound<'a>)>),
     OneOf(Vec<Bound<'a>>),
 }
 
-/// The items of one list or map between brackets; `item` tells whether it wrote one.
+/// Writes the items of one list or map between brackets; `item` returns whether it wrote one.
 fn written(
     offsets: &[i32],
     row: usize,
@@ -359,7 +359,7 @@ fn write_text(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
 }
 
-/// A number's bytes in a `fixed` of that width.
+/// Extends a number's bytes to the width of a `fixed`.
 fn widened(bytes: &[u8], width: usize) -> Vec<u8> {
     let sign = if bytes.first().is_some_and(|byte| *byte >= 0x80) { 0xff } else { 0 };
     let shortest = shortest(bytes);
@@ -368,11 +368,11 @@ fn widened(bytes: &[u8], width: usize) -> Vec<u8> {
     wide
 }
 
-/// Hudi 1.2 fails on them too: it takes the columns of an image for nested ones.
+/// Hudi 1.2 fails on them too: it reads the columns of an image as nested ones.
 #[cold]
 fn of_vector(descriptor: String) -> Error {
     let message = format!(
-        "changes of a table with a column of {descriptor}, of which Hudi writes no image; use an incremental query"
+        "changes of a table with a column of type {descriptor}, for which Hudi writes no image; use an incremental query"
     );
     Error::unsupported(message)
 }
@@ -395,14 +395,14 @@ mod tests {
         let text = format!(r#"{{"type":"record","name":"r","fields":[{{"name":"f","type":{ty}}}]}}"#);
         let schema = avro::Schema::parse(&text).unwrap();
         let rows = RecordBatch::try_from_iter_with_nullable([("f", values, true)]).unwrap();
-        [Form::Row, Form::Record].map(|form| {
+        [ImageFormat::Row, ImageFormat::Record].map(|form| {
             let texts = form.of_batch(&schema, &rows).unwrap();
             let value = |text: &str| text.strip_prefix("{\"f\":").unwrap().strip_suffix('}').unwrap().to_owned();
             texts.iter().map(|text| value(text.unwrap())).collect()
         })
     }
 
-    /// The values of a column of one type, in both forms.
+    /// Checks the values of a column of one type, in both formats.
     fn check(ty: &str, values: ArrayRef, row: &[&str], record: &[&str]) {
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         assert_eq!(texts(ty, values), [owned(row), owned(record)], "{ty}");
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_and_decimals_are_told_apart_by_form() {
+    fn bytes_and_decimals_by_format() {
         let bytes = BinaryArray::from(vec![&[0_u8, 255, 34][..], b""]);
         check(r#""bytes""#, Arc::new(bytes), &["\"AP8i\"", "\"\""], &["\"\\u0000\u{ff}\\\"\"", "\"\""]);
         let fixed = BinaryArray::from(vec![&[0_u8, 255][..]]);
@@ -480,7 +480,7 @@ mod tests {
         let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(2)])]));
         for name in ["f", "g"] {
             let rows = RecordBatch::try_from_iter_with_nullable([(name, Arc::clone(&lists), true)]).unwrap();
-            assert_eq!(Form::Row.of_batch(&schema, &rows).unwrap_err().kind(), Kind::InvalidTable);
+            assert_eq!(ImageFormat::Row.of_batch(&schema, &rows).unwrap_err().kind(), Kind::InvalidTable);
         }
     }
 }

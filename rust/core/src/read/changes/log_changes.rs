@@ -1,15 +1,15 @@
-//! What the logs of one commit change in the rows of a slice (`CDCFileGroupIterator`, `LOG_FILE`): the log's records are merged among
-//! themselves, and then with the slice's merged rows as they were before.
+//! The changes that the logs of one commit make to the rows of a slice (`CDCFileGroupIterator`, `LOG_FILE`): the log
+//! records are merged with each other, and then with the merged rows of the previous slice.
 //!
 //! | row before | log record | change |
 //! |---|---|---|
-//! | there | a delete, however late | `d` |
-//! | there | a record that wins | `u`, unless the row stays the same |
-//! | there | a record that loses | none |
+//! | exists | a delete, for any ordering value | `d` |
+//! | exists | a record that wins | `u`, unless the row stays the same |
+//! | exists | a record that loses | none |
 //! | none | a delete | none |
 //! | none | a record | `i` |
 //!
-//! The rows before flow through in batches; memory holds the log's keys.
+//! The previous rows are streamed in batches; the log's keys are in memory.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use arrow_schema::SchemaRef;
 
 use super::change_batch::{Changes, Operation};
-use super::image_text::Form;
+use super::image_text::ImageFormat;
 use crate::avro::{self, Types};
 use crate::base_file::Batches;
 use crate::error::{Error, Result};
@@ -38,10 +38,10 @@ use crate::read::slice::slice_merge::SliceMerge;
 use crate::split::{CommitRange, Query, Split};
 use crate::storage;
 
-/// The changes of a log, still to come.
+/// The remaining changes of a log.
 pub(in crate::read) struct LogChanges {
     table: avro::Schema,
-    form: Form,
+    form: ImageFormat,
     projection: Projection,
     path_values: PathValues,
     before: Batches,
@@ -50,12 +50,13 @@ pub(in crate::read) struct LogChanges {
 }
 
 impl LogChanges {
-    /// Reads the logs' keys; none where they hold no record. `split` is of the rows before, all columns of the table.
+    /// Reads the logs' keys; returns `None` if they have no records. `split` is that of the previous rows, with all
+    /// columns of the table.
     pub(in crate::read) fn open(
         split: &Split,
         logs: &[LogFile],
         instant: &RequestedTime,
-        form: Form,
+        form: ImageFormat,
         memory_limit: u64,
         report: &SharedReport,
     ) -> Result<Option<Self>> {
@@ -92,12 +93,12 @@ impl LogChanges {
         Ok(Some(Self { table, form, projection, path_values, before, merge, batch_rows }))
     }
 
-    /// The next changes; none after the last.
+    /// Returns the next changes; `None` after the last.
     pub(in crate::read) fn next(&mut self) -> Result<Option<Changes>> {
         while let Some(rows) = self.before.next() {
             let rows = rows?;
-            let carried = self.projection.carried_of(&rows)?;
-            let Some(found) = self.merge.changes(&rows, &carried)? else { continue };
+            let projected = self.projection.projected_of(&rows)?;
+            let Some(found) = self.merge.changes(&rows, &projected)? else { continue };
             if let Some(changes) = self.of_rows(found)? {
                 return Ok(Some(changes));
             }
@@ -140,7 +141,8 @@ impl LogChanges {
     }
 }
 
-/// The logs alone, and of them what the commit has written: up to table version 7 commits may share a log file.
+/// Returns a split of the logs only, restricted to blocks of the commit: up to table version 7 commits may share a log
+/// file.
 fn of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> Split {
     let mut query = Query::clone(&split.query);
     if query.commits_by_block {
@@ -151,7 +153,7 @@ fn of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> Split 
     Split { query: Arc::new(query), slice, part: None, change: None, merger: None }
 }
 
-/// The rows before: those of the slice, without blocks of the commit and of later ones.
+/// Returns a split of the previous rows: those of the slice, without blocks of the commit and of later ones.
 fn without_commit(split: &Split, instant: &RequestedTime) -> Split {
     let mut query = Query::clone(&split.query);
     if query.commits_by_block {
@@ -161,7 +163,7 @@ fn without_commit(split: &Split, instant: &RequestedTime) -> Split {
     Split { query: Arc::new(query), ..split.clone() }
 }
 
-/// The rows of the slice as it was before.
+/// The rows of the slice in its previous state.
 struct RowsBefore {
     split: Split,
     segments: BaseSegments,

@@ -1,12 +1,12 @@
-//! What a commit changed in a file group (change data capture).
+//! The changes that a commit made to a file group (change data capture).
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `change_reader` | what a commit changed, read |
-//! | `change_logs` | what change logs tell |
+//! | `change_reader` | reads the changes of a commit |
+//! | `change_logs` | reads change logs |
 //! | `change_batch` | changes as rows |
-//! | `log_changes` | what logs change in the rows of a slice |
-//! | `image_text` | rows as JSON, the images of changed rows |
+//! | `log_changes` | the changes that logs make to the rows of a slice |
+//! | `image_text` | rows as JSON: the images of changed rows |
 
 pub(in crate::read) mod change_batch;
 pub(in crate::read) mod change_logs;

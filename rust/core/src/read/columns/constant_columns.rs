@@ -1,5 +1,6 @@
-//! Columns that have one value in all rows of a file slice. They are not decoded: rows are read without them, and the values are
-//! inserted into the batches that are delivered. Merging reads what it needs of them from the files (`projection`).
+//! Columns with one value in all rows of a file slice. They are not decoded: rows are read without them, and the values
+//! are inserted into the batches that are returned. The merge reads the values that it needs from the files
+//! (`projection`).
 
 use std::sync::Arc;
 
@@ -11,21 +12,22 @@ use crate::error::{Error, Result};
 use crate::filter::Filter;
 use crate::split::Query;
 
-/// What is read of a slice that has constant columns.
+/// The input of the read of a slice with constant columns.
 pub(in crate::read) struct RowQuery {
-    /// The columns that the rows bring: those of the query without the constant ones.
+    /// The columns to read: those of the query without the constant ones.
     pub(in crate::read) columns: Vec<String>,
-    /// The part of the filter that rows decide.
+    /// The part of the filter that is evaluated on rows.
     pub(in crate::read) filter: Filter,
 }
 
 impl RowQuery {
-    /// All of the query: every column is read.
+    /// Returns the columns and the filter of the query: every column is read.
     pub(in crate::read) fn whole(query: &Query) -> Self {
         Self { columns: query.columns.clone(), filter: query.filter.clone() }
     }
 
-    /// The query without the columns of `constants`, a batch of one row. `None` if no row of the slice passes the filter.
+    /// Returns the query without the columns of `constants`, a batch of one row. `None` if no row of the slice passes
+    /// the filter.
     pub(in crate::read) fn new(query: &Query, constants: &RecordBatch) -> Result<Option<Self>> {
         let Some(filter) = query.filter.with_constants(constants)? else { return Ok(None) };
         let is_read = |name: &&String| constants.schema_ref().fields().find(name).is_none();
@@ -37,7 +39,7 @@ impl RowQuery {
 #[derive(Debug)]
 pub(in crate::read) struct ConstantColumns {
     output: SchemaRef,
-    /// Of each output column its repeated value; `None` for columns that rows bring.
+    /// The repeated value of each output column; `None` for columns that are read.
     values: Vec<Option<ArrayRef>>,
 }
 
@@ -49,7 +51,7 @@ impl ConstantColumns {
         Self { output, values }
     }
 
-    /// A batch of the other output columns, in their order, with the constant ones.
+    /// Returns a batch of the other output columns, in their order, with the constant columns inserted.
     pub(in crate::read) fn insert_into(&mut self, rows: RecordBatch) -> Result<RecordBatch> {
         if self.values.iter().all(Option::is_none) {
             return Ok(rows);
@@ -68,11 +70,11 @@ impl ConstantColumns {
         }
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         RecordBatch::try_new_with_options(Arc::clone(&self.output), columns, &options)
-            .map_err(|error| Error::invalid_table("partition values that do not fit the table").caused_by(error))
+            .map_err(|error| Error::invalid_table("partition values do not fit the table").caused_by(error))
     }
 }
 
-/// The value of all rows of `value`, repeated `count` times. Batches share the longest array that was made.
+/// Returns the value of all rows of `value`, repeated `count` times. Batches share the longest array that was made.
 fn repeated(value: &mut ArrayRef, count: usize) -> Result<ArrayRef> {
     if value.len() < count {
         let first = UInt32Array::from(vec![0; count]);

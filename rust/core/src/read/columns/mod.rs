@@ -1,10 +1,10 @@
-//! Columns: which a read delivers, which it decodes for that, and which are constant in a slice.
+//! Columns of a read: projected, decoded for the merge, and constant in a slice.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `projection` | which columns are delivered, carried and probed |
-//! | `path_values` | partition values as they stand in the path |
-//! | `constant_columns` | columns with one value in all rows of a slice, inserted where rows are delivered |
+//! | `projection` | the columns of the output, the filter and the merge |
+//! | `path_values` | partition values from the path |
+//! | `constant_columns` | columns with one value in all rows of a slice, inserted into the output |
 
 pub(in crate::read) mod constant_columns;
 pub(in crate::read) mod path_values;

@@ -1,13 +1,13 @@
-//! Partition columns whose values are taken from the path ([`PathColumns`]), as the columns' types:
+//! Partition columns whose values come from the path ([`PathColumns`]), converted to the columns' types:
 //!
-//! | the path | value |
+//! | path | value |
 //! |---|---|
-//! | tells it | decoded, or as it stands: `north%2Feast` where a snapshot gives `north/east` |
-//! | has another text than a date's or a time's in its place | null, as Spark's cast gives |
-//! | does not tell it, or has a text that is no value of another type | the row's own; an error where rows have none |
+//! | has the value | decoded, or as in the path: `north%2Feast` where a snapshot returns `north/east` |
+//! | has an invalid date or time | null, like Spark's cast |
+//! | does not have the value, or one that is invalid for another type | that of the row; an error if rows have none |
 //!
-//! A column whose value is taken from the path is constant in the partition (`constant_columns`). Only the others are read from the files, and
-//! then replaced where the table says so.
+//! A column whose value comes from the path is constant in the partition (`constant_columns`). Only the other columns
+//! are read from the files, and then replaced in the rows that need it.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use crate::split::{PathColumns, Query};
 #[derive(Debug, Default)]
 pub(in crate::read) struct PathValues {
     values: Vec<(String, Option<String>)>,
-    /// Whether rows have none of their own.
+    /// Whether rows have no values of these columns.
     alone: bool,
 }
 
 impl PathValues {
-    /// Of a query, in the partition at a path. [`crate::Kind::Unsupported`] where rows do not hold the values and the path does not
-    /// tell them.
+    /// Returns the values of a query in the partition at a path. [`crate::Kind::Unsupported`] if neither rows nor the
+    /// path have the values.
     pub(in crate::read) fn of(query: &Query, partition: &str) -> Result<Self> {
         let PathColumns { in_path, taken, as_they_stand, alone, .. } = &query.path_columns;
         if taken.is_empty() {
@@ -37,14 +37,14 @@ impl PathValues {
         }
         let values = match partition_path::values(in_path, partition, !as_they_stand) {
             Some(values) => in_path.iter().cloned().zip(values).filter(|(name, _)| taken.contains(name)).collect(),
-            None if *alone => return Err(untold(in_path, partition)),
+            None if *alone => return Err(missing_values(in_path, partition)),
             None => Vec::new(),
         };
         Ok(Self { values, alone: *alone })
     }
 
-    /// Removes the values that all rows of the partition have in columns of the table, and returns them as one row. Those that remain
-    /// are for rows that are read with the values of the files.
+    /// Removes the values that all rows of the partition have in columns of the table, and returns them as one row. The
+    /// remaining ones apply to rows that are read with the values of the files.
     pub(in crate::read) fn take_constants(&mut self, table: &Schema) -> Result<RecordBatch> {
         let mut fields = Vec::new();
         let mut columns = Vec::new();
@@ -63,7 +63,7 @@ impl PathValues {
         RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(unfit)
     }
 
-    /// Rows of that partition with these values in their columns.
+    /// Returns rows of that partition with these values in their columns.
     pub(in crate::read) fn put_into(&self, rows: RecordBatch) -> Result<RecordBatch> {
         let schema: &Schema = rows.schema_ref();
         let found: Vec<_> = self
@@ -92,7 +92,8 @@ impl PathValues {
     }
 }
 
-/// One row with the value of a column; `None` if rows may have values of their own, or if it is an error that they have none.
+/// Returns one row with the value of a column; `None` if rows may have different values, or if their absence is an
+/// error.
 fn constant(value: Option<&str>, field: &Field, alone: bool) -> Option<ArrayRef> {
     if value.is_none() && !field.is_nullable() {
         return None;
@@ -105,23 +106,24 @@ fn constant(value: Option<&str>, field: &Field, alone: bool) -> Option<ArrayRef>
 }
 
 fn unfit(error: ArrowError) -> Error {
-    Error::invalid_table("partition values that do not fit the table").caused_by(error)
+    Error::invalid_table("partition values do not fit the table").caused_by(error)
 }
 
 fn is_moment(kind: &DataType) -> bool {
     matches!(kind, DataType::Date32 | DataType::Timestamp(..))
 }
 
-fn untold(columns: &[String], partition: &str) -> Error {
+fn missing_values(columns: &[String], partition: &str) -> Error {
     Error::unsupported(format!(
-        "the partition {partition:?}, whose files do not hold its columns ({}) and whose path does not tell their values",
+        "the values of the partition columns ({}) are neither in the files of the partition {partition:?} nor in its path",
         columns.join(", ")
     ))
 }
 
 fn misfit(name: &str, value: Option<&str>, column: &ArrayRef, error: ArrowError) -> Error {
     let value = value.unwrap_or("null");
-    let message = format!("the path's value {value:?} is none of column {name:?}, of type {}", column.data_type());
+    let message =
+        format!("the value {value:?} in the path is not a value of column {name:?}, of type {}", column.data_type());
     Error::invalid_table(message).caused_by(error)
 }
 
@@ -173,13 +175,13 @@ mod tests {
             Field::new("day", DataType::Int32, true),
             Field::new("date", DataType::Date32, false),
         ]);
-        let told = [("area", None), ("day", Some("x")), ("date", Some("yesterday"))];
-        let mut values = of(&told, false);
+        let given = [("area", None), ("day", Some("x")), ("date", Some("yesterday"))];
+        let mut values = of(&given, false);
         assert_eq!(values.take_constants(&schema).unwrap().num_columns(), 0);
-        assert_eq!(values.put_into(rows()).unwrap(), put(&told, false).unwrap());
-        let dates = of(&told, false).take_constants(rows().schema_ref()).unwrap();
+        assert_eq!(values.put_into(rows()).unwrap(), put(&given, false).unwrap());
+        let dates = of(&given, false).take_constants(rows().schema_ref()).unwrap();
         assert_eq!(dates.column_by_name("date").map(|column| column.null_count()), Some(1));
-        let alone = of(&told[1..], true).take_constants(rows().schema_ref()).unwrap();
+        let alone = of(&given[1..], true).take_constants(rows().schema_ref()).unwrap();
         assert_eq!(alone.num_columns(), 0, "the error is that of `put_into`");
     }
 

@@ -1,10 +1,10 @@
-//! Which columns a read delivers, which it carries for the filter, and which it needs to merge.
+//! The columns of a read: those that it returns, those of the filter, and those that the merge needs.
 //!
 //! | schema | columns |
 //! |---|---|
-//! | `output` | what the caller asked for, in that order |
-//! | `carried` | those, then what the filter needs, and what folding does |
-//! | `base` | those, then the record key and the ordering field, unless there already; then row numbers, where they are needed |
+//! | `output` | the columns of the query, in its order |
+//! | `projected` | those of `output`, then those of the filter and of the fold |
+//! | `base` | those of `projected`, then the record key and the ordering field, unless present; then row numbers if they are needed |
 
 use std::sync::Arc;
 
@@ -19,15 +19,15 @@ use crate::keys::with_row_numbers;
 #[derive(Debug)]
 pub(in crate::read) struct Projection {
     pub(in crate::read) output: SchemaRef,
-    pub(in crate::read) carried: SchemaRef,
+    pub(in crate::read) projected: SchemaRef,
     pub(in crate::read) base: SchemaRef,
     filter: BoundFilter,
     filtering: bool,
 }
 
 impl Projection {
-    /// `merge_columns` are the columns of base rows that merging needs, `fold_columns` those of every row that is merged;
-    /// none where nothing is.
+    /// `merge_columns` are the columns of base rows that the merge needs, `fold_columns` those of every merged row;
+    /// both are empty if nothing is merged.
     pub(in crate::read) fn new(
         table: &Schema,
         columns: &[String],
@@ -39,46 +39,46 @@ impl Projection {
         let filtering = !more.is_empty();
         more.extend_from_slice(fold_columns);
         let output = select(table, columns, &[])?;
-        let carried = select(table, columns, &more)?;
-        let base = with_columns(table, &carried, merge_columns)?;
-        let filter = BoundFilter::bind(filter, &carried)?;
-        Ok(Self { output, carried, base, filter, filtering })
+        let projected = select(table, columns, &more)?;
+        let base = with_columns(table, &projected, merge_columns)?;
+        let filter = BoundFilter::bind(filter, &projected)?;
+        Ok(Self { output, projected, base, filter, filtering })
     }
 
-    /// The same, of base rows other columns needed to merge.
+    /// Returns the same projection with other columns of base rows for the merge.
     pub(in crate::read) fn merging_by(self, table: &Schema, merge_columns: &[String]) -> Result<Self> {
-        Ok(Self { base: with_columns(table, &self.carried, merge_columns)?, ..self })
+        Ok(Self { base: with_columns(table, &self.projected, merge_columns)?, ..self })
     }
 
-    /// The same, of base rows their numbers as well.
+    /// Returns the same projection with row numbers of base rows.
     pub(in crate::read) fn with_row_numbers(self) -> Self {
         Self { base: with_row_numbers(&self.base), ..self }
     }
 
-    /// The carried columns of a base batch.
-    pub(in crate::read) fn carried_of(&self, base: &RecordBatch) -> Result<RecordBatch> {
-        first_columns(base, &self.carried)
+    /// Returns the projected columns of a base batch.
+    pub(in crate::read) fn projected_of(&self, base: &RecordBatch) -> Result<RecordBatch> {
+        first_columns(base, &self.projected)
     }
 
-    /// The filter; its columns are among the carried ones, with which those of base rows begin.
+    /// Returns the filter. Its columns are among the projected ones, which are the first columns of base rows.
     pub(in crate::read) fn filter(&self) -> &BoundFilter {
         &self.filter
     }
 
-    /// The rows that pass the filter, with the columns that the caller asked for.
-    pub(in crate::read) fn deliver(&self, carried: &RecordBatch) -> Result<RecordBatch> {
-        let passing = if self.filtering { &self.filter.apply(carried)? } else { carried };
+    /// Returns the rows that pass the filter, with the columns of the query.
+    pub(in crate::read) fn deliver(&self, projected: &RecordBatch) -> Result<RecordBatch> {
+        let passing = if self.filtering { &self.filter.apply(projected)? } else { projected };
         first_columns(passing, &self.output)
     }
 }
 
-/// Columns, and then those of `more` that are not among them.
+/// Returns the columns, followed by those of `more` that are not among them.
 fn with_columns(table: &Schema, columns: &Schema, more: &[String]) -> Result<SchemaRef> {
     let names: Vec<String> = columns.fields().iter().map(|field| field.name().clone()).collect();
     select(table, &names, more)
 }
 
-/// The named columns and then those of `more` that are not among them.
+/// Returns the named columns, followed by those of `more` that are not among them.
 pub(in crate::read) fn select(table: &Schema, names: &[String], more: &[String]) -> Result<SchemaRef> {
     let more = more
         .iter()
@@ -95,10 +95,10 @@ pub(in crate::read) fn select(table: &Schema, names: &[String], more: &[String])
     Ok(Arc::new(Schema::new(fields)))
 }
 
-/// The leading columns of a batch, as many as `schema` has.
+/// Returns the first columns of a batch, as many as `schema` has.
 fn first_columns(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
     let columns = batch.columns().iter().take(schema.fields().len()).cloned().collect();
     let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
     RecordBatch::try_new_with_options(schema.clone(), columns, &options)
-        .map_err(|error| Error::invalid_table("columns of other types than the table's").caused_by(error))
+        .map_err(|error| Error::invalid_table("columns with types other than the table's").caused_by(error))
 }

@@ -1,13 +1,13 @@
-//! Deleted keys as rows, for reads that deliver them: what a delete block tells of a key, in the table's columns.
+//! Deleted keys as rows, for reads that return them: the values of a delete block in the table's columns.
 //!
 //! | column | value |
 //! |---|---|
-//! | `_hoodie_record_key`, `_hoodie_partition_path` | as the block has them |
+//! | `_hoodie_record_key`, `_hoodie_partition_path` | those of the block |
 //! | `_hoodie_commit_time` | the block's instant |
-//! | the one record key field | the key, where it is text or a whole number |
-//! | ordering fields | what the delete was ordered by |
+//! | the only record key field | the key, if it is a string or an integer |
+//! | ordering fields | the ordering value of the delete |
 //!
-//! All others are null. `_hoodie_operation` is set when the rows are woven in.
+//! All others are null. `_hoodie_operation` is set when the rows are added to the output.
 
 use std::sync::Arc;
 
@@ -20,31 +20,31 @@ use crate::keys::KeyColumns;
 use crate::log::content::deleted::{Deleted, Deletes};
 use crate::names::meta_columns;
 
-/// Makes rows of deleted keys.
+/// Converts deleted keys to rows.
 #[derive(Debug, Clone)]
 pub(in crate::read) struct DeletedKeys {
-    carried: SchemaRef,
+    projected: SchemaRef,
     keys: KeyColumns,
     /// The field that is the record key.
     key_field: Option<String>,
 }
 
 impl DeletedKeys {
-    pub(in crate::read) fn new(carried: SchemaRef, keys: KeyColumns, key_fields: &[String]) -> Self {
+    pub(in crate::read) fn new(projected: SchemaRef, keys: KeyColumns, key_fields: &[String]) -> Self {
         let key_field = match key_fields {
             [only] => Some(only.clone()),
             _ => None,
         };
-        Self { carried, keys, key_field }
+        Self { projected, keys, key_field }
     }
 
-    /// What a block tells, one row a delete: the carried columns that it tells anything of.
+    /// Returns the values of a block, one row per delete: the projected columns for which it has values.
     pub(in crate::read) fn of_block(&self, deletes: &Deletes, instant: Option<&str>) -> Result<RecordBatch> {
         let rows = deletes.deleted.len();
         let keys = texts(deletes, |one| one.key.as_ref())?;
         let mut fields = Vec::new();
         let mut columns: Vec<ArrayRef> = Vec::new();
-        for field in self.carried.fields() {
+        for field in self.projected.fields() {
             let column: Option<ArrayRef> = match field.name().as_str() {
                 meta_columns::RECORD_KEY => Some(Arc::new(keys.clone())),
                 meta_columns::PARTITION_PATH => Some(Arc::new(texts(deletes, |one| one.partition.as_ref())?)),
@@ -62,18 +62,18 @@ impl DeletedKeys {
     }
 }
 
-/// The given rows of [`DeletedKeys::of_block`], with all carried columns.
-pub(in crate::read) fn deleted_rows(known: &RecordBatch, rows: &[u32], carried: &SchemaRef) -> Result<RecordBatch> {
+/// Returns the given rows of [`DeletedKeys::of_block`], with all projected columns.
+pub(in crate::read) fn deleted_rows(known: &RecordBatch, rows: &[u32], projected: &SchemaRef) -> Result<RecordBatch> {
     let known = take_record_batch(known, &UInt32Array::from(rows.to_vec())).map_err(failed)?;
-    let columns = carried.fields().iter().map(|field| match known.column_by_name(field.name()) {
+    let columns = projected.fields().iter().map(|field| match known.column_by_name(field.name()) {
         Some(column) => Arc::clone(column),
         None => arrow_array::new_null_array(field.data_type(), rows.len()),
     });
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-    RecordBatch::try_new_with_options(Arc::clone(carried), columns.collect(), &options).map_err(failed)
+    RecordBatch::try_new_with_options(Arc::clone(projected), columns.collect(), &options).map_err(failed)
 }
 
-/// Any column of a deleted row may be null, whatever the table says.
+/// All columns of a deleted row are nullable, independently of the table's schema.
 pub(in crate::read) fn nullable(schema: &Schema) -> Schema {
     let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
     Schema::new(fields.collect::<Vec<_>>())
@@ -93,7 +93,7 @@ fn texts<'a>(
     deletes.deleted.iter().map(|one| of(one).map(text).transpose()).collect()
 }
 
-/// Keys as values of the field that they are made of; none of a type whose text is not sure.
+/// Converts keys to values of the key field; `None` for a type whose strings are ambiguous.
 fn key_values(keys: &StringArray, kind: &DataType) -> Option<ArrayRef> {
     let numbers = || keys.iter().map(|key| key.and_then(|key| key.parse::<i64>().ok()));
     Some(match kind {
@@ -107,5 +107,5 @@ fn key_values(keys: &StringArray, kind: &DataType) -> Option<ArrayRef> {
 }
 
 fn failed(error: arrow_schema::ArrowError) -> Error {
-    Error::invalid_table("deleted keys could not be made rows").caused_by(error)
+    Error::invalid_table("deleted keys cannot be converted to rows").caused_by(error)
 }

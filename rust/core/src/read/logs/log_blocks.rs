@@ -1,4 +1,4 @@
-//! The blocks of a file slice that count: all log files framed, damage reported, the scan's rules applied.
+//! The valid blocks of a file slice: frames all log files, reports damage, and applies the rules of the scan.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::read::report::{Corrupt, SharedReport};
 use crate::split::{Query, Split};
 use crate::storage::{KnownFile, Place, Prefix, Source};
 
-/// The open log files of a slice, and the blocks that count, oldest first.
+/// The open log files of a slice, and the valid blocks, oldest first.
 pub(in crate::read) struct LogBlocks {
     pub(in crate::read) files: Vec<Arc<dyn Source>>,
     pub(in crate::read) blocks: Vec<BlockRef>,
 }
 
-/// Frames all log files of a split. Nothing of the blocks' contents is read.
+/// Frames all log files of a split. The contents of blocks are not read.
 pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
@@ -45,11 +45,11 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedRep
             }
         }
     }
-    let mut told = report.edit();
-    told.files += files.len() as u64;
-    told.rolled_back += valid.rolled_back;
-    told.uncommitted += valid.uncommitted;
-    drop(told);
+    let mut edited = report.edit();
+    edited.files += files.len() as u64;
+    edited.rolled_back += valid.rolled_back;
+    edited.uncommitted += valid.uncommitted;
+    drop(edited);
     Ok(LogBlocks { files, blocks: valid.finish()? })
 }
 
@@ -60,17 +60,17 @@ pub(in crate::read) fn open_log(place: &dyn Place, log: &LogFile, query: &Query)
     })
 }
 
-/// What the plan knows of a log file: a writer may have appended to it since.
+/// Returns the state of a log file in the plan: a writer may have appended to it since.
 pub(in crate::read) fn known_log(log: &LogFile) -> KnownFile {
     KnownFile { len: log.len, etag: log.etag.clone(), may_have_grown: true }
 }
 
-/// What the plan knows of a base file.
+/// Returns the state of a base file in the plan.
 pub(in crate::read) fn known_base(base: &BaseFile) -> KnownFile {
     KnownFile { len: base.len, etag: base.etag.clone(), may_have_grown: false }
 }
 
-/// Opens a file of a plan; one that has gone is [`Kind::FileCleaned`].
+/// Opens a file of a plan; if it does not exist, the error is [`Kind::FileCleaned`].
 pub(in crate::read) fn open_planned(
     place: &dyn Place,
     path: &str,
@@ -82,9 +82,9 @@ pub(in crate::read) fn open_planned(
             return error;
         }
         let message = match query.range {
-            None => "the file has gone since the query was planned (a cleaner, or a rollback); plan the query again",
-            // Planned from commit metadata, which outlives the files.
-            Some(_) => "a commit of the range wrote this file, and it has been cleaned away since; begin the range later, or let it fall back to a full table scan, which finds the rows that are still there",
+            None => "the file was removed after the query was planned (by the cleaner, or a rollback); plan the query again",
+            // Planned from commit metadata, which is kept longer than the files.
+            Some(_) => "a commit of the range wrote this file, and the cleaner has removed it; begin the range later, or let the query fall back to a full table scan, which returns the rows that still exist",
         };
         Error::new(Kind::FileCleaned, message).in_file(place.full_path(path))
     })
@@ -96,12 +96,12 @@ pub(in crate::read) fn note(
     on_corrupt: OnCorrupt,
     report: &SharedReport,
 ) -> Result<()> {
-    let mut told = report.edit();
-    *told.blocks.entry(block.type_name().into_owned()).or_default() += 1;
+    let mut edited = report.edit();
+    *edited.blocks.entry(block.type_name().into_owned()).or_default() += 1;
     let BlockKind::Corrupt(damage) = &block.kind else { return Ok(()) };
     if on_corrupt == OnCorrupt::Raise {
         return Err(Error::corrupt(damage.reason.clone()).at_offset(damage.offset).in_block(block.index).in_file(path));
     }
-    told.corrupt.push(Corrupt { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
+    edited.corrupt.push(Corrupt { file: path.to_owned(), offset: block.offset, reason: damage.reason.clone() });
     Ok(())
 }

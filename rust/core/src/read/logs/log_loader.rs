@@ -1,4 +1,4 @@
-//! The keys of all blocks of a slice, read into a merger, oldest block first.
+//! Loads the keys of all blocks of a slice into the merge, oldest block first.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use super::deleted_rows::DeletedKeys;
 use super::log_blocks::LogBlocks;
 use super::log_records::LogRecords;
-use super::log_source::{BlockPlace, LogSource, ParquetBlock, Rows};
+use super::log_source::{BlockPlace, LogSource, ParquetBlock, RowSource};
 use crate::avro::{self, Decoder, Program, Types, Want};
 use crate::error::{Error, Result};
 use crate::keys::KeyColumns;
@@ -28,57 +28,58 @@ use crate::read::report::SharedReport;
 use crate::schema::{Evolution, in_tables_names};
 use crate::storage::Source;
 
-/// Records whose keys are decoded at a time: few enough for their bytes to stay near until their keys are looked for.
+/// The number of records whose keys are decoded at a time: few enough for their bytes to stay cached until the keys are
+/// probed.
 const KEYS_AT_ONCE: usize = 1024;
 
-/// Feeds a merger with blocks.
+/// Loads blocks into a merge.
 pub(in crate::read) struct LogLoader<'a> {
     pub(in crate::read) table: &'a avro::Schema,
     pub(in crate::read) types: &'a arrow_schema::Schema,
-    /// What blocks call the table's columns.
+    /// The column names in blocks.
     pub(in crate::read) evolution: Option<&'a Evolution>,
     pub(in crate::read) keys: &'a KeyColumns,
-    /// The columns to fetch of rows that win.
-    pub(in crate::read) carried: &'a SchemaRef,
-    /// Makes rows of deleted keys, where they are delivered.
+    /// The columns to fetch of winning records.
+    pub(in crate::read) projected: &'a SchemaRef,
+    /// Converts deleted keys to rows, if they are returned.
     pub(in crate::read) deleted: Option<DeletedKeys>,
     pub(in crate::read) report: SharedReport,
 }
 
-/// What one writer schema is compiled to.
+/// The compiled decoders of one writer schema.
 #[derive(Clone)]
 struct Compiled {
     /// Decodes the keys.
     keys: Arc<Program>,
     /// The ordinal of the program that decodes the projected columns.
-    carried: usize,
-    /// The projected columns that the schema does not have; `None` for blocks of whole records.
+    projected: usize,
+    /// The projected columns that the schema does not have; `None` for blocks of complete records.
     missing: Option<Arc<[bool]>>,
 }
 
-/// What a block's programs depend on.
+/// The cache key of a block's decoders.
 #[derive(PartialEq, Eq, Hash)]
 struct CompiledFor {
-    /// The writer schema as it is stored.
+    /// The writer schema as stored.
     schema: Bytes,
-    /// What the block calls the table's columns.
+    /// The column names in the block.
     names: FieldNames,
     /// Whether its records are partial.
     is_partial: bool,
 }
 
-/// What is being read.
+/// The state of a load.
 struct Loading<'m> {
     merger: &'m mut dyn LogSink,
     records: LogRecords,
     memory: &'m mut SliceMemory,
     compiled: HashMap<CompiledFor, Compiled>,
-    /// The numbers of the base rows that the records of the block update, from the next record on; none where they go by keys.
+    /// The row numbers of base rows that the remaining records of the block update; empty if records are merged by key.
     numbers: VecDeque<u64>,
 }
 
 impl Loading<'_> {
-    /// The positions of the next records; empty if records are merged by key.
+    /// Returns the positions of the next records; empty if records are merged by key.
     fn next_numbers(&mut self, key: &RecordKey, records: usize) -> Result<Vec<u64>> {
         if *key != RecordKey::Number {
             return Ok(Vec::new());
@@ -92,7 +93,7 @@ impl Loading<'_> {
 }
 
 impl<'a> LogLoader<'a> {
-    /// Reads the keys of some blocks, by their ordinals.
+    /// Loads the keys of some blocks, by ordinal.
     pub(in crate::read) fn load(
         &self,
         blocks: &LogBlocks,
@@ -101,7 +102,7 @@ impl<'a> LogLoader<'a> {
         memory: &mut SliceMemory,
     ) -> Result<LogRecords> {
         let is_first = memory.begin_pass();
-        let records = LogRecords::new(Arc::clone(self.carried), self.report.clone());
+        let records = LogRecords::new(Arc::clone(self.projected), self.report.clone());
         let mut loading = Loading { merger, records, memory, compiled: HashMap::new(), numbers: VecDeque::new() };
         let mut read_in_all = 0;
         let count = blocks.blocks.len();
@@ -114,12 +115,12 @@ impl<'a> LogLoader<'a> {
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
             read_in_all += read as u64;
         }
-        // However often the logs are read: each record counts once.
+        // Each record is counted once, even if the logs are read several times.
         self.report.edit().records_read += if is_first { read_in_all } else { 0 };
         Ok(loading.records)
     }
 
-    /// How many records the block has.
+    /// Returns the record count of the block.
     fn load_block(
         &self,
         found: &BlockRef,
@@ -146,7 +147,7 @@ impl<'a> LogLoader<'a> {
             BlockKind::Sound(BlockType::HfileData) => self.load_hfile(found, file, loading),
             BlockKind::Sound(BlockType::ParquetData) => self.load_parquet(found, file, place, loading),
             _ => Err(Error::unsupported(format!(
-                "a log block of type {}, which holds no rows of a snapshot",
+                "a log block of type {}, which has no rows of a snapshot",
                 found.block.type_name()
             ))),
         }
@@ -165,23 +166,24 @@ impl<'a> LogLoader<'a> {
         let writer = self.writer(found)?;
         let reader = if of.is_partial { &optional_where_missing(self.table, &writer)? } else { self.table };
         let keys = Program::compile(&writer, reader, &self.keys.wants(), Types::Table)?;
-        let carried: Vec<Want> = self.carried.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
-        let carried = Program::compile(&writer, reader, &carried, Types::Table)?;
+        let projected: Vec<Want> =
+            self.projected.fields().iter().map(|field| Want::Value(field.name().clone())).collect();
+        let projected = Program::compile(&writer, reader, &projected, Types::Table)?;
         let missing = of.is_partial.then(|| self.missing(&writer));
-        let compiled = Compiled { keys: Arc::new(keys), carried: loading.records.add_program(carried), missing };
+        let compiled = Compiled { keys: Arc::new(keys), projected: loading.records.add_program(projected), missing };
         loading.compiled.insert(of, compiled.clone());
         Ok(compiled)
     }
 
-    /// What a block calls the table's columns.
+    /// Returns the column names in a block.
     fn names(&self, found: &BlockRef) -> &'a FieldNames {
         match (self.evolution, found.block.header.requested_time()) {
             (Some(evolution), Some(instant)) => evolution.names_at(&instant),
-            _ => FieldNames::same(),
+            _ => FieldNames::identity(),
         }
     }
 
-    /// The schema that a block was written with, in the table's names.
+    /// Returns the writer schema of a block, with the table's column names.
     fn writer(&self, found: &BlockRef) -> Result<avro::Schema> {
         in_tables_names(&avro::Schema::parse(schema_text(found)?)?, self.names(found))
     }
@@ -193,7 +195,7 @@ impl<'a> LogLoader<'a> {
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
-        let Compiled { keys, carried: program, missing } = self.compile(block, loading)?;
+        let Compiled { keys, projected: program, missing } = self.compile(block, loading)?;
         let mut frames = Frames::new(content.as_ref())?;
         let records = frames.left();
         let (mut decoder, mut found) = (Decoder::new(keys), Vec::new());
@@ -206,21 +208,21 @@ impl<'a> LogLoader<'a> {
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
-            let rows = Rows::Avro { content: content.clone(), program };
+            let rows = RowSource::Avro { content: content.clone(), program };
             loading.records.add_source(LogSource { rows, place: place.clone() });
         }
         Ok(records)
     }
 
-    /// Unpacked, an HFile block is an Avro block.
+    /// A decompressed HFile block is an Avro block.
     fn load_hfile(&self, found: &BlockRef, file: &Arc<dyn Source>, loading: &mut Loading<'_>) -> Result<usize> {
         let schema = self.writer(found)?;
         let content = &found.block.content;
         let wanted = loading.merger.wanted();
         let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key_column(), wanted);
-        let unpacked = loading.memory.unpacked(file.as_ref(), content.start, unpack)?;
+        let decompressed = loading.memory.converted(file.as_ref(), content.start, unpack)?;
         let place = BlockPlace::of(file.as_ref(), &found.block, true);
-        self.load_avro(found, unpacked, &place, loading).map_err(|error| place.mark(error))
+        self.load_avro(found, decompressed, &place, loading).map_err(|error| place.mark(error))
     }
 
     fn load_parquet(
@@ -230,7 +232,7 @@ impl<'a> LogLoader<'a> {
         place: &BlockPlace,
         loading: &mut Loading<'_>,
     ) -> Result<usize> {
-        let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.carried));
+        let block = ParquetBlock::new(Arc::clone(file), found, self.names(found), Arc::clone(self.projected));
         let mut read = 0;
         let missing = if found.block.is_partial() { Some(self.missing(&self.writer(found)?)) } else { None };
         let batches = block.batches(&self.keys.columns(self.types)?)?;
@@ -243,12 +245,12 @@ impl<'a> LogLoader<'a> {
             if let Some(missing) = &missing {
                 loading.records.add_missing(Arc::clone(missing));
             }
-            loading.records.add_source(LogSource { rows: Rows::Parquet { block, batch }, place: place.clone() });
+            loading.records.add_source(LogSource { rows: RowSource::Parquet { block, batch }, place: place.clone() });
         }
         Ok(read)
     }
 
-    /// Hands the keys of records to the merger, as a source of their own. Stored keys lie in `content`.
+    /// Adds the keys of records to the merge, as one source. Stored keys are ranges of `content`.
     fn add_data(
         &self,
         decoded: &RecordBatch,
@@ -269,7 +271,7 @@ impl<'a> LogLoader<'a> {
         self.add_wanted(&kept, content, &of_wanted(places), &numbers.collect::<Vec<_>>(), loading)
     }
 
-    /// The same of wanted records alone, with their row numbers where these find base rows.
+    /// Adds the required records only, with their row numbers if they are merged by row number.
     fn add_wanted(
         &self,
         decoded: &RecordBatch,
@@ -287,9 +289,9 @@ impl<'a> LogLoader<'a> {
         loading.merger.add(source, &records)
     }
 
-    /// The projected columns that a block of partial records does not have.
+    /// Returns the projected columns that a block of partial records does not have.
     fn missing(&self, writer: &avro::Schema) -> Arc<[bool]> {
-        self.carried.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
+        self.projected.fields().iter().map(|field| writer.field(field.name()).is_none()).collect()
     }
 
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
@@ -311,12 +313,13 @@ impl<'a> LogLoader<'a> {
                 places: &places,
             },
         )?;
-        loading.records.add_source(LogSource { rows: Rows::Deletes(known), place: place.clone() });
+        loading.records.add_source(LogSource { rows: RowSource::Deletes(known), place: place.clone() });
         Ok(deleted.len())
     }
 }
 
-/// The table's schema, fields that the writer does not have made nullable: a partial record is none the worse for them.
+/// Returns the table's schema, in which fields that the writer does not have are nullable, so that partial records can
+/// be read with it.
 fn optional_where_missing(table: &avro::Schema, writer: &avro::Schema) -> Result<avro::Schema> {
     let fields = table.fields().iter().cloned().map(|field| match writer.field(&field.name) {
         Some(_) => field,

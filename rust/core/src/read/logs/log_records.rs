@@ -1,4 +1,4 @@
-//! Rows of log blocks that win, fetched from where they lie: each decoded once, only the columns that are carried.
+//! Fetches winning rows from log blocks: each is decoded once, with the projected columns only.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::deleted_rows::deleted_rows;
-use super::log_source::{LogSource, ParquetBlock, Rows};
+use super::log_source::{LogSource, ParquetBlock, RowSource};
 use crate::avro::{Decoder, Program};
 use crate::error::{Error, Result};
 use crate::log::content::avro_data;
@@ -16,43 +16,43 @@ use crate::merge::{Fetched, RecordFetcher, RowRef};
 use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 
-/// The blocks of a slice, their records ready to be fetched. Sources stand in the order in which the merger knows them.
+/// The blocks of a slice, from which records can be fetched. Sources are in the order of the merge.
 pub(in crate::read) struct LogRecords {
     sources: Vec<LogSource>,
     decoders: Decoders,
     parquet: Vec<ParquetBlock>,
-    carried: SchemaRef,
+    projected: SchemaRef,
     missing: MissingColumns,
     report: SharedReport,
 }
 
-/// The programs of blocks, and decoders that go by them.
+/// The compiled programs of blocks, and their decoders.
 #[derive(Default)]
 struct Decoders {
     programs: Vec<Arc<Program>>,
-    /// Decoders that are not in use, with the programs' ordinals: memory of theirs is used again.
+    /// Idle decoders, with the ordinals of their programs, for reuse of their memory.
     idle: Vec<(usize, Box<Decoder>)>,
 }
 
 impl LogRecords {
-    pub(in crate::read) fn new(carried: SchemaRef, report: SharedReport) -> Self {
+    pub(in crate::read) fn new(projected: SchemaRef, report: SharedReport) -> Self {
         Self {
             sources: Vec::new(),
             decoders: Decoders::default(),
             parquet: Vec::new(),
-            carried,
+            projected,
             missing: MissingColumns::default(),
             report,
         }
     }
 
-    /// The program's ordinal.
+    /// The ordinal of the program.
     pub(in crate::read) fn add_program(&mut self, program: Program) -> usize {
         self.decoders.programs.push(Arc::new(program));
         self.decoders.programs.len() - 1
     }
 
-    /// The block's ordinal.
+    /// The ordinal of the block.
     pub(in crate::read) fn add_parquet(&mut self, block: ParquetBlock) -> usize {
         self.parquet.push(block);
         self.parquet.len() - 1
@@ -62,24 +62,25 @@ impl LogRecords {
         self.sources.push(source);
     }
 
-    /// Notes which carried columns the block of the next source does not have.
+    /// Adds the projected columns that the block of the next source does not have.
     pub(in crate::read) fn add_missing(&mut self, missing: Arc<[bool]>) {
         self.missing.insert(self.sources.len(), missing);
     }
 
-    /// The projected columns that blocks of partial records do not have.
+    /// Returns the projected columns that blocks of partial records do not have.
     pub(in crate::read) fn take_missing(&mut self) -> MissingColumns {
         std::mem::take(&mut self.missing)
     }
 }
 
-/// Batches as they come to be: Avro datums of many blocks go to one decoder, parquet batches are there already.
+/// Batches under construction: Avro datums of many blocks are decoded by one decoder, batches of Parquet blocks exist
+/// already.
 enum Growing {
     Decoding { program: usize, decoder: Box<Decoder> },
     Decoded { source: usize, batch: RecordBatch },
 }
 
-/// Records of which rows are fetched, what it takes within the memory of their slice.
+/// Records whose rows are fetched, with the memory of their slice.
 pub(in crate::read) struct Fetching<'a> {
     pub(in crate::read) records: &'a mut LogRecords,
     pub(in crate::read) memory: &'a mut SliceMemory,
@@ -87,11 +88,11 @@ pub(in crate::read) struct Fetching<'a> {
 
 impl RecordFetcher for Fetching<'_> {
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.records.carried)
+        Arc::clone(&self.records.projected)
     }
 
     fn fetch(&mut self, rows: &[RowRef]) -> Result<Fetched> {
-        // Rows of one block are decoded together, whatever order they are wanted in.
+        // Rows of one block are decoded together, in any requested order.
         let mut order: Vec<(RowRef, usize)> = rows.iter().copied().zip(0..).collect();
         // As one number, which compares without a branch.
         order.sort_unstable_by_key(|(row, _)| u64::from(row.source) << 32 | u64::from(row.at));
@@ -130,7 +131,7 @@ impl RecordFetcher for Fetching<'_> {
 }
 
 impl LogRecords {
-    /// Fetches rows of one source: the ordinal of the batch they go to, and their rows there.
+    /// Fetches rows of one source. Returns the ordinal of their batch, and their row numbers there.
     fn grow(
         &mut self,
         source: usize,
@@ -142,11 +143,11 @@ impl LogRecords {
             return Err(Error::internal("a row of a log block that was not read"));
         };
         match &found.rows {
-            Rows::Avro { content, program } => {
+            RowSource::Avro { content, program } => {
                 let decoded = self.decoders.decode(content, *program, wanted, growing);
                 decoded.map_err(|error| found.place.mark(error))
             }
-            Rows::Parquet { block, batch } => {
+            RowSource::Parquet { block, batch } => {
                 let known =
                     growing.iter().position(|one| matches!(one, Growing::Decoded { source: of, .. } if *of == source));
                 let at = match (known, self.parquet.get_mut(*block)) {
@@ -160,29 +161,31 @@ impl LogRecords {
                 };
                 Ok((at, wanted.iter().map(|row| *row as usize).collect()))
             }
-            Rows::Deletes(Some(known)) => {
-                growing.push(Growing::Decoded { source, batch: deleted_rows(known, wanted, &self.carried)? });
+            RowSource::Deletes(Some(known)) => {
+                growing.push(Growing::Decoded { source, batch: deleted_rows(known, wanted, &self.projected)? });
                 Ok((growing.len() - 1, (0..wanted.len()).collect()))
             }
-            Rows::Deletes(None) => Err(Error::internal("a row of a block that has none")),
+            RowSource::Deletes(None) => Err(Error::internal("a row of a block that has none")),
         }
     }
 
-    /// Whether rows lie in one Avro block, so that they may be decoded together, or at least in one source.
+    /// Returns true if rows are in one Avro block, so that they can be decoded together, or in one source.
     fn in_one_block(&self, one: RowRef, two: RowRef) -> bool {
         let rows = |row: RowRef| self.sources.get(row.source as usize).map(|source| &source.rows);
         match (rows(one), rows(two)) {
             _ if one.source == two.source => true,
-            (Some(Rows::Avro { content: one, program: by }), Some(Rows::Avro { content: two, program: also_by })) => {
-                by == also_by && one.as_ptr() == two.as_ptr() && one.len() == two.len()
-            }
+            (
+                Some(RowSource::Avro { content: one, program: by }),
+                Some(RowSource::Avro { content: two, program: also_by }),
+            ) => by == also_by && one.as_ptr() == two.as_ptr() && one.len() == two.len(),
             _ => false,
         }
     }
 }
 
 impl Decoders {
-    /// Decodes datums of a block in the batch of its program: the batch's ordinal, and their rows there.
+    /// Decodes datums of a block in the batch of its program. Returns the ordinal of the batch, and their row numbers
+    /// there.
     fn decode(
         &mut self,
         content: &Bytes,
@@ -195,7 +198,7 @@ impl Decoders {
             growing.iter().position(|one| matches!(one, Growing::Decoding { program, .. } if *program == ordinal));
         let batch = known.unwrap_or(growing.len());
         if known.is_none() {
-            growing.push(Growing::Decoding { program: ordinal, decoder: self.rested(ordinal)? });
+            growing.push(Growing::Decoding { program: ordinal, decoder: self.idle_decoder(ordinal)? });
         }
         let Some(Growing::Decoding { decoder, .. }) = growing.get_mut(batch) else {
             return Err(Error::internal("no decoder for the rows of a log block"));
@@ -205,8 +208,8 @@ impl Decoders {
         Ok((batch, (first..first + datums.len()).collect()))
     }
 
-    /// A decoder of a program: one that is idle, or another.
-    fn rested(&mut self, ordinal: usize) -> Result<Box<Decoder>> {
+    /// Returns a decoder of a program: an idle or a new one.
+    fn idle_decoder(&mut self, ordinal: usize) -> Result<Box<Decoder>> {
         if let Some(at) = self.idle.iter().position(|(program, _)| *program == ordinal) {
             return Ok(self.idle.swap_remove(at).1);
         }

@@ -1,13 +1,13 @@
-//! Logs of a slice: the blocks that count, their records loaded into a merge, and the rows of winning records.
+//! The logs of a slice: its valid blocks, their records loaded into a merge, and the rows of winning records.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `log_blocks` | the blocks of a slice that count |
-//! | `log_source` | where the rows of each block lie |
-//! | `log_records` | rows that win, fetched |
-//! | `log_loader` | the merger fed with the keys of blocks |
+//! | `log_blocks` | the valid blocks of a slice |
+//! | `log_source` | the location of the rows of each block |
+//! | `log_records` | fetches winning rows |
+//! | `log_loader` | loads the keys of blocks into the merge |
 //! | `deleted_rows` | deleted keys as rows |
-//! | `unmerged` | log rows as they stand, streamed |
+//! | `unmerged` | streams log rows without merging |
 
 pub(in crate::read) mod deleted_rows;
 pub(in crate::read) mod log_blocks;

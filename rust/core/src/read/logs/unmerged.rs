@@ -1,4 +1,4 @@
-//! Log rows as they stand, unmerged: streamed, some blocks at a time, of which none is kept once its rows are delivered.
+//! Log rows without merging: they are streamed, some blocks at a time, and no block is kept once its rows are returned.
 
 use std::ops::Range;
 
@@ -16,30 +16,30 @@ use crate::read::memory::SliceMemory;
 use crate::read::report::SharedReport;
 use crate::schema::Evolution;
 
-/// Bytes of contents that are loaded at a time, if a block is not longer.
+/// The size of contents that are loaded at a time, unless a block is larger.
 const AT_ONCE: u64 = 8 << 20;
 
-/// The log rows of a slice, still to come.
+/// The remaining log rows of a slice.
 pub(in crate::read) struct Unmerged {
     pub(in crate::read) table: avro::Schema,
     pub(in crate::read) types: Schema,
     pub(in crate::read) evolution: Option<Evolution>,
     pub(in crate::read) keys: KeyColumns,
-    pub(in crate::read) carried: SchemaRef,
+    pub(in crate::read) projected: SchemaRef,
     pub(in crate::read) deleted: Option<DeletedKeys>,
     pub(in crate::read) report: SharedReport,
     pub(in crate::read) blocks: LogBlocks,
-    /// Whether deletes are told from rows, as in a change log.
+    /// Whether deletes are returned as rows, as in a change log.
     pub(in crate::read) with_deletes: bool,
-    /// Which of them are still to be loaded.
+    /// The blocks that are still to be loaded.
     pub(in crate::read) left: Range<usize>,
-    /// The rows of the blocks that are loaded, and the next of them.
+    /// The rows of the loaded blocks, and the next of them.
     pub(in crate::read) rows: EveryRow,
     pub(in crate::read) next_row: Option<usize>,
 }
 
 impl Unmerged {
-    /// The next rows, at most `limit`, which lie in `records`; none after the last.
+    /// Returns the next rows, at most `limit`, which are in `records`; `None` after the last.
     pub(in crate::read) fn next(
         &mut self,
         limit: usize,
@@ -73,14 +73,14 @@ impl Unmerged {
             types: &self.types,
             evolution: self.evolution.as_ref(),
             keys: &self.keys,
-            carried: &self.carried,
+            projected: &self.projected,
             deleted: self.deleted.clone(),
             report: self.report.clone(),
         };
         loader.load(&self.blocks, some, &mut self.rows, memory)
     }
 
-    /// The blocks that are loaded next: at least one, while there is one.
+    /// Returns the blocks to load next: at least one, if there is one.
     fn some_blocks(&self) -> Range<usize> {
         let mut bytes = 0_u64;
         let lens = self.blocks.blocks.iter().skip(self.left.start).take(self.left.len()).map(|found| {

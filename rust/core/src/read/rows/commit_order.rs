@@ -9,7 +9,7 @@ use super::row_columns::{as_type, table_type};
 use crate::error::{Error, Result};
 use crate::merge::OrderingColumn;
 
-/// Rows in a sorted batch.
+/// A row of a sorted batch.
 const ROWS: usize = 64 * 1024;
 
 /// Sorts the rows of some batches of one schema by the named columns, the first being the most significant. Nulls are first.
@@ -38,9 +38,7 @@ pub(in crate::read) fn in_commit_order(batches: &[RecordBatch], by: &[String]) -
 fn columns(batch: &RecordBatch, by: &[String]) -> Result<Vec<OrderingColumn>> {
     let column = |name: &String| {
         let column = batch.column_by_name(name).ok_or_else(|| {
-            Error::invalid_argument(format!(
-                "the newer rows have no column {name:?}, which is to tell their commit order"
-            ))
+            Error::invalid_argument(format!("the newer rows have no column {name:?}, which gives their commit order"))
         })?;
         OrderingColumn::of(&as_type(column, &table_type(column.data_type()), name)?)
     };

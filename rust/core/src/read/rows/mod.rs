@@ -1,9 +1,9 @@
-//! Rows of Arrow batches merged as those of a table, without one.
+//! Merges rows of Arrow batches like those of a table, without a table.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `rows_merge` | rows merged as those of a table are |
-//! | `row_columns` | their columns: which are required, and their types |
+//! | `rows_merge` | the merge |
+//! | `row_columns` | the columns of rows: which are required, and their types |
 //! | `commit_order` | rows sorted by commit |
 
 pub(in crate::read) mod commit_order;

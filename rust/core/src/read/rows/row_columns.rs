@@ -2,8 +2,8 @@
 //!
 //! | column | in the older rows | in the newer rows |
 //! |---|---|---|
-//! | of the result | required | required, but for partial records |
-//! | with delete marks | optional | optional |
+//! | of the result | required | required, except for partial records |
+//! | with delete markers | optional | optional |
 //! | that orders commits | optional | optional |
 //!
 //! Columns that the merge reads are cast to the types that a table has (`Int16` to int, `LargeUtf8` to string); the others, and the
@@ -38,7 +38,7 @@ impl RowColumns<'_> {
         if !self.emit_deletes {
             return Schema::new(self.older.fields().clone());
         }
-        // Any column of a deleted row may be null.
+        // All columns of a deleted row are nullable.
         let mut fields: Vec<Field> =
             self.older.fields().iter().map(|field| field.as_ref().clone().with_nullable(true)).collect();
         if self.older.fields().find(meta_columns::OPERATION).is_none() {
@@ -47,7 +47,7 @@ impl RowColumns<'_> {
         Schema::new(fields)
     }
 
-    /// All columns that are merged: those of the result, then those with delete marks that only the newer rows have.
+    /// All columns that are merged: those of the result, then those with delete markers that only the newer rows have.
     pub(in crate::read) fn all(&self) -> Schema {
         let output = self.output();
         let newer = self.newer.fields().iter();
@@ -61,7 +61,8 @@ impl RowColumns<'_> {
         [self.older, self.newer].iter().any(|rows| rows.fields().find(meta_columns::OPERATION).is_some())
     }
 
-    /// The columns of older rows that newer ones lack. Columns with delete marks only if rows are partial: they are null otherwise.
+    /// Returns the columns of older rows that newer ones lack. Columns with delete markers only if rows are partial:
+    /// they are null otherwise.
     pub(in crate::read) fn lacked(&self) -> impl Iterator<Item = &str> {
         let older = self.older.fields().iter().map(|field| field.name().as_str());
         let counts = |name: &str| self.partial || !marks_deletes(self.merge, name);
@@ -82,13 +83,13 @@ impl RowColumns<'_> {
             there("newer", self.newer, name, "the record key")?;
         }
         for name in &self.merge.ordering_fields {
-            there("older", self.older, name, "what rows are ordered by")?;
+            there("older", self.older, name, "the ordering field")?;
             if !self.partial {
-                there("newer", self.newer, name, "what rows are ordered by")?;
+                there("newer", self.newer, name, "the ordering field")?;
             }
         }
         for name in self.commit_order {
-            there("newer", self.newer, name, "to tell the order of commits")?;
+            there("newer", self.newer, name, "which gives their commit order")?;
         }
         match self.lacked().next() {
             Some(name) if !self.partial => {
@@ -112,13 +113,13 @@ impl RowColumns<'_> {
             ))),
             None if marks_deletes(self.merge, name) || self.commit_order.contains(name) => Ok(()),
             None => Err(Error::invalid_argument(format!(
-                "the newer rows have a column {name:?} which the older ones have not, and which marks no deletes; leave it out, or add it to the older rows"
+                "the newer rows have a column {name:?} that the older ones lack and that is not a delete marker; omit it, or add it to the older rows"
             ))),
         }
     }
 }
 
-/// Whether a column may hold delete marks, and so is optional in the older rows.
+/// Returns true if a column may have delete markers, and so is optional in the older rows.
 pub(in crate::read) fn marks_deletes(merge: &MergeConfig, name: &str) -> bool {
     let own = merge.delete_marker.as_ref().map(|marker| marker.field.as_str());
     [meta_columns::IS_DELETED, meta_columns::OPERATION].contains(&name) || own == Some(name)
@@ -141,7 +142,7 @@ fn there(which: &str, rows: &Schema, name: &str, why: &str) -> Result<()> {
     Err(Error::invalid_argument(format!("the {which} rows have no column {name:?}, {why}; they have {known}")))
 }
 
-/// The same columns, all nullable, those that `which` selects in the types that a table has.
+/// Returns the same columns, all nullable; those that `which` selects have the types of a table.
 pub(in crate::read) fn in_table_types(columns: &Schema, which: impl Fn(&str) -> bool) -> Schema {
     let field = |field: &Arc<Field>| {
         let kind = if which(field.name()) { table_type(field.data_type()) } else { field.data_type().clone() };
@@ -150,7 +151,7 @@ pub(in crate::read) fn in_table_types(columns: &Schema, which: impl Fn(&str) -> 
     Schema::new(columns.fields().iter().map(field).collect::<Vec<_>>())
 }
 
-/// The type that a table has for values of a type, if there is one.
+/// Returns the type that a table has for values of a type, if there is one.
 pub(in crate::read) fn table_type(kind: &DataType) -> DataType {
     match kind {
         DataType::Int8 | DataType::Int16 | DataType::UInt8 | DataType::UInt16 => DataType::Int32,
@@ -162,7 +163,8 @@ pub(in crate::read) fn table_type(kind: &DataType) -> DataType {
     }
 }
 
-/// The Avro schema of rows: the given one, as far as it has the columns; else the one that Hudi would make.
+/// Returns the Avro schema of rows: the given one for the columns that it has, otherwise the one that Hudi would
+/// create.
 ///
 /// A column whose type or name Avro does not have is declared as nullable bytes: a merge does not need more of its values.
 pub(in crate::read) fn avro_schema(columns: &Schema, given: Option<&avro::Schema>) -> Result<avro::Schema> {
@@ -192,7 +194,8 @@ pub(in crate::read) fn fits(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-/// The columns of `schema` from a batch, in its types. Those that `may_be_missing` selects are null if the batch lacks them.
+/// Returns the columns of `schema` from a batch, in its types. Those that `may_be_missing` selects are null if the
+/// batch lacks them.
 pub(in crate::read) fn conformed(
     batch: &RecordBatch,
     schema: &SchemaRef,
@@ -219,7 +222,7 @@ pub(in crate::read) fn as_type(column: &ArrayRef, kind: &DataType, name: &str) -
     })
 }
 
-/// The named columns of a batch.
+/// Returns the named columns of a batch.
 pub(in crate::read) fn named(batch: &RecordBatch, names: impl IntoIterator<Item = String>) -> Result<RecordBatch> {
     let schema = batch.schema();
     let places = names.into_iter().map(|name| {

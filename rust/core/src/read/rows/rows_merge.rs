@@ -1,7 +1,7 @@
-//! Merges rows as those of a table are, without a table: older rows are the base rows, newer ones the log records.
+//! Merges rows like those of a table, without a table: older rows are the base rows, newer ones the log records.
 //!
-//! 1. The newer rows are sorted by commit, and indexed by key as the records of data blocks are.
-//! 2. The older rows are merged batch by batch, as those of a base file are: each stays, is replaced, or is deleted.
+//! 1. The newer rows are sorted by commit and indexed by key, like the records of data blocks.
+//! 2. The older rows are merged batch by batch, like those of a base file: each is kept, replaced, or deleted.
 //! 3. The rows that no older row matched are inserted, in order of the first appearance of their keys.
 //!
 //! The rules are those of tables: [`MergePlan`], [`KeyColumns`] and [`MergeEngine`].
@@ -26,26 +26,26 @@ use crate::merge_plan::{FoldColumns, MergePlan};
 use crate::read::columns::projection::Projection;
 use crate::split::MergerHandle;
 
-/// Rows that are inserted at a time.
+/// The number of rows that are inserted at a time.
 const INSERTS: usize = 64 * 1024;
 
-/// How rows are merged.
+/// Options of the merge.
 #[derive(Debug, Clone)]
 pub struct RowsMergeOptions {
-    /// The columns of the record key: one, or several.
+    /// The columns of the record key.
     pub record_key: Vec<String>,
     /// Table properties (`hoodie.properties`) that configure the merge.
     pub properties: Properties,
-    /// The release whose rules are followed.
+    /// The release whose semantics are used.
     pub semantics: Semantics,
-    /// An Avro schema with the defaults of columns. Without it, the default of nullable columns is null.
+    /// An Avro schema with defaults of columns. Without it, the default of nullable columns is null.
     pub schema: Option<avro::Schema>,
     /// Columns of the newer rows that order them by commit. Without them, the order is that of the rows.
     pub commit_order: Vec<String>,
     /// Whether newer rows are partial records (`IS_PARTIAL` of log blocks): columns that they lack are unchanged, and values of the
     /// others are taken even if they are null.
     pub partial: bool,
-    /// Whether deleted keys are delivered, with `D` in their `_hoodie_operation`.
+    /// Whether deleted keys are returned, with `D` in their `_hoodie_operation`.
     pub emit_deletes: bool,
     /// A user-defined merger.
     pub merger: Option<MergerHandle>,
@@ -62,12 +62,12 @@ pub struct RowsMerge {
     types: SchemaRef,
     table: avro::Schema,
     projection: Projection,
-    /// Which projected columns newer rows lack, if these are partial.
+    /// The projected columns that newer rows lack, if these are partial.
     missing: Option<Arc<[bool]>>,
 }
 
 impl RowsMerge {
-    /// A merge of rows with these columns.
+    /// Creates a merge of rows with these columns.
     ///
     /// # Errors
     /// `InvalidArgument` if columns are missing, unknown or of types that do not fit, or if properties contradict each other;
@@ -108,21 +108,22 @@ impl RowsMerge {
         let projection = Projection::new(&types, &columns, &Filter::default(), &keys.of_base(), &fold_columns)?;
         let lacked: Vec<&str> = asked.lacked().collect();
         let is_missing = |field: &FieldRef| lacked.contains(&field.name().as_str());
-        let missing = options.partial.then(|| projection.carried.fields().iter().map(is_missing).collect());
+        let missing = options.partial.then(|| projection.projected.fields().iter().map(is_missing).collect());
         let of = Self { options, merge, keys, output, types, table, projection, missing };
         // Types that cannot be keys, or have no order, raise an error before there are rows.
         of.probed(&RecordBatch::new_empty(Arc::clone(&of.types)))?;
         Ok(of)
     }
 
-    /// The columns of the result: those of the older rows; with deletes, also `_hoodie_operation`.
+    /// Returns the columns of the result: those of the older rows; with deletes, also `_hoodie_operation`.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(&self.output)
     }
 
-    /// Merges older and newer rows. The order and the batches of older rows stay; newer rows are in commit order. Of several older rows
-    /// with a key only the first matches. Older rows are never deletes, whatever their delete marks.
+    /// Merges older and newer rows. The order and the batches of older rows are kept; newer rows are in commit order.
+    /// Of several older rows with a key only the first matches. Older rows are never deletes, even if they have delete
+    /// markers.
     ///
     /// # Errors
     /// `InvalidArgument` for newer rows without a key, and for rows with other columns than those of [`RowsMerge::new`].
@@ -138,7 +139,7 @@ impl RowsMerge {
         }
         let mut engine = MergeEngine::new(build, self.fold(plan, newer.len())?, self.deleted_rows());
         let records = newer.iter().map(|batch| self.projected(batch)).collect::<Result<Vec<_>>>()?;
-        let mut records = RecordBatches::new(Arc::clone(&self.projection.carried), records);
+        let mut records = RecordBatches::new(Arc::clone(&self.projection.projected), records);
         let mut merged = Vec::with_capacity(older.len() + 1);
         for batch in older {
             merged.push(self.deliver(&self.merge_older(batch, &mut engine, &mut records)?)?);
@@ -155,12 +156,12 @@ impl RowsMerge {
         MergePlan::new(merge, options.semantics, keys, options.partial, merger)
     }
 
-    /// The fold, if rows are made of several records. All newer rows have the same columns.
+    /// Returns the fold, if rows are merged from several records. All newer rows have the same columns.
     fn fold(&self, plan: MergePlan, batches: usize) -> Result<Option<Box<dyn Fold>>> {
         let of = FoldColumns {
             table: &self.table,
             types: &self.types,
-            projected: &self.projection.carried,
+            projected: &self.projection.projected,
             keys: &self.keys,
             deleted_rows: self.deleted_rows(),
         };
@@ -172,7 +173,7 @@ impl RowsMerge {
         if self.options.emit_deletes { DeletedRows::Delivered } else { DeletedRows::LeftOut }
     }
 
-    /// The keys of newer rows, with their ordering values and delete marks.
+    /// Returns the keys of newer rows, with their ordering values and delete markers.
     fn probed(&self, batch: &RecordBatch) -> Result<(LogKeys, KeyBatch)> {
         let probed = named(batch, self.keys.wants().iter().map(|want| want.name().to_owned()))?;
         let (keys, rest) = self.keys.key.of_log(&probed, &Bytes::new(), &[])?;
@@ -203,18 +204,18 @@ impl RowsMerge {
     ) -> Result<RecordBatch> {
         let batch = conformed(batch, &self.types, &|name| marks_deletes(&self.merge, name))?;
         let rows = named(&batch, self.projection.base.fields().iter().map(|field| field.name().clone()))?;
-        let projected = self.projection.carried_of(&rows)?;
+        let projected = self.projection.projected_of(&rows)?;
         let base = BaseBatch { rows: &rows, projected: &projected, keys: &self.keys };
         let merged = engine.merge(&base, newer)?;
         Ok(merged.unwrap_or(projected))
     }
 
-    /// The projected columns of a batch of newer rows.
+    /// Returns the projected columns of a batch of newer rows.
     fn projected(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        named(batch, self.projection.carried.fields().iter().map(|field| field.name().clone()))
+        named(batch, self.projection.projected.fields().iter().map(|field| field.name().clone()))
     }
 
-    /// The columns of the result, in the types of the older rows.
+    /// Returns the columns of the result, in the types of the older rows.
     fn deliver(&self, merged: &RecordBatch) -> Result<RecordBatch> {
         let columns = merged.columns().iter().zip(self.output.fields());
         let columns = columns.map(|(column, field)| as_type(column, field.data_type(), field.name()));
@@ -225,7 +226,7 @@ impl RowsMerge {
     }
 }
 
-/// An error in properties that are arguments, not those of a table.
+/// Converts an error in properties, which are arguments here and not those of a table.
 fn misused(error: Error) -> Error {
     match error.kind() {
         Kind::InvalidTable => Error::invalid_argument(error.text()),
@@ -247,7 +248,7 @@ mod tests {
     fn rows(rows: &[Row]) -> RecordBatch {
         let keys: ArrayRef = Arc::new(rows.iter().map(|row| Some(row.0)).collect::<StringArray>());
         let times: ArrayRef = Arc::new(rows.iter().map(|row| row.1).collect::<Int64Array>());
-        // A type that no table has, and that comes out as it went in.
+        // A type that no table has, and that is returned unchanged.
         let texts: ArrayRef = Arc::new(rows.iter().map(|row| row.2).collect::<LargeStringArray>());
         RecordBatch::try_from_iter_with_nullable([("id", keys, true), ("ts", times, true), ("x", texts, true)]).unwrap()
     }
@@ -274,7 +275,7 @@ mod tests {
         RowsMerge::new(&older[0].schema(), &newer[0].schema(), options)?.merge(older, newer)
     }
 
-    fn told(batches: &[RecordBatch]) -> Vec<String> {
+    fn describe(batches: &[RecordBatch]) -> Vec<String> {
         let row = |batch: &RecordBatch, row: usize| {
             let times = batch.column(1).as_primitive::<Int64Type>();
             let texts = batch.column(2).as_string::<i64>();
@@ -292,10 +293,10 @@ mod tests {
             rows(&[("c", Some(5), Some("tie")), ("m", Some(1), Some("m")), ("n", Some(2), Some("n2"))]),
         ];
         let event = merged(&older, &newer, options(&[EVENT])).unwrap();
-        assert_eq!(told(&event), ["b 5 b", "a 5 a", "c 5 tie", "n 2 n2", "m 1 m"]);
+        assert_eq!(describe(&event), ["b 5 b", "a 5 a", "c 5 tie", "n 2 n2", "m 1 m"]);
         assert_eq!(event[0].schema(), older[0].schema());
         let commit = merged(&older, &newer, options(&[COMMIT])).unwrap();
-        assert_eq!(told(&commit), ["b 5 b", "a 4 late", "c 5 tie", "n 2 n2", "m 1 m"]);
+        assert_eq!(describe(&commit), ["b 5 b", "a 4 late", "c 5 tie", "n 2 n2", "m 1 m"]);
     }
 
     #[test]
@@ -303,7 +304,7 @@ mod tests {
         let older = [rows(&[("a", Some(1), Some("a"))])];
         let newer = [rows(&[("a", Some(2), None), ("b", Some(1), Some("b"))]), rows(&[("b", Some(2), None)])];
         let filled = merged(&older, &newer, options(&[EVENT, FILL])).unwrap();
-        assert_eq!(told(&filled), ["a 2 a", "b 2 b"]);
+        assert_eq!(describe(&filled), ["a 2 a", "b 2 b"]);
     }
 
     #[test]
@@ -311,7 +312,7 @@ mod tests {
         let older = [rows(&[("a", Some(1), Some("a"))])];
         let newer = [rows(&[("a", Some(2), None), ("b", Some(2), None)]).project(&[1, 0]).unwrap()];
         let partial = RowsMergeOptions { partial: true, ..options(&[EVENT]) };
-        assert_eq!(told(&merged(&older, &newer, partial).unwrap()), ["a 2 a", "b 2 -"]);
+        assert_eq!(describe(&merged(&older, &newer, partial).unwrap()), ["a 2 a", "b 2 -"]);
         let error = merged(&older, &newer, options(&[EVENT])).unwrap_err();
         assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains("\"x\""), "{error}");
     }
@@ -330,10 +331,10 @@ mod tests {
         ))]);
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let newer = [RecordBatch::try_new(schema, [changes.columns(), &[flags]].concat()).unwrap()];
-        assert_eq!(told(&merged(&older, &newer, options(&[EVENT])).unwrap()), ["b 9 b", "c 2 c"]);
+        assert_eq!(describe(&merged(&older, &newer, options(&[EVENT])).unwrap()), ["b 9 b", "c 2 c"]);
         let emitting = RowsMergeOptions { emit_deletes: true, ..options(&[EVENT]) };
         let rows = merged(&older, &newer, emitting).unwrap();
-        assert_eq!(told(&rows), ["a 2 -", "b 9 b", "c 2 c"]);
+        assert_eq!(describe(&rows), ["a 2 -", "b 9 b", "c 2 c"]);
         let operations = rows[0].column_by_name(meta_columns::OPERATION).unwrap();
         assert_eq!(operations.as_string::<i32>().iter().collect::<Vec<_>>(), [Some("D"), None]);
     }

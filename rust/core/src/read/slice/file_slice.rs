@@ -1,7 +1,7 @@
 //! Reads one file slice: base rows are merged batch by batch, then the remaining log rows are inserted.
 //!
-//! A slice without log blocks that count is its base file, unchanged. Memory holds the keys of the logs and one batch; it does not
-//! grow with the base file.
+//! A slice without valid log blocks is its base file, unchanged. Memory contains the keys of the logs and one batch; it
+//! does not grow with the base file.
 
 use std::sync::Arc;
 
@@ -26,21 +26,21 @@ use crate::read::report::SharedReport;
 use crate::split::Split;
 use crate::storage::{self, Place, Source};
 
-/// The share of the memory limit that the first requests of a slice may take: half of what may be fetched, as those of the next slice
-/// are made at the same time.
+/// The share of the memory limit for the first requests of a slice: half of the fetch budget, as those of the next
+/// slice are sent at the same time.
 const BEGUN_SHARE: u64 = 8;
 
-/// Reads the slice of a split, batch by batch. After an error there is nothing more.
+/// Reads the slice of a split in batches. Ends after an error.
 pub(in crate::read) struct SliceReader {
     split: Split,
     schema: SchemaRef,
     report: SharedReport,
     memory_limit: u64,
-    /// Threads that it may start beside the one that reads it.
+    /// The number of additional threads.
     threads: usize,
-    /// The table's storage, if it is open already.
+    /// The table's storage, if it is already open.
     place: Option<Arc<dyn Place>>,
-    /// Its files, if their first bytes were requested already.
+    /// Its files, if their first bytes were already requested.
     begun: Vec<Arc<dyn Source>>,
     state: State,
 }
@@ -80,25 +80,26 @@ impl SliceReader {
         })
     }
 
-    /// Sets a memory limit in bytes instead of that of the split: its share, if several slices are read at once.
+    /// Sets a memory limit in bytes instead of that of the split: its share, if several slices are read concurrently.
     pub(in crate::read) fn within(self, memory_limit: u64) -> Self {
         Self { memory_limit, ..self }
     }
 
-    /// Allows so many threads beside the one that reads.
+    /// Sets the number of additional threads.
     pub(in crate::read) fn with_threads(self, threads: usize) -> Self {
         Self { threads, ..self }
     }
 
-    /// Reads from a table that is open already.
+    /// Reads from a storage that is already open.
     pub(in crate::read) fn in_place(self, place: Arc<dyn Place>) -> Self {
         Self { place: Some(place), ..self }
     }
 
-    /// Starts to fetch what a read of the slice needs first, if the storage is remote. The read waits for it.
+    /// Starts to fetch the bytes that a read of the slice needs first, if the storage is remote. The read waits for
+    /// them.
     ///
     /// # Errors
-    /// Those of opening the table's storage.
+    /// Errors of opening the table's storage.
     pub(in crate::read) fn begin(&mut self) -> Result<()> {
         if !self.begun.is_empty() || !matches!(self.state, State::Planned) {
             return Ok(());
@@ -115,7 +116,7 @@ impl SliceReader {
         self.place.take().map_or_else(open, Ok)
     }
 
-    /// The schema of every batch.
+    /// Returns the schema of all batches.
     pub(in crate::read) fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
@@ -208,18 +209,18 @@ impl Reading {
         }))
     }
 
-    /// The next batch that has rows.
+    /// Returns the next batch with rows.
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            let Some(carried) = self.next_carried()? else { return Ok(None) };
-            let batch = self.projection.deliver(&self.path_values.put_into(carried)?)?;
+            let Some(projected) = self.next_projected()? else { return Ok(None) };
+            let batch = self.projection.deliver(&self.path_values.put_into(projected)?)?;
             if batch.num_rows() > 0 {
                 return self.constants.insert_into(batch).map(Some);
             }
         }
     }
 
-    fn next_carried(&mut self) -> Result<Option<RecordBatch>> {
+    fn next_projected(&mut self) -> Result<Option<RecordBatch>> {
         if let Some(base) = self.base.next() {
             let base = base?;
             self.report.edit().base_rows += base.num_rows() as u64;
@@ -233,10 +234,10 @@ impl Reading {
     }
 
     fn merged(&mut self, base: &RecordBatch) -> Result<RecordBatch> {
-        let carried = self.projection.carried_of(base)?;
+        let projected = self.projection.projected_of(base)?;
         match &mut self.merge {
-            Some(merge) => self.range.keep(merge.merge_base(base, carried)?),
-            None => Ok(carried),
+            Some(merge) => self.range.keep(merge.merge_base(base, projected)?),
+            None => Ok(projected),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The logs of a slice indexed by key: the merge with all log records, or with what passes over hash ranges have spilled.
+//! The logs of a slice indexed by key: the merge with all log records, or with the groups that passes over hash ranges
+//! have spilled.
 
 use std::sync::Arc;
 
@@ -19,13 +20,13 @@ use crate::read::memory::SliceMemory;
 
 /// The log rows of a slice.
 pub(super) enum LogRows {
-    /// Merged by key, with base rows if these are merged at all.
+    /// Merged by key, with base rows if these are merged.
     Merged(Box<MergeEngine>),
-    /// Delivered unmerged, beside the base rows.
+    /// Returned without merging, in addition to the base rows.
     Unmerged(Box<Unmerged>),
 }
 
-/// Reads the keys of the logs. `plan` is `None` if records are delivered unmerged.
+/// Reads the keys of the logs. `plan` is `None` if records are returned without merging.
 pub(super) fn read_logs(
     from: MergeInput<'_>,
     columns: &MergeColumns,
@@ -33,11 +34,11 @@ pub(super) fn read_logs(
     memory: &mut SliceMemory,
 ) -> Result<(LogRecords, LogRows)> {
     let MergeColumns { keys, deleted_rows, .. } = columns;
-    let (query, table, types, projected) = (from.query, from.table, from.types, &columns.projection.carried);
+    let (query, table, types, projected) = (from.query, from.table, from.types, &columns.projection.projected);
     let deleted = (*deleted_rows == DeletedRows::Delivered)
         .then(|| DeletedKeys::new(Arc::clone(projected), keys.clone(), &query.key_fields));
     let evolution = query.evolution.as_ref();
-    let loader = LogLoader { table, types, evolution, keys, carried: projected, deleted, report: from.report.clone() };
+    let loader = LogLoader { table, types, evolution, keys, projected, deleted, report: from.report.clone() };
     let Some(plan) = plan else {
         let records = LogRecords::new(Arc::clone(projected), from.report.clone());
         let unmerged = from.unmerged(keys.clone(), projected, loader.deleted);
@@ -58,12 +59,12 @@ pub(super) fn read_logs(
 enum Index {
     /// All keys are in memory.
     Whole(Box<BuildSide>),
-    /// The keys did not fit in memory: the passes have spilled what they found.
+    /// The keys did not fit in memory: the passes have spilled their groups.
     Spilled(SpilledMerge),
 }
 
-/// Indexes the keys of all blocks. If they do not fit in memory, indexes one hash range after the other, and spills what is found
-/// for base rows and inserts.
+/// Indexes the keys of all blocks. If they do not fit in memory, indexes one hash range after the other, and spills the
+/// groups of base rows and of inserts.
 fn index(
     plan: &MergePlan,
     loader: &LogLoader<'_>,
@@ -89,7 +90,7 @@ fn index(
         spilled.add_pass(&mut build, loader.keys, &base, from.base.segments(), memory)?;
         let Some(next) = build.hash_range().next() else { return Ok((records, Index::Spilled(spilled))) };
         from.report.edit().passes += 1;
-        // What one pass has read is freed before the next begins.
+        // The contents of a pass are released before the next begins.
         drop((build, records));
         build = build_side(next);
         records = loader.load(&from.blocks, all_blocks.clone(), &mut build, memory)?;

@@ -1,4 +1,4 @@
-//! The columns that the merge of a slice reads, and which keys and base rows it needs.
+//! The columns that the merge of a slice reads, and the keys and base rows that it needs.
 
 use arrow_schema::{Schema, SchemaRef};
 
@@ -12,23 +12,24 @@ use crate::read::base::row_range::RowRange;
 use crate::read::columns::projection::{Projection, select};
 use crate::split::{Deletes, Query};
 
-/// The columns that a merge reads, and which keys and rows it needs.
+/// The columns that a merge reads, and the keys and rows that it needs.
 pub(super) struct MergeColumns {
     pub(super) keys: KeyColumns,
     /// The record keys that the filter selects. All keys if records are merged by row number.
     pub(super) wanted: KeyFilter,
     pub(super) projection: Projection,
     pub(super) deleted_rows: DeletedRows,
-    /// Whether each value of a merged row is that of some record of its key.
+    /// Whether each value of a merged row is that of a record of its key.
     pub(super) keeps_values: bool,
     /// Whether records are merged by row number.
     pub(super) by_number: bool,
-    /// Whether they are, and base rows are filtered out before the merge, so that the others carry their row numbers.
+    /// Whether records are merged by row number and base rows are filtered before the merge, so that batches have row
+    /// numbers.
     pub(super) carries_numbers: bool,
 }
 
 impl MergeColumns {
-    /// `plan` is `None` if records are delivered unmerged.
+    /// `plan` is `None` if records are returned without merging.
     pub(super) fn new(from: &MergeInput<'_>, keys: KeyColumns, plan: Option<&MergePlan>) -> Result<Self> {
         let (query, types, rows) = (from.query, from.types, from.rows);
         let fold_columns = plan.map_or(Ok(Vec::new()), |plan| plan.record_columns(types, &keys))?;
@@ -51,19 +52,19 @@ impl MergeColumns {
         Ok(Self { keys, wanted, projection, deleted_rows, keeps_values, by_number, carries_numbers })
     }
 
-    /// The same without the ordering values of base rows.
+    /// Returns the same columns without the ordering values of base rows.
     pub(super) fn without_ordering(self, types: &Schema) -> Result<Self> {
         let projection = self.projection.merging_by(types, &self.keys.key.columns())?;
         let projection = if self.carries_numbers { projection.with_row_numbers() } else { projection };
         Ok(Self { projection, ..self })
     }
 
-    /// The columns of base rows that other parts of the slice merge: their keys.
+    /// Returns the columns of base rows that other parts of the slice merge: their keys.
     pub(super) fn of_keys(&self, types: &Schema, query: &Query) -> Result<SchemaRef> {
         self.base_columns(types, &self.keys.key.columns(), query)
     }
 
-    /// The columns of base rows that a pass reads: keys and ordering values.
+    /// Returns the columns of base rows that a pass reads: keys and ordering values.
     pub(super) fn of_passes(&self, types: &Schema, query: &Query) -> Result<SchemaRef> {
         self.base_columns(types, &self.keys.of_base(), query)
     }

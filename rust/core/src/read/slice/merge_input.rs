@@ -1,4 +1,4 @@
-//! What the merge of a slice reads, and how the table's configuration has it merged.
+//! The input of the merge of a slice, and the merge mode in the table's configuration.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::split::{Deletes, MergerHandle, Query};
 /// The input of the merge of one slice.
 pub(in crate::read) struct MergeInput<'a> {
     pub(in crate::read) query: &'a Query,
-    /// The columns and the filter of the rows, in place of the query's.
+    /// The columns and the filter of the rows, instead of those of the query.
     pub(in crate::read) rows: &'a RowQuery,
     pub(in crate::read) table: &'a avro::Schema,
     pub(in crate::read) types: &'a Schema,
@@ -38,7 +38,7 @@ pub(in crate::read) struct MergeInput<'a> {
 }
 
 impl MergeInput<'_> {
-    /// The key columns, and how records are merged: `None` if they are delivered unmerged.
+    /// Returns the key columns and the merge plan: `None` if records are returned without merging.
     pub(super) fn plan(&self) -> Result<(KeyColumns, Option<MergePlan>)> {
         let Self { query, table, types, blocks, .. } = self;
         let virtual_key = query.virtual_key.as_deref();
@@ -72,14 +72,14 @@ impl MergeInput<'_> {
         query.range.is_some() || self.rows.filter.columns().iter().any(|column| agreed.contains(&Some(*column)))
     }
 
-    /// The log rows, to be delivered unmerged.
+    /// Returns the log rows, without merging.
     pub(super) fn unmerged(self, keys: KeyColumns, projected: &SchemaRef, deleted: Option<DeletedKeys>) -> Unmerged {
         Unmerged {
             table: self.table.clone(),
             types: self.types.clone(),
             evolution: self.query.evolution.clone(),
             keys,
-            carried: Arc::clone(projected),
+            projected: Arc::clone(projected),
             deleted,
             report: self.report.clone(),
             left: self.base.segments().range(self.blocks.blocks.len()),

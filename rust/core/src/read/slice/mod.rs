@@ -1,15 +1,15 @@
 //! One file slice: base rows and log records, merged.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
 //! | `slice_files` | the first requests of a slice, sent together |
-//! | `merge_input` | what a merge reads, and how the table's configuration has it merged |
-//! | `merge_columns` | the columns that it reads, and which keys and base rows it needs |
-//! | `spilled_merge` | keys that do not fit in memory, merged in passes |
+//! | `merge_input` | the input of a merge, and the merge mode in the table's configuration |
+//! | `merge_columns` | the columns that it reads, and the keys and base rows that it needs |
+//! | `spilled_merge` | merges keys that do not fit in memory in passes |
 //! | `log_index` | the logs indexed by key |
-//! | `slice_merge` | base rows and log rows of a slice, merged |
-//! | `base_filter` | which terms of a filter may exclude base rows before the merge |
-//! | `file_slice` | the slice of a split, read |
+//! | `slice_merge` | merges base rows and log records of a slice |
+//! | `base_filter` | the terms of a filter that may exclude base rows before the merge |
+//! | `file_slice` | reads the slice of a split |
 
 pub(in crate::read) mod file_slice;
 pub(in crate::read) mod merge_input;

@@ -1,4 +1,4 @@
-//! The first requests of a file slice, sent together: over a network each is a round trip.
+//! The first requests of a file slice, sent together: on remote storage each is a round trip.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use crate::read::logs::log_blocks::{known_base, known_log};
 use crate::split::Split;
 use crate::storage::{KnownFile, Place, ReadFrom, Source};
 
-/// The most bytes that the first requests for a file fetch.
+/// The maximum number of bytes that the first request for a file fetches.
 const FIRST: u64 = 8 << 20;
 
-/// Opens the files of a split's slice, and starts to fetch what a reader needs first, of all of them at once. The files are
-/// shared with those that open them while the result lives. Does nothing for storage without round trips, and begins with
-/// no more files than fit in `limit` bytes.
+/// Opens the files of a split's slice, and starts to fetch the first bytes that a reader needs of all of them. While
+/// the result exists, readers that open the files share them. Does nothing for storage without round trips, and opens
+/// only files that fit in `limit` bytes.
 ///
 /// # Errors
-/// What opening a file may fail with.
+/// Errors of opening a file.
 pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<Arc<dyn Source>>> {
     if !place.is_remote() {
         return Ok(Vec::new());
@@ -27,7 +27,7 @@ pub(super) fn begin(split: &Split, place: &dyn Place, limit: u64) -> Result<Vec<
     for (path, known, from) in base.chain(logs) {
         let KnownFile { len, .. } = known;
         bytes = bytes.saturating_add(len.min(FIRST));
-        // A file of unknown length is opened by a separate request.
+        // A file of unknown size is opened with a separate request.
         if len == 0 || (bytes > limit && !begun.is_empty()) {
             continue;
         }

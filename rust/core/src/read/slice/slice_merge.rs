@@ -1,5 +1,5 @@
-//! The merge of one slice: its logs are indexed, base rows merged batch by batch, then the log rows that no base row matched are
-//! inserted. The merge itself is [`crate::merge::engine`]; this reads its input.
+//! The merge of one slice: its logs are indexed, base rows merged batch by batch, then the log rows that no base row
+//! matched are inserted. The merge itself is [`crate::merge::engine`]; this module reads its input.
 
 use std::sync::Arc;
 
@@ -29,21 +29,21 @@ pub(in crate::read) struct SliceMerge {
     base: Arc<dyn MergeBase>,
     /// The columns of base rows that other parts of the slice merge.
     key_columns: SchemaRef,
-    /// Whether base rows are merged with log rows; if not, both are delivered (skip merge).
+    /// Whether base rows are merged with log rows; if not, both are returned (skip merge).
     merges_base: bool,
     deleted_rows: DeletedRows,
-    /// Whether each value of a merged row is that of some record of its key.
+    /// Whether each value of a merged row is that of a record of its key.
     keeps_values: bool,
     /// Whether the next insert is the first.
     is_before_inserts: bool,
-    /// Whether records are merged by row number, and no row of the base file is filtered out.
+    /// Whether records are merged by row number, and no row of the base file is filtered.
     has_all_numbers: bool,
-    /// Whether records are merged by row number, and base rows carry their numbers since some are filtered out.
+    /// Whether records are merged by row number, and base rows have row numbers because some rows are filtered.
     carries_numbers: bool,
 }
 
 impl SliceMerge {
-    /// Reads the keys of all blocks. Returns also the projection that the merge needs.
+    /// Reads the keys of all blocks. Returns also the projection for the merge.
     pub(in crate::read) fn load(from: MergeInput<'_>) -> Result<(Projection, Self)> {
         let (query, types, base) = (from.query, from.types, Arc::clone(from.base));
         let (keys, plan) = from.plan()?;
@@ -77,20 +77,20 @@ impl SliceMerge {
         Ok((columns.projection, merge))
     }
 
-    /// Returns true if a further base row may match log records.
+    /// Returns true if one of the following base rows may match log records.
     pub(in crate::read) fn may_match(&self) -> bool {
         self.merges_base && matches!(&self.rows, LogRows::Merged(engine) if engine.may_match())
     }
 
-    /// Returns true if base rows may be filtered out before they are merged. They may not if they are matched by their numbers and do
-    /// not carry these, or if a user-defined merger makes new values of their columns.
+    /// Returns true if base rows may be filtered before they are merged. They may not if they are matched by row number
+    /// but have no row numbers, or if a custom merger creates new values of their columns.
     pub(in crate::read) fn may_filter_base_rows(&self) -> bool {
         let has_numbers = self.keys.key != RecordKey::Number || self.carries_numbers;
         let is_spilled = matches!(&self.rows, LogRows::Merged(engine) if engine.is_spilled());
         self.keeps_values && has_numbers && !is_spilled
     }
 
-    /// The one column that holds the whole record key, if there is one.
+    /// Returns the only column with the whole record key, if there is one.
     pub(in crate::read) fn key_column(&self) -> Option<&str> {
         self.keys.key_column()
     }
@@ -107,8 +107,8 @@ impl SliceMerge {
         Ok(merged.unwrap_or(projected))
     }
 
-    /// The rows of a batch that the logs change, before and after; `None` if they change none. `projected` are the projected columns
-    /// of the batch.
+    /// Returns the rows of a batch that the logs change, before and after; `None` if they change none. `projected` are
+    /// the projected columns of the batch.
     pub(in crate::read) fn changes(
         &mut self,
         rows: &RecordBatch,
@@ -122,7 +122,7 @@ impl SliceMerge {
         engine.changes(&base, &mut Fetching { records: &mut self.records, memory: &mut self.memory })
     }
 
-    /// Skips the base rows of a segment that another part merges, with the log records that they match.
+    /// Skips the base rows of a segment that another part merges, and the log records that they match.
     fn skip_segment(&mut self, segment: Segment) -> Result<()> {
         let segments = self.base.segments();
         let LogRows::Merged(engine) = &mut self.rows else { return Ok(()) };
@@ -138,7 +138,7 @@ impl SliceMerge {
         Ok(())
     }
 
-    /// Before the first insert, leaves to other parts of the slice what they match or insert.
+    /// Before the first insert, removes the records that belong to other parts of the slice.
     fn begin_inserts(&mut self) -> Result<()> {
         if !std::mem::replace(&mut self.is_before_inserts, false) {
             return Ok(());
@@ -153,7 +153,7 @@ impl SliceMerge {
         Ok(())
     }
 
-    /// Rows of keys that no base row has, about `limit` of them; `None` after the last.
+    /// Returns rows of keys that no base row has, about `limit` of them; `None` after the last.
     pub(in crate::read) fn inserts(&mut self, limit: usize) -> Result<Option<RecordBatch>> {
         self.begin_inserts()?;
         let mut fetcher = Fetching { records: &mut self.records, memory: &mut self.memory };

@@ -21,7 +21,7 @@ use crate::read::base::base_segments::{BaseSegments, Segment};
 use crate::read::memory::SliceMemory;
 use crate::spill::{BatchReader, BatchWriter};
 
-/// Groups that are written at a time.
+/// The number of groups that are written at a time.
 const GROUPS: usize = 8 * 1024;
 
 /// The groups that the passes have spilled.
@@ -129,7 +129,7 @@ impl<'a> RunWriter<'a> {
     }
 }
 
-/// The groups of one pass, read again.
+/// The groups of one pass, read back.
 struct Run {
     reader: BatchReader,
     current: RecordGroups,

@@ -1,11 +1,11 @@
-//! How far readers may be ahead of the consumer: batches that wait are counted by their bytes, over all splits together.
+//! Limits how far readers are ahead of the consumer: waiting batches are counted by their bytes, over all splits.
 //!
-//! The split that the consumer is at may always go on, so that nobody waits for ever, and holds one batch beyond the limit at the
-//! most.
+//! The split that the consumer reads may always continue, so that there is no deadlock; it exceeds the limit by one
+//! batch at most.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that wait.
+/// The bytes of waiting batches.
 #[derive(Debug)]
 pub(in crate::read) struct Ahead {
     limit: u64,
@@ -16,7 +16,7 @@ pub(in crate::read) struct Ahead {
 #[derive(Debug, Default)]
 struct State {
     waiting: u64,
-    /// The split that the consumer is at.
+    /// The split that the consumer reads.
     front: usize,
     closed: bool,
 }
@@ -26,7 +26,7 @@ impl Ahead {
         Self { limit, state: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Waits until a batch of a split may be sent; false where nobody takes it any more.
+    /// Waits until a batch of a split may be sent. Returns false if the consumer was dropped.
     pub(in crate::read) fn admit(&self, split: usize, bytes: u64) -> bool {
         let must_wait = |state: &mut State| {
             !state.closed && split != state.front && state.waiting.saturating_add(bytes) > self.limit
@@ -36,20 +36,20 @@ impl Ahead {
         !state.closed
     }
 
-    /// The consumer has taken a batch.
+    /// Called when the consumer has taken a batch.
     pub(in crate::read) fn taken(&self, bytes: u64) {
         let mut state = self.state();
         state.waiting = state.waiting.saturating_sub(bytes);
         self.changed.notify_all();
     }
 
-    /// The consumer goes on to the next split.
+    /// Called when the consumer continues with the next split.
     pub(in crate::read) fn next_split(&self) {
         self.state().front += 1;
         self.changed.notify_all();
     }
 
-    /// The consumer has gone.
+    /// Called when the consumer is dropped.
     pub(in crate::read) fn close(&self) {
         self.state().closed = true;
         self.changed.notify_all();

@@ -1,10 +1,10 @@
-//! Streams: one split or several, read by threads.
+//! Streams: reads one or several splits with threads.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
-//! | `pool` | several splits, read at once |
-//! | `ahead` | how far they may be ahead of the consumer |
-//! | `split_reader` | one split, read |
+//! | `pool` | reads several splits concurrently |
+//! | `ahead` | limits how far they are ahead of the consumer |
+//! | `split_reader` | reads one split |
 
 pub(in crate::read) mod ahead;
 pub(in crate::read) mod pool;

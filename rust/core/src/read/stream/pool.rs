@@ -1,8 +1,9 @@
-//! Several splits read at once, their batches given in the splits' order.
+//! Reads several splits concurrently and returns their batches in the order of the splits.
 //!
-//! Threads start with the first batch asked for, belong to the stream, and are joined when it is dropped: none is left
-//! behind in a process that may fork. Each split has a queue of a few batches, and the bytes of all are counted, so that memory is
-//! bounded; a consumer that stops early stops the readers. A stream that was begun before a fork refuses to go on in the child.
+//! Threads are started with the first batch, belong to the stream, and are joined when it is dropped, so that none is
+//! left in a process that may fork. Each split has a queue of a few batches, and the bytes of all batches are counted,
+//! so that memory is bounded; if the consumer stops early, the readers stop. A stream that was started before a fork
+//! returns an error in the child.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,23 +20,23 @@ use crate::read::reader_threads::{self, ReaderThreads};
 use crate::read::report::{Report, SharedReport};
 use crate::split::Split;
 
-/// Batches that a split's reader may be ahead of the consumer.
+/// The number of batches that a split's reader may be ahead of the consumer.
 const AHEAD: usize = 2;
 
-/// Record batches of splits. After an error there is nothing more.
+/// Record batches of splits. Ends after an error.
 pub struct Stream {
     schema: SchemaRef,
     report: SharedReport,
     splits: VecDeque<Split>,
     threads: usize,
-    /// Rows still to be left out, for a reader that goes on where another stopped.
+    /// Rows to skip, for a reader that continues where another one stopped.
     skip: u64,
     state: State,
 }
 
 enum State {
     Idle,
-    /// The reader of a split, and that of the next one, which fetches already.
+    /// The reader of a split, and that of the next one, which is already fetching.
     Inline(Box<SplitReader>, Option<Box<SplitReader>>),
     Pooled(Pool),
     Done,
@@ -54,7 +55,7 @@ impl Stream {
         Self { schema, report, splits: splits.into(), threads, skip: 0, state: State::Idle }
     }
 
-    /// The batches of one split, in the caller's own thread, without its first `start_row` rows.
+    /// Returns the batches of one split, without its first `start_row` rows. It is read in the caller's thread.
     pub fn of_split(split: Split, start_row: u64) -> Result<Self> {
         let schema = SplitReader::new(split.clone(), SharedReport::default())?.schema();
         let mut stream = Self::new(schema, vec![split], 1);
@@ -62,35 +63,35 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Notes how many file slices the plan left out.
+    /// Sets the number of file slices that planning has pruned.
     #[must_use]
     pub fn after_pruning(self, slices: usize) -> Self {
         self.report.edit().slices_pruned += slices as u64;
         self
     }
 
-    /// The schema of every batch.
+    /// Returns the schema of all batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()
     }
 
-    /// What has been read so far.
+    /// Returns the statistics so far.
     #[must_use]
     pub fn report(&self) -> Report {
         self.report.snapshot()
     }
 
-    /// Stops reading; threads are joined.
+    /// Stops reading and joins the threads.
     pub fn close(&mut self) {
         self.splits.clear();
         self.state = State::Done;
     }
 
-    /// Reads a split, and has the first requests of the next one made meanwhile.
+    /// Reads a split, and sends the first requests of the next one meanwhile.
     fn inline(&mut self, mut reader: Box<SplitReader>) -> State {
         reader.begin();
-        // A split that cannot be read is reported when its turn comes.
+        // An error of the next split is returned when it is read.
         let next = self.splits.front().and_then(|split| SplitReader::new(split.clone(), self.report.clone()).ok());
         let next = next.map(|mut next| {
             self.splits.pop_front();
@@ -151,7 +152,8 @@ impl Iterator for Stream {
     }
 }
 
-/// What a reader sends: an end is said, so that a reader that died is not taken for one that is done.
+/// A message of a reader. The end is sent explicitly, so that a reader that panicked is not mistaken for one that is
+/// done.
 enum Message {
     /// A batch, and the bytes that it was counted with.
     Batch(RecordBatch, u64),
@@ -159,32 +161,32 @@ enum Message {
     End,
 }
 
-/// A split that is to be read.
-struct Task {
+/// A split to read.
+struct SplitTask {
     ordinal: usize,
     split: Split,
-    /// Its reader, if it fetches already.
+    /// Its reader, if it is already fetching.
     reader: Option<SplitReader>,
-    /// Where its batches go.
+    /// The queue of its batches.
     queue: SyncSender<Message>,
 }
 
-/// What readers share.
-struct Work {
-    tasks: Mutex<VecDeque<Task>>,
+/// The state that readers share.
+struct SharedWork {
+    tasks: Mutex<VecDeque<SplitTask>>,
     ahead: Ahead,
-    /// Bytes of memory for each split that is read.
+    /// The memory limit in bytes for each split that is read.
     share: u64,
-    /// Threads for all splits together.
+    /// The number of threads for all splits.
     threads: usize,
-    /// Splits that are not read to their ends yet.
+    /// The number of splits that are not completely read.
     unfinished: AtomicUsize,
     report: SharedReport,
 }
 
 struct Pool {
     queues: VecDeque<Receiver<Message>>,
-    work: Arc<Work>,
+    work: Arc<SharedWork>,
     threads: ReaderThreads,
 }
 
@@ -195,19 +197,19 @@ impl Pool {
         for (ordinal, split) in splits.into_iter().enumerate() {
             let (sender, receiver) = sync_channel(AHEAD);
             queues.push_back(receiver);
-            tasks.push_back(Task { ordinal, split, reader: None, queue: sender });
+            tasks.push_back(SplitTask { ordinal, split, reader: None, queue: sender });
         }
         let readers = threads.min(tasks.len()).max(1);
         let share = limit / u64::try_from(readers).unwrap_or(1);
         let unfinished = AtomicUsize::new(tasks.len());
         let (tasks, ahead) = (Mutex::new(tasks), Ahead::new(limit / 4));
-        let work = Arc::new(Work { tasks, ahead, share, threads, unfinished, report: report.clone() });
+        let work = Arc::new(SharedWork { tasks, ahead, share, threads, unfinished, report: report.clone() });
         let mut pool = Self { queues, work, threads: ReaderThreads::default() };
         for ordinal in 0..readers {
             let work = Arc::clone(&pool.work);
             match pool.threads.start(format!("mortice-read-{ordinal}"), move || read_splits(&work)) {
                 Ok(()) => {}
-                // Fewer threads than wished for read all the same; without any there is nobody to wait for.
+                // Fewer threads than requested are sufficient, but without any thread nothing would be sent.
                 Err(_) if ordinal > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -237,8 +239,8 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        // Readers that wait for room in a queue find it gone, and end. In a forked child there are none, and a lock that one held
-        // would stay locked.
+        // Readers that wait for space in a queue see that it is closed, and end. In a forked child there are none, and
+        // a lock that one of them held would stay locked.
         self.queues.clear();
         if self.threads.are_here() {
             self.work.ahead.close();
@@ -246,7 +248,7 @@ impl Drop for Pool {
     }
 }
 
-fn read_splits(work: &Work) {
+fn read_splits(work: &SharedWork) {
     loop {
         let next = work.tasks.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         let Some(task) = next else { return };
@@ -256,31 +258,31 @@ fn read_splits(work: &Work) {
     }
 }
 
-impl Work {
+impl SharedWork {
     fn reader(&self, split: Split) -> Result<SplitReader> {
         Ok(SplitReader::new(split, self.report.clone())?.within(self.share))
     }
 
-    /// Has the first requests of the split that is read next made.
+    /// Sends the first requests of the split that is read next.
     fn begin_next(&self) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(task) = tasks.front_mut().filter(|task| task.reader.is_none()) else { return };
-        // What fails here fails again when it is read.
+        // An error here occurs again when the split is read.
         let Ok(mut reader) = self.reader(task.split.clone()) else { return };
         reader.begin();
         task.reader = Some(reader);
     }
 
-    /// Threads that the reader of the next split may have beside its own: those that no split is left for.
+    /// Returns the number of additional threads for the reader of the next split: those without a split.
     fn spare(&self) -> usize {
         let unfinished = self.unfinished.load(Ordering::Relaxed).max(1);
         if unfinished < self.threads { self.threads / unfinished } else { 0 }
     }
 }
 
-/// Whether there is still somebody to read for.
-fn read_split(work: &Work, task: Task) -> bool {
-    let Task { ordinal, split, reader, queue } = task;
+/// Returns true if the consumer still exists.
+fn read_split(work: &SharedWork, task: SplitTask) -> bool {
+    let SplitTask { ordinal, split, reader, queue } = task;
     let mut reader = match reader.map_or_else(|| work.reader(split), Ok) {
         Ok(reader) => reader.with_threads(work.spare()),
         Err(error) => return queue.send(Message::Failed(error)).is_ok(),

@@ -1,4 +1,4 @@
-//! One split, read: the rows of its slice, or what a commit changed in it.
+//! Reads one split: the rows of its slice, or the changes that a commit made to it.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::read::slice::file_slice::SliceReader;
 use crate::split::Split;
 use crate::storage::Place;
 
-/// Reads a split, batch by batch. After an error there is nothing more.
+/// Reads a split in batches. Ends after an error.
 pub struct SplitReader {
     report: SharedReport,
     reader: Reader,
@@ -34,7 +34,7 @@ impl SplitReader {
         Ok(Self { report, reader })
     }
 
-    /// Keeps to so many bytes of memory instead of to what the split says: its share, where several are read at once.
+    /// Sets a memory limit in bytes instead of that of the split: its share, if several are read concurrently.
     #[must_use]
     pub fn within(self, memory_limit: u64) -> Self {
         let reader = match self.reader {
@@ -44,7 +44,7 @@ impl SplitReader {
         Self { reader, ..self }
     }
 
-    /// With so many threads beside the one that reads.
+    /// Sets the number of additional threads.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         let reader = match self.reader {
@@ -54,7 +54,7 @@ impl SplitReader {
         Self { reader, ..self }
     }
 
-    /// Reads a slice from a table that is open already.
+    /// Reads a slice from a storage that is already open.
     #[must_use]
     pub fn in_place(self, place: Arc<dyn Place>) -> Self {
         let reader = match self.reader {
@@ -64,15 +64,15 @@ impl SplitReader {
         Self { reader, ..self }
     }
 
-    /// Starts to fetch what a read of a slice needs first, in storage that takes a while. What fails here fails again, with
-    /// an error, when it is read.
+    /// Starts to fetch the bytes that a read of a slice needs first, on remote storage. An error here occurs again, and
+    /// is returned, when it is read.
     pub(in crate::read) fn begin(&mut self) {
         if let Reader::Slice(reader) = &mut self.reader {
             let _ = reader.begin();
         }
     }
 
-    /// The schema of every batch.
+    /// Returns the schema of all batches.
     #[must_use]
     pub fn schema(&self) -> SchemaRef {
         match &self.reader {

@@ -1,4 +1,5 @@
-//! `fs.azure.*`: Hadoop's Azure connector. `X.ACCOUNT.dfs.core.windows.net` comes before `X.ACCOUNT`, and that before `X`.
+//! Converts `fs.azure.*`: settings of Hadoop's Azure connector. `X.ACCOUNT.dfs.core.windows.net` takes precedence over
+//! `X.ACCOUNT`, and that over `X`.
 
 use super::conf::{Conf, Options, invalid, refused};
 use crate::error::Result;
@@ -29,15 +30,15 @@ impl<'a> AccountConf<'a> {
             .find_map(|end| self.conf.get(&format!("fs.azure.{name}{end}")))
     }
 
-    /// A setting of the container, then of the account.
+    /// Returns a setting of the container, otherwise of the account.
     fn get_of_container(&self, name: &str) -> Option<&'a str> {
         self.get(&format!("{name}.{}", self.container)).or_else(|| self.get(name))
     }
 }
 
-/// The options that the settings of a container stand for; see [`super::s3a::options`] for the bool.
+/// Converts the settings of a container to options; see [`super::s3a::options`] for the bool.
 ///
-/// `suffix` follows the account in the URI's host.
+/// `suffix` is the domain after the account in the URI's host.
 ///
 /// # Errors
 /// As for [`super::s3a::options`].
@@ -85,7 +86,7 @@ fn shared_key(conf: &AccountConf<'_>) -> Result<Option<Options>> {
         return Err(refused("fs.azure.account.keyprovider", &what, "give account_key as a storage option"));
     }
     let Some(key) = conf.get("account.key") else {
-        // Shared keys of blob containers: as `wasb` has them.
+        // Shared keys of blob containers, as in `wasb`.
         if let Some(sas) = conf.get(&format!("sas.{}", conf.container)) {
             return Ok(Some(of_sas(sas)));
         }
@@ -163,7 +164,7 @@ fn oauth(conf: &AccountConf<'_>) -> Result<Options> {
     Ok(options)
 }
 
-/// The host and the tenant of a token endpoint.
+/// Returns the host and the tenant of a token endpoint.
 fn tenant_of(endpoint: &str) -> Option<(String, String)> {
     let (scheme, rest) = endpoint.split_once("://")?;
     let (host, path) = rest.split_once('/')?;

@@ -1,4 +1,4 @@
-//! A Hadoop configuration, as Hadoop's `Configuration` reads it.
+//! A Hadoop configuration, read like Hadoop's `Configuration`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::super::client_settings::parse_duration;
 use crate::error::{Error, Result};
 
-/// The options of a table that Hadoop settings stand for, by their names in `storage_options`.
+/// Options of a table converted from Hadoop settings, by their names in `storage_options`.
 pub(crate) type Options = BTreeMap<&'static str, String>;
 
 const KEYSTORES: [&str; 2] = ["hadoop.security.credential.provider.path", "fs.s3a.security.credential.provider.path"];
@@ -24,18 +24,18 @@ impl<'a> Conf<'a> {
         Self { settings }
     }
 
-    /// The trimmed value of a setting; `None` if it is missing or empty.
+    /// Returns the trimmed value of a setting; `None` if it is missing or empty.
     #[must_use]
     pub(crate) fn get(&self, name: &str) -> Option<&'a str> {
         self.settings.get(name).map(|value| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The names that are set, in order.
+    /// Returns the names of the settings, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.settings.iter().filter(|(_, value)| !value.trim().is_empty()).map(|(name, _)| name.as_str())
     }
 
-    /// A bool as Hadoop reads it: what is neither `true` nor `false` is the default.
+    /// Parses a bool like Hadoop: strings other than `true` and `false` are the default.
     #[must_use]
     pub(crate) fn get_bool(&self, name: &str, default: bool) -> bool {
         match self.get(name).map(str::to_ascii_lowercase).as_deref() {
@@ -45,7 +45,7 @@ impl<'a> Conf<'a> {
         }
     }
 
-    /// Refuses a setting that says where credentials are that only Hadoop can read.
+    /// Returns an error for a setting of a credentials location that only Hadoop can read.
     ///
     /// # Errors
     /// [`crate::Kind::Unsupported`], which names the setting.
@@ -59,29 +59,29 @@ impl<'a> Conf<'a> {
     }
 }
 
-/// The error for a setting that cannot be followed: what is wrong, the setting, what to do.
+/// Returns the error for an unsupported setting: what is wrong, the setting, what to do.
 #[must_use]
 pub(crate) fn refused(name: &str, what: &str, remedy: &str) -> Error {
     Error::unsupported(format!("unsupported Hadoop setting {name}: {what}; {remedy}"))
 }
 
-/// The error for a setting whose value is wrong.
+/// Returns the error for a setting with an invalid value.
 #[must_use]
 pub(crate) fn invalid(name: &str, expected: &str, got: &str) -> Error {
     Error::invalid_argument(format!("Hadoop setting {name} must be {expected}, got {got:?}"))
 }
 
-/// A duration of Hadoop, as an option's value. A number without a unit counts milliseconds.
+/// Converts a duration of Hadoop to an option's value. A number without a unit is in milliseconds.
 ///
 /// # Errors
-/// [`crate::Kind::InvalidArgument`] if it is none.
+/// [`crate::Kind::InvalidArgument`] if it is not a duration.
 pub(crate) fn millis(name: &str, value: &str) -> Result<String> {
     parse_duration(value, Duration::from_millis(1))
         .map(|duration| format!("{}ms", duration.as_millis()))
         .ok_or_else(|| invalid(name, "a duration such as 500ms, 30s or 2m", value))
 }
 
-/// The URL of a proxy. User name and password are percent-encoded.
+/// Returns the URL of a proxy. User name and password are percent-encoded.
 #[must_use]
 pub(crate) fn proxy_url(is_tls: bool, host: &str, port: Option<&str>, user: Option<(&str, &str)>) -> String {
     let scheme = if is_tls { "https" } else { "http" };
@@ -90,7 +90,7 @@ pub(crate) fn proxy_url(is_tls: bool, host: &str, port: Option<&str>, user: Opti
     format!("{scheme}://{user}{host}{port}")
 }
 
-/// Percent-encodes all but letters, digits and `-._~`.
+/// Percent-encodes all characters except letters, digits and `-._~`.
 #[must_use]
 pub(crate) fn encoded(text: &str) -> String {
     let mut out = String::new();

@@ -1,9 +1,9 @@
-//! `fs.gs.*`: Google's connector for Hadoop. Older names begin with `google.cloud.auth.`.
+//! Converts `fs.gs.*`: settings of Google's connector for Hadoop. Older names begin with `google.cloud.auth.`.
 
 use super::conf::{Conf, Options, invalid, millis, proxy_url, refused};
 use crate::error::Result;
 
-/// Settings that change what is read or by whom, and that mortice cannot follow.
+/// Settings that change the data or the identity and that mortice does not support.
 const REFUSED: &[&str] = &[
     "fs.gs.auth.access.token.provider",
     "fs.gs.auth.access.token.provider.impl",
@@ -18,7 +18,7 @@ const REFUSED: &[&str] = &[
 const KEY_FILES: [&str; 2] =
     ["fs.gs.auth.service.account.json.keyfile", "google.cloud.auth.service.account.json.keyfile"];
 
-/// The options that the settings stand for; see [`super::s3a::options`] for the bool.
+/// Converts the settings to options; see [`super::s3a::options`] for the bool.
 ///
 /// # Errors
 /// As for [`super::s3a::options`].

@@ -1,9 +1,9 @@
-//! Settings of Hadoop's file systems, each in its file.
+//! Converts settings of Hadoop's file systems, one file per file system.
 //!
-//! | file | job |
+//! | file | contents |
 //! |---|---|
 //! | `conf` | a Hadoop configuration: values trimmed, durations, secrets in keystores |
-//! | `profile` | keys of a profile of an AWS credentials file |
+//! | `profile` | keys of a profile in an AWS credentials file |
 //! | `s3a_providers` | the classes of `fs.s3a.aws.credentials.provider` |
 //! | `s3a` | `fs.s3a.*` |
 //! | `abfs` | `fs.azure.*` |

@@ -1,4 +1,4 @@
-//! Keys of a profile of an AWS credentials file (`~/.aws/credentials`), as `ProfileCredentialsProvider` finds them.
+//! Keys of a profile in an AWS credentials file (`~/.aws/credentials`), found like `ProfileCredentialsProvider`.
 
 use super::super::environment::Environment;
 use super::conf::Options;
@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 const NOT_KEYS: [&str; 6] =
     ["role_arn", "source_profile", "credential_process", "sso_session", "sso_start_url", "web_identity_token_file"];
 
-/// The keys of the profile `name` in `file`; each defaults as in the AWS SDK. `None` if there is no such file or profile.
+/// Returns the keys of the profile `name` in `file`; both default as in the AWS SDK. `None` if there is no such file or
+/// profile.
 ///
 /// # Errors
 /// [`crate::Kind::Unsupported`] if the profile assumes a role, signs in by SSO or runs a process.

@@ -1,11 +1,12 @@
-//! `fs.s3a.*`: Hadoop's S3 connector. `fs.s3a.bucket.B.X` comes before `fs.s3a.X`, for every X but `impl`.
+//! Converts `fs.s3a.*`: settings of Hadoop's S3 connector. `fs.s3a.bucket.B.X` takes precedence over `fs.s3a.X`, for
+//! every X except `impl`.
 
 use super::super::environment::Environment;
 use super::conf::{Conf, Options, invalid, millis, proxy_url, refused};
 use super::s3a_providers::Sources;
 use crate::error::Result;
 
-/// Settings that change what is read or by whom, and that mortice cannot follow.
+/// Settings that change the data or the identity and that mortice does not support.
 const REFUSED: &[(&str, &str)] = &[
     ("accesspoint.arn", "give the access point's alias as the bucket of the URI"),
     ("delegation.token.binding", "give credentials as storage options"),
@@ -35,14 +36,14 @@ impl<'a> BucketConf<'a> {
     }
 }
 
-/// The options that the settings of `bucket` stand for.
+/// Converts the settings of `bucket` to options.
 ///
-/// `explicit` are the options that the user gave to mortice: what they decide is not looked up, and not refused. The
-/// bool is true if the settings decide whose credentials are used, so that those of the environment do not count.
+/// `explicit` are the options that the user gave to mortice: settings for the same decisions are not evaluated, and are
+/// no errors. The bool is true if the settings select credentials, so that those of the environment are ignored.
 ///
 /// # Errors
-/// [`crate::Kind::Unsupported`] for a setting or class that cannot be followed, [`crate::Kind::InvalidArgument`] for a
-/// wrong value; both name the setting.
+/// [`crate::Kind::Unsupported`] for an unsupported setting or class, [`crate::Kind::InvalidArgument`] for an invalid
+/// value; both name the setting.
 pub(crate) fn options(
     conf: Conf<'_>,
     bucket: &str,
@@ -76,12 +77,12 @@ pub(crate) fn options(
     Ok((options, is_decided))
 }
 
-/// What the options that were given to mortice decide.
+/// The decisions made by the options that were given to mortice.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Explicit {
-    /// Whose credentials are used.
+    /// The credentials.
     pub has_credentials: bool,
-    /// Which server is asked.
+    /// The server.
     pub has_endpoint: bool,
 }
 
@@ -109,7 +110,7 @@ fn credentials(conf: &BucketConf<'_>, environment: &Environment) -> Result<Optio
 
 fn endpoint(conf: &BucketConf<'_>, options: &mut Options) {
     let Some(endpoint) = conf.get("endpoint") else {
-        // Path style works on AWS, too; virtual hosts do not for dotted buckets over TLS.
+        // Path style works on AWS, too; virtual hosts do not for buckets with dots over TLS.
         return;
     };
     let is_tls = conf.get_bool("connection.ssl.enabled", true);
@@ -132,7 +133,7 @@ fn endpoint(conf: &BucketConf<'_>, options: &mut Options) {
     options.insert("endpoint", url);
 }
 
-/// The host of a URL, in lower case, without its port.
+/// Returns the lower-case host of a URL, without its port.
 #[must_use]
 pub(crate) fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -143,13 +144,13 @@ pub(crate) fn host_of(url: &str) -> &str {
     authority.split(':').next().unwrap_or(authority)
 }
 
-/// Whether a host is of AWS.
+/// Returns true if a host belongs to AWS.
 #[must_use]
 pub(crate) fn is_aws(host: &str) -> bool {
     host.ends_with(".amazonaws.com") || host.ends_with(".amazonaws.com.cn")
 }
 
-/// Whether a host cannot have a bucket's name before it: an IP address, or `localhost`.
+/// Returns true if a bucket's name cannot be prepended to a host: an IP address, or `localhost`.
 #[must_use]
 pub(crate) fn is_address(host: &str) -> bool {
     host == "localhost" || host.starts_with('[') || host.parse::<std::net::IpAddr>().is_ok()
@@ -202,7 +203,7 @@ fn client(conf: &BucketConf<'_>, options: &mut Options) -> Result<()> {
         let idle = millis("fs.s3a.connection.idle.time", value)?;
         let is_short =
             idle.strip_suffix("ms").and_then(|millis| millis.parse::<u64>().ok()).is_some_and(|ms| ms <= 15_000);
-        // S3 itself closes connections that were unused for some 20 s.
+        // S3 closes connections that were unused for some 20 s.
         options.insert("pool_idle_timeout", if is_short { idle } else { "15s".to_owned() });
     }
     for (settings, option) in

@@ -1,7 +1,7 @@
 //! The classes of `fs.s3a.aws.credentials.provider`, and the keys that each of them would find.
 //!
-//! They are tried in order, as `AWSCredentialProviderList` does. A class that is not known is an error when it is its
-//! turn: going on to the next would be another identity.
+//! They are tried in order, as in `AWSCredentialProviderList`. An unknown class is an error when it is reached:
+//! skipping it would select another identity.
 
 use super::super::environment::Environment;
 use super::conf::{Options, refused};
@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 const PROVIDERS: &str = "fs.s3a.aws.credentials.provider";
 
-/// What one class of the list looks for.
+/// The sources of keys of one class of the list.
 #[derive(Clone, Copy)]
 enum Provider {
     Temporary,
@@ -26,12 +26,12 @@ enum Provider {
     AssumedRole,
 }
 
-/// What assumes a role with the keys of another class.
+/// The class that assumes a role with the keys of another class.
 const INNER: &str = "assumed.role.credentials.provider";
-/// Hadoop's default of it.
+/// Hadoop's default for that class.
 const DEFAULT_INNER: &str = "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider,\
                              software.amazon.awssdk.auth.credentials.EnvironmentVariableCredentialsProvider";
-/// The settings of a role, and the options that they stand for.
+/// The settings of a role, and their options.
 const OF_ROLE: [(&str, &str); 6] = [
     ("assumed.role.arn", "role_arn"),
     ("assumed.role.session.name", "role_session_name"),
@@ -73,21 +73,21 @@ fn provider(class: &str) -> Option<Provider> {
     })
 }
 
-/// Where the classes look.
+/// The sources that classes read.
 pub(super) struct Sources<'a> {
-    /// Reads `fs.s3a.NAME`, that of the bucket first.
+    /// Reads `fs.s3a.NAME`, with precedence for that of the bucket.
     pub setting: &'a dyn Fn(&str) -> Option<&'a str>,
-    /// The variables of this process.
+    /// The environment variables of this process.
     pub environment: &'a Environment,
-    /// Refuses keys that would be read from a keystore.
+    /// Returns an error for keys in a keystore.
     pub refuse_keystore: &'a dyn Fn() -> Result<()>,
 }
 
 impl Sources<'_> {
-    /// The credentials of the first class of `list` that has any.
+    /// Returns the credentials of the first class of `list` that has any.
     ///
     /// # Errors
-    /// [`crate::Kind::Unsupported`], which names the class, if its turn comes and it is not known;
+    /// [`crate::Kind::Unsupported`], with the name of the class, if an unknown one is reached;
     /// [`crate::Kind::InvalidArgument`] if no class has credentials.
     pub(super) fn first_of(&self, list: &str) -> Result<Options> {
         for class in list.split(',').map(str::trim).filter(|class| !class.is_empty()) {
@@ -102,7 +102,7 @@ impl Sources<'_> {
         Err(Error::invalid_argument(format!("no class of the Hadoop setting {PROVIDERS} has credentials: {list}")))
     }
 
-    /// The keys of the configuration, with their token or without; `None` if there are none.
+    /// Returns the keys of the configuration, with or without their token; `None` if there are none.
     ///
     /// # Errors
     /// [`crate::Kind::InvalidArgument`] if a part is missing, [`crate::Kind::Unsupported`] if they are in a keystore.
@@ -121,7 +121,7 @@ impl Sources<'_> {
             Provider::Variables => Ok(self.variables()),
             Provider::WebIdentity => Ok(self.web_identity()),
             Provider::Container => Ok(self.container()),
-            // No key at all: object_store then asks the instance metadata service.
+            // Without a key, object_store requests them from the instance metadata service.
             Provider::Instance => Ok(instance()),
             Provider::ContainerOrInstance => Ok(self.container().or_else(instance)),
             Provider::Default => {
@@ -135,7 +135,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The keys of the inner list, and the role that they are exchanged for.
+    /// Returns the keys of the inner list, and the role for which they are exchanged.
     fn assumed_role(&self) -> Result<Options> {
         let get = self.setting;
         if get("assumed.role.arn").is_none() {
@@ -212,7 +212,7 @@ impl Sources<'_> {
         )
     }
 
-    /// Options from variables; `None` if one that is needed is missing.
+    /// Returns options from variables; `None` if a required one is missing.
     fn named<const N: usize>(&self, names: [(&'static str, &str, bool); N]) -> Option<Options> {
         let mut options = Options::new();
         for (option, variable, is_needed) in names {

@@ -15,13 +15,13 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
-    /// `found` where another kind of value was expected.
+    /// Describes a value of another kind than expected.
     #[must_use]
     pub fn new(expected: &str, found: &Value<'_>) -> Self {
         Self { path: String::new(), message: format!("expected {expected}, found {}", found.kind()) }
     }
 
-    /// Puts a step in front of the path.
+    /// Prepends a step to the path.
     #[must_use]
     pub fn within(mut self, step: impl fmt::Display) -> Self {
         self.path = format!("{step}{}", self.path);
@@ -35,21 +35,21 @@ impl Mismatch {
 
 /// A type of a field of metadata.
 pub trait Field: Sized {
-    /// Takes the value of the field.
+    /// Converts the value of the field.
     ///
     /// # Errors
     /// [`Mismatch`] if it is a value of another type.
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch>;
 
-    /// The value of the field, borrowing from it.
+    /// Returns the value of the field, borrowing from it.
     fn to_value(&self) -> Value<'_>;
 
     /// Returns true if a file without the field means the same: nulls, empty strings and collections, zeros.
     fn is_absent(&self) -> bool;
 }
 
-/// The value without its branch.
-fn plain(value: Value<'_>) -> Value<'_> {
+/// Returns the value of a union's branch.
+fn without_branch(value: Value<'_>) -> Value<'_> {
     match value {
         Value::Branch(_, value) => *value,
         value => value,
@@ -75,7 +75,7 @@ impl<T: Field> Field for Option<T> {
 
 impl Field for String {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        match plain(value) {
+        match without_branch(value) {
             Value::String(text) => Ok(text.into_owned()),
             other => Err(Mismatch::new("a string", &other)),
         }
@@ -92,7 +92,7 @@ impl Field for String {
 
 impl Field for bool {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        match plain(value) {
+        match without_branch(value) {
             Value::Boolean(value) => Ok(value),
             other => Err(Mismatch::new("a boolean", &other)),
         }
@@ -109,7 +109,7 @@ impl Field for bool {
 
 impl Field for i64 {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        match plain(value) {
+        match without_branch(value) {
             Value::Int(value) => Ok(value),
             other => Err(Mismatch::new("an integer", &other)),
         }
@@ -126,7 +126,7 @@ impl Field for i64 {
 
 impl Field for i32 {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        match plain(value) {
+        match without_branch(value) {
             Value::Int(value) => Self::try_from(value)
                 .map_err(|_| Mismatch { path: String::new(), message: format!("{value} does not fit into 32 bits") }),
             other => Err(Mismatch::new("an integer", &other)),
@@ -147,7 +147,7 @@ impl Field for f64 {
     /// as a string.
     #[expect(clippy::cast_precision_loss, reason = "a metric")]
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        match plain(value) {
+        match without_branch(value) {
             Value::Double(value) => Ok(value),
             Value::Int(value) => Ok(value as Self),
             Value::String(text) if text == "NaN" => Ok(Self::NAN),
@@ -168,7 +168,7 @@ impl Field for f64 {
 
 impl<T: Field> Field for Vec<T> {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        let items = match plain(value) {
+        let items = match without_branch(value) {
             Value::Array(items) => items,
             other => return Err(Mismatch::new("an array", &other)),
         };
@@ -187,7 +187,7 @@ impl<T: Field> Field for Vec<T> {
 
 impl<T: Field> Field for OrderedMap<T> {
     fn from_value(value: Value<'_>) -> Result<Self, Mismatch> {
-        let members = match plain(value) {
+        let members = match without_branch(value) {
             Value::Object(members) => members,
             other => return Err(Mismatch::new("an object", &other)),
         };

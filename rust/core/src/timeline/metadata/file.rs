@@ -1,6 +1,6 @@
-//! Metadata in its two forms: JSON and Avro object container files.
+//! Metadata in its two formats: JSON and Avro object container files.
 //!
-//! | form | kinds | table versions |
+//! | format | kinds | table versions |
 //! |---|---|---|
 //! | JSON | commit metadata, replace commit metadata, inflight ones included | up to 7 |
 //! | Avro | the same | from 8 |
@@ -13,7 +13,7 @@ use super::json;
 use crate::avro::{Container, ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
 use crate::error::{Error, Result};
 
-/// What an Avro container begins with; JSON begins with a brace.
+/// The first bytes of an Avro container. JSON begins with a brace.
 const AVRO_MAGIC: &[u8] = b"Obj\x01";
 
 /// A kind of metadata of the timeline.
@@ -25,7 +25,7 @@ pub trait Metadata: Field {
     /// against its own by field names.
     const SCHEMA: &'static str;
 
-    /// Reads the JSON form.
+    /// Reads the JSON format.
     ///
     /// # Errors
     /// `InvalidTable` if the bytes are not JSON or a field has another type, with the path to the field.
@@ -33,12 +33,12 @@ pub trait Metadata: Field {
         typed(json::parse(bytes)?)
     }
 
-    /// Writes the JSON form, laid out as Hudi does. A record that was read keeps the order of its fields.
+    /// Writes the JSON format, laid out as Hudi does. A record that was read keeps the order of its fields.
     fn to_json(&self) -> Vec<u8> {
         json::write(&self.to_value())
     }
 
-    /// Reads the Avro form with the schema that the file contains.
+    /// Reads the Avro format with the schema that the file contains.
     ///
     /// # Errors
     /// `CorruptLog` if the file is damaged; `InvalidTable` if it holds a record of another name or a field has another type;
@@ -47,7 +47,7 @@ pub trait Metadata: Field {
         MetadataFile::from_avro(bytes).map(|file| file.value)
     }
 
-    /// Writes the Avro form with [`Metadata::SCHEMA`]. Fields without a value get the default of the schema. Unknown fields,
+    /// Writes the Avro format with [`Metadata::SCHEMA`]. Fields without a value get the default of the schema. Unknown fields,
     /// which only files of other releases have, are left out, as Hudi does when it upgrades a table. [`MetadataFile::to_bytes`]
     /// keeps them.
     ///
@@ -61,7 +61,7 @@ pub trait Metadata: Field {
         ContainerHeader::new(schema, sync).write(&datum)
     }
 
-    /// Reads either form, which the first bytes tell; `None` if the file is empty, as many files of pending instants are.
+    /// Reads either format, which the first bytes show; `None` if the file is empty, as many files of pending instants are.
     ///
     /// # Errors
     /// As for [`Metadata::from_json`] and [`Metadata::from_avro`].
@@ -74,24 +74,24 @@ fn typed<T: Metadata>(value: Value<'_>) -> Result<T> {
     T::from_value(value).map_err(|error| error.within(T::NAME).into_error())
 }
 
-/// The form of a file.
+/// The format of a file.
 #[derive(Debug, Clone)]
-enum Form {
+enum FileFormat {
     Json,
     Avro(ContainerHeader),
 }
 
-/// A metadata file: what it holds, and what is needed to write the same file again. Unknown fields, the order of fields, and
-/// in the Avro form the schema, the codec and the sync marker are kept.
+/// A metadata file: its contents, and what is needed to write the same file again. Unknown fields, the order of fields, and
+/// in the Avro format the schema, the codec and the sync marker are kept.
 #[derive(Debug, Clone)]
 pub struct MetadataFile<T> {
-    /// What the file holds.
+    /// The contents of the file.
     pub value: T,
-    form: Form,
+    form: FileFormat,
 }
 
 impl<T: Metadata> MetadataFile<T> {
-    /// Reads a file of either form; `None` if it is empty.
+    /// Reads a file of either format; `None` if it is empty.
     ///
     /// # Errors
     /// As for [`Metadata::from_json`] and [`Metadata::from_avro`].
@@ -102,7 +102,7 @@ impl<T: Metadata> MetadataFile<T> {
         if bytes.starts_with(AVRO_MAGIC) {
             return Self::from_avro(bytes).map(Some);
         }
-        T::from_json(bytes).map(|value| Some(Self { value, form: Form::Json }))
+        T::from_json(bytes).map(|value| Some(Self { value, form: FileFormat::Json }))
     }
 
     fn from_avro(bytes: &[u8]) -> Result<Self> {
@@ -113,16 +113,16 @@ impl<T: Metadata> MetadataFile<T> {
         }
         let datum = container.only_datum()?;
         let value = typed(decode_value(container.schema().root(), &datum)?)?;
-        Ok(Self { value, form: Form::Avro(container.header()) })
+        Ok(Self { value, form: FileFormat::Avro(container.header()) })
     }
 
     /// Returns true if the file is JSON.
     #[must_use]
     pub fn is_json(&self) -> bool {
-        matches!(self.form, Form::Json)
+        matches!(self.form, FileFormat::Json)
     }
 
-    /// Writes the file in the form that it was read in. If the value is unchanged, the bytes are those that were read,
+    /// Writes the file in the format that it was read in. If the value is unchanged, the bytes are those that were read,
     /// except for JSON that was not laid out by Hudi and for the blocks of compressed Avro files.
     ///
     /// # Errors
@@ -130,8 +130,8 @@ impl<T: Metadata> MetadataFile<T> {
     /// use [`Metadata::to_avro`].
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         match &self.form {
-            Form::Json => Ok(self.value.to_json()),
-            Form::Avro(header) => {
+            FileFormat::Json => Ok(self.value.to_json()),
+            FileFormat::Avro(header) => {
                 let mut datum = Vec::new();
                 encode_value(&self.value.to_value(), header.schema().root(), UnknownMembers::Refuse, &mut datum)?;
                 header.write(&datum)
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_has_no_place_in_an_avro_map() {
+    fn a_null_in_an_avro_map_is_an_error() {
         let file = HoodieCommitMetadata::from_json(COMMIT.as_bytes()).unwrap();
         let error = file.to_avro().unwrap_err();
         assert_eq!(error.kind(), Kind::InvalidArgument);

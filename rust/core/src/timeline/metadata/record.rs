@@ -6,7 +6,7 @@ use crate::avro::Value;
 
 /// The fields of a record that its type does not name, and the order of all its fields in the file that it was read from.
 ///
-/// Two records are equal if their fields are, whatever their order.
+/// Two records are equal if their fields are, in any order.
 #[derive(Debug, Clone, Default)]
 pub struct Extra {
     /// Fields of the file in their order; `None` for the next unknown one. No list for a record that was not read.
@@ -23,7 +23,7 @@ impl PartialEq for Extra {
 }
 
 impl Extra {
-    /// The unknown field of that name.
+    /// Returns the unknown field of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value<'static>> {
         self.unknown.iter().find(|(one, _)| one == name).map(|(_, value)| value)
@@ -43,12 +43,12 @@ impl Extra {
         }
     }
 
-    /// The unknown fields in order.
+    /// Returns the unknown fields in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value<'static>)> {
         self.unknown.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// Of a record that is about to be read.
+    /// Creates the list of a record before it is read.
     pub(super) fn for_reading(fields: usize) -> Self {
         Self { order: Some(Vec::with_capacity(fields)), ..Self::default() }
     }
@@ -67,7 +67,7 @@ impl Extra {
         self.nulls.push(name);
     }
 
-    /// The members of the record: `known` gives the value of a known field, and whether it may be left out.
+    /// Returns the members of the record: `known` returns the value of a known field, and whether it may be left out.
     pub(super) fn members<'a>(
         &'a self,
         names: &[&'static str],
@@ -88,7 +88,7 @@ impl Extra {
         }
         if members.len() < names.len().saturating_add(self.unknown.len()) {
             for name in names.iter().filter(|name| !order.contains(&Some(**name))) {
-                // What was read did without the field; a new record has all but those without a value.
+                // A record that was read has no other fields; a new record has all fields with a value.
                 let (value, is_absent) = known(name);
                 if !(if self.order.is_some() { is_absent } else { value == Value::Null }) {
                     members.push((Cow::Borrowed(*name), value));

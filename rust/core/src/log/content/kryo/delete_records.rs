@@ -1,6 +1,6 @@
-//! Delete blocks of version 1, an array of `HoodieKey` (Hudi 0.9, 0.10), and of version 2, an array of `DeleteRecord` (0.11 to
-//! 0.13). Fields stand in the order of their names, each text a reference; the same partition path is written once and
-//! then referred to.
+//! Delete blocks of version 1, an array of `HoodieKey` (Hudi 0.9, 0.10), and of version 2, an array of `DeleteRecord`
+//! (0.11 to 0.13). Fields are in the order of their names, and each string is a reference: a partition path is written
+//! once and then referred to.
 //!
 //! | object | fields |
 //! |---|---|
@@ -14,7 +14,7 @@ use super::input::{Class, Input, Object, Reference};
 use super::ordering::{self, Utf8Fields};
 use crate::error::{Error, Result};
 
-/// The keys of version 1. Hudi gives such deletes the ordering `Integer` 0: none.
+/// The keys of version 1. Hudi gives such deletes the ordering value `Integer` 0, which means none.
 pub(in super::super) fn keys(data: &[u8]) -> Result<Deletes> {
     let mut records = Records::new(data, Utf8Fields::default());
     records.array("[Lorg.apache.hudi.common.model.HoodieKey;", |records| {
@@ -25,12 +25,12 @@ pub(in super::super) fn keys(data: &[u8]) -> Result<Deletes> {
 
 /// The records of version 2.
 ///
-/// Hudi 0.11 writes Avro's `Utf8` by its fields, which depend on the Avro that it runs with, and nothing tells which that
-/// was: a block that makes no sense without the field of newer ones is read again with it.
+/// Hudi 0.11 writes Avro's `Utf8` with its fields, which depend on the Avro version at runtime, and nothing records
+/// that version: a block that is invalid without the field of newer versions is read again with it.
 pub(in super::super) fn delete_records(data: &[u8]) -> Result<Deletes> {
-    let (plain, met) = delete_records_with(data, Utf8Fields::default());
+    let (plain, found) = delete_records_with(data, Utf8Fields::default());
     match plain {
-        Err(first) if met => {
+        Err(first) if found => {
             let (hashed, _) = delete_records_with(data, Utf8Fields { hashed: true, ..Utf8Fields::default() });
             hashed.map_err(|second| further(first, second))
         }
@@ -38,15 +38,15 @@ pub(in super::super) fn delete_records(data: &[u8]) -> Result<Deletes> {
     }
 }
 
-/// The records, and whether a `Utf8` stands among them by its fields.
+/// Returns the records, and whether there was a `Utf8` written with its fields.
 fn delete_records_with(data: &[u8], utf8: Utf8Fields) -> (Result<Deletes>, bool) {
     let mut records = Records::new(data, utf8);
     let all = records.array("[Lorg.apache.hudi.common.model.DeleteRecord;", Records::record);
-    let met = records.utf8.met;
-    (all.and_then(|()| records.finish()), met)
+    let found = records.utf8.found;
+    (all.and_then(|()| records.finish()), found)
 }
 
-/// The error that came later in the bytes: of two readings, that is the one that made more sense.
+/// Returns the error with the larger offset: of two attempts, that one parsed more.
 fn further(one: Error, two: Error) -> Error {
     if one.place().offset > two.place().offset { one } else { two }
 }
@@ -66,7 +66,7 @@ impl<'a> Records<'a> {
         Ok(Deletes { text: Bytes::from(self.input.finish()?), deleted: self.deleted })
     }
 
-    /// An array of objects; a null array is empty, null elements are no deletes.
+    /// Reads an array of objects. A null array is empty, null elements are ignored.
     fn array(&mut self, class: &str, one: impl Fn(&mut Self) -> Result<Option<Deleted>>) -> Result<()> {
         let found = self.input.class()?;
         if found == Class::Null {
@@ -83,7 +83,7 @@ impl<'a> Records<'a> {
         }
         let count = self.input.uint()?.saturating_sub(1) as usize;
         let left = self.input.remaining();
-        // Each element takes a byte at least.
+        // Each element takes at least one byte.
         if count > left {
             return Err(self.input.fault(format!("an array of {count} deleted keys where {left} bytes are left")));
         }
@@ -94,8 +94,8 @@ impl<'a> Records<'a> {
         Ok(())
     }
 
-    /// The class and reference of an object; none where it is null. Shaded bundles relocate classes, so the end of the
-    /// name counts.
+    /// Reads the class and the reference of an object; `None` if it is null. Shaded bundles relocate classes, so only
+    /// the end of the name is compared.
     fn object(&mut self, class: &str) -> Result<Option<Reference>> {
         match self.input.class()? {
             Class::Null => Ok(None),
@@ -140,12 +140,12 @@ impl<'a> Records<'a> {
         Ok(Some(Deleted { key, partition, ordering: Ordering::None }))
     }
 
-    /// A delete that has been read.
+    /// Returns a delete that has been read.
     fn past(&self, of: usize, ordinal: usize) -> Result<&Deleted> {
         self.deleted.get(of).ok_or_else(|| self.no_such("finished object", ordinal))
     }
 
     fn no_such(&self, what: &str, ordinal: usize) -> Error {
-        self.input.fault(format!("a reference to object {ordinal}, which is no {what}"))
+        self.input.fault(format!("a reference to object {ordinal}, which is not a {what}"))
     }
 }

@@ -3,41 +3,41 @@
 //! | | bytes |
 //! |---|---|
 //! | number | 7 bits a byte, low ones first; the fifth byte of an int, the ninth of a long, is the last |
-//! | class | 0 null; 1 by name: a name's ordinal, and, where it is new, the name; more: 2 + the id of a registered class |
+//! | class | 0 null; 1 by name: the ordinal of a name, followed by the name if it is new; more: 2 + the id of a registered class |
 //! | reference | 0 null; 1 a new object, which takes the next ordinal before its fields are read; more: 2 + an object's ordinal |
-//! | text | ASCII, the last byte marked by its top bit; or a length, with top bit set, and UTF-16 units of 1 to 3 bytes each |
+//! | string | ASCII, the last byte marked by its top bit; or a length, with top bit set, and UTF-16 units of 1 to 3 bytes each |
 
 use std::ops::Range;
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 
-/// A class, as it stands before an object.
+/// A class, as written before an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
     Null,
-    /// By name; [`Input::name`] has it.
+    /// By name, see [`Input::name`].
     Named(u32),
     Registered(u32),
 }
 
-/// What stands where an object does.
+/// A reference, as written before an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reference {
     Null,
-    /// A new object, whose value follows; its ordinal.
+    /// A new object, followed by its value; its ordinal.
     New(usize),
     /// An earlier object, by ordinal.
     Earlier(usize),
 }
 
-/// An object that may be referred to later. Large blocks have millions: those that a delete is made of are told by its
-/// ordinal among the deletes.
+/// An object that may be referred to later. Large blocks have millions of them: the objects of a delete are identified
+/// by its ordinal among the deletes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Object {
-    /// Nothing that is referred to, or not yet read to its end.
+    /// An object that is never referred to, or not completely read.
     Other,
-    /// A text, its place in the arena.
+    /// A string, as a range of the arena.
     Text(Range<u32>),
     /// The key of a delete.
     Key(usize),
@@ -47,12 +47,12 @@ pub(super) enum Object {
     Value(Class, usize),
 }
 
-/// Bytes being read, and what has been read so far.
+/// The input, and the objects that have been read.
 pub(super) struct Input<'a> {
     cursor: Cursor<'a>,
     names: Vec<String>,
     objects: Vec<Object>,
-    /// UTF-8 of all texts, each once.
+    /// UTF-8 bytes of all strings, each once.
     texts: Vec<u8>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Input<'a> {
         Self { cursor: Cursor::new(bytes), names: Vec::new(), objects: Vec::new(), texts: Vec::new() }
     }
 
-    /// The texts read so far; the input must be used up.
+    /// Returns the strings that were read. Fails if there is input left.
     pub(super) fn finish(self) -> Result<Vec<u8>> {
         match self.cursor.remaining() {
             0 => Ok(self.texts),
@@ -69,7 +69,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// An error at the current place.
+    /// Returns an error at the current position.
     pub(super) fn fault(&self, message: impl Into<String>) -> Error {
         Error::corrupt(message).at_offset(self.cursor.position() as u64)
     }
@@ -94,7 +94,7 @@ impl<'a> Input<'a> {
         self.cursor.take(count)
     }
 
-    /// An int written as a positive one (`writeInt(value, true)`).
+    /// Reads an int written with `writeInt(value, true)`.
     pub(super) fn uint(&mut self) -> Result<u32> {
         let mut value = 0_u32;
         for shift in [0, 7, 14, 21, 28] {
@@ -107,12 +107,12 @@ impl<'a> Input<'a> {
         Err(self.fault("an int of more than five bytes"))
     }
 
-    /// An int in zig-zag form (`writeInt(value, false)`).
+    /// Reads a zig-zag int (`writeInt(value, false)`).
     pub(super) fn int(&mut self) -> Result<i32> {
         self.uint().map(|value| (value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
 
-    /// A long written as a positive one: negative ones take nine bytes.
+    /// Reads a long written as a positive one: negative ones take nine bytes.
     pub(super) fn ulong(&mut self) -> Result<u64> {
         let mut value = 0_u64;
         for shift in (0..56).step_by(7) {
@@ -125,7 +125,7 @@ impl<'a> Input<'a> {
         Ok(value | u64::from(self.byte()?) << 56)
     }
 
-    /// A long in zig-zag form.
+    /// Reads a zig-zag long.
     pub(super) fn long(&mut self) -> Result<i64> {
         self.ulong().map(|value| (value >> 1).cast_signed() ^ -(value & 1).cast_signed())
     }
@@ -152,7 +152,7 @@ impl<'a> Input<'a> {
         Ok(ordinal)
     }
 
-    /// The name of a class, for comparing and for messages.
+    /// Returns the name of a class, for comparisons and messages.
     pub(super) fn name(&self, class: Class) -> &str {
         match class {
             Class::Named(ordinal) => self.names.get(ordinal as usize).map_or("", String::as_str),
@@ -182,25 +182,25 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Keeps what a new object turned out to be.
+    /// Stores a new object after it was read.
     pub(super) fn keep(&mut self, ordinal: usize, object: Object) {
         if let Some(slot) = self.objects.get_mut(ordinal) {
             *slot = object;
         }
     }
 
-    /// What an earlier object is; `Other` where there is none, or not yet.
+    /// Returns an earlier object; `Other` if there is none, or it is not completely read.
     pub(super) fn earlier(&self, ordinal: usize) -> &Object {
         self.objects.get(ordinal).unwrap_or(&Object::Other)
     }
 
-    /// A text that may be an earlier one, or null: its place in the arena.
+    /// Reads a string that may be an earlier one, or null: its range in the arena.
     pub(super) fn shared_text(&mut self) -> Result<Option<Range<u32>>> {
         match self.reference()? {
             Reference::Null => Ok(None),
             Reference::Earlier(ordinal) => match self.earlier(ordinal) {
                 Object::Text(place) => Ok(Some(place.clone())),
-                _ => Err(self.fault(format!("a reference to object {ordinal}, which is no text"))),
+                _ => Err(self.fault(format!("a reference to object {ordinal}, which is not a string"))),
             },
             Reference::New(ordinal) => {
                 let place = self.characters()?;
@@ -212,25 +212,25 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// A text of the arena.
+    /// Returns a string of the arena.
     pub(super) fn text(&self, place: &Range<u32>) -> &[u8] {
         let text = self.texts.get(place.start as usize..place.end as usize);
-        // Places are given out by this arena alone.
+        // Only this arena creates ranges.
         debug_assert!(text.is_some(), "text {place:?} of an arena of {}", self.texts.len());
         text.unwrap_or_default()
     }
 
-    /// Adds a text to the arena.
+    /// Adds a string to the arena.
     pub(super) fn put_text(&mut self, text: &[u8]) -> Result<Range<u32>> {
         let start = self.texts.len();
         self.texts.extend_from_slice(text);
         match (u32::try_from(start), u32::try_from(self.texts.len())) {
             (Ok(start), Ok(end)) => Ok(start..end),
-            _ => Err(self.fault("texts of 4 GiB or more")),
+            _ => Err(self.fault("strings of 4 GiB or more")),
         }
     }
 
-    /// A text that is nobody's reference (`readString`), put into the arena.
+    /// Reads a string without a reference (`readString`) into the arena.
     fn characters(&mut self) -> Result<Option<Range<u32>>> {
         if self.cursor.rest().first().is_some_and(|first| first & 0x80 == 0) {
             return self.ascii().map(Some);
@@ -254,7 +254,7 @@ impl<'a> Input<'a> {
 
     fn ascii(&mut self) -> Result<Range<u32>> {
         let Some(marked) = self.cursor.rest().iter().position(|byte| byte & 0x80 != 0) else {
-            return Err(self.fault("a text that does not end"));
+            return Err(self.fault("a string that does not end"));
         };
         let text = self.cursor.take(marked + 1)?;
         let place = self.put_text(text)?;
@@ -264,11 +264,11 @@ impl<'a> Input<'a> {
         Ok(place)
     }
 
-    /// Units of UTF-16. Half of a surrogate pair becomes `?`, as Java encodes it.
+    /// Reads UTF-16 units. An unpaired surrogate becomes `?`, as Java encodes it.
     fn utf16(&mut self, count: usize) -> Result<Range<u32>> {
-        // Each unit takes a byte at least.
+        // Each unit takes at least one byte.
         if count > self.remaining() {
-            return Err(self.fault(format!("a text of {count} characters where {} bytes are left", self.remaining())));
+            return Err(self.fault(format!("a string of {count} characters where {} bytes are left", self.remaining())));
         }
         let mut units = Vec::with_capacity(count);
         for _ in 0..count {

@@ -1,21 +1,21 @@
-//! Ordering values of delete records: a class, and a value by it. All but the wrappers of Java's primitives are objects, with a
-//! reference before them.
+//! Ordering values of delete records: a class, followed by a value of it. All except the wrappers of Java's primitives
+//! are objects, with a reference before them.
 //!
 //! | class | value |
 //! |---|---|
 //! | int, long | zig-zag |
 //! | short; byte, boolean | 2; 1 bytes |
 //! | float, double | 4, 8 bytes, big-endian |
-//! | `String` | text |
+//! | `String` | a string |
 //! | `java.sql.Date`, `Timestamp`, `java.util.Date` | milliseconds, as a positive long |
 //! | `BigInteger` | length + 1, big-endian two's complement |
 //! | `BigDecimal` | the same, scale in zig-zag |
 //! | `LocalDate` | year, month 1, day 1 |
 //! | `Instant` | seconds, nanoseconds |
 //! | `LocalDateTime` | date; hour, minute, second, of which the last that is not 0 is inverted and ends it; else nanoseconds |
-//! | Avro's `Utf8` | length + 1, UTF-8; where it is not registered, its fields in the order of their names |
+//! | Avro's `Utf8` | length + 1, UTF-8; if it is not registered, its fields in the order of their names |
 //!
-//! The id under which `Utf8` is registered differs from release to release; no other class is registered at this place.
+//! The id with which `Utf8` is registered differs between releases; no other class is registered at this position.
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 
@@ -24,24 +24,24 @@ use super::input::{Class, Input, Object, Reference};
 use crate::error::{Error, Result};
 
 const DAY_MILLIS: i64 = 86_400_000;
-/// A `java.sql.Date` is midnight where its writer was. From -10:00 (Hawaii) to +13:00 (New Zealand in summer) this much
-/// later is the same day in UTC; no shift of 24 hours covers -11:00 and +14:00 too.
+/// A `java.sql.Date` is midnight in the time zone of its writer. From -10:00 (Hawaii) to +13:00 (New Zealand in summer)
+/// adding this offset gives the same day in UTC; no offset covers -11:00 and +14:00 too.
 const EASTERNMOST_MILLIS: i64 = 13 * 3_600_000;
 
-/// Ids below are Java's own; Hudi's registrations follow.
+/// Smaller ids are Java's own classes; Hudi's registrations follow.
 const FIRST_REGISTRATION: u32 = 10;
 
-/// The fields by which a `Utf8` stands that its writer had not registered: `bytes`, `hash` (Avro 1.10 and later), `length`,
+/// The fields of a `Utf8` that its writer had not registered: `bytes`, `hash` (Avro 1.10 and later), `length`,
 /// `string`.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Utf8Fields {
     /// Whether `hash` is one of them.
     pub(super) hashed: bool,
-    /// Whether there was such a text.
-    pub(super) met: bool,
+    /// Whether such a string was read.
+    pub(super) found: bool,
 }
 
-/// The class and the value, which may be that of a past delete.
+/// Reads the class and the value, which may be a reference to that of an earlier delete.
 pub(super) fn read(input: &mut Input<'_>, past: &[Deleted], utf8: &mut Utf8Fields) -> Result<Ordering> {
     let class = match input.class()? {
         Class::Null => return Ok(Ordering::None),
@@ -50,7 +50,7 @@ pub(super) fn read(input: &mut Input<'_>, past: &[Deleted], utf8: &mut Utf8Field
     };
     match input.reference()? {
         Reference::Null => Ok(Ordering::None),
-        // The constants of BigDecimal, for one, are the same object wherever they stand.
+        // The constants of BigDecimal, for example, are always the same object.
         Reference::Earlier(ordinal) => match *input.earlier(ordinal) {
             Object::Value(same, of) if same == class => match past.get(of) {
                 Some(deleted) => Ok(deleted.ordering.clone()),
@@ -70,7 +70,7 @@ pub(super) fn read(input: &mut Input<'_>, past: &[Deleted], utf8: &mut Utf8Field
 }
 
 fn no_such(input: &Input<'_>, class: Class, ordinal: usize) -> Error {
-    input.fault(format!("a reference to object {ordinal}, which is no {}", input.name(class)))
+    input.fault(format!("a reference to object {ordinal}, which is not a {}", input.name(class)))
 }
 
 fn of_java(input: &mut Input<'_>, id: u32) -> Result<Ordering> {
@@ -106,9 +106,9 @@ fn named(input: &mut Input<'_>, class: Class, utf8: &mut Utf8Fields) -> Result<O
             let (date, time) = (date(input)?, time(input)?);
             Ok(Ordering::TimestampMicros(NaiveDateTime::new(date, time).and_utc().timestamp_micros()))
         },
-        // Shaded bundles relocate it.
+        // Shaded bundles relocate the class.
         other if other.ends_with("avro.util.Utf8") => {
-            utf8.met = true;
+            utf8.found = true;
             return unregistered_utf8(input, utf8.hashed);
         }
         _ => return Err(unknown(input, class)),
@@ -140,7 +140,7 @@ fn days(days: i64, input: &Input<'_>) -> Result<Ordering> {
     i32::try_from(days).map(Ordering::Date).map_err(|_| input.fault(format!("a date of day {days}")))
 }
 
-/// A length, one more than it is, and that many bytes.
+/// Reads a length plus one, and that many bytes.
 fn counted<'a>(input: &mut Input<'a>) -> Result<&'a [u8]> {
     match input.uint()? {
         0 => Err(input.fault("a null within an ordering value")),
@@ -148,7 +148,7 @@ fn counted<'a>(input: &mut Input<'a>) -> Result<&'a [u8]> {
     }
 }
 
-/// Java takes no number without bytes.
+/// Java rejects numbers without bytes.
 fn big_integer(input: &mut Input<'_>) -> Result<i128> {
     let digits = counted(input)?;
     match twos_complement(digits) {
@@ -182,23 +182,23 @@ fn time(input: &mut Input<'_>) -> Result<NaiveTime> {
         None => input.uint()?,
     };
     let [hour, minute, second] = parts;
-    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).ok_or_else(|| input.fault("a time that is none"))
+    NaiveTime::from_hms_nano_opt(hour, minute, second, nanos).ok_or_else(|| input.fault("an invalid time of day"))
 }
 
-/// A length, one more than it is, and that many bytes.
+/// Reads a length plus one, and that many bytes.
 fn registered_utf8(input: &mut Input<'_>) -> Result<Ordering> {
     let text = counted(input)?;
     Ok(Ordering::Text(input.put_text(text)?))
 }
 
-/// The text is as long as `length` says, within `bytes`, whose end may be left from a longer text. `string` is the same, if
-/// ever it was asked for.
+/// The string has `length` bytes of `bytes`, whose end may be left from a longer string. `string` is the same string if
+/// it was computed.
 fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<Ordering> {
     let bytes = match input.reference()? {
         Reference::New(_) => counted(input)?,
         Reference::Null => &[],
         Reference::Earlier(ordinal) => {
-            return Err(input.unsupported(format!("bytes of a text that refer to object {ordinal}")));
+            return Err(input.unsupported(format!("bytes of a string that refer to object {ordinal}")));
         }
     };
     if hashed {
@@ -206,11 +206,11 @@ fn unregistered_utf8(input: &mut Input<'_>, hashed: bool) -> Result<Ordering> {
     }
     let length = input.int()?;
     let Some(text) = usize::try_from(length).ok().and_then(|length| bytes.get(..length)) else {
-        return Err(input.fault(format!("a text of length {length} in {} bytes", bytes.len())));
+        return Err(input.fault(format!("a string of length {length} in {} bytes", bytes.len())));
     };
     match input.shared_text()? {
         None => Ok(Ordering::Text(input.put_text(text)?)),
         Some(string) if input.text(&string) == String::from_utf8_lossy(text).as_bytes() => Ok(Ordering::Text(string)),
-        Some(_) => Err(input.fault("a text that differs from its own bytes")),
+        Some(_) => Err(input.fault("a string that differs from its bytes")),
     }
 }

@@ -1,6 +1,6 @@
-"""Histories of one key that Hudi itself, 0.15.0 or 1.2.0, has read: mortice gives the same row, and so does the oracle.
+"""Histories of one key that Hudi 0.15.0 or 1.2.0 has read: mortice and the oracle return the same row.
 
-Each is a table as `table_writer` lays it out, whose rows tell by `x` where they come from.
+Each is a table in the layout of `table_writer`. The column `x` identifies the source of a row.
 """
 
 import datetime as dt
@@ -39,16 +39,16 @@ def fields(kind):
     return (Field("id", "string"), Field("x", "string"), Field("ts", kind, scale=2), flag)
 
 
-def under_1x(kind, log, answer, base=None, payload=None):
-    """Event-time ordering, or a payload class."""
+def under_1x(kind, log, expected_x, base=None, payload=None):
+    """With event-time ordering, or a payload class."""
     mode = EVENT_TIME if payload is None else CUSTOM
     table = (Merging(fields(kind), mode, ("ts",), payload), 9 if payload is None else 6)
-    return pytest.param(table, base, log, answer, id=f"1.x-{kind}-{payload}-{log}-{base}")
+    return pytest.param(table, base, log, expected_x, id=f"1.x-{kind}-{payload}-{log}-{base}")
 
 
-def under_0x(kind, log, answer, base=None, payload=DEFAULT):
+def under_0x(kind, log, expected_x, base=None, payload=DEFAULT):
     merging = Merging(fields(kind), CUSTOM, ("ts",), payload, semantics="0.x")
-    return pytest.param((merging, 6), base, log, answer, id=f"0.x-{kind}-{payload}-{log}-{base}")
+    return pytest.param((merging, 6), base, log, expected_x, id=f"0.x-{kind}-{payload}-{log}-{base}")
 
 
 MINUS_ONE = dt.date(1969, 12, 31)
@@ -60,9 +60,10 @@ LATE_MOMENT, EARLY_MOMENT = row("late", moment(2020)), row("early", moment(1980)
 
 
 @pytest.mark.parametrize(
-    ("table", "base", "log", "answer"),
+    ("table", "base", "log", "expected_x"),
     [
-        # A delete of another class than a row's wins in the log, whatever it says. Rows have days and microseconds.
+        # A delete whose class differs from that of the row wins in the log, independent of its value. Rows have days
+        # and microseconds.
         under_1x("long", [LATE, delete("Long", 5)], "late"),
         under_1x("long", [LATE, delete("Integer", 5)], NOTHING),
         under_1x("long", [delete("String", "5"), delete("Long", 9), EARLY], NOTHING),
@@ -85,7 +86,7 @@ LATE_MOMENT, EARLY_MOMENT = row("late", moment(2020)), row("early", moment(1980)
         under_0x("date", [LATE_DAY, delete("Integer", 5)], "late"),
         under_0x("timestamp", [LATE_MOMENT, delete("Timestamp", moment(1980))], NOTHING),
         under_0x("timestamp", [LATE_MOMENT, delete("Long", 5)], "late"),
-        # No ordering value is the Integer 0: of ints and dates a value like others, for payload classes no value.
+        # A missing ordering value is the Integer 0: an ordinary value for ints and dates, no value for payload classes.
         under_1x("int", [row("null", None)], "null", base=row("base", -1)),
         under_1x("int", [row("minus", -1)], "null", base=row("null", None)),
         under_1x("date", [row("null", None)], "null", base=row("base", MINUS_ONE)),
@@ -100,7 +101,7 @@ LATE_MOMENT, EARLY_MOMENT = row("late", moment(2020)), row("early", moment(1980)
         under_1x("int", [row("null", None), row("minus", -1)], "minus", payload=PARTIAL_UPDATE),
         under_1x("long", [row("null", None)], "null", base=row("base", -1), payload=PARTIAL_UPDATE),
         under_0x("int", [row("minus", -1)], "minus", base=row("null", None), payload=PARTIAL_UPDATE),
-        # PartialUpdateAvroPayload does not compare a value with one of another class: the newer row is on top.
+        # PartialUpdateAvroPayload does not compare values of different classes: the newer row is on top.
         under_1x("long", [EARLY], "late", base=LATE, payload=PARTIAL_UPDATE),
         under_1x("string", [EARLY_TEXT], "early", base=LATE_TEXT, payload=PARTIAL_UPDATE),
         under_1x("string", [LATE_TEXT, EARLY_TEXT], "early", payload=PARTIAL_UPDATE),
@@ -112,7 +113,7 @@ LATE_MOMENT, EARLY_MOMENT = row("late", moment(2020)), row("early", moment(1980)
         under_0x("date", [LATE_DAY, EARLY_DAY], "late", payload=PARTIAL_UPDATE),
         under_0x("decimal", [EARLY_DECIMAL], "early", base=LATE_DECIMAL, payload=PARTIAL_UPDATE),
         under_0x("decimal", [LATE_DECIMAL, EARLY_DECIMAL], "late", payload=PARTIAL_UPDATE),
-        # The flag of deletes is filled as any column, and a base row's is looked at.
+        # The delete flag is filled like any column, and that of a base row is used.
         under_1x(
             "long", [row("a", 1, True), row(None, 2, None)], NOTHING, base=row("b", 0, None), payload=PARTIAL_UPDATE
         ),
@@ -130,32 +131,32 @@ LATE_MOMENT, EARLY_MOMENT = row("late", moment(2020)), row("early", moment(1980)
         under_0x("long", [row("a", 1)], NOTHING, base=row("b", 2, True), payload=PARTIAL_UPDATE),
         under_0x("long", [row("a", 1, True), row("b", 1, None)], NOTHING, payload=PARTIAL_UPDATE),
         under_0x("long", [row("a", 1), row(None, 1, True), row(None, 1)], None, payload=PARTIAL_UPDATE),
-        # Nothing but deletes.
+        # Only deletes.
         under_1x("long", [row("a", 5)], NOTHING, base=row("b", 9), payload=EMPTY),
         under_0x("long", [row("a", 1)], NOTHING, base=row("b", 9), payload=EMPTY),
         under_0x("long", [row("a", 1)], NOTHING, payload=EMPTY),
     ],
 )
-def test_answer(tmp_path, table, base, log, answer):
+def test_merged_row_equals_hudis(tmp_path, table, base, log, expected_x):
     merging, version = table
     base = base and (with_meta({"id": "k", **base}, "k", 0, 0),)
     blocks = tuple(block(entry, number) for number, entry in enumerate(log, start=1))
     path = write_table(tmp_path, merging, version, Slice(base, tuple((one,) for one in blocks)))
     rows = mortice.Table(path, semantics=merging.semantics).snapshot().to_arrow().to_pylist()
-    expected = [] if answer is NOTHING else [answer]
+    expected = [] if expected_x is NOTHING else [expected_x]
     assert [one["x"] for one in rows] == expected
     assert [one["x"] for one in merged(base or (), blocks, merging)] == expected
 
 
 def block(entry, number):
-    """A row of the log, or the ordering value of a delete."""
+    """Returns the block of a row, or of the ordering value of a delete."""
     if entry is None or isinstance(entry, Value):
         return DeleteBlock((("k", entry),))
     return DataBlock((with_meta({"id": "k", **entry}, "k", number, 0),))
 
 
 @pytest.mark.parametrize(
-    ("kind", "log", "answer"),
+    ("kind", "log", "expected_x"),
     [
         ("long", [delete("Integer", 12)], NOTHING),
         ("long", [delete("Integer", 9)], "base"),
@@ -172,12 +173,13 @@ def block(entry, number):
     ],
     ids=str,
 )
-def test_where_hudi_fails(tmp_path, kind, log, answer):
-    """Hudi 1.2.0 cannot compare these. By what the values say here; the newer record wins where they say nothing."""
+def test_ordering_values_that_hudi_cannot_compare(tmp_path, kind, log, expected_x):
+    """Hudi 1.2.0 cannot compare these. The expected results follow the values; the newer record wins where they are
+    undefined."""
     values = {"long": 10, "double": 10.0, "date": day(2020), "timestamp": moment(2020), "string": "b"}
     base = (with_meta({"id": "k", **row("base", values[kind])}, "k", 0, 0),)
     merging = Merging(fields(kind), EVENT_TIME, ("ts",))
     blocks = tuple((block(entry, number),) for number, entry in enumerate(log, start=1))
     path = write_table(tmp_path, merging, 9, Slice(base, blocks))
     rows = mortice.Table(path).snapshot().to_arrow().to_pylist()
-    assert [one["x"] for one in rows] == ([] if answer is NOTHING else [answer])
+    assert [one["x"] for one in rows] == ([] if expected_x is NOTHING else [expected_x])

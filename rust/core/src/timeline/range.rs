@@ -1,37 +1,37 @@
-//! The stretch of a timeline that an incremental query asks for: after `begin`, up to and with `end`.
+//! The range of an incremental query on a timeline: after `begin`, up to and including `end`.
 
 use super::commit_metadata::CommitMetadata;
 use super::instant::Instant;
 use crate::error::Result;
 use crate::names::TimelinePosition;
 
-/// What `begin` may be called where nothing is before the span (`START_COMMIT_EARLIEST`).
+/// Name of a `begin` before all instants (`START_COMMIT_EARLIEST`).
 const EARLIEST: &str = "earliest";
 
-/// A stretch of a timeline. A missing bound does not bind; a bound need not be the time of an instant.
+/// A range of a timeline. A bound of `None` does not limit the range; a bound need not be the time of an instant.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
-    /// Itself outside.
+    /// Exclusive.
     pub begin: Option<TimelinePosition>,
-    /// Itself inside.
+    /// Inclusive.
     pub end: Option<TimelinePosition>,
 }
 
-/// Takes one write of a span and its metadata; nothing is told of a write whose file is empty.
+/// Receives a write of a range and its metadata. Writes with an empty file are not visited.
 pub type Visit<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
 
 impl Span {
-    /// The span between two instants in any form that Hudi takes; `begin` may be `earliest`.
+    /// Parses bounds in any format that Hudi accepts; `begin` may be `earliest`.
     ///
     /// # Errors
-    /// `InvalidArgument` for texts that are no instants.
+    /// `InvalidArgument` for strings that are not instants.
     pub fn of_query(begin: &str, end: Option<&str>) -> Result<Self> {
         let begin =
             if begin.eq_ignore_ascii_case(EARLIEST) { None } else { Some(TimelinePosition::from_query(begin)?) };
         Ok(Self { begin, end: end.map(TimelinePosition::from_query).transpose()? })
     }
 
-    /// Whether a time lies inside.
+    /// Returns true if the range contains a position.
     #[must_use]
     pub fn contains(&self, time: &TimelinePosition) -> bool {
         self.begin.as_ref().is_none_or(|begin| begin < time) && self.end.as_ref().is_none_or(|end| time <= end)
@@ -43,15 +43,15 @@ mod tests {
     use super::*;
     use crate::Kind;
 
-    fn span(begin: &str, end: &str) -> Span {
+    fn range(begin: &str, end: &str) -> Span {
         Span { begin: Some(begin.into()), end: Some(end.into()) }
     }
 
     #[test]
-    fn bounds_are_instants_in_any_form() {
+    fn bounds_are_instants_in_any_format() {
         assert_eq!(Span::of_query("earliest", None).unwrap(), Span::default());
         let given = Span::of_query("000", Some("2024-01-02 03:04:05")).unwrap();
-        assert_eq!(given, span("000", "20240102030405999"));
+        assert_eq!(given, range("000", "20240102030405999"));
         assert!(
             given.contains(&"20240102030405999".into())
                 && given.contains(&"001".into())

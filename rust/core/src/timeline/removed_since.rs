@@ -1,8 +1,8 @@
-//! What has been taken from a table since its timeline was listed.
+//! Files that have been removed from a table since its timeline was listed.
 //!
-//! Files are taken away by cleans, whose plan stands on the timeline before the first is deleted, and with commits that are
-//! rolled back, which leave the timeline first. So of two timelines, listed before and after the files, the second tells which
-//! files may be missing among them.
+//! Files are deleted by cleans, whose plan is on the timeline before the first file is deleted, and by rollbacks, which
+//! remove the commit from the timeline first. So if one timeline is listed before the files and another one after them,
+//! the second shows which of the files may be missing.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use super::timeline::Timeline;
 use crate::error::{Error, Kind, Result};
 use crate::names::RequestedTime;
 
-/// Files that cleans have taken, or are about to take: the clean's instant by partition and name.
+/// Files that cleans have deleted or are about to delete: the instant of the clean by partition and file name.
 #[derive(Debug, Default)]
 pub struct Taken(pub BTreeMap<String, BTreeMap<String, RequestedTime>>);
 
 impl Taken {
-    /// The clean that has taken a file.
+    /// Returns the instant of the clean that has deleted a file.
     #[must_use]
     pub fn by(&self, partition: &str, name: &str) -> Option<&RequestedTime> {
         self.0.get(partition)?.get(name)
@@ -25,13 +25,13 @@ impl Taken {
 }
 
 impl Timeline {
-    /// Files that were or are taken by cleans which had not been completed in this timeline, by a later one.
+    /// Returns the files that cleans delete which are on the later timeline `now`, and were not completed in this one.
     ///
     /// # Errors
-    /// `FileCleaned` where a commit that was completed has been taken back, and where so much has happened that it cannot be
-    /// told; what reading plans may fail with.
+    /// `FileCleaned` if a completed commit has been rolled back, or if the two timelines have too little in common to
+    /// decide; errors of reading plans.
     pub fn taken_since(&self, now: &Timeline) -> Result<Taken> {
-        self.check_not_taken_back(now)?;
+        self.check_not_rolled_back(now)?;
         self.check_overlap(now)?;
         let was_done = |clean: &Instant| {
             let known = self.instants_at(&clean.requested_time).iter();
@@ -49,20 +49,20 @@ impl Timeline {
         Ok(taken)
     }
 
-    fn check_not_taken_back(&self, now: &Timeline) -> Result<()> {
+    fn check_not_rolled_back(&self, now: &Timeline) -> Result<()> {
         let Some(lost) = self.completed_writes().find(|write| !now.is_completed(&write.requested_time)) else {
             return Ok(());
         };
         let message = format!(
-            "the {} of {} has been taken back (rolled back, or restored over) since the table was opened; open it again",
+            "the {} of {} has been rolled back, or undone by a restore, since the table was opened; open the table again",
             lost.action, lost.requested_time
         );
         Err(Error::new(Kind::FileCleaned, message).at_instant(&lost.requested_time))
     }
 
-    /// Whether no clean can have come and been archived in between.
+    /// Fails if a clean may have been executed and archived between the two listings.
     fn check_overlap(&self, now: &Timeline) -> Result<()> {
-        // A savepoint can be deleted, and what is pending rolled back, without leaving a trace.
+        // A savepoint can be deleted, and a pending instant rolled back, without a trace.
         let completed = || {
             let known = self.instants().iter().rev();
             known.filter(|one| one.is_completed() && one.action != Action::Savepoint)
@@ -73,7 +73,7 @@ impl Timeline {
         else {
             return Ok(());
         };
-        let message = "so much has happened since the table was opened that it cannot be told which of its files have been cleaned away; open it again";
+        let message = "too many instants have been archived since the table was opened to know which of its files have been cleaned; open the table again";
         Err(Error::new(Kind::FileCleaned, message).at_instant(&known.requested_time))
     }
 }
@@ -83,42 +83,45 @@ mod tests {
     use super::*;
     use crate::timeline::timeline::tests::timeline;
 
-    fn told(before: &[&str], now: &[&str]) -> std::result::Result<usize, (Kind, Option<String>)> {
+    fn removed(before: &[&str], now: &[&str]) -> std::result::Result<usize, (Kind, Option<String>)> {
         let taken = timeline(before).taken_since(&timeline(now));
         taken.map(|taken| taken.0.len()).map_err(|error| (error.kind(), error.place().instant.clone()))
     }
 
     #[test]
-    fn new_cleans_are_looked_at_and_known_ones_not() {
+    fn only_plans_of_new_cleans_are_read() {
         let known = ["1_2.commit", "3_4.clean", "5_6.deltacommit"];
-        assert_eq!(told(&known, &known), Ok(0));
-        assert_eq!(told(&known, &["1_2.commit", "3_4.clean", "5_6.deltacommit", "7_8.deltacommit"]), Ok(0));
-        // The plan of the new one is not there.
+        assert_eq!(removed(&known, &known), Ok(0));
+        assert_eq!(removed(&known, &["1_2.commit", "3_4.clean", "5_6.deltacommit", "7_8.deltacommit"]), Ok(0));
+        // The plan of the new clean is missing.
         let now = ["1_2.commit", "3_4.clean", "5_6.deltacommit", "7_8.clean"];
-        assert_eq!(told(&known, &now), Err((Kind::FileCleaned, Some("7".into()))));
-        // One that was pending may have been done meanwhile.
+        assert_eq!(removed(&known, &now), Err((Kind::FileCleaned, Some("7".into()))));
+        // A pending clean may have been executed meanwhile.
         let pending = ["1_2.commit", "7.clean.inflight"];
-        assert_eq!(told(&pending, &["1_2.commit", "7_8.clean"]), Err((Kind::FileCleaned, Some("7".into()))));
+        assert_eq!(removed(&pending, &["1_2.commit", "7_8.clean"]), Err((Kind::FileCleaned, Some("7".into()))));
     }
 
     #[test]
-    fn what_was_completed_must_stay_so() {
+    fn completed_instants_must_stay_completed() {
         let known = ["1_2.commit", "3_4.deltacommit", "5.deltacommit.inflight", "3_9.savepoint"];
-        assert_eq!(told(&known, &["1_2.commit", "3_4.deltacommit"]), Ok(0));
-        assert_eq!(told(&known, &["1_2.commit", "3.deltacommit.inflight"]), Err((Kind::FileCleaned, Some("3".into()))));
-        assert_eq!(told(&known, &["1_2.commit"]), Err((Kind::FileCleaned, Some("3".into()))));
-        // Archived, but for the newest.
-        assert_eq!(told(&known, &["3_4.deltacommit", "6_7.deltacommit"]), Ok(0));
+        assert_eq!(removed(&known, &["1_2.commit", "3_4.deltacommit"]), Ok(0));
+        assert_eq!(
+            removed(&known, &["1_2.commit", "3.deltacommit.inflight"]),
+            Err((Kind::FileCleaned, Some("3".into())))
+        );
+        assert_eq!(removed(&known, &["1_2.commit"]), Err((Kind::FileCleaned, Some("3".into()))));
+        // Archived, except for the newest.
+        assert_eq!(removed(&known, &["3_4.deltacommit", "6_7.deltacommit"]), Ok(0));
     }
 
     #[test]
-    fn too_much_may_have_happened() {
+    fn timelines_must_overlap() {
         let far = ["8_9.deltacommit", "10_11.clean"];
-        assert_eq!(told(&["1_2.commit", "3_4.deltacommit"], &far), Err((Kind::FileCleaned, Some("3".into()))));
+        assert_eq!(removed(&["1_2.commit", "3_4.deltacommit"], &far), Err((Kind::FileCleaned, Some("3".into()))));
         assert_eq!(
-            told(&["1_2.clean", "3_4.deltacommit"], &["3_4.deltacommit"]),
+            removed(&["1_2.clean", "3_4.deltacommit"], &["3_4.deltacommit"]),
             Err((Kind::FileCleaned, Some("1".into())))
         );
-        assert_eq!(told(&[], &far), Err((Kind::FileCleaned, Some("10".into()))));
+        assert_eq!(removed(&[], &far), Err((Kind::FileCleaned, Some("10".into()))));
     }
 }

@@ -1,41 +1,43 @@
-//! The completed writes of a span, active and archived, each with what it tells of itself.
+//! The completed writes of a range, active and archived, each with its metadata.
 //!
-//! The archive is read only where the span may reach into it. In layout 1 an archived instant was requested before the start of
-//! the active timeline, and requests are what counts. In layout 2 one may have been requested before the start and completed
-//! after it: like Hudi's view of completion times, a write is taken to last less than a day.
+//! The archive is read only if the range may reach into it. In layout 1 an archived instant was requested before the
+//! start of the active timeline, and ranges are compared with requested times. In layout 2 it may have been requested
+//! before the start and completed after it: like Hudi's view of completion times, this code assumes that a write takes
+//! less than a day.
 
 use chrono::{NaiveDateTime, TimeDelta};
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::Instant;
-use super::span::{Span, Visit};
+use super::range::{Span, Visit};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::names::{RequestedTime, TimelinePosition};
 
-/// How an instant's seconds are written.
+/// The format of an instant's time to the second.
 const SECONDS: &str = "%Y%m%d%H%M%S";
 
 impl Timeline {
-    /// Visits every completed write of a span once, archived ones first.
+    /// Visits every completed write of a range once, archived ones first.
     ///
     /// # Errors
-    /// What `visit` fails with; what reading commit metadata and the archive may fail with.
-    pub fn visit_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
-        if self.may_reach_archive(span) {
-            self.visit_archived_writes_in(span, visit)?;
+    /// Errors of `visit`; errors of reading commit metadata and the archive.
+    pub fn visit_writes_in(&self, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+        if self.may_reach_archive(range) {
+            self.visit_archived_writes_in(range, visit)?;
         }
-        let writes = || self.completed_writes().filter(move |write| span.contains(&self.bound_of(write)));
-        self.begin(writes().map(|write| write.file_name.clone()))?;
+        let writes = || self.completed_writes().filter(move |write| range.contains(&self.bound_of(write)));
+        self.prefetch(writes().map(|write| write.file_name.clone()))?;
         for write in writes() {
             visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
         }
         Ok(())
     }
 
-    /// What bounds of spans are compared with: the requested time in layout 1, the completion time in layout 2.
+    /// Returns the position of a write that bounds are compared with: the requested time in layout 1, the completion
+    /// time in layout 2.
     #[must_use]
     pub fn bound_of(&self, write: &Instant) -> TimelinePosition {
         match self.layout {
@@ -46,36 +48,36 @@ impl Timeline {
         }
     }
 
-    /// Whether a write of the span may have been archived.
+    /// Returns true if a write of the range may have been archived.
     #[must_use]
-    pub fn may_reach_archive(&self, span: &Span) -> bool {
-        let (Some(begin), Some(start)) = (&span.begin, self.start()) else { return true };
+    pub fn may_reach_archive(&self, range: &Span) -> bool {
+        let (Some(begin), Some(start)) = (&range.begin, self.start()) else { return true };
         match self.layout {
             TimelineLayout::V1 => *begin < TimelinePosition::from(start),
             TimelineLayout::V2 => day_before(begin).is_none_or(|day_before| day_before < *start),
         }
     }
 
-    /// Visits the archived writes of a span once, not in order.
+    /// Visits the archived writes of a range once, in no particular order.
     ///
     /// # Errors
-    /// What `visit` fails with; what reading the archive may fail with.
-    pub fn visit_archived_writes_in(&self, span: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    /// Errors of `visit`; errors of reading the archive.
+    pub fn visit_archived_writes_in(&self, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
         let Some(folder) = &self.archive_folder else { return Ok(()) };
         let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
             if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
         };
         match self.layout {
-            TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, span, &mut unless_active),
+            TimelineLayout::V1 => archived_v1::visit_writes(&*self.place, folder, range, &mut unless_active),
             TimelineLayout::V2 => {
-                let requested_from = span.begin.as_ref().and_then(day_before);
-                history_v2::visit_writes(&*self.place, folder, span, requested_from.as_ref(), &mut unless_active)
+                let requested_from = range.begin.as_ref().and_then(day_before);
+                history_v2::visit_writes(&*self.place, folder, range, requested_from.as_ref(), &mut unless_active)
             }
         }
     }
 }
 
-/// The time a day before a position, to the second; `None` if the position is not a time of the calendar.
+/// Returns the time a day before a position, to the second; `None` if the position is not a time of the calendar.
 fn day_before(position: &TimelinePosition) -> Option<RequestedTime> {
     let seconds = NaiveDateTime::parse_from_str(position.as_str().get(..14)?, SECONDS).ok()?;
     RequestedTime::parse(&seconds.checked_sub_signed(TimeDelta::days(1))?.format(SECONDS).to_string())
@@ -87,20 +89,20 @@ mod tests {
     use crate::timeline::timeline::tests::timeline;
 
     fn visited(names: &[&str], begin: Option<&str>, end: Option<&str>) -> Vec<String> {
-        // Commit files are empty: nothing is told, and nothing is read amiss.
+        // The files of commits are empty, so no metadata is visited.
         let timeline = timeline(names);
-        let span = Span { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
+        let range = Span { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, _: CommitMetadata| {
             visited.push(write.requested_time.to_string());
             Ok(())
         };
-        timeline.visit_writes_in(&span, &mut visit).unwrap();
+        timeline.visit_writes_in(&range, &mut visit).unwrap();
         visited
     }
 
     #[test]
-    fn before_version_8_the_request_counts() {
+    fn before_version_8_requested_times_are_compared() {
         let names =
             ["1.commit", "2.clean", "3.deltacommit", "4.deltacommit.inflight", "5.replacecommit", "5.savepoint"];
         assert_eq!(visited(&names, None, None), ["1", "3", "5"]);
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn from_version_8_the_completion_counts() {
+    fn from_version_8_completion_times_are_compared() {
         let names = ["1_9.deltacommit", "2_3.deltacommit", "4_5.commit", "6.deltacommit.inflight"];
         assert_eq!(visited(&names, Some("3"), None), ["1", "4"]);
         assert_eq!(visited(&names, Some("1"), Some("5")), ["2", "4"]);
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_looked_back() {
+    fn the_look_back_is_a_day() {
         assert_eq!(day_before(&"20240301120000123".into()).unwrap(), "20240229120000");
         assert!(day_before(&"000".into()).is_none() && day_before(&"20241301000000".into()).is_none());
     }
