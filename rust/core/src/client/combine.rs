@@ -8,6 +8,7 @@ use arrow_array::{ArrayRef, BooleanArray, Int64Array, RecordBatch, StringArray, 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 
+use crate::avro;
 use crate::config::Semantics;
 use crate::error::{Error, Result};
 use crate::names::meta_columns;
@@ -29,17 +30,22 @@ pub(super) struct Combined {
     pub(super) deletes: BooleanArray,
 }
 
-/// Combines rows that have the same key.
+/// Combines rows that have the same key. `schema` has the defaults of columns.
 ///
 /// # Errors
 /// `Unsupported` for merge modes that this release does not have.
-pub(super) fn combine(table: &OpenTable, rows: &RecordBatch, keys: &StringArray) -> Result<Combined> {
+pub(super) fn combine(
+    table: &OpenTable,
+    schema: &avro::Schema,
+    rows: &RecordBatch,
+    keys: &StringArray,
+) -> Result<Combined> {
     let keyed = with_keys(rows, keys)?;
     let options = RowsMergeOptions {
         record_key: vec![KEY.to_owned()],
         properties: table.config.properties.clone(),
         semantics: Semantics::default(),
-        schema: None,
+        schema: Some(schema.clone()),
         commit_order: Vec::new(),
         partial: false,
         emit_deletes: true,

@@ -190,7 +190,7 @@ impl Preparation<'_> {
             format!("{partition}\u{0}{}", prepared.keys.record_keys.value(row))
         };
         let keys: StringArray = (0..prepared.keys.record_keys.len()).map(|row| Some(key(row))).collect();
-        let combined = combine(self.table, &prepared.rows, &keys)?;
+        let combined = combine(self.table, &self.schema.columns, &prepared.rows, &keys)?;
         let keys = taken_keys(&prepared.keys, &combined.numbers)?;
         let unconditional = BooleanArray::from(vec![false; combined.rows.num_rows()]);
         Ok(Prepared { rows: combined.rows, keys, deletes: combined.deletes, unconditional })

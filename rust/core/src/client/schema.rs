@@ -16,7 +16,7 @@ use crate::plan::OpenTable;
 const FILL_MISSING: &str = "hoodie.write.set.null.for.missing.columns";
 
 /// The columns of a write.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct WriteSchema {
     /// The table's columns, without meta columns: what the commit stores.
     pub(super) columns: Schema,

@@ -1,8 +1,7 @@
 //! The tasks of a write: each writes the rows of one file group, or of new ones of a partition.
 
 use std::num::NonZero;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array, UInt64Array};
 use arrow_schema::{Field, Schema};
@@ -17,13 +16,15 @@ use crate::keys::FieldPath;
 use crate::log::writer::{DeleteColumns, PartitionPath};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
-use crate::storage::{FileStore, check_cancelled};
+use crate::storage::{FileStore, check_cancelled, parallel};
 use crate::write::{
     AppendHandle, AppendOptions, BaseFileOptions, CreateHandle, CreateTarget, LogNaming, LogRows, LogTarget,
     MergeHandle, MergeTarget, MetaColumns, WriteStatus, WriteToken,
 };
 
 const KEY: &str = "record_key";
+/// Rows that are handed over at a time. Between them a write can be interrupted.
+const CHUNK_ROWS: usize = 1 << 16;
 
 /// What all tasks of a write have in common.
 pub(super) struct TaskRunner<'a> {
@@ -37,51 +38,32 @@ pub(super) struct TaskRunner<'a> {
     pub(super) base: BaseFileOptions,
     pub(super) append: AppendOptions,
     pub(super) writes_positions: bool,
+    /// In the names of files: no other attempt to write has the same.
+    pub(super) attempt: u64,
+    /// Whether rows are added to small files without a look at the keys that these have (`HoodieConcatHandle`).
+    pub(super) appends_duplicates: bool,
 }
 
 impl TaskRunner<'_> {
     /// Runs tasks on as many threads as there are cores.
     ///
     /// # Errors
-    /// The first of a task; the others end as soon as they have seen it.
+    /// Of several errors, that of the first task; `Interrupted` after a signal.
     pub(super) fn run(&self, tasks: &[GroupTask]) -> Result<Vec<WriteStatus>> {
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(tasks.len()).max(1);
-        let next = AtomicUsize::new(0);
-        let failed: Mutex<Option<Error>> = Mutex::new(None);
-        let done: Mutex<Vec<(usize, Vec<WriteStatus>)>> = Mutex::new(Vec::with_capacity(tasks.len()));
-        let work = || {
-            while failed.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
-                let number = next.fetch_add(1, Ordering::Relaxed);
-                let Some(task) = tasks.get(number) else { return };
-                match check_cancelled().and_then(|()| self.run_one(number, task)) {
-                    Ok(statuses) => done.lock().unwrap_or_else(PoisonError::into_inner).push((number, statuses)),
-                    Err(error) => {
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                    }
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(work);
-            }
-            work();
-        });
-        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(error);
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let numbered: Vec<(u32, &GroupTask)> = (0..).zip(tasks).collect();
+        let statuses = parallel::map(&numbered, threads, |(number, task)| self.run_one(*number, task))?;
+        if statuses.len() != tasks.len() {
+            return Err(Error::internal(format!("{} of {} tasks have a result", statuses.len(), tasks.len())));
         }
-        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-        done.sort_by_key(|(number, _)| *number);
-        if done.len() != tasks.len() {
-            return Err(Error::internal("a task of the write has no result"));
-        }
-        Ok(done.into_iter().flat_map(|(_, statuses)| statuses).collect())
+        Ok(statuses.into_iter().flatten().collect())
     }
 
-    fn run_one(&self, number: usize, task: &GroupTask) -> Result<Vec<WriteStatus>> {
+    fn run_one(&self, number: u32, task: &GroupTask) -> Result<Vec<WriteStatus>> {
+        check_cancelled()?;
         let numbers = UInt32Array::from_iter_values(task.rows.iter().copied());
         let rows = taken(self.prepared, &numbers)?;
-        let token = WriteToken { task: u32::try_from(number).unwrap_or(u32::MAX), stage: 0, attempt: 0 };
+        let token = WriteToken { task: number, stage: 0, attempt: self.attempt };
         match &task.kind {
             TaskKind::Append { slice, naming } => {
                 let base_instant = slice.base_file.as_ref().map(|base| &base.instant).filter(|_| self.writes_positions);
@@ -97,10 +79,8 @@ impl TaskRunner<'_> {
                     token,
                 };
                 let store = Arc::clone(self.store);
-                let mut handle = MergeHandle::new(store, self.table, &self.schema.stored, target, self.base.clone())?;
-                // Rows that are marked as deletes are merged by their ordering values.
-                handle.add(&rows.rows, &rows.keys.record_keys, Some(&unconditional_deletes(&rows)))?;
-                handle.finish()
+                let handle = MergeHandle::new(store, self.table, &self.schema.stored, target, self.base.clone())?;
+                self.merge(handle, &rows)
             }
         }
     }
@@ -125,9 +105,24 @@ impl TaskRunner<'_> {
         let store = Arc::clone(self.store);
         let mut handle = CreateHandle::new(store, &self.schema.stored, target, self.base.clone(), false);
         let rows = rows_without_deletes(rows)?;
-        if rows.rows.num_rows() > 0 {
-            handle.insert(&rows.rows, self.meta_columns(&rows.keys.record_keys))?;
+        for (start, len) in chunks(rows.rows.num_rows()) {
+            check_cancelled()?;
+            let record_keys = rows.keys.record_keys.slice(start, len);
+            handle.insert(&rows.rows.slice(start, len), self.meta_columns(&record_keys))?;
         }
+        checked(handle.finish()?, rows.rows.num_rows())
+    }
+
+    fn merge(&self, handle: MergeHandle, rows: &Prepared) -> Result<Vec<WriteStatus>> {
+        if self.appends_duplicates {
+            let mut handle = handle.appending();
+            let rows = rows_without_deletes(rows)?;
+            handle.add(&rows.rows, &rows.keys.record_keys, None)?;
+            return handle.finish();
+        }
+        let mut handle = handle;
+        // Rows that are marked as deletes are merged by their ordering values.
+        handle.add(&rows.rows, &rows.keys.record_keys, Some(&unconditional_deletes(rows)))?;
         handle.finish()
     }
 
@@ -153,12 +148,17 @@ impl TaskRunner<'_> {
         let kept = indices(rows, false);
         if !kept.is_empty() {
             let updates = taken(rows, &kept)?;
-            handle.upsert(&LogRows {
-                data: &updates.rows,
-                meta: self.meta_columns(&updates.keys.record_keys),
-                inserts: Some(&flags_at(&is_new, &kept)),
-                positions: positions.as_ref().map(|positions| positions_at(positions, &kept)).as_ref(),
-            })?;
+            let inserts = flags_at(&is_new, &kept);
+            let positions = positions.as_ref().map(|positions| positions_at(positions, &kept));
+            for (start, len) in chunks(updates.rows.num_rows()) {
+                check_cancelled()?;
+                handle.upsert(&LogRows {
+                    data: &updates.rows.slice(start, len),
+                    meta: self.meta_columns(&updates.keys.record_keys.slice(start, len)),
+                    inserts: Some(&inserts.slice(start, len)),
+                    positions: positions.as_ref().map(|positions| positions.slice(start, len)).as_ref(),
+                })?;
+            }
         }
         let deleted = indices(rows, true);
         if !deleted.is_empty() {
@@ -172,7 +172,7 @@ impl TaskRunner<'_> {
             let positions = positions.as_ref().map(|positions| positions_at(positions, &deleted));
             handle.delete(&batch, &columns, positions.as_ref())?;
         }
-        handle.finish()
+        checked(handle.finish()?, task.rows.len())
     }
 
     fn is_new(&self, row: u32) -> bool {
@@ -202,6 +202,22 @@ impl TaskRunner<'_> {
             .map_err(|error| Error::internal("keys to delete").caused_by(error))?;
         Ok((batch, ordering))
     }
+}
+
+/// Stretches of so many rows: start and length.
+fn chunks(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..rows).step_by(CHUNK_ROWS).map(move |start| (start, CHUNK_ROWS.min(rows - start)))
+}
+
+/// Makes sure that each of so many rows was written, deleted or refused.
+fn checked(statuses: Vec<WriteStatus>, rows: usize) -> Result<Vec<WriteStatus>> {
+    let results = statuses.iter().fold(0_u64, |sum, status| {
+        sum.saturating_add(status.writes).saturating_add(status.deletes).saturating_add(status.total_errors)
+    });
+    if results == rows as u64 {
+        return Ok(statuses);
+    }
+    Err(Error::internal(format!("a task of {rows} rows has {results} results")))
 }
 
 /// The numbers of the rows that are deletes, or that are not.

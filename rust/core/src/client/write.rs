@@ -11,7 +11,7 @@ use super::profile::profile;
 use super::schema::WriteSchema;
 use super::tasks::{TaskRunner, may_write_positions};
 use super::{CommitExtra, Committed, Transaction};
-use crate::assign::{AssignOptions, PlaceInserts, assign};
+use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
 use crate::config::{ReadOptions, WriteOptions, option_values};
 use crate::error::{Error, Result};
@@ -63,9 +63,10 @@ pub fn write(
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
     let options = WriteOptions::parse(&input.options, &operation.name().to_ascii_lowercase(), &table.config)?;
     // What cannot be written is refused before there is an instant.
-    plan(&table, operation, input, options.values(), &"0".parse()?)?;
+    let early = plan(&table, operation, input, options.values(), &"0".parse()?)?;
     let mut transaction = Transaction::begin(uri, storage, options.values(), operation)?;
-    let statuses = written(&mut transaction, operation, input, options.values());
+    let statuses = planned(early, &table, &transaction, input, options.values())
+        .and_then(|plan| written(&mut transaction, plan, options.values()));
     let (statuses, schema) = match statuses {
         Ok(done) => done,
         Err(error) => {
@@ -82,6 +83,35 @@ pub fn write(
     Ok(WriteResult { committed, warnings: options.warnings().to_vec() })
 }
 
+/// The plan of a write that has begun: the one that was made before, if that was of the same table.
+fn planned(
+    early: Plan,
+    before: &OpenTable,
+    transaction: &Transaction,
+    input: &WriteInput,
+    options: &BTreeMap<String, String>,
+) -> Result<Plan> {
+    let (table, operation) = (transaction.table(), transaction.operation());
+    let generates_keys = table.config.record_key_fields.is_empty();
+    if !generates_keys && table.config == before.config && early.schema == schema_of(table, operation, input, options)?
+    {
+        return Ok(early);
+    }
+    plan(table, operation, input, options, transaction.instant())
+}
+
+fn schema_of(
+    table: &OpenTable,
+    operation: WriteOperation,
+    input: &WriteInput,
+    options: &BTreeMap<String, String>,
+) -> Result<WriteSchema> {
+    match operation {
+        WriteOperation::Delete => WriteSchema::of_table(table),
+        _ => WriteSchema::resolve(table, &input.schema, options),
+    }
+}
+
 fn plan(
     table: &OpenTable,
     operation: WriteOperation,
@@ -90,10 +120,7 @@ fn plan(
     instant: &RequestedTime,
 ) -> Result<Plan> {
     let index = IndexOptions::from_options(&table.config, options)?;
-    let schema = match operation {
-        WriteOperation::Delete => WriteSchema::of_table(table)?,
-        _ => WriteSchema::resolve(table, &input.schema, options)?,
-    };
+    let schema = schema_of(table, operation, input, options)?;
     let preparation = Preparation { table, schema: &schema, options, operation, key_is_global: index.kind.is_global() };
     let prepared = match operation {
         WriteOperation::Delete => preparation.keys_to_delete(&input.batches)?,
@@ -104,13 +131,12 @@ fn plan(
 
 fn written(
     transaction: &mut Transaction,
-    operation: WriteOperation,
-    input: &WriteInput,
+    plan: Plan,
     options: &BTreeMap<String, String>,
 ) -> Result<(Vec<WriteStatus>, WriteSchema)> {
-    let table = Arc::clone(transaction.table());
+    let (table, operation) = (Arc::clone(transaction.table()), transaction.operation());
     let instant = transaction.instant().clone();
-    let Plan { schema, index, prepared } = plan(&table, operation, input, options, &instant)?;
+    let Plan { schema, index, prepared } = plan;
     let tagged = match operation {
         WriteOperation::Insert if index.tags_inserts() => tag(&table, &index, &prepared.keys)?,
         WriteOperation::Insert | WriteOperation::BulkInsert => Tagged::of_inserts(&table, &prepared.keys)?,
@@ -131,6 +157,7 @@ fn written(
     };
     let assign_options = AssignOptions::from_options(&index, options)?;
     let assignment = assign(&table, &assign_options, inserts, &prepared.keys, &tagged, &prepared.deletes)?;
+    check_assigned(prepared.deletes.len(), &assignment)?;
     transaction.inflight(&profile(operation, &assignment.tasks, &prepared))?;
     let runner = TaskRunner {
         store: transaction.store(),
@@ -143,10 +170,33 @@ fn written(
         append: AppendOptions::from_hudi_options(options)?,
         writes_positions: may_write_positions(&table)
             && option_values::boolean(options, "hoodie.write.record.positions", true)?,
+        attempt: new_attempt(),
+        appends_duplicates: operation == WriteOperation::Insert
+            && option_values::boolean(options, "hoodie.merge.allow.duplicate.on.inserts", true)?,
     };
     let statuses = runner.run(&assignment.tasks)?;
     refuse_failed_rows(&statuses)?;
     Ok((statuses, schema))
+}
+
+/// Makes sure that each of so many rows has a task, but for deletes of keys that are not in the table.
+fn check_assigned(rows: usize, assignment: &Assignment) -> Result<()> {
+    let mut has_task = vec![false; rows];
+    let assigned = assignment.tasks.iter().flat_map(|task| &task.rows).chain(&assignment.unmatched_deletes);
+    for row in assigned {
+        let unknown = || Error::internal(format!("row {row} of {rows} rows has a task"));
+        *has_task.get_mut(*row as usize).ok_or_else(unknown)? = true;
+    }
+    match has_task.iter().position(|has_task| !has_task) {
+        Some(row) => Err(Error::internal(format!("row {row} of {rows} rows has no task"))),
+        None => Ok(()),
+    }
+}
+
+/// A number that no other attempt to write is likely to have, also of another process.
+fn new_attempt() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id()) >> 33
 }
 
 /// A row that could not be written ends the write.

@@ -18,6 +18,8 @@ pub const KEY: &str = "key";
 
 /// The requested time of the initialisation of the partition `files`, from table version 8 on.
 const INIT_TIME: &str = "00000000000000000";
+/// The requested times of initialisations begin so on tables without commits, and on all tables from version 8 on.
+const NO_TIME: &str = "00000000000000";
 /// What the requested time of that initialisation has after the time of the last completed instant, before.
 const INIT_SUFFIX: &str = "010";
 
@@ -90,15 +92,25 @@ impl MetadataTable {
 
 fn is_ahead(table: &Timeline, metadata: &Timeline) -> bool {
     let pending = pending(table);
-    let newest = table.instants().iter().map(|instant| &instant.requested_time).max();
-    let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
-    writes.any(|write| pending.contains(&write.requested_time) || Some(&write.requested_time) > newest)
+    is_newer(table, metadata) || delta_commits(metadata).any(|write| pending.contains(write))
 }
 
 fn is_newer(table: &Timeline, metadata: &Timeline) -> bool {
-    let newest = table.instants().iter().map(|instant| &instant.requested_time).max();
-    let mut writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
-    writes.any(|write| Some(&write.requested_time) > newest)
+    let newest = table.instants().iter().map(|instant| instant.requested_time.as_str()).max();
+    delta_commits(metadata).any(|write| time_on_table(write) > newest)
+}
+
+fn delta_commits(metadata: &Timeline) -> impl Iterator<Item = &RequestedTime> {
+    let writes = metadata.completed_writes().filter(|write| write.action == Action::DeltaCommit);
+    writes.map(|write| &write.requested_time)
+}
+
+/// Returns the time of the table's timeline that a write to the metadata table belongs to; `None` for an initialisation that belongs
+/// to no time.
+fn time_on_table(write: &RequestedTime) -> Option<&str> {
+    let time = write.as_str();
+    // Times of initialisations count from zero; before table version 8, others have the time of a commit and a suffix.
+    (!time.starts_with(NO_TIME)).then(|| time.get(..INIT_TIME.len()).unwrap_or(time))
 }
 
 /// Whether the newest write of the table has reached the metadata table. It has, unless a writer did without it, which takes the
@@ -139,6 +151,23 @@ pub fn pending(timeline: &Timeline) -> BTreeSet<RequestedTime> {
 mod tests {
     use super::*;
     use crate::timeline::tests::timeline;
+
+    #[test]
+    fn initialisations_are_not_ahead_of_the_table() {
+        for (table, metadata, expected) in [
+            (vec![], vec!["00000000000000000.deltacommit", "00000000000000002.deltacommit"], false),
+            (vec![], vec!["20240101000000000.deltacommit"], true),
+            (
+                vec!["20240101000000000.deltacommit"],
+                vec!["00000000000000001.deltacommit", "20240101000000000010.deltacommit"],
+                false,
+            ),
+            (vec!["20240101000000000.deltacommit"], vec!["20240101000000001.deltacommit"], true),
+            (vec!["20240101000000000.inflight"], vec!["20240101000000000.deltacommit"], true),
+        ] {
+            assert_eq!(is_ahead(&timeline(&table), &timeline(&metadata)), expected, "{table:?} {metadata:?}");
+        }
+    }
 
     #[test]
     fn what_is_pending_of_any_action() {

@@ -19,6 +19,7 @@ use crate::merge::{DeletedRows, LogBatch, LogKind, LogSink, MergeOutcome, Orderi
 use crate::merge_plan::{FoldColumns, MergePlan};
 use crate::names::meta_columns;
 use crate::split::MergerHandle;
+use crate::storage::check_cancelled;
 
 /// Rows that are inserted at a time.
 const INSERTS: usize = 8192;
@@ -68,6 +69,7 @@ impl MergeRows<'_> {
         let records = records.into_iter().map(of_source).collect();
         let mut records = RecordBatches::new(SchemaRef::clone(types), records);
         for rows in base {
+            check_cancelled()?;
             let rows = in_types(&rows?, types)?;
             let outcomes = engine.outcomes(&BaseBatch { rows: &rows, projected: &rows, keys: &keys }, &mut records)?;
             match outcomes {
