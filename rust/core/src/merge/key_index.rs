@@ -76,7 +76,7 @@ impl KeyPlace {
     }
 }
 
-/// Keys that an index holds whatever its budget.
+/// Keys that an index holds regardless of its budget.
 const LEAST_KEYS: usize = 64;
 
 /// Up to this many keys, capacity grows faster.

@@ -1,6 +1,6 @@
 //! Several ordering fields as one value (`ArrayComparable`): compared from left to right, the first difference decides.
 //!
-//! A row's values are written into bytes that compare as the tuple does, so that whatever handles one value handles these:
+//! A row's values are written into bytes that compare as the tuple does, so that code for one value handles them:
 //!
 //! | field | bytes |
 //! |---|---|

@@ -56,7 +56,7 @@ pub enum Rules {
 /// Which of two rows a payload class takes (`combineAndGetUpdateValue`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverBase {
-    /// The log record, whatever its ordering value (`OverwriteWithLatestAvroPayload`).
+    /// The log record, regardless of its ordering value (`OverwriteWithLatestAvroPayload`).
     Always,
     /// The log record, unless its ordering value is lower (`DefaultHoodieRecordPayload`, `EventTimeAvroPayload`).
     UnlessLower,
@@ -103,7 +103,7 @@ impl Side<'_> {
     }
 
     /// Returns true if an entry of a delete block replaces a stored record whose ordering value it is compared with. Only here Hudi
-    /// compares classes: a value of another class than the stored one deletes, whatever it is.
+    /// compares classes: a value of another class than the stored one deletes, regardless of the value.
     pub(super) fn deletes(self, stored: Side<'_>) -> bool {
         self.is_foreign != stored.is_foreign || not_lower(self, stored)
     }

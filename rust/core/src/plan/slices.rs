@@ -138,7 +138,7 @@ impl OpenTable {
         self.lister().metadata_table()
     }
 
-    /// Leaves out slices that hold no row of the keys that a filter names, as far as the record index tells; what it told.
+    /// Leaves out slices without rows of the keys that a filter names, by the record index; and a description of what it found.
     pub(super) fn by_record_index(
         &self,
         slices: &mut Vec<FileSlice>,

@@ -25,7 +25,7 @@ pub trait RowMerger: Send + Sync {
     /// Merges pairs of records. Returns as many rows, of the same schema, and which of them are kept.
     ///
     /// # Errors
-    /// Whatever the merger fails with.
+    /// Errors of the merger.
     fn merge(&self, older: &RecordBatch, newer: &RecordBatch) -> Result<(RecordBatch, BooleanArray)>;
 }
 
