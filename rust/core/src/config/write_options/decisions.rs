@@ -90,6 +90,21 @@ mod tests {
         assert!(all.is_sorted_by(|one, next| one.name < next.name));
     }
 
+    /// Options of the classes of configuration in Hudi's 1.2.0 bundle for Spark 3.5.
+    #[test]
+    fn every_option_of_hudi_is_decided() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/options/hudi_1.2.0_all.tsv");
+        let listed = std::fs::read_to_string(path).unwrap();
+        let mut count = 0;
+        for line in listed.lines().filter(|line| !line.starts_with('#')) {
+            for name in line.split('\t').skip(1) {
+                assert!(decision_for(name).unwrap().is_some(), "{name}");
+                count += 1;
+            }
+        }
+        assert!(count > 700, "{count}");
+    }
+
     #[test]
     fn options_are_found_by_older_names() {
         let name = |name: &str| decision_for(name).unwrap().map(|found| found.name);

@@ -87,7 +87,7 @@ fn unknown(name: &str) -> Result<Error> {
     let nearest = decisions()?.iter().map(|one| (edit_distance(name, one.name), one.name)).min();
     let hint = match nearest {
         Some((distance, nearest)) if distance <= name.len() / 6 => format!("did you mean {nearest}?"),
-        _ => "docs/options.md lists the options".to_owned(),
+        _ => "docs/writing.md describes the options".to_owned(),
     };
     Ok(Error::invalid_argument(format!("unknown write option {name:?}; {hint}")))
 }
