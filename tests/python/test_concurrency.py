@@ -97,7 +97,7 @@ def test_files_cleaned_after_opening_the_table_are_an_error(live, happens):
         live.compact(live.plan_compaction())
     happens(live)
     for ask in (table.snapshot, table.read_optimized, table.file_slices):
-        with pytest.raises(mortice.FileCleanedError, match="open it again") as raised:
+        with pytest.raises(mortice.FileCleanedError, match="open the table again") as raised:
             ask()
         assert raised.value.instant
         assert raised.value.path
@@ -162,7 +162,7 @@ def test_a_commit_rolled_back_after_opening_the_table_is_an_error(live):
     requested = live.history[-1][0]
     (completed,) = live.timeline.glob(f"{requested}*.deltacommit")
     completed.unlink()
-    with pytest.raises(mortice.FileCleanedError, match="taken back") as raised:
+    with pytest.raises(mortice.FileCleanedError, match="rolled back") as raised:
         table.snapshot()
     assert raised.value.instant == requested
 

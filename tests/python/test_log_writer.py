@@ -239,7 +239,7 @@ def test_records_that_cannot_be_written_leave_no_file(tmp_path):
         ({"table_name": "t", "compression": "lzo"}, mortice.InvalidArgumentError, "lzo"),
         ({"table_name": "t", "max_block_bytes": 0}, mortice.InvalidArgumentError, "max_block_bytes"),
         ({"table_name": "t", "instant": "x"}, mortice.InvalidArgumentError, "digits"),
-        ({"table_name": "t", "header": {"SCHEMA": "{}"}}, mortice.InvalidArgumentError, "SCHEMA follows"),
+        ({"table_name": "t", "header": {"SCHEMA": "{}"}}, mortice.InvalidArgumentError, "SCHEMA is derived"),
         ({"table_name": "t", "header": {"X": "1"}}, mortice.InvalidArgumentError, "'X'|\"X\""),
         ({"table_name": "t", "header": ["X"]}, mortice.InvalidArgumentError, "header must be a mapping"),
         ({"table_name": "t", "header": {"IS_PARTIAL": True}}, mortice.InvalidArgumentError, "IS_PARTIAL"),

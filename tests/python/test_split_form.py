@@ -75,7 +75,7 @@ def test_another_format_version_is_refused_by_number(splits):
     ):
         stored = json.loads(data)
         older = json.dumps(stored | {"form": stored["form"] - 1}).encode()
-        with pytest.raises(mortice.InvalidArgumentError, match=f"form {stored['form'] - 1}.*form {stored['form']}"):
+        with pytest.raises(mortice.InvalidArgumentError, match=f"format {stored['form'] - 1}.*format {stored['form']}"):
             read(older)
     with pytest.raises(mortice.InvalidArgumentError, match="not a split"):
         Split.from_bytes(b"[9, {}]")

@@ -201,3 +201,16 @@ def test_any_arrow_data_can_be_written(tmp_path):
     ):
         table.upsert(data, NO_METADATA)
     assert content(table) == [("a", "x", 1, 1.0)]
+
+
+def test_metadata_of_the_users_own_is_stored_in_the_commit(tmp_path):
+    table = new_table(tmp_path / "trips")
+    commit = table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA | {"_checkpoint": "kafka:42"})
+    (instant,) = [instant for instant in table.timeline if instant.requested_time == commit.instant]
+    assert table.timeline.metadata(instant)["extraMetadata"]["_checkpoint"] == "kafka:42"
+
+
+def test_tables_whose_files_would_lack_something_are_refused(tmp_path):
+    table = new_table(tmp_path / "trips", properties={"hoodie.table.cdc.enabled": "true"})
+    with pytest.raises(UnsupportedError, match="change data capture"):
+        table.upsert(rows(("a", "x", 1, 1.0)), NO_METADATA)

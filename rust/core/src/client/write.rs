@@ -13,15 +13,13 @@ use super::tasks::{TaskRunner, may_write_positions};
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, WriteOptions, option_values};
+use crate::config::{ReadOptions, TableConfig, WriteOptions, is_commit_metadata, option_values};
 use crate::error::{Error, Result};
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, tag};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::StorageOptions;
 use crate::write::{AppendOptions, BaseFileOptions, WriteStatus};
-
-const COMMIT_METADATA_PREFIX: &str = "hoodie.datasource.write.commitmeta.key.prefix";
 
 /// The rows of a write, as the user gives them.
 pub struct WriteInput {
@@ -61,6 +59,7 @@ pub fn write(
     input: &WriteInput,
 ) -> Result<WriteResult> {
     let table = OpenTable::open(uri, storage, ReadOptions::default())?;
+    check_supported(&table.config).map_err(|error| error.in_file(uri))?;
     let options = WriteOptions::parse(&input.options, &operation.name().to_ascii_lowercase(), &table.config)?;
     // What cannot be written is refused before there is an instant.
     let early = plan(&table, operation, input, options.values(), &"0".parse()?)?;
@@ -81,6 +80,23 @@ pub fn write(
     };
     let committed = transaction.commit(statuses, &extra)?;
     Ok(WriteResult { committed, warnings: options.warnings().to_vec() })
+}
+
+/// Refuses tables whose files this release does not write as Hudi does.
+fn check_supported(config: &TableConfig) -> Result<()> {
+    let refused = [
+        (config.cdc.is_some(), "a table with change data capture (hoodie.table.cdc.enabled)"),
+        (
+            config.drop_partition_columns,
+            "a table without partition columns in its files (hoodie.datasource.write.drop.partition.columns)",
+        ),
+        (config.is_bootstrapped(), "a bootstrapped table (hoodie.bootstrap.base.path)"),
+        (!config.base_file_format.eq_ignore_ascii_case("PARQUET"), "a table whose base files are not Parquet"),
+    ];
+    match refused.into_iter().find(|(is_refused, _)| *is_refused) {
+        Some((_, what)) => Err(Error::unsupported(format!("writing to {what}; write to it with Hudi"))),
+        None => Ok(()),
+    }
 }
 
 /// The plan of a write that has begun: the one that was made before, if that was of the same table.
@@ -211,12 +227,8 @@ fn refuse_failed_rows(statuses: &[WriteStatus]) -> Result<()> {
     }
 }
 
-/// Options with the prefix that the user chose are stored in the commit.
+/// Options that are the user's own metadata of the commit.
 fn user_metadata(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
-    let Some(prefix) = options.get(COMMIT_METADATA_PREFIX).filter(|prefix| !prefix.is_empty()) else {
-        return BTreeMap::new();
-    };
-    let is_own = |name: &&String| name.starts_with(prefix.as_str()) && !name.starts_with("hoodie.");
-    let found = options.iter().filter(|(name, _)| is_own(name));
-    found.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let own = options.iter().filter(|(name, _)| is_commit_metadata(options, name));
+    own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -34,4 +34,6 @@ pub use properties_file::PropertiesFile;
 pub use read_options::{LogScan, OnCorrupt, ReadOptions, Semantics};
 pub use table_config::{CdcMode, TableConfig, TableType, TimelineZone};
 pub use table_version::{TableVersion, TimelineLayout};
-pub use write_options::{Decision, OptionDecision, WriteOptions, decisions as write_option_decisions};
+pub use write_options::{
+    Decision, OptionDecision, WriteOptions, decisions as write_option_decisions, is_commit_metadata,
+};

@@ -12,4 +12,4 @@ mod decisions;
 mod parse;
 
 pub use decisions::{Decision, OptionDecision, decisions};
-pub use parse::WriteOptions;
+pub use parse::{WriteOptions, is_commit_metadata};

@@ -28,7 +28,7 @@ impl WriteOptions {
         let mut options = Self::default();
         for (name, value) in given {
             let Some(option) = decision_for(name)? else {
-                if FREE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+                if FREE_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_commit_metadata(given, name) {
                     continue;
                 }
                 return Err(unknown(name)?);
@@ -80,6 +80,17 @@ impl WriteOptions {
             },
         }
     }
+}
+
+/// The prefix of options that are stored in the commit as they are.
+const COMMIT_METADATA_PREFIX: &str = "hoodie.datasource.write.commitmeta.key.prefix";
+
+/// Returns true for an option that is metadata of the user's own for the commit: its name begins with a prefix that the user
+/// chooses, `_` by default.
+#[must_use]
+pub fn is_commit_metadata(options: &BTreeMap<String, String>, name: &str) -> bool {
+    let prefix = options.get(COMMIT_METADATA_PREFIX).map_or("_", String::as_str);
+    !prefix.is_empty() && name.starts_with(prefix) && !name.starts_with("hoodie.")
 }
 
 /// The error for a name that no option has, with the nearest one.
@@ -161,6 +172,13 @@ mod tests {
         let error = parse(&[("hoodie.idnex.type", "BLOOM")]).unwrap_err().to_string();
         assert!(error.contains("did you mean hoodie.index.type?"), "{error}");
         assert!(parse(&[("path", "x")]).is_err());
+    }
+
+    #[test]
+    fn metadata_for_the_commit_has_a_prefix() {
+        parse(&[("_checkpoint", "1")]).unwrap();
+        parse(&[("hoodie.datasource.write.commitmeta.key.prefix", "my."), ("my.checkpoint", "1")]).unwrap();
+        assert!(parse(&[("my.checkpoint", "1")]).is_err());
     }
 
     #[test]
