@@ -20,6 +20,9 @@ use crate::error::{Error, Result};
 impl FileStore for LocalPlace {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
         let path = self.local_path(path);
+        if bytes.is_empty() {
+            return create_empty(&path);
+        }
         let staged = Staged::with(&path, bytes)?;
         match std::fs::hard_link(staged.file.path(), &path) {
             Ok(()) => {}
@@ -176,6 +179,22 @@ fn version_at(path: &Path) -> Result<Option<FileVersion>> {
     }
 }
 
+/// Creates an empty file. It is complete at once and needs no temporary file: Hudi would take one beside a marker for a marker, and
+/// fail.
+fn create_empty(path: &Path) -> Result<Put> {
+    let could_not = |error| failed("could not create the file", error, path);
+    make_folder_of(path)?;
+    let file = match File::options().write(true).create_new(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Put::Refused),
+        Err(error) => return Err(could_not(error)),
+    };
+    file.sync_all().map_err(could_not)?;
+    sync_folder_of(path)?;
+    let status = file.metadata().map_err(could_not)?;
+    Ok(Put::Written(version_of(&status)))
+}
+
 /// Removes a folder after those in it, as far as they are empty. Symbolic links are files here, and are not followed.
 fn remove_empty_folders(folder: &Path) -> std::io::Result<()> {
     let entries = match std::fs::read_dir(folder) {
@@ -229,6 +248,14 @@ mod tests {
 
     use super::*;
     use crate::Kind;
+
+    #[test]
+    fn an_empty_file_is_created_once() {
+        let (folder, store) = store();
+        assert!(matches!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), Put::Written(_)));
+        assert_eq!(store.put_if_absent("m/x.marker.CREATE", &Bytes::new()).unwrap(), Put::Refused);
+        assert_eq!(std::fs::read_dir(folder.path().join("m")).unwrap().count(), 1);
+    }
 
     fn store() -> (tempfile::TempDir, LocalPlace) {
         let folder = tempfile::tempdir().unwrap();
