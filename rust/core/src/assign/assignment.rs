@@ -1,5 +1,7 @@
 //! The tasks of a write. Each writes to one file group, or makes new ones; no two write to the same.
 
+use serde::{Deserialize, Serialize};
+
 use crate::file_group::FileSlice;
 use crate::write::LogNaming;
 
@@ -26,7 +28,7 @@ pub struct GroupTask {
 }
 
 /// How a file group is written to.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskKind {
     /// Updates and deletes are appended to the group's logs; under a bucket index also new keys.
     Append {

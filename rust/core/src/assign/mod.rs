@@ -13,7 +13,8 @@
 //! | `small_files` | base files that take new rows |
 //! | `updates` | rows of the file groups that hold their keys |
 //! | `inserts` | rows whose keys are new |
-//! | `assign` | all of it, by table type |
+//! | `task_plan` | the tasks, from counts of rows |
+//! | `assign` | the rows of each task |
 
 #[expect(clippy::module_inception, reason = "the module's main function has its name")]
 mod assign;
@@ -22,8 +23,10 @@ mod inserts;
 mod options;
 mod record_size;
 mod small_files;
+mod task_plan;
 mod updates;
 
 pub use assign::assign;
 pub use assignment::{Assignment, GroupTask, TaskKind};
 pub use options::{AssignOptions, PlaceInserts};
+pub use task_plan::{InsertClass, PlannedTask, RowCounts, TaskPlan, plan_tasks};

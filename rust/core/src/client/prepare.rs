@@ -39,6 +39,16 @@ impl Prepared {
     }
 }
 
+/// Where rows come from.
+pub(super) struct RowOrigin<'a> {
+    /// The instant that writes: part of generated keys.
+    pub(super) instant: &'a RequestedTime,
+    /// The task that prepares them: part of generated keys.
+    pub(super) task: u32,
+    /// The number of the first one, for messages and generated keys.
+    pub(super) first_row: u64,
+}
+
 /// What rows are prepared for.
 pub(super) struct Preparation<'a> {
     /// The table.
@@ -59,9 +69,18 @@ impl Preparation<'_> {
     /// # Errors
     /// `InvalidArgument`, naming row and column, for rows that cannot be written.
     pub(super) fn rows(&self, batches: &[RecordBatch], instant: &RequestedTime) -> Result<Prepared> {
+        let prepared = self.uncombined_rows(batches, &RowOrigin { instant, task: 0, first_row: 0 })?;
+        self.combined_if_wanted(prepared)
+    }
+
+    /// The same, of some of the rows: those that have the same key are not combined.
+    ///
+    /// # Errors
+    /// As for [`Self::rows`].
+    pub(super) fn uncombined_rows(&self, batches: &[RecordBatch], origin: &RowOrigin<'_>) -> Result<Prepared> {
         let mut rows = Vec::with_capacity(batches.len());
         let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
-        let mut first_row = 0_u64;
+        let mut first_row = origin.first_row;
         let mut reader: Option<RowKeyReader> = None;
         for batch in batches {
             let row = conformed(batch, &self.schema.types, first_row)?;
@@ -70,7 +89,7 @@ impl Preparation<'_> {
                 Some(reader) => reader,
                 empty => {
                     let made = RowKeyReader::new(&self.table.config, &row.schema(), self.options)?;
-                    empty.insert(made.with_instant(instant, 0))
+                    empty.insert(made.with_instant(origin.instant, origin.task))
                 }
             };
             let keys = reader.read(&row, first_row)?;
@@ -83,8 +102,7 @@ impl Preparation<'_> {
         let rows = concat_batches(&self.schema.types, &rows).map_err(too_large)?;
         let deletes = self.deletes_of(&rows, &keys.record_keys)?;
         let unconditional = BooleanArray::from(vec![false; rows.num_rows()]);
-        let prepared = Prepared { rows, keys, deletes, unconditional };
-        if self.combines()? { self.combined(prepared) } else { Ok(prepared) }
+        Ok(Prepared { rows, keys, deletes, unconditional })
     }
 
     /// Prepares keys to delete: of rows with at least the columns of the key and the partition.
@@ -92,8 +110,16 @@ impl Preparation<'_> {
     /// # Errors
     /// `InvalidArgument`, naming row and column, for keys that cannot be read.
     pub(super) fn keys_to_delete(&self, batches: &[RecordBatch]) -> Result<Prepared> {
+        self.combined_if_wanted(self.uncombined_keys(batches, 0)?)
+    }
+
+    /// The same, of some of the rows, of which the first has this number: keys may be there several times.
+    ///
+    /// # Errors
+    /// As for [`Self::keys_to_delete`].
+    pub(super) fn uncombined_keys(&self, batches: &[RecordBatch], first_row: u64) -> Result<Prepared> {
         let (mut record_keys, mut partitions) = (Vec::new(), Vec::new());
-        let mut first_row = 0_u64;
+        let mut first_row = first_row;
         for batch in batches {
             let schema = batch.schema();
             let reader = RowKeyReader::for_deletes(&self.table.config, &schema, self.options, self.key_is_global)?;
@@ -103,8 +129,6 @@ impl Preparation<'_> {
             first_row = first_row.saturating_add(batch.num_rows() as u64);
         }
         let keys = RowKeys { record_keys: joined(&record_keys)?, partitions: joined(&partitions)? };
-        let last = self.last_of_each(&keys);
-        let keys = taken_keys(&keys, &UInt32Array::from_iter_values(last.iter().map(|(_, row)| *row)))?;
         let count = keys.record_keys.len();
         let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
@@ -113,7 +137,23 @@ impl Preparation<'_> {
         Ok(Prepared { rows, keys, deletes: all.clone(), unconditional: all })
     }
 
-    fn combines(&self) -> Result<bool> {
+    /// Combines rows that have the same key, if options and operation say so. `prepared` are all rows of their keys, in order.
+    ///
+    /// # Errors
+    /// `Unsupported` for merge modes that this release does not have.
+    pub(super) fn combined_if_wanted(&self, prepared: Prepared) -> Result<Prepared> {
+        if self.operation == WriteOperation::Delete {
+            let last = self.last_of_each(&prepared.keys);
+            return taken(&prepared, &UInt32Array::from_iter_values(last.iter().map(|(_, row)| *row)));
+        }
+        if self.combines()? { self.combined(prepared) } else { Ok(prepared) }
+    }
+
+    /// Whether rows that have the same key are combined.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a value that is no boolean.
+    pub(super) fn combines(&self) -> Result<bool> {
         match self.operation {
             WriteOperation::Upsert => option_values::boolean(self.options, "hoodie.combine.before.upsert", true),
             WriteOperation::Delete => Ok(true),

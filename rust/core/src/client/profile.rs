@@ -6,14 +6,34 @@ use crate::assign::{GroupTask, TaskKind};
 use crate::commit::WriteOperation;
 use crate::timeline::metadata::{HoodieCommitMetadata, HoodieWriteStat, OrderedMap};
 
+/// What a task is about to do.
+pub(super) struct TaskProfile<'a> {
+    pub(super) partition: &'a str,
+    pub(super) kind: &'a TaskKind,
+    /// Rows that are no deletes.
+    pub(super) rows: u64,
+}
+
+/// The tasks of a write, for its profile.
+pub(super) fn task_profiles<'a>(tasks: &'a [GroupTask], prepared: &Prepared) -> Vec<TaskProfile<'a>> {
+    let of_task = |task: &'a GroupTask| {
+        let rows = task.rows.iter().filter(|row| !prepared.is_delete(**row)).count();
+        TaskProfile { partition: &task.partition, kind: &task.kind, rows: rows as u64 }
+    };
+    tasks.iter().map(of_task).collect()
+}
+
 /// The profile of tasks.
-pub(super) fn profile(operation: WriteOperation, tasks: &[GroupTask], prepared: &Prepared) -> HoodieCommitMetadata {
+pub(super) fn profile<'a>(
+    operation: WriteOperation,
+    tasks: impl IntoIterator<Item = TaskProfile<'a>>,
+) -> HoodieCommitMetadata {
     let mut stats: OrderedMap<Vec<HoodieWriteStat>> = OrderedMap::new();
     for task in tasks {
-        let stat = stat_of(task, prepared);
-        match stats.get_mut(&task.partition) {
+        let stat = stat_of(&task);
+        match stats.get_mut(task.partition) {
             Some(partition) => partition.push(stat),
-            None => stats.insert(task.partition.clone(), vec![stat]),
+            None => stats.insert(task.partition.to_owned(), vec![stat]),
         }
     }
     HoodieCommitMetadata {
@@ -25,10 +45,9 @@ pub(super) fn profile(operation: WriteOperation, tasks: &[GroupTask], prepared: 
     }
 }
 
-fn stat_of(task: &GroupTask, prepared: &Prepared) -> HoodieWriteStat {
-    let rows = task.rows.iter().filter(|row| !prepared.is_delete(**row)).count();
-    let count = |number: usize| Some(i64::try_from(number).unwrap_or(i64::MAX));
-    let (file_id, previous) = match &task.kind {
+fn stat_of(task: &TaskProfile<'_>) -> HoodieWriteStat {
+    let count = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
+    let (file_id, previous) = match task.kind {
         TaskKind::Append { slice, .. } | TaskKind::Merge { slice } => {
             (slice.file_id.clone(), slice.base_instant.as_str().to_owned())
         }
@@ -38,8 +57,8 @@ fn stat_of(task: &GroupTask, prepared: &Prepared) -> HoodieWriteStat {
     HoodieWriteStat {
         file_id: Some(file_id),
         prev_commit: Some(previous),
-        num_inserts: count(if is_update { 0 } else { rows }),
-        num_update_writes: count(if is_update { rows } else { 0 }),
+        num_inserts: count(if is_update { 0 } else { task.rows }),
+        num_update_writes: count(if is_update { task.rows } else { 0 }),
         num_writes: Some(0),
         num_deletes: Some(0),
         total_write_bytes: Some(0),

@@ -74,6 +74,14 @@ impl WriteSchema {
         Self::from_columns(table, found.with_fields(fields)?)
     }
 
+    /// The schema that another process resolved for the same table, from the Avro JSON of its columns.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for JSON that is no schema.
+    pub(super) fn of_json(table: &OpenTable, json: &str) -> Result<Self> {
+        Self::from_columns(table, Schema::parse(json)?)
+    }
+
     fn from_columns(table: &OpenTable, columns: Schema) -> Result<Self> {
         let stored = match table.config.populate_meta_fields {
             true => columns.with_leading_nullable_strings(&meta_columns::ALL)?,
@@ -94,7 +102,8 @@ fn own_columns(table: &OpenTable) -> Result<Option<(Schema, bool)>> {
     Ok(Some((found.schema.without_fields(&meta_columns::ALL)?, found.internal.is_some())))
 }
 
-fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
+/// The columns without those that Hudi adds.
+pub(super) fn without_meta_columns(given: &ArrowSchema) -> ArrowSchema {
     let is_meta = |name: &str| meta_columns::ALL.contains(&name);
     ArrowSchema::new(given.fields().iter().filter(|field| !is_meta(field.name())).cloned().collect::<Vec<_>>())
 }

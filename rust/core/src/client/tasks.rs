@@ -1,5 +1,6 @@
 //! The tasks of a write: each writes the rows of one file group, or of new ones of a partition.
 
+use std::collections::BTreeMap;
 use std::num::NonZero;
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use arrow_select::nullif::nullif;
 use super::prepare::{Prepared, taken};
 use super::schema::WriteSchema;
 use crate::assign::{GroupTask, TaskKind};
-use crate::config::{MergeMode, TableType};
+use crate::commit::WriteOperation;
+use crate::config::{MergeMode, TableType, option_values};
 use crate::error::{Error, Result};
 use crate::keys::FieldPath;
 use crate::log::writer::{DeleteColumns, PartitionPath};
@@ -35,13 +37,40 @@ pub(super) struct TaskRunner<'a> {
     pub(super) prepared: &'a Prepared,
     /// Which rows have keys that are new.
     pub(super) is_new: &'a BooleanArray,
-    pub(super) base: BaseFileOptions,
-    pub(super) append: AppendOptions,
-    pub(super) writes_positions: bool,
+    pub(super) options: &'a TaskOptions,
     /// In the names of files: no other attempt to write has the same.
     pub(super) attempt: u64,
+}
+
+/// Options of the files that tasks write.
+#[derive(Debug, Clone)]
+pub(super) struct TaskOptions {
+    base: BaseFileOptions,
+    append: AppendOptions,
+    writes_positions: bool,
     /// Whether rows are added to small files without a look at the keys that these have (`HoodieConcatHandle`).
-    pub(super) appends_duplicates: bool,
+    appends_duplicates: bool,
+}
+
+impl TaskOptions {
+    /// Reads the options.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported`, naming the option.
+    pub(super) fn from_options(
+        table: &OpenTable,
+        operation: WriteOperation,
+        options: &BTreeMap<String, String>,
+    ) -> Result<Self> {
+        Ok(Self {
+            base: BaseFileOptions::from_hudi_options(options)?,
+            append: AppendOptions::from_hudi_options(options)?,
+            writes_positions: may_write_positions(table)
+                && option_values::boolean(options, "hoodie.write.record.positions", true)?,
+            appends_duplicates: operation == WriteOperation::Insert
+                && option_values::boolean(options, "hoodie.merge.allow.duplicate.on.inserts", true)?,
+        })
+    }
 }
 
 impl TaskRunner<'_> {
@@ -52,21 +81,27 @@ impl TaskRunner<'_> {
     pub(super) fn run(&self, tasks: &[GroupTask]) -> Result<Vec<WriteStatus>> {
         let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
         let numbered: Vec<(u32, &GroupTask)> = (0..).zip(tasks).collect();
-        let statuses = parallel::map(&numbered, threads, |(number, task)| self.run_one(*number, task))?;
+        let statuses = parallel::map(&numbered, threads, |(number, task)| {
+            self.run_one(task, WriteToken { task: *number, stage: 0, attempt: self.attempt })
+        })?;
         if statuses.len() != tasks.len() {
             return Err(Error::internal(format!("{} of {} tasks have a result", statuses.len(), tasks.len())));
         }
         Ok(statuses.into_iter().flatten().collect())
     }
 
-    fn run_one(&self, number: u32, task: &GroupTask) -> Result<Vec<WriteStatus>> {
+    /// Runs one task. No other attempt to write has the same token.
+    ///
+    /// # Errors
+    /// Those of the storage; `InvalidArgument` for rows that cannot be written.
+    pub(super) fn run_one(&self, task: &GroupTask, token: WriteToken) -> Result<Vec<WriteStatus>> {
         check_cancelled()?;
         let numbers = UInt32Array::from_iter_values(task.rows.iter().copied());
         let rows = taken(self.prepared, &numbers)?;
-        let token = WriteToken { task: number, stage: 0, attempt: self.attempt };
         match &task.kind {
             TaskKind::Append { slice, naming } => {
-                let base_instant = slice.base_file.as_ref().map(|base| &base.instant).filter(|_| self.writes_positions);
+                let base_instant =
+                    slice.base_file.as_ref().map(|base| &base.instant).filter(|_| self.options.writes_positions);
                 let target = self.log_target(task, &slice.file_id, naming, token);
                 self.append(target, base_instant, &rows, task)
             }
@@ -79,7 +114,8 @@ impl TaskRunner<'_> {
                     token,
                 };
                 let store = Arc::clone(self.store);
-                let handle = MergeHandle::new(store, self.table, &self.schema.stored, target, self.base.clone())?;
+                let handle =
+                    MergeHandle::new(store, self.table, &self.schema.stored, target, self.options.base.clone())?;
                 self.merge(handle, &rows)
             }
         }
@@ -103,7 +139,7 @@ impl TaskRunner<'_> {
             token,
         };
         let store = Arc::clone(self.store);
-        let mut handle = CreateHandle::new(store, &self.schema.stored, target, self.base.clone(), false);
+        let mut handle = CreateHandle::new(store, &self.schema.stored, target, self.options.base.clone(), false);
         let rows = rows_without_deletes(rows)?;
         for (start, len) in chunks(rows.rows.num_rows()) {
             check_cancelled()?;
@@ -114,7 +150,7 @@ impl TaskRunner<'_> {
     }
 
     fn merge(&self, handle: MergeHandle, rows: &Prepared) -> Result<Vec<WriteStatus>> {
-        if self.appends_duplicates {
+        if self.options.appends_duplicates {
             let mut handle = handle.appending();
             let rows = rows_without_deletes(rows)?;
             handle.add(&rows.rows, &rows.keys.record_keys, None)?;
@@ -142,7 +178,8 @@ impl TaskRunner<'_> {
     ) -> Result<Vec<WriteStatus>> {
         let partition = target.partition.clone();
         let store = Arc::clone(self.store);
-        let mut handle = AppendHandle::new(store, &self.schema.stored, target, base_instant, self.append.clone())?;
+        let mut handle =
+            AppendHandle::new(store, &self.schema.stored, target, base_instant, self.options.append.clone())?;
         let positions = (!task.positions.is_empty()).then(|| task.positions.iter().copied().collect::<UInt64Array>());
         let is_new: BooleanArray = task.rows.iter().map(|row| Some(self.is_new(*row))).collect();
         let kept = indices(rows, false);
@@ -251,6 +288,6 @@ fn positions_at(positions: &UInt64Array, numbers: &UInt32Array) -> UInt64Array {
 }
 
 /// Whether logs hold row positions: from table version 8 on, of merge-on-read tables.
-pub(super) fn may_write_positions(table: &OpenTable) -> bool {
+fn may_write_positions(table: &OpenTable) -> bool {
     table.config.version.number() >= 8 && table.config.table_type == TableType::MergeOnRead
 }

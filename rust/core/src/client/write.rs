@@ -7,19 +7,19 @@ use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::SchemaRef;
 
 use super::prepare::{Preparation, Prepared};
-use super::profile::profile;
+use super::profile::{profile, task_profiles};
 use super::schema::WriteSchema;
-use super::tasks::{TaskRunner, may_write_positions};
+use super::tasks::{TaskOptions, TaskRunner};
 use super::{CommitExtra, Committed, Transaction};
 use crate::assign::{AssignOptions, Assignment, PlaceInserts, assign};
 use crate::commit::WriteOperation;
-use crate::config::{ReadOptions, TableConfig, WriteOptions, is_commit_metadata, option_values};
+use crate::config::{ReadOptions, TableConfig, WriteOptions, is_commit_metadata};
 use crate::error::{Error, Result};
 use crate::index::{IndexOptions, IndexedRows, Tagged, merge_moved_rows, tag};
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 use crate::storage::StorageOptions;
-use crate::write::{AppendOptions, BaseFileOptions, WriteStatus};
+use crate::write::WriteStatus;
 
 /// The rows of a write, as the user gives them.
 pub struct WriteInput {
@@ -83,7 +83,7 @@ pub fn write(
 }
 
 /// Refuses tables whose files this release does not write as Hudi does.
-fn check_supported(config: &TableConfig) -> Result<()> {
+pub(super) fn check_supported(config: &TableConfig) -> Result<()> {
     let refused = [
         (config.cdc.is_some(), "a table with change data capture (hoodie.table.cdc.enabled)"),
         (
@@ -174,7 +174,7 @@ fn written(
     let assign_options = AssignOptions::from_options(&index, options)?;
     let assignment = assign(&table, &assign_options, inserts, &prepared.keys, &tagged, &prepared.deletes)?;
     check_assigned(prepared.deletes.len(), &assignment)?;
-    transaction.inflight(&profile(operation, &assignment.tasks, &prepared))?;
+    transaction.inflight(&profile(operation, task_profiles(&assignment.tasks, &prepared)))?;
     let runner = TaskRunner {
         store: transaction.store(),
         table: &table,
@@ -182,13 +182,8 @@ fn written(
         instant: &instant,
         prepared: &prepared,
         is_new: &tagged.locations.iter().map(|location| Some(location.is_none())).collect::<BooleanArray>(),
-        base: BaseFileOptions::from_hudi_options(options)?,
-        append: AppendOptions::from_hudi_options(options)?,
-        writes_positions: may_write_positions(&table)
-            && option_values::boolean(options, "hoodie.write.record.positions", true)?,
+        options: &TaskOptions::from_options(&table, operation, options)?,
         attempt: new_attempt(),
-        appends_duplicates: operation == WriteOperation::Insert
-            && option_values::boolean(options, "hoodie.merge.allow.duplicate.on.inserts", true)?,
     };
     let statuses = runner.run(&assignment.tasks)?;
     refuse_failed_rows(&statuses)?;
@@ -216,7 +211,7 @@ fn new_attempt() -> u64 {
 }
 
 /// A row that could not be written ends the write.
-fn refuse_failed_rows(statuses: &[WriteStatus]) -> Result<()> {
+pub(super) fn refuse_failed_rows(statuses: &[WriteStatus]) -> Result<()> {
     let failed: u64 = statuses.iter().map(|status| status.total_errors).sum();
     match statuses.iter().flat_map(|status| &status.errors).next() {
         None if failed == 0 => Ok(()),
@@ -228,7 +223,7 @@ fn refuse_failed_rows(statuses: &[WriteStatus]) -> Result<()> {
 }
 
 /// Options that are the user's own metadata of the commit.
-fn user_metadata(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+pub(super) fn user_metadata(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let own = options.iter().filter(|(name, _)| is_commit_metadata(options, name));
     own.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -113,11 +113,16 @@ pub(super) fn check_keys(table: &OpenTable, view: &WriteView, options: &BucketOp
     Ok(())
 }
 
-/// Finds the file groups of keys.
-pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions) -> Result<Tagged> {
-    let rows = keys.record_keys.len();
-    let mut tagged = Tagged::untagged(rows, Arc::clone(&view));
-    let mut groups: HashMap<(&str, u32), u32> = HashMap::new();
+/// File groups by partition and bucket: indexes into a list of them.
+type Groups<'v> = HashMap<(&'v str, u32), u32>;
+
+/// Refuses file groups that are not those of so many buckets.
+pub(super) fn check_groups(view: &WriteView, options: &BucketOptions) -> Result<()> {
+    groups_of(view, options).map(|_| ())
+}
+
+fn groups_of<'v>(view: &'v WriteView, options: &BucketOptions) -> Result<(Vec<Location>, Groups<'v>)> {
+    let (mut locations, mut groups) = (Vec::new(), Groups::new());
     for slice in &view.slices {
         let bucket = bucket_in(&slice.file_id).filter(|bucket| *bucket < options.buckets).ok_or_else(|| {
             Error::invalid_argument(format!(
@@ -125,19 +130,27 @@ pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions)
                 slice.file_id, slice.partition, options.buckets
             ))
         })?;
-        let group = u32::try_from(tagged.groups.len()).unwrap_or(u32::MAX);
+        let group = u32::try_from(locations.len()).unwrap_or(u32::MAX);
         if groups.insert((slice.partition.as_str(), bucket), group).is_some() {
             return Err(Error::invalid_table(format!(
                 "partition {:?} has several file groups of bucket {bucket}: writers without a common lock have made them; roll one of their commits back with Hudi",
                 slice.partition
             )));
         }
-        tagged.groups.push(Location {
+        locations.push(Location {
             partition: slice.partition.clone(),
             file_id: slice.file_id.clone(),
             base_instant: slice.base_instant.clone(),
         });
     }
+    Ok((locations, groups))
+}
+
+/// Finds the file groups of keys.
+pub(super) fn tag(view: Arc<WriteView>, keys: &RowKeys, options: &BucketOptions) -> Result<Tagged> {
+    let (locations, groups) = groups_of(&view, options)?;
+    let mut tagged = Tagged::untagged(keys.record_keys.len(), Arc::clone(&view));
+    tagged.groups = locations;
     for ((key, partition), location) in keys.record_keys.iter().zip(&keys.partitions).zip(&mut tagged.locations) {
         let (Some(key), Some(partition)) = (key, partition) else { return Err(Error::internal("a row without a key")) };
         *location = groups.get(&(partition, bucket_of(key, options))).copied();

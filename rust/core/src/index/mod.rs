@@ -19,6 +19,7 @@
 //! | `record_level` | file groups by the metadata table's record index |
 //! | `moves` | rows of global indexes that move between partitions |
 //! | `stored_rows`, `merged_rows` | the stored rows of keys, and rows merged with them |
+//! | `spread` | these steps for rows that are spread over processes |
 //! | `layout_check` | refuses an index that the table was not written with |
 
 mod bloom;
@@ -31,6 +32,7 @@ mod moves;
 mod options;
 mod record_level;
 mod simple;
+mod spread;
 mod stored_keys;
 mod stored_rows;
 mod tag;
@@ -38,7 +40,9 @@ mod tagged;
 
 pub use bucket::{bucket_of, new_bucket_prefix, new_group_prefix};
 pub use indexed_rows::IndexedRows;
-pub use moves::merge_moved_rows;
+pub use moves::{merge_moved_rows, merge_with_stored_rows, rows_to_merge};
 pub use options::{BucketOptions, IndexOptions, IndexType};
-pub use tag::tag;
+pub use spread::{StoredKeyBatch, group_of, read_stored_keys, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
+pub use stored_rows::read_stored_rows;
+pub use tag::{LookUp, checked_view, tag, view_of_partitions};
 pub use tagged::{FurtherLocation, Location, Tagged};

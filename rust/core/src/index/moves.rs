@@ -61,15 +61,42 @@ pub fn merge_moved_rows(
     rows: IndexedRows,
     options: &BTreeMap<String, String>,
 ) -> Result<IndexedRows> {
-    if !index.kind.is_global() {
-        return Ok(rows);
-    }
     let looked_up = rows_to_merge(table, index, &rows);
     if !looked_up.contains(&true) {
         return Ok(rows);
     }
     let stored = StoredRows::read(table, &rows, &looked_up)?;
-    let merged = MergedRows::merge(table, &rows, &looked_up, &stored, options)?;
+    merged_with(table, index, rows, (&looked_up, &stored), options)
+}
+
+/// The same, with stored rows that [`super::read_stored_rows`] returned for the keys of the rows that [`rows_to_merge`] names, in the
+/// order of the file slices.
+///
+/// # Errors
+/// As for [`merge_moved_rows`].
+pub fn merge_with_stored_rows(
+    table: &OpenTable,
+    index: &IndexOptions,
+    rows: IndexedRows,
+    stored: impl Iterator<Item = Result<RecordBatch>>,
+    options: &BTreeMap<String, String>,
+) -> Result<IndexedRows> {
+    let looked_up = rows_to_merge(table, index, &rows);
+    let stored = StoredRows::of_batches(&rows, &looked_up, stored)?;
+    if !looked_up.contains(&true) {
+        return Ok(rows);
+    }
+    merged_with(table, index, rows, (&looked_up, &stored), options)
+}
+
+fn merged_with(
+    table: &OpenTable,
+    index: &IndexOptions,
+    rows: IndexedRows,
+    (looked_up, stored): (&[bool], &StoredRows),
+    options: &BTreeMap<String, String>,
+) -> Result<IndexedRows> {
+    let merged = MergedRows::merge(table, &rows, looked_up, stored, options)?;
     let mut outcomes = Vec::with_capacity(rows.keys.record_keys.len());
     let mut new_row_of = vec![0_u32; looked_up.len()];
     for (row, is_looked_up) in looked_up.iter().enumerate() {
@@ -78,7 +105,7 @@ pub fn merge_moved_rows(
                 u32::try_from(outcomes.len()).map_err(|_| Error::unsupported("4,294,967,296 rows in one write"))?;
         }
         if *is_looked_up {
-            merged_outcome(&rows, row, &stored, &merged, index, &mut outcomes)?;
+            merged_outcome(&rows, row, stored, &merged, index, &mut outcomes)?;
         } else {
             outcomes.push(plain_outcome(&rows, row));
         }
@@ -92,8 +119,12 @@ pub fn merge_moved_rows(
     collect(&rows, &outcomes, &[&rows.rows, merged.rows(), stored.rows()], further)
 }
 
-/// Which rows are merged with stored ones while they are tagged.
-fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) -> Vec<bool> {
+/// Which rows of an upsert are merged with stored ones while they are tagged. None is if the index is not global.
+#[must_use]
+pub fn rows_to_merge(table: &OpenTable, index: &IndexOptions, rows: &IndexedRows) -> Vec<bool> {
+    if !index.kind.is_global() {
+        return vec![false; rows.keys.record_keys.len()];
+    }
     let is_merge_on_read = table.config.table_type == TableType::MergeOnRead;
     let by_commit_time = table.merge.mode == MergeMode::CommitTime;
     let merges = index.updates_partition || (!by_commit_time && is_merge_on_read);

@@ -4,11 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::incoming_keys::{IncomingKeys, partitions_of};
+use super::simple::location_of;
 use super::tagged::{FurtherLocation, Location, Tagged};
 use crate::error::{Error, Result};
 use crate::file_group::FileSlice;
 use crate::keys::RowKeys;
 use crate::metadata_table::MetadataTable;
+use crate::names::RequestedTime;
 use crate::plan::OpenTable;
 
 /// More keys than these are not looked up one by one: the index is read through.
@@ -17,29 +19,37 @@ const MOST_LOOK_UPS: usize = 100_000;
 /// A file group that the index names, and the rows whose keys are in it.
 type Found = HashMap<(String, String), Vec<u32>>;
 
-/// Finds the file groups of keys.
+/// Finds the file groups of keys, and makes sure that they are live.
 pub(super) fn tag(table: &OpenTable, metadata: &MetadataTable, keys: &RowKeys, is_global: bool) -> Result<Tagged> {
-    let incoming = IncomingKeys::new(keys, is_global)?;
-    let found = look_up(metadata, &incoming, keys)?;
+    let mut tagged = tag_unchecked(metadata, keys, is_global)?;
     let mut partitions = partitions_of(keys);
-    partitions.extend(found.keys().map(|(partition, _)| partition.clone()));
+    partitions.extend(tagged.groups.iter().map(|group| group.partition.clone()));
     let view = Arc::new(table.write_view(Some(&partitions))?);
     let slices: HashMap<(&str, &str), &FileSlice> =
         view.slices.iter().map(|slice| ((slice.partition.as_str(), slice.file_id.as_str()), slice)).collect();
-    let mut tagged = Tagged::untagged(incoming.rows_len(), Arc::clone(&view));
-    let mut found: Vec<_> = found.into_iter().collect();
-    found.sort_unstable();
-    for ((partition, file_id), rows) in found {
-        let slice = slices.get(&(partition.as_str(), file_id.as_str())).ok_or_else(|| {
+    for group in &mut tagged.groups {
+        let slice = slices.get(&(group.partition.as_str(), group.file_id.as_str())).ok_or_else(|| {
             Error::invalid_table(format!(
-                "the record index has {} of the keys in file group {file_id:?} of partition {partition:?}, which is not a live file group: the index is damaged; drop it with Hudi and build it again",
-                rows.len()
+                "the record index has keys in file group {:?} of partition {:?}, which is not a live file group: the index is damaged; drop it with Hudi and build it again",
+                group.file_id, group.partition
             ))
             .in_file(&table.uri)
         })?;
-        let base_instant = slice.base_file.as_ref().map_or(&slice.base_instant, |base| &base.instant).clone();
+        *group = location_of(slice);
+    }
+    tagged.view = view;
+    Ok(tagged)
+}
+
+/// Finds the file groups that the index names, without their instants.
+pub(super) fn tag_unchecked(metadata: &MetadataTable, keys: &RowKeys, is_global: bool) -> Result<Tagged> {
+    let incoming = IncomingKeys::new(keys, is_global)?;
+    let (mut tagged, unknown) = (Tagged::untagged(incoming.rows_len(), Arc::default()), "0".parse::<RequestedTime>()?);
+    let mut found: Vec<_> = look_up(metadata, &incoming, keys)?.into_iter().collect();
+    found.sort_unstable();
+    for ((partition, file_id), rows) in found {
         let group = u32::try_from(tagged.groups.len()).unwrap_or(u32::MAX);
-        tagged.groups.push(Location { partition, file_id, base_instant });
+        tagged.groups.push(Location { partition, file_id, base_instant: unknown.clone() });
         for row in rows {
             match usize::try_from(row).ok().and_then(|row| tagged.locations.get_mut(row)) {
                 Some(location @ None) => *location = Some(group),

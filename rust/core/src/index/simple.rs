@@ -16,9 +16,9 @@ use crate::plan::{OpenTable, WriteView};
 use crate::storage::parallel;
 
 /// A row of a base file whose key is one of the rows'.
-struct Match {
-    row: u32,
-    position: u64,
+pub(super) struct Match {
+    pub(super) row: u32,
+    pub(super) position: u64,
 }
 
 /// Finds the file groups of keys. `prune`: base files are left out by their footers.
@@ -42,7 +42,7 @@ pub(super) fn tag(
     let rows = incoming.rows_len();
     let mut tagged = Tagged { positions: vec![None; rows], ..Tagged::untagged(rows, Arc::clone(&view)) };
     for (slice, matches) in view.base_files.iter().zip(found) {
-        add(&mut tagged, slice, matches)?;
+        add(&mut tagged, location_of(slice), matches)?;
     }
     if tagged.groups.is_empty() {
         tagged.positions.clear();
@@ -74,14 +74,19 @@ fn matches_of(
     Ok(found)
 }
 
-fn add(tagged: &mut Tagged, slice: &FileSlice, matches: Vec<Match>) -> Result<()> {
+/// The file group of a slice.
+pub(super) fn location_of(slice: &FileSlice) -> Location {
+    let base_instant = slice.base_file.as_ref().map_or(&slice.base_instant, |base| &base.instant).clone();
+    Location { partition: slice.partition.clone(), file_id: slice.file_id.clone(), base_instant }
+}
+
+/// Tags rows whose keys are in a file group. Of several places of a key the first is its location.
+pub(super) fn add(tagged: &mut Tagged, location: Location, matches: Vec<Match>) -> Result<()> {
     if matches.is_empty() {
         return Ok(());
     }
     let group = u32::try_from(tagged.groups.len()).map_err(|_| Error::unsupported("4,294,967,296 file groups"))?;
-    let base_instant = slice.base_file.as_ref().map_or(&slice.base_instant, |base| &base.instant).clone();
-    let (partition, file_id) = (slice.partition.clone(), slice.file_id.clone());
-    tagged.groups.push(Location { partition, file_id, base_instant });
+    tagged.groups.push(location);
     for Match { row, position } in matches {
         let at = usize::try_from(row).unwrap_or(usize::MAX);
         let (Some(location), Some(known)) = (tagged.locations.get_mut(at), tagged.positions.get_mut(at)) else {

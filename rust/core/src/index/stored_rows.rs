@@ -35,53 +35,20 @@ pub(super) struct StoredRow {
 impl StoredRows {
     /// Reads the rows of the keys of the chosen rows from the file groups that have them. Of several rows of a key the first counts.
     pub(super) fn read(table: &OpenTable, rows: &IndexedRows, chosen: &[bool]) -> Result<Self> {
-        if !table.config.populate_meta_fields {
-            return Err(Error::unsupported(
-                "rows that move between partitions in a table without meta columns (hoodie.populate.meta.fields=false); use an index that is not global",
-            ));
-        }
-        let is_chosen = |row: usize| chosen.get(row) == Some(&true);
-        let keys: BTreeSet<&str> = rows
-            .keys
-            .record_keys
-            .iter()
-            .enumerate()
-            .filter(|(row, _)| is_chosen(*row))
-            .filter_map(|(_, key)| key)
-            .collect();
-        let (slices, groups) = slices_of(rows, &is_chosen);
-        let columns = columns_of(table, &rows.rows.schema())?;
-        let options = QueryOptions { columns: Some(columns), filter: filter_of(&keys)?, merger: None };
-        let schema = rows.rows.schema();
-        let (mut kept, mut by_key, mut count) = (Vec::new(), ByKey::<StoredRow>::default(), 0_usize);
-        for batch in table.stored_rows(&slices, &options)?.stream() {
-            let batch = batch?;
-            let mut places = Vec::new();
-            let [keys_of_batch, partitions, files] =
-                [meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH, meta_columns::FILE_NAME]
-                    .map(|name| strings(&batch, name));
-            let (keys_of_batch, partitions, files) = (keys_of_batch?, partitions?, files?);
-            for (at, ((key, partition), file)) in (0_u64..).zip(keys_of_batch.iter().zip(&partitions).zip(&files)) {
-                let (Some(key), Some(partition), Some(file)) = (key, partition, file) else { continue };
-                if !keys.contains(key) || by_key.contains_key(key) {
-                    continue;
-                }
-                // A base row has the name of its base file, a log row the file id.
-                let file_id = file.split('_').next().unwrap_or_default();
-                let group = groups.get(&(partition, file_id)).ok_or_else(|| {
-                    Error::invalid_table(format!(
-                        "the row of key {key:?} says that it is in file {file:?} of partition {partition:?}, and is not"
-                    ))
-                })?;
-                by_key.insert(key.to_owned(), StoredRow { row: count + places.len(), group: *group });
-                places.push(at);
-            }
-            count += places.len();
-            kept.push(in_columns(&take(&batch, places)?, &schema)?);
-        }
-        let nullable = nullable(&schema);
-        let rows = concat_batches(&nullable, &kept).map_err(|error| Error::internal("stored rows").caused_by(error))?;
-        Ok(Self { rows, by_key })
+        let collector = Collector::new(rows, chosen);
+        let slices = rows.tagged.view.slices.iter();
+        let slices: Vec<FileSlice> = slices.filter(|slice| collector.is_wanted(slice)).cloned().collect();
+        let batches = scan(table, &slices, &collector.keys, &collector.schema)?;
+        collector.collect(batches)
+    }
+
+    /// The same, of batches that [`read_stored_rows`] returned, in the order of the file slices.
+    pub(super) fn of_batches(
+        rows: &IndexedRows,
+        chosen: &[bool],
+        batches: impl Iterator<Item = Result<RecordBatch>>,
+    ) -> Result<Self> {
+        Collector::new(rows, chosen).collect(batches)
     }
 
     pub(super) fn rows(&self) -> &RecordBatch {
@@ -101,24 +68,119 @@ impl StoredRows {
     }
 }
 
-/// The slices that the chosen rows may be in, and the file groups by partition and file id.
-fn slices_of<'r>(
-    rows: &'r IndexedRows,
-    is_chosen: &impl Fn(usize) -> bool,
-) -> (Vec<FileSlice>, HashMap<(&'r str, &'r str), u32>) {
+/// Reads the merged rows of some keys of a file slice: record key, partition path and file name, and the columns of `schema` that the
+/// table has.
+///
+/// # Errors
+/// `Unsupported` for tables without meta columns; what reading the slice may fail with.
+pub fn read_stored_rows(
+    table: &OpenTable,
+    slice: &FileSlice,
+    keys: &BTreeSet<&str>,
+    schema: &Schema,
+) -> Result<Vec<RecordBatch>> {
+    let mut found = Vec::new();
+    for batch in scan(table, std::slice::from_ref(slice), keys, schema)? {
+        let batch = batch?;
+        let keys_of_batch = strings(&batch, meta_columns::RECORD_KEY)?;
+        let is_wanted = |key: Option<&str>| key.is_some_and(|key| keys.contains(key));
+        let places = (0_u64..).zip(&keys_of_batch).filter(|(_, key)| is_wanted(*key)).map(|(at, _)| at).collect();
+        let taken = take(&batch, places)?;
+        if taken.num_rows() > 0 {
+            found.push(taken);
+        }
+    }
+    Ok(found)
+}
+
+fn scan(
+    table: &OpenTable,
+    slices: &[FileSlice],
+    keys: &BTreeSet<&str>,
+    schema: &Schema,
+) -> Result<impl Iterator<Item = Result<RecordBatch>> + use<>> {
+    if !table.config.populate_meta_fields {
+        return Err(Error::unsupported(
+            "rows that move between partitions in a table without meta columns (hoodie.populate.meta.fields=false); use an index that is not global",
+        ));
+    }
+    let options = QueryOptions { columns: Some(columns_of(table, schema)?), filter: filter_of(keys)?, merger: None };
+    Ok(table.stored_rows(slices, &options)?.stream())
+}
+
+/// Collects the stored rows of the chosen rows' keys.
+struct Collector<'r> {
+    keys: BTreeSet<&'r str>,
+    /// The file groups that may have them, by partition and file id.
+    groups: HashMap<(&'r str, &'r str), u32>,
+    schema: SchemaRef,
+    kept: Vec<RecordBatch>,
+    by_key: ByKey<StoredRow>,
+    count: usize,
+}
+
+impl<'r> Collector<'r> {
+    fn new(rows: &'r IndexedRows, chosen: &[bool]) -> Self {
+        let is_chosen = |row: usize| chosen.get(row) == Some(&true);
+        let keys = rows.keys.record_keys.iter().enumerate();
+        let keys = keys.filter(|(row, _)| is_chosen(*row)).filter_map(|(_, key)| key).collect();
+        let (groups, schema) = (groups_of(rows, &is_chosen), rows.rows.schema());
+        Self { keys, groups, schema, kept: Vec::new(), by_key: ByKey::default(), count: 0 }
+    }
+
+    fn is_wanted(&self, slice: &FileSlice) -> bool {
+        self.groups.contains_key(&(slice.partition.as_str(), slice.file_id.as_str()))
+    }
+
+    fn collect(mut self, batches: impl Iterator<Item = Result<RecordBatch>>) -> Result<StoredRows> {
+        for batch in batches {
+            self.add(&batch?)?;
+        }
+        let nullable = nullable(&self.schema);
+        let rows =
+            concat_batches(&nullable, &self.kept).map_err(|error| Error::internal("stored rows").caused_by(error))?;
+        Ok(StoredRows { rows, by_key: self.by_key })
+    }
+
+    fn add(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut places = Vec::new();
+        let [keys, partitions, files] =
+            [meta_columns::RECORD_KEY, meta_columns::PARTITION_PATH, meta_columns::FILE_NAME]
+                .map(|name| strings(batch, name));
+        let (keys, partitions, files) = (keys?, partitions?, files?);
+        for (at, ((key, partition), file)) in (0_u64..).zip(keys.iter().zip(&partitions).zip(&files)) {
+            let (Some(key), Some(partition), Some(file)) = (key, partition, file) else { continue };
+            if !self.keys.contains(key) || self.by_key.contains_key(key) {
+                continue;
+            }
+            // A base row has the name of its base file, a log row the file id.
+            let file_id = file.split('_').next().unwrap_or_default();
+            let group = self.groups.get(&(partition, file_id)).ok_or_else(|| {
+                Error::invalid_table(format!(
+                    "the row of key {key:?} says that it is in file {file:?} of partition {partition:?}, and is not"
+                ))
+            })?;
+            self.by_key.insert(key.to_owned(), StoredRow { row: self.count + places.len(), group: *group });
+            places.push(at);
+        }
+        self.count += places.len();
+        self.kept.push(in_columns(&take(batch, places)?, &self.schema)?);
+        Ok(())
+    }
+}
+
+/// The file groups that the chosen rows may be in, by partition and file id.
+fn groups_of<'r>(rows: &'r IndexedRows, is_chosen: &impl Fn(usize) -> bool) -> HashMap<(&'r str, &'r str), u32> {
     let tagged = &rows.tagged;
     let of_rows =
         tagged.locations.iter().enumerate().filter(|(row, _)| is_chosen(*row)).filter_map(|(_, group)| *group);
     let further = tagged.further.iter().filter(|further| usize::try_from(further.row).is_ok_and(is_chosen));
     let wanted: BTreeSet<u32> = of_rows.chain(further.map(|further| further.group)).collect();
-    let groups: HashMap<(&str, &str), u32> = (0_u32..)
+    (0_u32..)
         .zip(&tagged.groups)
         .filter(|(group, _)| wanted.contains(group))
         .map(|(group, location)| ((location.partition.as_str(), location.file_id.as_str()), group))
-        .collect();
-    let slices = tagged.view.slices.iter();
-    let slices = slices.filter(|slice| groups.contains_key(&(slice.partition.as_str(), slice.file_id.as_str())));
-    (slices.cloned().collect(), groups)
+        .collect()
 }
 
 /// The columns to read: those of the input that the table has, and three meta columns.

@@ -35,14 +35,46 @@ pub(super) fn open(
     timeline: &Timeline,
     options: &ReadOptions,
 ) -> Result<MetadataTable> {
-    let uri = format!("{}/{FOLDER}", uri.trim_end_matches('/'));
-    let in_table = |error: Error| error.in_file(&uri);
+    of_table(open_table((uri, place), storage, options)?, timeline)
+}
+
+/// Opens the metadata table as a table.
+///
+/// # Errors
+/// Errors of opening a table.
+pub(super) fn open_table(
+    (uri, place): (&str, &Arc<dyn Place>),
+    storage: &StorageOptions,
+    options: &ReadOptions,
+) -> Result<OpenTable> {
+    OpenTable::read(place_of(place), &uri_of(uri), storage, options_of(options))
+}
+
+/// The place of the metadata table of the table at a place.
+pub(super) fn place_of(place: &Arc<dyn Place>) -> Arc<dyn Place> {
+    Arc::new(Below::new(Arc::clone(place), FOLDER))
+}
+
+/// Its URI.
+pub(super) fn uri_of(uri: &str) -> String {
+    format!("{}/{FOLDER}", uri.trim_end_matches('/'))
+}
+
+/// The options that it is read with.
+pub(super) fn options_of(options: &ReadOptions) -> ReadOptions {
     // Readers of tables skip corrupt blocks. Here such a block may contain the list of files, and storage can be listed
     // instead.
     let on_corrupt = OnCorrupt::Raise;
-    let options =
-        ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() };
-    let table = OpenTable::read(Arc::new(Below::new(Arc::clone(place), FOLDER)), &uri, storage, options)?;
+    ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() }
+}
+
+/// The metadata table that is opened as a table, as of the timeline of the table that it belongs to.
+///
+/// # Errors
+/// `InvalidTable` if it is behind the table's newest write; errors of reading its schema.
+pub(super) fn of_table(table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
+    let uri = table.uri.clone();
+    let in_table = |error: Error| error.in_file(&uri);
     table.merge.check_supported(Semantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));

@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `open_table` | an opened table: its properties and its timeline |
+//! | `pinned_table` | an opened table as a value that is sent to other processes |
 //! | `known_schema` | a cache of its schema |
 //! | `query_kind` | the kinds of queries, each with its own options |
 //! | `query_options` | the options of all kinds |
@@ -41,6 +42,7 @@ mod metadata;
 mod open_table;
 mod partition_filter;
 mod path_columns;
+mod pinned_table;
 mod query;
 mod query_kind;
 mod query_options;
@@ -54,6 +56,7 @@ mod written_files;
 
 pub use follow::{Follower, Start, Step};
 pub use open_table::OpenTable;
+pub use pinned_table::PinnedTable;
 pub use query_kind::{CommitBounds, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, SnapshotRows};
 pub use query_options::QueryOptions;
 pub use query_plan::QueryPlan;

@@ -61,8 +61,19 @@ impl OpenTable {
         options: ReadOptions,
     ) -> Result<Self> {
         let config = TableConfig::load(place.as_ref())?;
-        let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let timeline = Timeline::load(&place, &config)?;
+        Self::of_parts(place, (uri, storage), options, config, timeline)
+    }
+
+    /// The table with these properties and this timeline.
+    pub(super) fn of_parts(
+        place: Arc<dyn Place>,
+        (uri, storage): (&str, &StorageOptions),
+        options: ReadOptions,
+        config: TableConfig,
+        timeline: Timeline,
+    ) -> Result<Self> {
+        let merge = config.merge_by(options.semantics).map_err(|error| error.in_file(uri))?;
         let (uri, storage, metadata) = (uri.to_owned(), storage.clone(), OnceLock::new());
         let known_schema = Mutex::default();
         Ok(Self { uri, storage, place, config, merge, timeline, options, metadata, known_schema })

@@ -32,6 +32,12 @@ pub struct WriteView {
 }
 
 impl WriteView {
+    /// A view of these slices alone, for looking up keys.
+    #[must_use]
+    pub fn of_slices(slices: Vec<FileSlice>) -> Self {
+        Self { slices, ..Self::default() }
+    }
+
     /// The pending compaction of a file group.
     #[must_use]
     pub fn pending_compaction(&self, partition: &str, file_id: &str) -> Option<&RequestedTime> {

@@ -49,6 +49,25 @@ impl Timeline {
 }
 
 impl Timeline {
+    /// Returns the timeline of instants that were listed before, by the names of their files and their completion times.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name that is not one of a file of the timeline.
+    pub fn of_files(
+        place: &Arc<dyn Place>,
+        config: &TableConfig,
+        files: &[(String, Option<CompletionTime>)],
+    ) -> Result<Self> {
+        let instant = |(name, completion): &(String, Option<CompletionTime>)| {
+            let instant = Self::parse_file_name(config.layout(), name)
+                .ok_or_else(|| Error::invalid_argument(format!("{name:?} is not a file of a timeline")))?;
+            Ok(Instant { completion_time: completion.clone(), ..instant })
+        };
+        let instants = files.iter().map(instant).collect::<Result<Vec<_>>>()?;
+        let (folder, archive) = (config.timeline_folder.clone(), Some(config.archive_folder.clone()));
+        Ok(Self::new(Arc::clone(place), folder, config.layout(), archive, instants))
+    }
+
     /// Returns the instant of a file name in the timeline folder, in the state that the file stands for; `None` for other files.
     #[must_use]
     pub fn parse_file_name(layout: TimelineLayout, name: &str) -> Option<Instant> {

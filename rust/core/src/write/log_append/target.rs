@@ -1,5 +1,7 @@
 //! Which log files are written.
 
+use serde::{Deserialize, Serialize};
+
 use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
 use crate::write::markers::MarkerKind;
@@ -22,7 +24,7 @@ pub struct LogTarget {
 }
 
 /// How log files are named, by table version.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogNaming {
     /// Version 8 and later: by the delta commit that writes them, from version 1 on.
     ByDeltaCommit,

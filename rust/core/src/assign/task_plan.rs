@@ -1,0 +1,191 @@
+//! The tasks of a write, planned from counts of rows: processes that hold the rows need not be the one that plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::assignment::TaskKind;
+use super::inserts::{Bin, distribute};
+use super::options::{AssignOptions, PlaceInserts};
+use super::updates::{naming, slice_of};
+use super::{record_size, small_files};
+use crate::config::TableType;
+use crate::error::Result;
+use crate::index::{new_bucket_prefix, new_group_prefix};
+use crate::plan::{OpenTable, WriteView};
+
+/// New rows that may go to the same file groups: those of a partition and, under a bucket index, of a bucket.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InsertClass {
+    /// The partition.
+    pub partition: String,
+    /// The bucket, under a bucket index.
+    pub bucket: Option<u32>,
+}
+
+/// How many rows of a write go where. Deletes of keys that the table does not have are not among them.
+#[derive(Debug, Clone, Default)]
+pub struct RowCounts {
+    /// File groups that hold keys of rows, by partition and file id.
+    pub updates: BTreeSet<(String, String)>,
+    /// New rows.
+    pub inserts: BTreeMap<InsertClass, u64>,
+}
+
+/// A task without its rows.
+#[derive(Debug, Clone)]
+pub struct PlannedTask {
+    /// The partition.
+    pub partition: String,
+    /// How the file group is written to.
+    pub kind: TaskKind,
+}
+
+/// The tasks of a write.
+#[derive(Debug, Clone, Default)]
+pub struct TaskPlan {
+    /// The tasks, by partition. Each file group of [`RowCounts::updates`] has one.
+    pub tasks: Vec<PlannedTask>,
+    /// Of new rows, in their order: the tasks that take them, and how many.
+    pub inserts: BTreeMap<InsertClass, Vec<(usize, u64)>>,
+}
+
+impl TaskPlan {
+    /// The tasks of existing file groups, by partition and file id.
+    #[must_use]
+    pub fn by_group(&self) -> BTreeMap<(String, String), usize> {
+        let mut found = BTreeMap::new();
+        for (number, task) in self.tasks.iter().enumerate() {
+            if let TaskKind::Append { slice, .. } | TaskKind::Merge { slice } = &task.kind {
+                found.insert((task.partition.clone(), slice.file_id.clone()), number);
+            }
+        }
+        found
+    }
+}
+
+/// Where some of the new rows go, while the tasks are planned.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Taker {
+    Group((String, String)),
+    New(usize),
+}
+
+/// Plans the tasks of so many rows.
+///
+/// # Errors
+/// `Unsupported` if rows are in file groups under pending clustering; what reading commits may fail with.
+pub fn plan_tasks(
+    table: &OpenTable,
+    options: &AssignOptions,
+    place: PlaceInserts,
+    view: &WriteView,
+    counts: &RowCounts,
+) -> Result<TaskPlan> {
+    let planner = Planner { table, options, place, view };
+    planner.plan(counts).map_err(|error| error.in_file(&table.uri))
+}
+
+struct Planner<'a> {
+    table: &'a OpenTable,
+    options: &'a AssignOptions,
+    place: PlaceInserts,
+    view: &'a WriteView,
+}
+
+/// File groups that are written to, and what is new.
+#[derive(Default)]
+struct Draft {
+    groups: BTreeSet<(String, String)>,
+    /// New rows are added to a small file by rewriting it, with the updates of its rows.
+    rewritten: BTreeSet<(String, String)>,
+    created: Vec<PlannedTask>,
+    takers: BTreeMap<InsertClass, Vec<(Taker, u64)>>,
+}
+
+impl Planner<'_> {
+    fn plan(&self, counts: &RowCounts) -> Result<TaskPlan> {
+        let mut draft = Draft { groups: counts.updates.clone(), ..Draft::default() };
+        if self.options.bucket.is_some() {
+            Self::buckets(&counts.inserts, &mut draft);
+        } else {
+            self.bins(&counts.inserts, &mut draft)?;
+        }
+        self.finish(draft)
+    }
+
+    /// Distributes new rows to small files and new groups.
+    fn bins(&self, inserts: &BTreeMap<InsertClass, u64>, draft: &mut Draft) -> Result<()> {
+        if inserts.is_empty() {
+            return Ok(());
+        }
+        let record_size = record_size::estimate(&self.table.timeline, self.options)?;
+        for (class, rows) in inserts {
+            let small = if self.place == PlaceInserts::SmallFiles {
+                small_files::of_partition(self.view, self.table.config.table_type, &class.partition, self.options)
+            } else {
+                Vec::new()
+            };
+            draft.rewritten.extend(small.iter().map(|slice| (slice.partition.clone(), slice.file_id.clone())));
+            for (bin, count) in distribute(*rows, &small, record_size, self.options) {
+                let taker = match bin {
+                    Bin::SmallFile(slice) => {
+                        let group = (slice.partition.clone(), slice.file_id.clone());
+                        draft.groups.insert(group.clone());
+                        Taker::Group(group)
+                    }
+                    Bin::NewGroup => draft.create(class, new_group_prefix()),
+                };
+                draft.takers.entry(class.clone()).or_default().push((taker, count));
+            }
+        }
+        Ok(())
+    }
+
+    /// New groups of buckets that have none.
+    fn buckets(inserts: &BTreeMap<InsertClass, u64>, draft: &mut Draft) {
+        for (class, rows) in inserts {
+            let taker = draft.create(class, new_bucket_prefix(class.bucket.unwrap_or_default()));
+            draft.takers.insert(class.clone(), vec![(taker, *rows)]);
+        }
+    }
+
+    /// Puts the tasks in order of their partitions: in each, first those of existing file groups.
+    fn finish(&self, draft: Draft) -> Result<TaskPlan> {
+        let Draft { groups, rewritten, created, takers } = draft;
+        let mut tasks = Vec::with_capacity(groups.len() + created.len());
+        for group in groups {
+            let task = self.existing(&group, rewritten.contains(&group))?;
+            tasks.push((Taker::Group(group), task));
+        }
+        tasks.extend(created.into_iter().enumerate().map(|(number, task)| (Taker::New(number), task)));
+        tasks.sort_by(|(_, one), (_, other)| one.partition.cmp(&other.partition));
+        let mut numbers = BTreeMap::new();
+        for (at, (taker, _)) in tasks.iter().enumerate() {
+            numbers.insert(taker.clone(), at);
+        }
+        let number_of = |taker: &Taker| numbers.get(taker).copied().unwrap_or_default();
+        let numbered = |shares: Vec<(Taker, u64)>| {
+            shares.into_iter().map(|(taker, rows)| (number_of(&taker), rows)).collect::<Vec<_>>()
+        };
+        let inserts = takers.into_iter().map(|(class, shares)| (class, numbered(shares))).collect();
+        Ok(TaskPlan { tasks: tasks.into_iter().map(|(_, task)| task).collect(), inserts })
+    }
+
+    fn existing(&self, (partition, file_id): &(String, String), is_rewritten: bool) -> Result<PlannedTask> {
+        let config = &self.table.config;
+        let slice = slice_of(self.view, config, partition, file_id)?.clone();
+        let kind = if is_rewritten || config.table_type == TableType::CopyOnWrite {
+            TaskKind::Merge { slice }
+        } else {
+            TaskKind::Append { naming: naming(self.view, config, &slice), slice }
+        };
+        Ok(PlannedTask { partition: partition.clone(), kind })
+    }
+}
+
+impl Draft {
+    fn create(&mut self, class: &InsertClass, file_id_prefix: String) -> Taker {
+        let kind = TaskKind::Create { file_id_prefix };
+        self.created.push(PlannedTask { partition: class.partition.clone(), kind });
+        Taker::New(self.created.len() - 1)
+    }
+}

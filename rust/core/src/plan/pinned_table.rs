@@ -1,0 +1,102 @@
+//! An opened table as a value that is sent to other processes: all see the properties and the timeline that the first one has read,
+//! whatever other writers commit meanwhile.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::metadata;
+use super::open_table::OpenTable;
+use crate::config::{Properties, ReadOptions, TableConfig};
+use crate::error::{Error, Result};
+use crate::names::CompletionTime;
+use crate::storage::{self, Place, StorageOptions};
+use crate::timeline::{Instant, Timeline};
+
+/// A table as it was opened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedTable {
+    uri: String,
+    storage: StorageOptions,
+    options: ReadOptions,
+    state: State,
+    /// The metadata table, if it is needed.
+    metadata: Option<State>,
+}
+
+/// Properties and timeline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct State {
+    properties: BTreeMap<String, String>,
+    /// Names of files, with the completion times.
+    instants: Vec<(String, Option<CompletionTime>)>,
+}
+
+impl State {
+    fn of(table: &OpenTable, keep: impl Fn(&&Instant) -> bool) -> Self {
+        let properties = table.config.properties.iter();
+        let instants = table.timeline.instants().iter().filter(keep);
+        Self {
+            properties: properties.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            instants: instants.map(|instant| (instant.file_name.clone(), instant.completion_time.clone())).collect(),
+        }
+    }
+
+    fn open(
+        &self,
+        place: Arc<dyn Place>,
+        (uri, storage): (&str, &StorageOptions),
+        options: ReadOptions,
+    ) -> Result<OpenTable> {
+        let config = TableConfig::from_properties(self.properties.clone().into_iter().collect::<Properties>())?;
+        let timeline = Timeline::of_files(&place, &config, &self.instants)?;
+        OpenTable::of_parts(place, (uri, storage), options, config, timeline)
+    }
+}
+
+impl PinnedTable {
+    /// The table as it was opened.
+    #[must_use]
+    pub fn of(table: &OpenTable) -> Self {
+        Self {
+            uri: table.uri.clone(),
+            storage: table.storage.clone(),
+            options: table.options.clone(),
+            state: State::of(table, |_| true),
+            metadata: None,
+        }
+    }
+
+    /// The same, with its metadata table as of the table's timeline: without what other writers have committed since.
+    ///
+    /// # Errors
+    /// Errors of opening the metadata table.
+    pub fn with_metadata(table: &OpenTable) -> Result<Self> {
+        let metadata = metadata::open_table((&table.uri, &table.place), &table.storage, &table.options)?;
+        let newest = table.timeline.instants().iter().map(|instant| instant.requested_time.as_str()).max();
+        // Before table version 8, times of initialisations have a suffix.
+        let is_known = |instant: &&Instant| {
+            let time = instant.requested_time.as_str();
+            newest.is_some_and(|newest| time.get(..newest.len()).unwrap_or(time) <= newest)
+        };
+        Ok(Self { metadata: Some(State::of(&metadata, is_known)), ..Self::of(table) })
+    }
+
+    /// Opens the table in this process. Properties and timeline are not read again.
+    ///
+    /// # Errors
+    /// Those of opening the storage.
+    pub fn open(&self) -> Result<OpenTable> {
+        let place = storage::open(&self.uri, &self.storage, self.options.mmap)?;
+        let table = self.state.open(Arc::clone(&place), (&self.uri, &self.storage), self.options.clone())?;
+        let Some(state) = &self.metadata else { return Ok(table) };
+        let uri = metadata::uri_of(&self.uri);
+        let options = metadata::options_of(&self.options);
+        let opened = state.open(metadata::place_of(&place), (&uri, &self.storage), options)?;
+        let metadata = OnceLock::from(metadata::of_table(opened, &table.timeline).map_err(Arc::<Error>::new));
+        Ok(OpenTable { metadata, ..table })
+    }
+}
