@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `new_table` | the properties of a new table |
 //! | `new_table_options` | properties that a user may set when a table is created |
+//! | `new_table_by_options` | the table that the options of a write describe |
 //! | `create_table` | a new table in storage |
 //! | `operation` | what a write does, and its action on the timeline |
 //! | `clock` | times of new instants |
@@ -13,6 +14,7 @@
 //! | `file_system_lock`, `storage_lock` | the locks of two of Hudi's lock providers |
 //! | `lock_options` | one writer or several, and which lock, by Hudi's options |
 //! | `heartbeat` | files that say that a writer is alive |
+//! | `open_mark` | files that say that tasks may add files to a write |
 //! | `rolled_back_files` | what a rollback did to data files |
 //! | `conflicts` | whether another writer wrote to the same file groups meanwhile |
 //! | `unique_name` | names of writers |
@@ -25,7 +27,9 @@ mod heartbeat;
 mod lock;
 mod lock_options;
 mod new_table;
+mod new_table_by_options;
 mod new_table_options;
+mod open_mark;
 mod operation;
 mod rolled_back_files;
 mod storage_lock;
@@ -41,6 +45,7 @@ pub use heartbeat::{Heartbeat, HeartbeatOptions, Heartbeats, delete_heartbeat};
 pub use lock::{HeldLock, LockWait, TableLock, acquire};
 pub use lock_options::{Concurrency, FailedWrites};
 pub use new_table::NewTable;
+pub use open_mark::OpenMark;
 pub use operation::WriteOperation;
 pub use rolled_back_files::{RolledBackFiles, RolledBackPartition};
 pub use storage_lock::{LockValidity, StorageLock};

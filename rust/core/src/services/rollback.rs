@@ -12,7 +12,7 @@ use super::data_paths::{DataPath, plan_path};
 use super::listings::Listings;
 use super::rollback_plan::{Undo, instant_info};
 use super::undo_files::UndoFiles;
-use crate::commit::{Clock, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
+use crate::commit::{Clock, OpenMark, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
 use crate::config::TableConfig;
 use crate::error::{Error, Kind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
@@ -84,6 +84,8 @@ impl Rollbacks<'_> {
         let started = Started::now();
         let timeline = self.timeline()?;
         let Some(target) = timeline.writes_at(target).next().cloned() else { return Ok(None) };
+        // Before the markers are listed: attempts of tasks that run on add no files any more.
+        OpenMark::new(Arc::clone(self.store), &target.requested_time).close()?;
         let planned = match self.pending(&timeline, &target)? {
             Some(planned) => planned,
             None => self.plan(timeline, target)?,

@@ -12,4 +12,4 @@ mod decisions;
 mod parse;
 
 pub use decisions::{Decision, OptionDecision, decisions};
-pub use parse::{WriteOptions, is_commit_metadata};
+pub use parse::{WriteOptions, is_commit_metadata, table_properties};

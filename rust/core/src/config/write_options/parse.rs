@@ -82,6 +82,31 @@ impl WriteOptions {
     }
 }
 
+/// The properties that options set in a table that a write creates, by the properties' names.
+///
+/// # Errors
+/// `InvalidArgument`, naming the options, for two that set one property to different values.
+pub fn table_properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<&'static str, String>> {
+    let mut properties: BTreeMap<&'static str, (&str, String)> = BTreeMap::new();
+    for (name, value) in given {
+        let Some(OptionDecision { decision: Decision::Property(property), .. }) = decision_for(name)? else { continue };
+        let property =
+            if *property == "hoodie.table.precombine.field" { "hoodie.table.ordering.fields" } else { property };
+        let value = value.trim().to_owned();
+        match properties.get(property) {
+            Some((other, known)) if *known != value => {
+                let message =
+                    format!("options {other}={known} and {name}={value} contradict each other: leave one out");
+                return Err(Error::invalid_argument(message));
+            }
+            _ => {
+                properties.insert(property, (name, value));
+            }
+        }
+    }
+    Ok(properties.into_iter().map(|(property, (_, value))| (property, value)).collect())
+}
+
 /// The prefix of options that are stored in the commit as they are.
 const COMMIT_METADATA_PREFIX: &str = "hoodie.datasource.write.commitmeta.key.prefix";
 

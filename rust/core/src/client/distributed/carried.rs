@@ -1,0 +1,112 @@
+//! Prepared rows as record batches: the table's columns, then what is known of each row.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StringArray};
+use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
+
+use crate::client::prepare::Prepared;
+use crate::error::{Error, Result};
+use crate::keys::RowKeys;
+
+/// Columns that every carried row has.
+const KEY: &str = "_mortice_key";
+const PARTITION: &str = "_mortice_partition";
+const IS_DELETE: &str = "_mortice_is_delete";
+const IS_UNCONDITIONAL: &str = "_mortice_is_unconditional";
+
+/// Prepared rows with further columns of the stage that sends them.
+///
+/// # Errors
+/// `Internal` for columns of other lengths.
+pub(super) fn to_batch(rows: &Prepared, further: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
+    let own: [(&str, ArrayRef); 4] = [
+        (KEY, Arc::new(rows.keys.record_keys.clone())),
+        (PARTITION, Arc::new(rows.keys.partitions.clone())),
+        (IS_DELETE, Arc::new(rows.deletes.clone())),
+        (IS_UNCONDITIONAL, Arc::new(rows.unconditional.clone())),
+    ];
+    let (mut fields, mut columns) = (nullable(&rows.rows.schema()), rows.rows.columns().to_vec());
+    for (name, column) in own.into_iter().chain(further) {
+        fields.push(Arc::new(Field::new(name, column.data_type().clone(), true)));
+        columns.push(column);
+    }
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).map_err(unfit)
+}
+
+/// Rows that are merged may lack values that the input's rows all have.
+fn nullable(schema: &Schema) -> Vec<Arc<Field>> {
+    schema.fields().iter().map(|field| Arc::new(field.as_ref().clone().with_nullable(true))).collect()
+}
+
+fn unfit(error: arrow_schema::ArrowError) -> Error {
+    Error::internal("rows that are sent between processes").caused_by(error)
+}
+
+/// Carried rows, and their further columns.
+pub(super) struct Carried {
+    /// The rows.
+    pub(super) rows: Prepared,
+    further: RecordBatch,
+}
+
+impl Carried {
+    /// Reads the output of [`to_batch`], of which `types` are the table's columns.
+    ///
+    /// # Errors
+    /// `Internal` for other batches.
+    pub(super) fn of_batch(batch: &RecordBatch, types: &SchemaRef) -> Result<Self> {
+        let count = types.fields().len();
+        let lacks = || Error::internal("a batch that does not consist of prepared rows");
+        let (own, behind): (Vec<usize>, Vec<usize>) = (0..batch.num_columns()).partition(|at| *at < count);
+        if own.len() != count {
+            return Err(lacks());
+        }
+        let schema = Arc::new(Schema::new(nullable(types)));
+        let columns = own.iter().map(|at| Arc::clone(batch.column(*at))).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let further = batch.project(&behind).map_err(unfit)?;
+        let text = |name: &str| further.column_by_name(name)?.as_string_opt::<i32>().cloned();
+        let flag = |name: &str| further.column_by_name(name)?.as_boolean_opt().cloned();
+        let rows = Prepared {
+            rows: RecordBatch::try_new_with_options(schema, columns, &options).map_err(unfit)?,
+            keys: RowKeys { record_keys: text(KEY).ok_or_else(lacks)?, partitions: text(PARTITION).ok_or_else(lacks)? },
+            deletes: flag(IS_DELETE).ok_or_else(lacks)?,
+            unconditional: flag(IS_UNCONDITIONAL).ok_or_else(lacks)?,
+        };
+        Ok(Self { rows, further })
+    }
+
+    /// One of the further columns.
+    ///
+    /// # Errors
+    /// `Internal` if there is none of this name and type.
+    pub(super) fn column<T: Array + Clone + 'static>(&self, name: &str) -> Result<T> {
+        let column = self.further.column_by_name(name).and_then(|column| column.as_any().downcast_ref::<T>());
+        column.cloned().ok_or_else(|| Error::internal(format!("prepared rows without the column {name}")))
+    }
+}
+
+/// Batches of one schema as one.
+///
+/// # Errors
+/// `InvalidArgument` if they are too large for one.
+pub(super) fn joined(batches: &[RecordBatch]) -> Result<RecordBatch> {
+    let Some(first) = batches.first() else { return Err(Error::internal("no batches to join")) };
+    concat_batches(first.schema_ref(), batches)
+        .map_err(|error| Error::invalid_argument("the rows of one task of a write are too large").caused_by(error))
+}
+
+/// No rows, with the table's columns.
+pub(super) fn no_rows(types: &SchemaRef) -> Prepared {
+    let none = || BooleanArray::from(Vec::<bool>::new());
+    let no_text = || StringArray::from(Vec::<&str>::new());
+    Prepared {
+        rows: RecordBatch::new_empty(Arc::new(Schema::new(nullable(types)))),
+        keys: RowKeys { record_keys: no_text(), partitions: no_text() },
+        deletes: none(),
+        unconditional: none(),
+    }
+}

@@ -1,0 +1,220 @@
+//! A store for tasks of a write that other processes may complete meanwhile: files become visible as long as the write is open.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+use crate::commit::OpenMark;
+use crate::error::{Kind, Result};
+use crate::names::RequestedTime;
+use crate::storage::{
+    Entry, FileStatus, FileStore, FileVersion, KnownFile, Place, Put, Renamed, Requests, Source, Upload,
+};
+
+const MARKERS: &str = ".hoodie/.temp/";
+
+/// A table's store while a write is open.
+pub(super) struct ClosingStore {
+    store: Arc<dyn FileStore>,
+    attempt: Arc<Attempt>,
+}
+
+/// What an attempt of a task has made.
+struct Attempt {
+    store: Arc<dyn FileStore>,
+    mark: OpenMark,
+    instant: RequestedTime,
+    markers: Mutex<Vec<String>>,
+}
+
+impl Attempt {
+    /// Makes sure that the write is open; if it is not, deletes a file and its marker. Other files of the attempt are left to the writer,
+    /// which finds their markers.
+    fn check(&self, path: &str) -> Result<()> {
+        let checked = self.mark.check();
+        if checked.as_ref().is_err_and(|error| error.kind() == Kind::WriteConflict) {
+            // Errors are not raised, as there is one already. A file that is not deleted keeps its marker.
+            let _ = self.store.delete(path).and_then(|()| self.delete_marker(path));
+        }
+        checked
+    }
+
+    fn delete_marker(&self, path: &str) -> Result<()> {
+        let folder = format!("{MARKERS}{}", self.instant);
+        let prefix = format!("{folder}/{path}.");
+        let markers = self.markers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let of_file = markers.iter().filter(|marker| marker.starts_with(&prefix));
+        of_file.into_iter().try_for_each(|marker| self.store.delete(marker))?;
+        self.store.remove_empty_folders(&folder)
+    }
+}
+
+impl ClosingStore {
+    pub(super) fn new(store: Arc<dyn FileStore>, instant: &RequestedTime) -> Self {
+        let mark = OpenMark::new(Arc::clone(&store), instant);
+        let attempt = Attempt { store: Arc::clone(&store), mark, instant: instant.clone(), markers: Mutex::default() };
+        Self { store, attempt: Arc::new(attempt) }
+    }
+}
+
+/// A file of such a store.
+struct ClosingUpload {
+    upload: Box<dyn Upload>,
+    path: String,
+    attempt: Arc<Attempt>,
+}
+
+impl Upload for ClosingUpload {
+    fn write(&mut self, bytes: Bytes) -> Result<()> {
+        self.upload.write(bytes)
+    }
+
+    fn finish(self: Box<Self>) -> Result<FileVersion> {
+        let Self { upload, path, attempt } = *self;
+        attempt.check(&path)?;
+        let version = upload.finish()?;
+        attempt.check(&path)?;
+        Ok(version)
+    }
+}
+
+impl FileStore for ClosingStore {
+    fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
+        if path.starts_with(MARKERS) {
+            self.attempt.mark.check()?;
+            self.attempt.markers.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        }
+        self.store.put_if_absent(path, bytes)
+    }
+
+    fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put> {
+        self.store.put(path, bytes, expected)
+    }
+
+    fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
+        self.store.get(path)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        self.store.delete(path)
+    }
+
+    fn create_folder(&self, path: &str) -> Result<()> {
+        self.store.create_folder(path)
+    }
+
+    fn remove_empty_folders(&self, path: &str) -> Result<()> {
+        self.store.remove_empty_folders(path)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<Renamed> {
+        self.store.rename(from, to)
+    }
+
+    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+        let upload = self.store.upload(path)?;
+        Ok(Box::new(ClosingUpload { upload, path: path.to_owned(), attempt: Arc::clone(&self.attempt) }))
+    }
+}
+
+impl Place for ClosingStore {
+    fn root(&self) -> &str {
+        self.store.root()
+    }
+
+    fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>> {
+        self.store.list(folder)
+    }
+
+    fn open(&self, path: &str) -> Result<Arc<dyn Source>> {
+        self.store.open(path)
+    }
+
+    fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
+        self.store.open_known(path, file)
+    }
+
+    fn len_of(&self, path: &str) -> Result<u64> {
+        self.store.len_of(path)
+    }
+
+    fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
+        self.store.list_recursively(folder)
+    }
+
+    fn is_remote(&self) -> bool {
+        self.store.is_remote()
+    }
+
+    fn requests_at_once(&self) -> usize {
+        self.store.requests_at_once()
+    }
+
+    fn requests(&self) -> Option<&Arc<Requests>> {
+        self.store.requests()
+    }
+
+    fn full_path(&self, path: &str) -> String {
+        self.store.full_path(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::LocalPlace;
+
+    /// Files below a folder of a table.
+    fn files(store: &Arc<dyn FileStore>) -> Vec<String> {
+        store.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
+    }
+
+    #[test]
+    fn a_late_attempt_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let instant: RequestedTime = "007".into();
+        let mark = OpenMark::new(Arc::clone(&store), &instant);
+        mark.open().unwrap();
+        let closing = ClosingStore::new(Arc::clone(&store), &instant);
+        let write = |path: &str| {
+            closing.put_if_absent(&format!("{MARKERS}007/{path}.marker.CREATE"), &Bytes::new())?;
+            let mut upload = closing.upload(path)?;
+            upload.write(Bytes::from_static(b"rows"))?;
+            Ok::<_, crate::Error>(upload)
+        };
+        write("p/in-time").unwrap().finish().unwrap();
+        let late = write("p/late").unwrap();
+        mark.close().unwrap();
+        // The writer deletes the files of markers that are not in the commit, then all markers.
+        assert_eq!(late.finish().unwrap_err().kind(), Kind::WriteConflict);
+        assert_eq!(write("p/later").err().unwrap().kind(), Kind::WriteConflict);
+        // The marker of the file that was in time is the writer's.
+        let marker = format!("{MARKERS}007/p/in-time.marker.CREATE");
+        assert_eq!(files(&store), [marker, "p/in-time".to_owned()]);
+    }
+
+    #[test]
+    fn a_file_that_became_visible_while_the_write_was_closed_is_deleted() {
+        struct ClosesAtEnd(Box<dyn Upload>, OpenMark);
+        impl Upload for ClosesAtEnd {
+            fn write(&mut self, bytes: Bytes) -> Result<()> {
+                self.0.write(bytes)
+            }
+            fn finish(self: Box<Self>) -> Result<FileVersion> {
+                self.1.close()?;
+                self.0.finish()
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let mark = OpenMark::new(Arc::clone(&store), &"007".into());
+        mark.open().unwrap();
+        let closing = ClosingStore::new(Arc::clone(&store), &"007".into());
+        let (path, attempt) = ("late".to_owned(), Arc::clone(&closing.attempt));
+        let inner = ClosesAtEnd(store.upload(&path).unwrap(), mark);
+        let upload = Box::new(ClosingUpload { upload: Box::new(inner), path, attempt });
+        assert_eq!(upload.finish().unwrap_err().kind(), Kind::WriteConflict);
+        assert!(files(&store).is_empty());
+    }
+}

@@ -1,0 +1,147 @@
+//! Distributes rows to targets: chunks of many rows each, in the order of the rows.
+
+use std::collections::BTreeMap;
+
+use arrow_array::{Array, RecordBatch, UInt32Array};
+use arrow_select::take::take_record_batch;
+
+use super::carried::joined;
+use super::chunk::{Chunk, ChunkKind, encoded};
+use super::stage::Output;
+use crate::error::{Error, Result};
+
+/// Bytes of rows that are held before they are handed on: chunks of many targets are to be large all the same.
+const HELD_BYTES: usize = 32 << 20;
+/// Bytes of rows of one target that are handed on at once.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Collects rows by target.
+pub(super) struct Distributor {
+    kind: ChunkKind,
+    source: u32,
+    number: u32,
+    /// The rows of each target, with the bytes of the chunk's report.
+    held: BTreeMap<u32, Held>,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Held {
+    batches: Vec<RecordBatch>,
+    bytes: usize,
+    slot: i32,
+    report: Option<Vec<u8>>,
+}
+
+/// Where rows go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Address<'a> {
+    pub(super) target: u32,
+    /// The number that sends them there.
+    pub(super) slot: i32,
+    /// What the chunk says of them. Rows of one target have the same until [`Distributor::flush`].
+    pub(super) report: Option<&'a [u8]>,
+}
+
+impl Distributor {
+    pub(super) fn new(kind: ChunkKind, source: u32) -> Self {
+        Self { kind, source, number: 0, held: BTreeMap::new(), bytes: 0 }
+    }
+
+    /// The source of further rows. Those that are held are handed on before.
+    ///
+    /// # Errors
+    /// As for [`Self::flush`].
+    pub(super) fn set_source(&mut self, source: u32, output: &mut Output) -> Result<()> {
+        if self.source != source {
+            self.flush(output)?;
+            (self.source, self.number) = (source, 0);
+        }
+        Ok(())
+    }
+
+    /// Adds rows that all go to one target.
+    ///
+    /// # Errors
+    /// `Internal` for rows that cannot be handed on.
+    pub(super) fn add(&mut self, address: Address<'_>, rows: RecordBatch, output: &mut Output) -> Result<()> {
+        if rows.num_rows() == 0 {
+            return Ok(());
+        }
+        let bytes = rows.get_array_memory_size();
+        let held = self.held.entry(address.target).or_default();
+        held.slot = address.slot;
+        held.report = address.report.map(<[u8]>::to_vec);
+        held.bytes = held.bytes.saturating_add(bytes);
+        held.batches.push(rows);
+        self.bytes = self.bytes.saturating_add(bytes);
+        if held.bytes >= CHUNK_BYTES {
+            return self.send(address.target, output);
+        }
+        if self.bytes >= HELD_BYTES { self.flush(output) } else { Ok(()) }
+    }
+
+    /// Distributes rows, of which `targets` has the target of each.
+    ///
+    /// # Errors
+    /// As for [`Self::add`].
+    pub(super) fn distribute<'a>(
+        &mut self,
+        rows: &RecordBatch,
+        targets: &[u32],
+        address: impl Fn(u32) -> Address<'a>,
+        output: &mut Output,
+    ) -> Result<()> {
+        let mut by_target: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (row, target) in (0_u32..).zip(targets) {
+            by_target.entry(*target).or_default().push(row);
+        }
+        for (target, numbers) in by_target {
+            let part =
+                if numbers.len() == rows.num_rows() { rows.clone() } else { taken(rows, &UInt32Array::from(numbers))? };
+            self.add(address(target), part, output)?;
+        }
+        Ok(())
+    }
+
+    /// Hands on all that is held.
+    ///
+    /// # Errors
+    /// `Internal` for rows that cannot be handed on.
+    pub(super) fn flush(&mut self, output: &mut Output) -> Result<()> {
+        let targets: Vec<u32> = self.held.keys().copied().collect();
+        targets.into_iter().try_for_each(|target| self.send(target, output))
+    }
+
+    fn send(&mut self, target: u32, output: &mut Output) -> Result<()> {
+        let Some(Held { batches, bytes, slot, report }) = self.held.remove(&target) else { return Ok(()) };
+        self.bytes = self.bytes.saturating_sub(bytes);
+        let rows = joined(&batches)?;
+        for part in parts(&rows, bytes) {
+            let report = report.clone().map(arrow_buffer::Buffer::from_vec);
+            let data = Some(encoded(std::slice::from_ref(&part))?);
+            let (kind, source, number) = (self.kind, self.source, self.number);
+            self.number =
+                number.checked_add(1).ok_or_else(|| Error::unsupported("4,294,967,296 parts of one source"))?;
+            output.push(Chunk { slot, target, kind, source, number, report, data })?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows of so many bytes in parts that are not much larger than a chunk.
+fn parts(rows: &RecordBatch, bytes: usize) -> Vec<RecordBatch> {
+    let count = bytes.div_ceil(CHUNK_BYTES).clamp(1, rows.num_rows().max(1));
+    let step = rows.num_rows().div_ceil(count).max(1);
+    let starts = (0..rows.num_rows()).step_by(step);
+    starts.map(|start| rows.slice(start, step.min(rows.num_rows() - start))).collect()
+}
+
+/// Some rows of a batch.
+///
+/// # Errors
+/// `Internal` for numbers of rows that are not there.
+pub(super) fn taken(rows: &RecordBatch, numbers: &UInt32Array) -> Result<RecordBatch> {
+    debug_assert_eq!(numbers.null_count(), 0);
+    take_record_batch(rows, numbers).map_err(|error| Error::internal("rows of a batch").caused_by(error))
+}

@@ -1,0 +1,567 @@
+//! The driver's part of a write: what tasks do next, decided from what they have reported.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_schema::Schema;
+
+use super::assigned::{Assigned, assign_reports};
+use super::packing::{bin_count, bins_of};
+use super::reports::{PlacedReport, PreparedReport, Report, TaggedReport, WrittenReport};
+use super::slots::RowSum;
+use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
+use super::state::WriteState;
+use crate::client::prepare::Preparation;
+use crate::client::schema::WriteSchema;
+use crate::client::write::{check_supported, refuse_failed_rows, user_metadata};
+use crate::client::{CommitExtra, Committed, Transaction};
+use crate::commit::{OpenMark, WriteOperation};
+use crate::config::{ReadOptions, TableConfig, WriteOptions};
+use crate::error::{Error, Kind, Result};
+use crate::index::{IndexOptions, LookUp, checked_view, view_of_partitions};
+use crate::keys::RowKeyReader;
+use crate::plan::{OpenTable, PinnedTable, WriteView};
+use crate::storage::StorageOptions;
+use crate::timeline::State;
+
+/// Bytes of rows that meet in one process. Rows of a slot are held in memory, a few times over.
+const SLOT_BYTES: u64 = 64 << 20;
+/// Fewer rows are not worth a process of their own.
+const LEAST_SLOT_ROWS: u64 = 10_000;
+/// Keys that are looked up in a record index one by one: more make it be read through.
+const LOOK_UP_ROWS: u64 = 50_000;
+/// Bytes of base files whose keys one task reads.
+const KEY_FILE_BYTES: u64 = 512 << 20;
+
+/// What tasks do next. Stages are serialised.
+#[derive(Debug, Clone)]
+pub enum NextStep {
+    /// The user's rows are prepared.
+    Prepare {
+        /// The stage.
+        stage: Vec<u8>,
+    },
+    /// Prepared rows are tagged.
+    Tag(TagPlan),
+    /// Tagged rows are merged with the stored rows of their keys.
+    Move(MovePlan),
+    /// Placed rows are written.
+    Write(WritePlan),
+    /// Nothing: the write can be committed.
+    Commit,
+}
+
+/// How rows are tagged.
+#[derive(Debug, Clone)]
+pub struct TagPlan {
+    /// Partitions of the data frames.
+    pub partitions: u32,
+    /// The stage that distributes prepared rows.
+    pub split: Vec<u8>,
+    /// The stage that reads keys of base files, if that is needed, and the number of its tasks.
+    pub read_keys: Option<(Vec<u8>, u32)>,
+    /// The stage that tags what both have distributed.
+    pub tag: Vec<u8>,
+}
+
+/// How tagged rows are merged with stored ones.
+#[derive(Debug, Clone)]
+pub struct MovePlan {
+    /// Partitions of the data frames.
+    pub partitions: u32,
+    /// The stage that reads stored rows of the wanted keys.
+    pub read_rows: Vec<u8>,
+    /// The stage that merges them with the tagged rows.
+    pub merge: Vec<u8>,
+}
+
+/// How placed rows are written.
+#[derive(Debug, Clone)]
+pub struct WritePlan {
+    /// Partitions of the data frame.
+    pub partitions: u32,
+    /// The stage that distributes the rows to tasks.
+    pub route: Vec<u8>,
+    /// The stage that writes them.
+    pub write: Vec<u8>,
+}
+
+/// A write whose rows are in other processes.
+///
+/// Dropped before its end it stays pending; the next write rolls it back.
+pub struct DistributedWrite {
+    uri: String,
+    storage: StorageOptions,
+    operation: WriteOperation,
+    options: WriteOptions,
+    user_metadata: BTreeMap<String, String>,
+    /// Tasks that run at once, as far as it is known.
+    parallelism: u32,
+    given: Schema,
+    table: Arc<OpenTable>,
+    schema: WriteSchema,
+    index: IndexOptions,
+    transaction: Option<Transaction>,
+    phase: Phase,
+}
+
+/// How far the write is.
+enum Phase {
+    Planned,
+    Preparing,
+    Tagging(Tagging),
+    Writing(Assigned),
+    Ended,
+}
+
+/// Rows that are being tagged.
+struct Tagging {
+    slots: u32,
+    /// The rows that come to the tasks.
+    rows: RowSum,
+    /// The partitions of the rows.
+    partitions: BTreeSet<String>,
+    /// The file slices that they may be in, unless the tasks find that out.
+    view: Option<Arc<WriteView>>,
+    /// Whether they have been sent on to be merged.
+    is_moving: bool,
+}
+
+impl DistributedWrite {
+    /// Plans a write to a table.
+    ///
+    /// Args:
+    ///     uri: The table's base path.
+    ///     storage: Options of its storage.
+    ///     operation: What the write does.
+    ///     columns: The columns of the rows.
+    ///     options: Options of the write, by Hudi's names.
+    ///     parallelism: Tasks that run at once, as far as it is known.
+    ///
+    /// # Errors
+    /// `InvalidArgument` and `Unsupported` for columns and options that cannot be written, and for operations that run in one process.
+    pub fn plan(
+        (uri, storage): (&str, &StorageOptions),
+        operation: WriteOperation,
+        columns: &Schema,
+        options: &BTreeMap<String, String>,
+        parallelism: u32,
+    ) -> Result<Self> {
+        check_operation(operation)?;
+        let table = Arc::new(OpenTable::open(uri, storage, ReadOptions::default())?);
+        check_supported(&table.config).map_err(|error| error.in_file(uri))?;
+        let user_metadata = user_metadata(options);
+        let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &table.config)?;
+        let index = IndexOptions::from_options(&table.config, options.values())?;
+        let schema = schema_of(&table, operation, columns, options.values())?;
+        let write = Self {
+            uri: uri.to_owned(),
+            storage: storage.clone(),
+            operation,
+            options,
+            user_metadata,
+            parallelism: parallelism.max(1),
+            given: columns.clone(),
+            table,
+            schema,
+            index,
+            transaction: None,
+            phase: Phase::Planned,
+        };
+        write.check_keys(columns)?;
+        Ok(write)
+    }
+
+    /// Sentences on options that have no effect.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        self.options.warnings()
+    }
+
+    /// The operation.
+    #[must_use]
+    pub fn operation(&self) -> WriteOperation {
+        self.operation
+    }
+
+    /// Begins with the rows: they are prepared before there is an instant, unless their keys contain it.
+    ///
+    /// # Errors
+    /// As for [`Self::next`].
+    pub fn start(&mut self) -> Result<NextStep> {
+        if self.table.config.record_key_fields.is_empty() && self.operation != WriteOperation::Delete {
+            self.begin()?;
+        }
+        let spec = PrepareSpec { is_direct: self.is_direct()? };
+        let stage = self.state(PinnedTable::of(&self.table)).to_bytes(StageSpec::Prepare(spec))?;
+        self.phase = Phase::Preparing;
+        Ok(NextStep::Prepare { stage })
+    }
+
+    /// Decides what tasks do next, from the reports of the last step.
+    ///
+    /// # Errors
+    /// What tasks have reported as errors; `InvalidArgument` if rows were lost on their way; `WriteConflict` if another writer has changed
+    /// the table's columns; those of [`Transaction::begin`] and of listing files. Abort the write then.
+    pub fn next(&mut self, reports: &[Vec<u8>]) -> Result<NextStep> {
+        let reports = Report::read_all(reports)?;
+        match std::mem::replace(&mut self.phase, Phase::Ended) {
+            Phase::Preparing => self.prepared(reports),
+            Phase::Tagging(tagging) => self.tagged(tagging, reports),
+            _ => Err(Error::internal("a write without a next step")),
+        }
+    }
+
+    /// Commits the write, given the reports of the tasks that wrote.
+    ///
+    /// # Errors
+    /// What tasks have reported as errors; those of [`Transaction::commit`]. The write is rolled back then, unless the message says
+    /// otherwise.
+    pub fn commit(&mut self, reports: &[Vec<u8>]) -> Result<Committed> {
+        let statuses = self.written(reports);
+        let statuses = match statuses.and_then(|statuses| refuse_failed_rows(&statuses).map(|()| statuses)) {
+            Ok(statuses) => statuses,
+            Err(error) => {
+                self.abort(&error)?;
+                return Err(error);
+            }
+        };
+        let transaction = self.transaction.take().ok_or_else(|| Error::internal("a write that has not begun"))?;
+        if let Err(error) = mark_of(&transaction).close() {
+            transaction.abort(&error)?;
+            return Err(error);
+        }
+        let extra = CommitExtra {
+            schema: self.schema.columns.json().to_owned(),
+            user_metadata: self.user_metadata.clone(),
+            ..CommitExtra::default()
+        };
+        transaction.commit(statuses, &extra)
+    }
+
+    /// Gives the write up: deletes its files and takes its instant off the timeline. Nothing happens if it has not begun or has ended.
+    ///
+    /// # Errors
+    /// `reason` if the storage failed as well, with a note of that. The write is pending then, and the next write rolls it back.
+    pub fn abort(&mut self, reason: &Error) -> Result<()> {
+        self.phase = Phase::Ended;
+        self.transaction.take().map_or(Ok(()), |transaction| transaction.abort(reason))
+    }
+
+    /// Refuses columns that no key can be made of.
+    fn check_keys(&self, columns: &Schema) -> Result<()> {
+        let (config, options) = (&self.table.config, self.options.values());
+        match self.operation {
+            WriteOperation::Delete => {
+                RowKeyReader::for_deletes(config, columns, options, self.index.kind.is_global()).map(|_| ())
+            }
+            _ => RowKeyReader::new(config, &self.schema.types, options).map(|_| ()),
+        }
+    }
+
+    /// Whether rows are new whatever their keys, and are not combined.
+    fn is_direct(&self) -> Result<bool> {
+        let is_insert = matches!(self.operation, WriteOperation::Insert | WriteOperation::BulkInsert);
+        Ok(is_insert && !self.index.tags_inserts() && !self.preparation().combines()?)
+    }
+
+    fn preparation(&self) -> Preparation<'_> {
+        Preparation {
+            table: &self.table,
+            schema: &self.schema,
+            options: self.options.values(),
+            operation: self.operation,
+            key_is_global: self.index.kind.is_global(),
+        }
+    }
+
+    fn state(&self, table: PinnedTable) -> WriteState {
+        WriteState {
+            table,
+            operation: self.operation,
+            options: self.options.values().clone(),
+            instant: self.transaction.as_ref().map(|transaction| transaction.instant().clone()),
+            schema: self.schema.columns.json().to_owned(),
+        }
+    }
+
+    /// Begins the transaction, if it has not begun.
+    fn begin(&mut self) -> Result<()> {
+        if self.transaction.is_some() {
+            return Ok(());
+        }
+        let transaction = Transaction::begin(&self.uri, &self.storage, self.options.values(), self.operation)?;
+        let table = Arc::clone(transaction.table());
+        self.transaction = Some(transaction);
+        let schema = schema_of(&table, self.operation, &self.given, self.options.values())?;
+        if schema != self.schema || !is_same_table(&table.config, &self.table.config) {
+            let message =
+                "another writer has changed the table's columns or properties while rows were prepared; write again";
+            return Err(Error::new(Kind::WriteConflict, message).in_file(&self.uri));
+        }
+        self.table = table;
+        self.remove_old_marks()
+    }
+
+    /// Deletes the marks of writes that another writer has rolled back without deleting them.
+    fn remove_old_marks(&self) -> Result<()> {
+        let Some(transaction) = &self.transaction else { return Ok(()) };
+        let is_pending = |state: State| state != State::Completed;
+        for instant in OpenMark::list(transaction.store())? {
+            let instants = self.table.timeline.instants_at(&instant);
+            let is_newer = instant >= *transaction.instant();
+            if !is_newer && !instants.iter().any(|instant| is_pending(instant.state)) {
+                OpenMark::new(Arc::clone(transaction.store()), &instant).close()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepared(&mut self, reports: Vec<Report>) -> Result<NextStep> {
+        let (mut rows, mut bytes, mut partitions, mut placed) = (RowSum::default(), 0_u64, BTreeSet::new(), Vec::new());
+        for report in reports {
+            match report {
+                Report::Prepared(PreparedReport { rows: sum, bytes: size, partitions: own }) => {
+                    rows.add(sum);
+                    bytes = bytes.saturating_add(size);
+                    partitions.extend(own);
+                }
+                Report::Placed(report) => placed.push(report),
+                _ => return Err(Error::internal("another report than that of prepared rows")),
+            }
+        }
+        self.begin()?;
+        if self.is_direct()? {
+            let view = self.table.write_view(Some(&partitions))?;
+            return self.assign(&placed, rows, &view);
+        }
+        let by = match self.operation {
+            WriteOperation::Insert | WriteOperation::BulkInsert if !self.index.tags_inserts() => None,
+            _ => Some(LookUp::of_index(&self.table, self.index.kind)?),
+        };
+        let view = match by {
+            Some(LookUp::RecordIndex) => None,
+            Some(_) => Some(checked_view(&self.table, &self.index, &partitions)?),
+            None => Some(Arc::new(self.table.write_view(Some(&partitions))?)),
+        };
+        let slots = self.slots(rows.rows, bytes, by);
+        let plan = self.tag_plan(slots, by, view.as_deref())?;
+        self.phase = Phase::Tagging(Tagging { slots, rows, partitions, view, is_moving: false });
+        Ok(NextStep::Tag(plan))
+    }
+
+    /// As many slots as their rows fit in memory, and as keep all cores busy.
+    fn slots(&self, rows: u64, bytes: u64, by: Option<LookUp>) -> u32 {
+        let busy = rows.div_ceil(LEAST_SLOT_ROWS).min(u64::from(self.parallelism));
+        let least = u32::try_from(busy).unwrap_or(u32::MAX);
+        let by_bytes = bin_count(bytes, SLOT_BYTES, least, usize::MAX);
+        let by_rows = if by == Some(LookUp::RecordIndex) { bin_count(rows, LOOK_UP_ROWS, 1, usize::MAX) } else { 1 };
+        by_bytes.max(by_rows).min(1 << 20)
+    }
+
+    fn tag_plan(&self, count: u32, by: Option<LookUp>, view: Option<&WriteView>) -> Result<TagPlan> {
+        let (slots, table) = (Slots { count }, PinnedTable::of(&self.table));
+        let state = self.state(table);
+        let tag_by = match by {
+            None => TagBy::Nothing,
+            Some(LookUp::StoredKeys { .. }) => TagBy::StoredKeys,
+            Some(LookUp::RecordIndex) => TagBy::RecordIndex,
+            Some(LookUp::Buckets) => {
+                let slices = view.map(|view| view.slices.clone()).unwrap_or_default();
+                TagBy::Buckets(slices.into_iter().map(without_files).collect())
+            }
+        };
+        let moves = (self.operation == WriteOperation::Upsert && self.index.kind.is_global()).then(|| slots.clone());
+        let tag_state = match by {
+            Some(LookUp::RecordIndex) => self.state(PinnedTable::with_metadata(&self.table)?),
+            _ => state.clone(),
+        };
+        let read_keys = match (by, view) {
+            (Some(LookUp::StoredKeys { .. }), Some(view)) if !view.base_files.is_empty() => {
+                let (spec, tasks) = self.read_keys(view, slots.clone());
+                Some((state.to_bytes(StageSpec::ReadKeys(spec))?, tasks))
+            }
+            _ => None,
+        };
+        Ok(TagPlan {
+            partitions: count,
+            split: state.to_bytes(StageSpec::Split(slots))?,
+            read_keys,
+            tag: tag_state.to_bytes(StageSpec::Tag(TagSpec { by: tag_by, moves }))?,
+        })
+    }
+
+    /// The base files whose keys are read, by task.
+    fn read_keys(&self, view: &WriteView, slots: Slots) -> (ReadKeysSpec, u32) {
+        let slices = view.base_files.clone();
+        let costs: Vec<u64> = slices.iter().map(|slice| slice.total_len()).collect();
+        let total = costs.iter().fold(0, |sum: u64, cost| sum.saturating_add(*cost));
+        let count = bin_count(total, KEY_FILE_BYTES, self.parallelism, slices.len());
+        let mut tasks = vec![Vec::new(); usize::try_from(count).unwrap_or(1)];
+        for (slice, bin) in (0_u32..).zip(bins_of(&costs, count)) {
+            if let Some(task) = usize::try_from(bin).ok().and_then(|bin| tasks.get_mut(bin)) {
+                task.push(slice);
+            }
+        }
+        (ReadKeysSpec { slots, slices, tasks }, count)
+    }
+
+    fn tagged(&mut self, tagging: Tagging, reports: Vec<Report>) -> Result<NextStep> {
+        let (mut placed, mut tagged) = (Vec::new(), Vec::new());
+        for report in reports {
+            match report {
+                Report::Placed(report) => placed.push(report),
+                Report::Tagged(report) if !tagging.is_moving => tagged.push(report),
+                _ => return Err(Error::internal("another report than that of tagged rows")),
+            }
+        }
+        let taken = placed.iter().map(|report| report.taken).chain(tagged.iter().map(|report| report.taken));
+        check_complete(taken, tagging.rows)?;
+        if tagged.is_empty() {
+            let view = match &tagging.view {
+                Some(view) => Arc::clone(view),
+                None => self.view_of(&tagging.partitions, groups_of(&placed))?,
+            };
+            return self.assign(&placed, tagging.rows, &view);
+        }
+        self.move_plan(tagging, &tagged)
+    }
+
+    /// The slices of partitions, and of those of file groups that the index has named.
+    fn view_of<'a>(
+        &self,
+        partitions: &BTreeSet<String>,
+        groups: impl Iterator<Item = &'a str>,
+    ) -> Result<Arc<WriteView>> {
+        let mut partitions = partitions.clone();
+        partitions.extend(groups.map(str::to_owned));
+        view_of_partitions(&self.table, &self.index, Some(&partitions))
+    }
+
+    fn move_plan(&mut self, mut tagging: Tagging, tagged: &[TaggedReport]) -> Result<NextStep> {
+        let wanted: BTreeSet<&(String, String)> = tagged.iter().flat_map(|report| &report.wanted).collect();
+        let view = match tagging.view.take() {
+            Some(view) => view,
+            None => self.view_of(&tagging.partitions, wanted.iter().map(|(partition, _)| partition.as_str()))?,
+        };
+        let is_wanted = |partition: &str, file_id: &str| wanted.contains(&(partition.to_owned(), file_id.to_owned()));
+        let slices = view.slices.iter().filter(|slice| is_wanted(&slice.partition, &slice.file_id));
+        let slices: Vec<_> = slices.cloned().collect();
+        if slices.len() != wanted.len() {
+            return Err(Error::invalid_table(format!(
+                "the index has keys in {} file groups that are not live: it is damaged; drop it with Hudi and build it again",
+                wanted.len() - slices.len()
+            ))
+            .in_file(&self.uri));
+        }
+        let mut sent = RowSum::default();
+        tagged.iter().for_each(|report| sent.add(report.sent));
+        let (state, slots) = (self.state(PinnedTable::of(&self.table)), Slots { count: tagging.slots });
+        let plan = MovePlan {
+            partitions: tagging.slots,
+            read_rows: state.to_bytes(StageSpec::ReadRows(ReadRowsSpec { slots: slots.clone(), slices }))?,
+            merge: state.to_bytes(StageSpec::Move(slots))?,
+        };
+        self.phase = Phase::Tagging(Tagging { rows: sent, view: Some(view), is_moving: true, ..tagging });
+        Ok(NextStep::Move(plan))
+    }
+
+    /// Assigns placed rows to tasks, and announces what they are about to do.
+    fn assign(&mut self, placed: &[PlacedReport], taken: RowSum, view: &WriteView) -> Result<NextStep> {
+        check_complete(placed.iter().map(|report| report.taken), taken)?;
+        let options = self.options.values();
+        let assigned =
+            assign_reports((&self.table, &self.index), self.operation, (options, self.parallelism), view, placed)?;
+        let transaction = self.transaction.as_mut().ok_or_else(|| Error::internal("a write that has not begun"))?;
+        transaction.inflight(&assigned.profile(self.operation))?;
+        if assigned.is_empty() {
+            self.phase = Phase::Writing(assigned);
+            return Ok(NextStep::Commit);
+        }
+        mark_of(transaction).open()?;
+        let state = self.state(PinnedTable::of(&self.table));
+        let plan = WritePlan {
+            partitions: assigned.partitions(),
+            route: state.to_bytes(StageSpec::Route(assigned.route_spec()))?,
+            write: state.to_bytes(StageSpec::Write(assigned.write_spec(&self.table.config)))?,
+        };
+        self.phase = Phase::Writing(assigned);
+        Ok(NextStep::Write(plan))
+    }
+
+    /// The statuses of all tasks.
+    fn written(&mut self, reports: &[Vec<u8>]) -> Result<Vec<crate::write::WriteStatus>> {
+        let mut written = Vec::new();
+        for report in Report::read_all(reports)? {
+            match report {
+                Report::Written(report) => written.push(report),
+                _ => return Err(Error::internal("another report than that of written rows")),
+            }
+        }
+        match std::mem::replace(&mut self.phase, Phase::Ended) {
+            Phase::Writing(assigned) => {
+                assigned.check(&written)?;
+                written.sort_by_key(|report: &WrittenReport| report.task);
+                Ok(written.into_iter().flat_map(|report| report.statuses).collect())
+            }
+            _ => Err(Error::internal("a write that is committed before its rows are written")),
+        }
+    }
+}
+
+/// Operations whose rows are written by other processes.
+fn check_operation(operation: WriteOperation) -> Result<()> {
+    match operation {
+        WriteOperation::Upsert | WriteOperation::Insert | WriteOperation::BulkInsert | WriteOperation::Delete => Ok(()),
+        other => Err(Error::unsupported(format!(
+            "operation {} on Spark (supported: upsert, insert, bulk_insert, delete); use mortice.Table or Hudi",
+            other.name().to_ascii_lowercase()
+        ))),
+    }
+}
+
+fn schema_of(
+    table: &OpenTable,
+    operation: WriteOperation,
+    columns: &Schema,
+    options: &BTreeMap<String, String>,
+) -> Result<WriteSchema> {
+    match operation {
+        WriteOperation::Delete => WriteSchema::of_table(table),
+        _ => WriteSchema::resolve(table, columns, options),
+    }
+}
+
+/// Whether rows that were prepared for a table can be written to it: only its metadata table may be another.
+fn is_same_table(now: &TableConfig, before: &TableConfig) -> bool {
+    let TableConfig { metadata_partitions, properties, .. } = before;
+    let with_metadata_of_before =
+        TableConfig { metadata_partitions: metadata_partitions.clone(), properties: properties.clone(), ..now.clone() };
+    with_metadata_of_before == *before
+}
+
+fn mark_of(transaction: &Transaction) -> OpenMark {
+    OpenMark::new(Arc::clone(transaction.store()), transaction.instant())
+}
+
+fn without_files(slice: crate::file_group::FileSlice) -> crate::file_group::FileSlice {
+    crate::file_group::FileSlice { base_file: None, log_files: Vec::new(), ..slice }
+}
+
+fn groups_of(placed: &[PlacedReport]) -> impl Iterator<Item = &str> {
+    placed.iter().flat_map(|report| &report.groups).map(|group| group.partition.as_str())
+}
+
+/// Makes sure that all rows have come to the tasks of a stage, once.
+fn check_complete(taken: impl Iterator<Item = RowSum>, expected: RowSum) -> Result<()> {
+    let mut sum = RowSum::default();
+    taken.for_each(|rows| sum.add(rows));
+    if sum == expected {
+        return Ok(());
+    }
+    Err(Error::invalid_argument(format!(
+        "{} rows were prepared, and {} others came to the tasks: the data frame has other rows whenever they are computed; write it to \
+         files, or checkpoint it, and write those rows",
+        expected.rows, sum.rows
+    )))
+}

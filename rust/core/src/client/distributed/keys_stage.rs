@@ -1,0 +1,113 @@
+//! The keys of base files, distributed to the slots of their keys.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
+
+use super::chunk::{Chunk, ChunkKind};
+use super::distributor::Distributor;
+use super::slots::KeyHasher;
+use super::specs::ReadKeysSpec;
+use super::split_stage::SlotAddresses;
+use super::stage::{Input, Output, Step};
+use super::state::OpenWrite;
+use super::task_numbers::TaskNumbers;
+use crate::error::{Error, Result};
+use crate::index::{Location, StoredKeyBatch, group_of, read_stored_keys};
+
+const KEY: &str = "key";
+const POSITION: &str = "position";
+
+/// Reads the keys of some base files.
+pub(super) struct KeysStage {
+    write: OpenWrite,
+    spec: ReadKeysSpec,
+    tasks: TaskNumbers,
+    /// Slices that are left to read.
+    waiting: Vec<u32>,
+    slots: SlotAddresses,
+    chunks: Distributor,
+}
+
+impl KeysStage {
+    pub(super) fn new(write: OpenWrite, spec: ReadKeysSpec, input: Input) -> Self {
+        let slots = SlotAddresses::new(&spec.slots);
+        let chunks = Distributor::new(ChunkKind::StoredKeys, 0);
+        Self { write, spec, tasks: TaskNumbers::new(input), waiting: Vec::new(), slots, chunks }
+    }
+
+    fn read(&mut self, number: u32, output: &mut Output) -> Result<()> {
+        let slice = usize::try_from(number).ok().and_then(|number| self.spec.slices.get(number));
+        let slice = slice.ok_or_else(|| Error::internal("a file slice that is not there"))?;
+        let location = group_of(slice);
+        let header = serde_json::to_vec(&Header::of(&location))
+            .map_err(|error| Error::internal("the name of a file group").caused_by(error))?;
+        let (slots, chunks) = (&self.slots, &mut self.chunks);
+        chunks.set_source(number, output)?;
+        let mut hasher = KeyHasher::new(self.write.is_global());
+        let path = slice.base_file.as_ref().map(|base| base.path.clone()).unwrap_or_default();
+        let place = Arc::clone(&self.write.table.place);
+        read_stored_keys(&self.write.table, slice, |keys, first| {
+            let targets: Vec<u32> =
+                keys.iter().flatten().map(|key| slots.slot_of(hasher.hash(key, &location.partition))).collect();
+            let positions: UInt64Array = (first..first.saturating_add(keys.len() as u64)).collect();
+            let columns: [(&str, ArrayRef); 2] = [(KEY, Arc::new(keys.clone())), (POSITION, Arc::new(positions))];
+            let batch = RecordBatch::try_from_iter(columns)
+                .map_err(|error| Error::internal("keys of a base file").caused_by(error))?;
+            chunks.distribute(&batch, &targets, |slot| slots.address(slot, Some(&header)), output)
+        })
+        .map_err(|error| error.in_file(place.full_path(&path)))?;
+        chunks.flush(output)
+    }
+}
+
+impl Step for KeysStage {
+    fn step(&mut self, output: &mut Output) -> Result<bool> {
+        if let Some(number) = self.waiting.pop() {
+            self.read(number, output)?;
+            return Ok(true);
+        }
+        let Some(task) = self.tasks.next()? else { return Ok(false) };
+        let slices = self.spec.tasks.get(task).ok_or_else(|| Error::internal("a task that is not there"))?;
+        self.waiting = slices.iter().rev().copied().collect();
+        Ok(true)
+    }
+
+    fn source(&self) -> u32 {
+        0
+    }
+}
+
+/// The file group of a chunk of stored keys.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Header {
+    partition: String,
+    file_id: String,
+    base_instant: crate::names::RequestedTime,
+}
+
+impl Header {
+    fn of(location: &Location) -> Self {
+        let Location { partition, file_id, base_instant } = location.clone();
+        Self { partition, file_id, base_instant }
+    }
+}
+
+/// The keys of a chunk.
+///
+/// # Errors
+/// `Internal` for other chunks.
+pub(super) fn stored_keys(chunk: &Chunk) -> Result<StoredKeyBatch> {
+    let other = || Error::internal("a chunk that does not consist of stored keys");
+    let header = chunk.report.as_deref().ok_or_else(other)?;
+    let Header { partition, file_id, base_instant } =
+        serde_json::from_slice(header).map_err(|error| other().caused_by(error))?;
+    let batch = chunk.batch()?;
+    let keys = batch.column_by_name(KEY).and_then(|column| column.as_string_opt::<i32>());
+    let keys: StringArray = keys.cloned().ok_or_else(other)?;
+    let positions = batch.column_by_name(POSITION).and_then(|column| column.as_primitive_opt::<UInt64Type>());
+    let positions = positions.cloned().ok_or_else(other)?;
+    Ok(StoredKeyBatch { location: Location { partition, file_id, base_instant }, keys, positions })
+}

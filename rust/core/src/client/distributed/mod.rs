@@ -1,0 +1,59 @@
+//! A write whose rows are in other processes: on Spark, or any engine that runs functions over batches of a data frame and redistributes
+//! its rows.
+//!
+//! ```text
+//! driver              processes                                      rows are redistributed by
+//! plan
+//!               ──>   prepare: rows ─> types, keys                   –
+//! begin, look up ──>  split: by key;  keys of base files: by key     slot of the key
+//!               ──>   tag: combine, tag, place                       –
+//!               ──>   (global index) stored rows, move               file group, slot
+//! assign, inflight ─> route: by task                                 task
+//!               ──>   write: files, with markers                     –
+//! commit
+//! ```
+//! The driver sees counts, file groups and write statuses; rows never come to it. What a stage does is told by a serialised write state.
+//! Stages run the same code as a write in one process: preparation, index, assignment, tasks.
+//!
+//! | file | job |
+//! |---|---|
+//! | `chunk`, `carried` | rows as bytes that are sent, and as batches with what is known of each |
+//! | `slots` | which rows meet in one process |
+//! | `specs`, `state`, `reports` | what the driver tells tasks, and what they report |
+//! | `stage`, `distributor`, `task_numbers` | input and output of a stage |
+//! | `prepare_stage`, `split_stage`, `keys_stage`, `tag_stage`, `rows_stage`, `move_stage`, `route_stage`, `write_stage` | the stages |
+//! | `placer`, `tags` | places and tags of rows |
+//! | `closing_store` | files of attempts that run on after the commit |
+//! | `run_stage` | a stage, from its serialised form |
+//! | `packing` | tasks that one process runs one after the other |
+//! | `driver` | the driver's part, step by step |
+//! | `assigned` | its tasks, and what they have to report |
+
+mod assigned;
+mod carried;
+mod chunk;
+mod closing_store;
+mod distributor;
+mod driver;
+mod keys_stage;
+mod move_stage;
+mod packing;
+mod placer;
+mod prepare_stage;
+mod reports;
+mod route_stage;
+mod rows_stage;
+mod run_stage;
+mod slots;
+mod specs;
+mod split_stage;
+mod stage;
+mod state;
+mod tag_stage;
+mod tags;
+mod task_numbers;
+mod write_stage;
+
+pub use driver::{DistributedWrite, MovePlan, NextStep, TagPlan, WritePlan};
+pub use run_stage::run_stage;
+pub use stage::{Input, StageBatches, TaskAttempt};

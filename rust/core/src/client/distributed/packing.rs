@@ -1,0 +1,47 @@
+//! Packs tasks into bins of about equal costs: the heaviest first, each into the lightest bin.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// The bin of each task, given their costs. No bin is empty if there are as many tasks as bins.
+pub(super) fn bins_of(costs: &[u64], bins: u32) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..costs.len()).collect();
+    let cost_of = |task: usize| costs.get(task).copied().unwrap_or_default();
+    order.sort_by_key(|task| Reverse(cost_of(*task)));
+    let mut loads: BinaryHeap<Reverse<(u64, u32)>> = (0..bins.max(1)).map(|bin| Reverse((0, bin))).collect();
+    let mut bin_of = vec![0; costs.len()];
+    for task in order {
+        let Some(Reverse((load, bin))) = loads.pop() else { break };
+        if let Some(slot) = bin_of.get_mut(task) {
+            *slot = bin;
+        }
+        // A task without cost counts as well.
+        loads.push(Reverse((load.saturating_add(cost_of(task).max(1)), bin)));
+    }
+    bin_of
+}
+
+/// How many bins of at most about `bytes` hold `total`: at least `least`, at most `most`.
+pub(super) fn bin_count(total: u64, bytes: u64, least: u32, most: usize) -> u32 {
+    let wanted = u32::try_from(total.div_ceil(bytes.max(1))).unwrap_or(u32::MAX).max(least);
+    wanted.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heavy_tasks_are_alone() {
+        let bins = bins_of(&[1, 10, 2, 3, 0], 2);
+        assert!([0, 2, 3].iter().all(|light| bins[*light] != bins[1]), "{bins:?}");
+        assert_eq!(bins_of(&[5, 5, 5], 3).iter().collect::<std::collections::BTreeSet<_>>().len(), 3);
+        assert!(bins_of(&[], 3).is_empty());
+    }
+
+    #[test]
+    fn bins_by_size() {
+        assert_eq!([bin_count(100, 10, 2, 50), bin_count(100, 10, 2, 5), bin_count(0, 10, 4, 9)], [10, 5, 4]);
+        assert_eq!(bin_count(0, 0, 0, 0), 1);
+    }
+}

@@ -1,0 +1,101 @@
+//! Placed rows, distributed to the tasks that write them.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, BooleanArray, Int32Array, RecordBatch, UInt32Array};
+use arrow_schema::{Field, Schema};
+
+use super::carried::Carried;
+use super::chunk::ChunkKind;
+use super::distributor::{Address, Distributor};
+use super::placer::{ORDINAL, PLACE};
+use super::slots::numbers_for_partitions;
+use super::specs::{RouteSpec, SourceRoutes};
+use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::state::OpenWrite;
+use crate::error::{Error, Result};
+
+/// Whether the key of a row is new.
+pub(super) const IS_NEW: &str = "_mortice_is_new";
+
+/// Distributes rows to tasks.
+pub(super) struct RouteStage {
+    write: OpenWrite,
+    spec: RouteSpec,
+    numbers: Vec<i32>,
+    input: Chunks,
+    partition: u32,
+    chunks: Distributor,
+}
+
+impl RouteStage {
+    pub(super) fn new(write: OpenWrite, spec: RouteSpec, task: TaskAttempt, input: Input) -> Self {
+        let numbers = numbers_for_partitions(spec.partitions);
+        let chunks = Distributor::new(ChunkKind::Rows, task.partition);
+        Self { write, spec, numbers, input: Chunks::new(input), partition: task.partition, chunks }
+    }
+
+    fn address(&self, task: u32) -> Address<'static> {
+        let at = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        let partition = self.spec.partition_of_task.get(at(task)).copied().unwrap_or_default();
+        let slot = self.numbers.get(at(partition)).copied().unwrap_or_default();
+        Address { target: task, slot, report: None }
+    }
+}
+
+impl Step for RouteStage {
+    fn step(&mut self, output: &mut Output) -> Result<bool> {
+        let Some(chunk) = self.input.next()? else {
+            self.chunks.flush(output)?;
+            return Ok(false);
+        };
+        self.chunks.set_source(chunk.source, output)?;
+        let batch = chunk.batch()?;
+        let carried = Carried::of_batch(&batch, &self.write.row_types())?;
+        let (places, ordinals): (Int32Array, UInt32Array) = (carried.column(PLACE)?, carried.column(ORDINAL)?);
+        let routes = self.spec.sources.get(&chunk.source);
+        let routes = routes.ok_or_else(|| Error::internal("rows of a source that the driver does not know"))?;
+        let task_of = |row: usize| {
+            let ordinal = ordinals.is_valid(row).then(|| ordinals.value(row));
+            task_of(routes, places.value(row), ordinal)
+        };
+        let tasks = (0..batch.num_rows()).map(task_of).collect::<Result<Vec<u32>>>()?;
+        let rows = with_new_marks(&batch, &places)?;
+        let mut chunks = std::mem::replace(&mut self.chunks, Distributor::new(ChunkKind::Rows, 0));
+        let done = chunks.distribute(&rows, &tasks, |task| self.address(task), output);
+        self.chunks = chunks;
+        done.map(|()| true)
+    }
+
+    fn source(&self) -> u32 {
+        self.partition
+    }
+}
+
+fn task_of(routes: &SourceRoutes, place: i32, ordinal: Option<u32>) -> Result<u32> {
+    let lost = || Error::internal("a row that has no task");
+    if let Ok(group) = usize::try_from(place) {
+        return routes.groups.get(group).copied().ok_or_else(lost);
+    }
+    let class = usize::try_from(-1 - place).map_err(|_| lost())?;
+    let (ranges, ordinal) = (routes.inserts.get(class).ok_or_else(lost)?, u64::from(ordinal.ok_or_else(lost)?));
+    let at = ranges.partition_point(|(end, _)| *end <= ordinal);
+    ranges.get(at).map(|(_, task)| *task).ok_or_else(lost)
+}
+
+/// The rows with marks of those that are new, in place of the columns that led them here.
+fn with_new_marks(batch: &RecordBatch, places: &Int32Array) -> Result<RecordBatch> {
+    let is_new: BooleanArray = places.iter().map(|place| Some(place.is_some_and(|place| place < 0))).collect();
+    let schema = batch.schema();
+    let kept = schema
+        .fields()
+        .iter()
+        .zip(batch.columns())
+        .filter(|(field, _)| ![PLACE, ORDINAL].contains(&field.name().as_str()));
+    let (mut fields, mut columns): (Vec<_>, Vec<_>) =
+        kept.map(|(field, column)| (Arc::clone(field), Arc::clone(column))).unzip();
+    fields.push(Arc::new(Field::new(IS_NEW, is_new.data_type().clone(), true)));
+    columns.push(Arc::new(is_new));
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)
+        .map_err(|error| Error::internal("rows with their tasks").caused_by(error))
+}

@@ -1,0 +1,119 @@
+//! What a stage does, as the driver tells its tasks.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::assign::TaskKind;
+use crate::file_group::FileSlice;
+
+/// One stage of a write.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum StageSpec {
+    /// Rows of the user become prepared rows.
+    Prepare(PrepareSpec),
+    /// Prepared rows are distributed by their keys.
+    Split(Slots),
+    /// Keys of base files are read and distributed.
+    ReadKeys(ReadKeysSpec),
+    /// Rows of the same keys are combined, and their file groups are found.
+    Tag(TagSpec),
+    /// The stored rows of keys are read and distributed.
+    ReadRows(ReadRowsSpec),
+    /// Rows are merged with the stored rows of their keys.
+    Move(Slots),
+    /// Rows are distributed to the tasks that write them.
+    Route(RouteSpec),
+    /// Rows are written.
+    Write(WriteSpec),
+}
+
+/// Slots of keys.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Slots {
+    /// How many there are; as many as partitions of the data frame.
+    pub(super) count: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PrepareSpec {
+    /// Whether no key is looked up: rows are all new, and need not meet others of their keys.
+    pub(super) is_direct: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadKeysSpec {
+    pub(super) slots: Slots,
+    /// Slices with base files.
+    pub(super) slices: Vec<FileSlice>,
+    /// Of each task, the slices that it reads.
+    pub(super) tasks: Vec<Vec<u32>>,
+}
+
+/// How a slot's rows are tagged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum TagBy {
+    /// By keys of base files, which come with the rows. The file groups, in the order of their numbers.
+    StoredKeys,
+    /// By buckets: the latest slices.
+    Buckets(Vec<FileSlice>),
+    /// In the record index.
+    RecordIndex,
+    /// Not at all: all rows are new.
+    Nothing,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TagSpec {
+    pub(super) by: TagBy,
+    /// Whether rows may be merged with stored ones before they are placed. Then tagged rows and the keys to read are sent on.
+    pub(super) moves: Option<Slots>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadRowsSpec {
+    pub(super) slots: Slots,
+    /// The slices that have rows of the keys, in the order in which rows of a key count.
+    pub(super) slices: Vec<FileSlice>,
+}
+
+/// Where the rows of one source go.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SourceRoutes {
+    /// Of each file group of the source, its task.
+    pub(super) groups: Vec<u32>,
+    /// Of each class of new rows: the ends of ranges of their numbers, and their tasks.
+    pub(super) inserts: Vec<Vec<(u64, u32)>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RouteSpec {
+    pub(super) sources: BTreeMap<u32, SourceRoutes>,
+    /// Of each task, the partition of the data frame that runs it.
+    pub(super) partition_of_task: Vec<u32>,
+    /// Partitions of the data frame.
+    pub(super) partitions: u32,
+}
+
+/// A task without its rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TaskSpec {
+    pub(super) partition: String,
+    pub(super) kind: TaskKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteSpec {
+    pub(super) tasks: Vec<TaskSpec>,
+    /// Whether the commit needs the Bloom filters of files, which are large.
+    pub(super) keeps_blooms: bool,
+}

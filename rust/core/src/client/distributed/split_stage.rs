@@ -1,0 +1,75 @@
+//! Prepared rows, distributed by their keys.
+
+use super::carried::Carried;
+use super::chunk::ChunkKind;
+use super::distributor::{Address, Distributor};
+use super::slots::{KeyHasher, numbers_for_partitions, slot_of};
+use super::specs::Slots;
+use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::state::OpenWrite;
+use crate::error::Result;
+
+/// The addresses of slots.
+pub(super) struct SlotAddresses {
+    count: u32,
+    numbers: Vec<i32>,
+}
+
+impl SlotAddresses {
+    pub(super) fn new(slots: &Slots) -> Self {
+        Self { count: slots.count.max(1), numbers: numbers_for_partitions(slots.count) }
+    }
+
+    /// The slot of a key's hash.
+    pub(super) fn slot_of(&self, hash: u64) -> u32 {
+        slot_of(hash, self.count)
+    }
+
+    pub(super) fn address<'a>(&self, slot: u32, report: Option<&'a [u8]>) -> Address<'a> {
+        let number = usize::try_from(slot).ok().and_then(|slot| self.numbers.get(slot));
+        Address { target: slot, slot: number.copied().unwrap_or_default(), report }
+    }
+}
+
+/// Distributes prepared rows.
+pub(super) struct SplitStage {
+    write: OpenWrite,
+    input: Chunks,
+    slots: SlotAddresses,
+    hasher: KeyHasher,
+    partition: u32,
+    chunks: Distributor,
+}
+
+impl SplitStage {
+    pub(super) fn new(write: OpenWrite, slots: &Slots, task: TaskAttempt, input: Input) -> Self {
+        Self {
+            input: Chunks::new(input),
+            slots: SlotAddresses::new(slots),
+            hasher: KeyHasher::new(write.is_global()),
+            partition: task.partition,
+            chunks: Distributor::new(ChunkKind::Rows, task.partition),
+            write,
+        }
+    }
+}
+
+impl Step for SplitStage {
+    fn step(&mut self, output: &mut Output) -> Result<bool> {
+        let Some(chunk) = self.input.next()? else {
+            self.chunks.flush(output)?;
+            return Ok(false);
+        };
+        self.chunks.set_source(chunk.source, output)?;
+        let batch = chunk.batch()?;
+        let rows = Carried::of_batch(&batch, &self.write.row_types())?.rows;
+        let hashes = self.hasher.hashes(&rows.keys)?;
+        let targets: Vec<u32> = hashes.into_iter().map(|hash| self.slots.slot_of(hash)).collect();
+        self.chunks.distribute(&batch, &targets, |slot| self.slots.address(slot, None), output)?;
+        Ok(true)
+    }
+
+    fn source(&self) -> u32 {
+        self.partition
+    }
+}

@@ -1,0 +1,131 @@
+//! What the processes of a write have to know: the serialised write state, one for each stage.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::specs::StageSpec;
+use crate::client::prepare::Preparation;
+use crate::client::schema::WriteSchema;
+use crate::commit::WriteOperation;
+use crate::error::{Error, Result};
+use crate::index::IndexOptions;
+use crate::names::RequestedTime;
+use crate::plan::{OpenTable, PinnedTable};
+
+/// The version of the serialised form. Processes of other releases refuse it.
+const VERSION: u32 = 1;
+
+/// A write, as the driver has begun it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WriteState {
+    /// The table as it was when the write began; before, as it was when the write was planned.
+    pub(super) table: PinnedTable,
+    /// What the write does.
+    pub(super) operation: WriteOperation,
+    /// Options of the write, by their newest names.
+    pub(super) options: BTreeMap<String, String>,
+    /// The requested time; none before the write has begun.
+    pub(super) instant: Option<RequestedTime>,
+    /// The columns that are written, as Avro JSON without meta columns.
+    pub(super) schema: String,
+}
+
+/// The state, and what one stage does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Envelope {
+    version: u32,
+    state: WriteState,
+    stage: StageSpec,
+}
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    version: u32,
+}
+
+impl WriteState {
+    /// The serialised form, for one stage.
+    ///
+    /// # Errors
+    /// `Internal` if the values cannot be serialised.
+    pub(super) fn to_bytes(&self, stage: StageSpec) -> Result<Vec<u8>> {
+        serde_json::to_vec(&Envelope { version: VERSION, state: self.clone(), stage })
+            .map_err(|error| Error::internal("a write state cannot be serialised").caused_by(error))
+    }
+
+    /// Reads the serialised form.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for the form of another release.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<(Self, StageSpec)> {
+        let unreadable =
+            |error: serde_json::Error| Error::invalid_argument("the write state cannot be read").caused_by(error);
+        let VersionOnly { version } = serde_json::from_slice(bytes).map_err(unreadable)?;
+        if version != VERSION {
+            return Err(Error::invalid_argument(format!(
+                "a write state of version {version}, expected {VERSION}: install the same release of mortice on the driver and on all executors"
+            )));
+        }
+        let Envelope { state, stage, .. } = serde_json::from_slice(bytes).map_err(unreadable)?;
+        Ok((state, stage))
+    }
+
+    /// Opens the write in this process.
+    ///
+    /// # Errors
+    /// Those of opening the table's storage.
+    pub(super) fn open(self) -> Result<OpenWrite> {
+        let table = Arc::new(self.table.open()?);
+        let index = IndexOptions::from_options(&table.config, &self.options)?;
+        let schema = WriteSchema::of_json(&table, &self.schema)?;
+        let Self { operation, options, instant, .. } = self;
+        Ok(OpenWrite { table, operation, options, instant, schema, index })
+    }
+}
+
+/// A write that is opened in a process.
+pub(super) struct OpenWrite {
+    pub(super) table: Arc<OpenTable>,
+    pub(super) operation: WriteOperation,
+    pub(super) options: BTreeMap<String, String>,
+    pub(super) instant: Option<RequestedTime>,
+    pub(super) schema: WriteSchema,
+    pub(super) index: IndexOptions,
+}
+
+impl OpenWrite {
+    /// The requested time.
+    ///
+    /// # Errors
+    /// `Internal` if the write has not begun.
+    pub(super) fn instant(&self) -> Result<&RequestedTime> {
+        self.instant.as_ref().ok_or_else(|| Error::internal("a stage of a write that has not begun"))
+    }
+
+    pub(super) fn preparation(&self) -> Preparation<'_> {
+        Preparation {
+            table: &self.table,
+            schema: &self.schema,
+            options: &self.options,
+            operation: self.operation,
+            key_is_global: self.is_global(),
+        }
+    }
+
+    /// Whether a key is unique in the table.
+    pub(super) fn is_global(&self) -> bool {
+        self.index.kind.is_global()
+    }
+
+    /// The columns of rows that are sent: none for deletes, which are keys alone.
+    pub(super) fn row_types(&self) -> arrow_schema::SchemaRef {
+        match self.operation {
+            WriteOperation::Delete => Arc::new(arrow_schema::Schema::empty()),
+            _ => Arc::clone(&self.schema.types),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The rows of one slot: combined, tagged, and placed. Under a global index they are placed after they were merged with the stored rows of
+//! their keys, which a further stage reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
+
+use super::carried::{self, Carried};
+use super::chunk::{Chunk, ChunkKind, encoded};
+use super::distributor::{Address, Distributor};
+use super::keys_stage::stored_keys;
+use super::placer::Placer;
+use super::reports::{Report, TaggedReport};
+use super::slots::RowSum;
+use super::specs::{TagBy, TagSpec};
+use super::split_stage::SlotAddresses;
+use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::state::OpenWrite;
+use super::tags::{Tags, wanted_chunk};
+use crate::client::prepare::Prepared;
+use crate::error::{Error, Result};
+use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
+
+/// Tags the rows of slots.
+pub(super) struct TagStage {
+    write: OpenWrite,
+    by: TagBy,
+    /// Where rows go that are merged with stored ones.
+    moves: Option<SlotAddresses>,
+    input: Chunks,
+    partition: u32,
+}
+
+impl TagStage {
+    pub(super) fn new(write: OpenWrite, spec: TagSpec, task: TaskAttempt, input: Input) -> Self {
+        let moves = spec.moves.as_ref().map(SlotAddresses::new);
+        Self { write, by: spec.by, moves, input: Chunks::new(input), partition: task.partition }
+    }
+
+    fn tag_slot(&mut self, slot: u32, output: &mut Output) -> Result<()> {
+        let (carried, sum) = read_rows(&mut self.input, &self.write, slot)?;
+        let rows = carried.map_or_else(|| carried::no_rows(&self.write.row_types()), |carried| carried.rows);
+        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } =
+            self.write.preparation().combined_if_wanted(rows)?;
+        let mut rows = IndexedRows { rows, keys, is_delete, is_unconditional, tagged: Tagged::default() };
+        rows.tagged = self.tag(slot, &rows)?;
+        match &self.moves {
+            Some(slots) => {
+                let report = send_on(&self.write, slots, slot, (&rows, sum), output)?;
+                output.report(slot, &Report::Tagged(report))
+            }
+            None => place(&self.write, slot, (&rows, sum), output),
+        }
+    }
+
+    fn tag(&mut self, slot: u32, rows: &IndexedRows) -> Result<Tagged> {
+        let (keys, is_global) = (&rows.keys, self.write.is_global());
+        match (&self.by, &self.write.index.bucket) {
+            (TagBy::StoredKeys, _) => {
+                let input = &mut self.input;
+                let batches = std::iter::from_fn(|| input.next_of(slot, ChunkKind::StoredKeys).transpose());
+                tag_by_stored_keys(keys, is_global, batches.map(|chunk| stored_keys(&chunk?)))
+            }
+            (TagBy::Buckets(slices), Some(buckets)) => tag_by_buckets(slices.clone(), keys, buckets),
+            (TagBy::Buckets(_), None) => Err(Error::internal("a bucket index without its options")),
+            (TagBy::RecordIndex, _) => tag_by_record_index(&self.write.table, keys, is_global),
+            (TagBy::Nothing, _) => Ok(Tagged::untagged(keys.record_keys.len(), Arc::default())),
+        }
+    }
+}
+
+impl Step for TagStage {
+    fn step(&mut self, output: &mut Output) -> Result<bool> {
+        let Some(slot) = self.input.next_target()? else { return Ok(false) };
+        self.tag_slot(slot, output)?;
+        // Stored keys of slots without rows.
+        while self.input.next_of(slot, ChunkKind::StoredKeys)?.is_some() {}
+        Ok(true)
+    }
+
+    fn source(&self) -> u32 {
+        self.partition
+    }
+}
+
+/// Reads the rows of a target, in the order of their sources; none if there are stored keys alone.
+///
+/// # Errors
+/// Those of the input.
+pub(super) fn read_rows(input: &mut Chunks, write: &OpenWrite, target: u32) -> Result<(Option<Carried>, RowSum)> {
+    let mut batches = Vec::new();
+    while let Some(chunk) = input.next_of(target, ChunkKind::Rows)? {
+        batches.push(chunk.batch()?);
+    }
+    if batches.is_empty() {
+        return Ok((None, RowSum::default()));
+    }
+    let carried = Carried::of_batch(&carried::joined(&batches)?, &write.row_types())?;
+    let sum = RowSum::of_keys(&carried.rows.keys, write.is_global())?;
+    Ok((Some(carried), sum))
+}
+
+/// Places a slot's rows, of which so many came, and hands them on.
+///
+/// # Errors
+/// As for [`Placer::place`].
+pub(super) fn place(
+    write: &OpenWrite,
+    slot: u32,
+    (rows, taken): (&IndexedRows, RowSum),
+    output: &mut Output,
+) -> Result<()> {
+    let mut placer = Placer::new(write.index.bucket.clone(), write.is_global());
+    let batch = placer.place(rows)?;
+    let bytes = batch.get_array_memory_size() as u64;
+    let mut chunks = Distributor::new(ChunkKind::Rows, slot);
+    chunks.add(Address { target: 0, slot: 0, report: None }, batch, output)?;
+    chunks.flush(output)?;
+    output.report(slot, &Report::Placed(placer.report(slot, taken, bytes)))
+}
+
+/// Hands a slot's tagged rows on, and the keys whose stored rows they are to be merged with.
+fn send_on(
+    write: &OpenWrite,
+    slots: &SlotAddresses,
+    slot: u32,
+    (rows, taken): (&IndexedRows, RowSum),
+    output: &mut Output,
+) -> Result<TaggedReport> {
+    let looked_up = rows_to_merge(&write.table, &write.index, rows);
+    let mut wanted: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+    let is_looked_up = |row: usize| looked_up.get(row) == Some(&true);
+    for (row, location) in rows.tagged.locations.iter().enumerate().filter(|(row, _)| is_looked_up(*row)) {
+        if let Some(group) = location {
+            wanted.entry(*group).or_default().insert(rows.keys.record_keys.value(row));
+        }
+    }
+    for further in &rows.tagged.further {
+        let row = usize::try_from(further.row).unwrap_or(usize::MAX);
+        if is_looked_up(row) {
+            wanted.entry(further.group).or_default().insert(rows.keys.record_keys.value(row));
+        }
+    }
+    let mut groups = BTreeSet::new();
+    for (number, (group, keys)) in (0_u32..).zip(wanted) {
+        let location = usize::try_from(group).ok().and_then(|group| rows.tagged.groups.get(group));
+        let location = location.ok_or_else(|| Error::internal("a row in a file group that is not there"))?;
+        groups.insert((location.partition.clone(), location.file_id.clone()));
+        let keys: ArrayRef = Arc::new(StringArray::from_iter_values(keys));
+        output.push(wanted_chunk(slots, location, (slot, number), keys)?)?;
+    }
+    let sent = RowSum::of_keys(&rows.keys, write.is_global())?;
+    if sent.rows == 0 {
+        return Ok(TaggedReport { slot, taken, sent, wanted: groups });
+    }
+    let (tags, batch) = Tags::of_rows(rows)?;
+    let address = slots.address(slot, None);
+    let mut chunks = Distributor::new(ChunkKind::Rows, slot);
+    chunks.add(address, batch, output)?;
+    chunks.flush(output)?;
+    output.push(Chunk {
+        slot: address.slot,
+        target: slot,
+        kind: ChunkKind::Tags,
+        source: slot,
+        number: 0,
+        report: Some(tags.to_bytes()?.into()),
+        data: None,
+    })?;
+    Ok(TaggedReport { slot, taken, sent, wanted: groups })
+}
+
+/// A batch of keys as bytes.
+pub(super) fn encoded_keys(name: &str, keys: ArrayRef) -> Result<arrow_buffer::Buffer> {
+    let batch = RecordBatch::try_from_iter([(name, keys)]).map_err(|error| Error::internal("keys").caused_by(error))?;
+    encoded(&[batch])
+}

@@ -1,0 +1,137 @@
+//! Tagged rows that wait for the stored rows of their keys, as values that are sent.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, RecordBatch, UInt64Array};
+use serde::{Deserialize, Serialize};
+use twox_hash::XxHash64;
+
+use super::carried::{self, Carried};
+use super::chunk::{Chunk, ChunkKind};
+use super::split_stage::SlotAddresses;
+use super::tag_stage::encoded_keys;
+use crate::client::prepare::Prepared;
+use crate::error::{Error, Result};
+use crate::index::{FurtherLocation, IndexedRows, Location, Tagged};
+use crate::names::RequestedTime;
+
+const GROUP: &str = "_mortice_group";
+const POSITION: &str = "_mortice_position";
+const KEY: &str = "key";
+
+/// The tags of a slot's rows, apart from those that are columns.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Tags {
+    /// Partition, file id and base instant.
+    groups: Vec<(String, String, RequestedTime)>,
+    /// Row, group, position.
+    further: Vec<(u32, u32, Option<u64>)>,
+    has_positions: bool,
+}
+
+impl Tags {
+    /// The tags, and the rows with the others.
+    ///
+    /// # Errors
+    /// `Internal` for rows that do not fit their tags.
+    pub(super) fn of_rows(rows: &IndexedRows) -> Result<(Self, RecordBatch)> {
+        let Tagged { locations, groups, positions, further, .. } = &rows.tagged;
+        let prepared = Prepared {
+            rows: rows.rows.clone(),
+            keys: rows.keys.clone(),
+            deletes: rows.is_delete.clone(),
+            unconditional: rows.is_unconditional.clone(),
+        };
+        let numbers: Int32Array = locations.iter().map(|group| group.map(u32::cast_signed)).collect();
+        let known: UInt64Array = if positions.is_empty() {
+            UInt64Array::new_null(locations.len())
+        } else {
+            positions.iter().copied().collect()
+        };
+        let columns: Vec<(&str, ArrayRef)> = vec![(GROUP, Arc::new(numbers)), (POSITION, Arc::new(known))];
+        let group = |one: &Location| (one.partition.clone(), one.file_id.clone(), one.base_instant.clone());
+        let tags = Self {
+            groups: groups.iter().map(group).collect(),
+            further: further.iter().map(|one| (one.row, one.group, one.position)).collect(),
+            has_positions: !positions.is_empty(),
+        };
+        Ok((tags, carried::to_batch(&prepared, columns)?))
+    }
+
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(|error| Error::internal("tags of rows").caused_by(error))
+    }
+
+    /// Reads the tags of a chunk.
+    ///
+    /// # Errors
+    /// `Internal` for other chunks.
+    pub(super) fn of_chunk(chunk: &Chunk) -> Result<Self> {
+        let other = || Error::internal("a chunk that does not consist of tags");
+        let bytes = chunk.report.as_deref().ok_or_else(other)?;
+        serde_json::from_slice(bytes).map_err(|error| other().caused_by(error))
+    }
+
+    /// The rows with their tags.
+    ///
+    /// # Errors
+    /// `Internal` if the rows are not those of the tags.
+    pub(super) fn with_rows(self, carried: Carried) -> Result<IndexedRows> {
+        let numbers: Int32Array = carried.column(GROUP)?;
+        let known: UInt64Array = carried.column(POSITION)?;
+        let Prepared { rows, keys, deletes: is_delete, unconditional: is_unconditional } = carried.rows;
+        let groups = self.groups.into_iter();
+        let tagged = Tagged {
+            locations: numbers.iter().map(|group| group.map(i32::cast_unsigned)).collect(),
+            groups: groups
+                .map(|(partition, file_id, base_instant)| Location { partition, file_id, base_instant })
+                .collect(),
+            positions: if self.has_positions { known.iter().collect() } else { Vec::new() },
+            further: self
+                .further
+                .into_iter()
+                .map(|(row, group, position)| FurtherLocation { row, group, position })
+                .collect(),
+            view: Arc::default(),
+        };
+        if numbers.len() != is_delete.len() {
+            return Err(Error::internal("rows without their tags"));
+        }
+        Ok(IndexedRows { rows, keys, is_delete, is_unconditional, tagged })
+    }
+}
+
+/// Keys whose stored rows are to be read from a file group. All chunks of a file group meet in one process.
+///
+/// # Errors
+/// `Internal` for keys that cannot be sent.
+pub(super) fn wanted_chunk(
+    slots: &SlotAddresses,
+    group: &Location,
+    (source, number): (u32, u32),
+    keys: ArrayRef,
+) -> Result<Chunk> {
+    let header = serde_json::to_vec(&(&group.partition, &group.file_id))
+        .map_err(|error| Error::internal("the name of a file group").caused_by(error))?;
+    let hash = XxHash64::oneshot(0, &header);
+    // Groups that share a number are told apart by the header.
+    let target = (hash >> 33) as u32;
+    let slot = slots.address(slots.slot_of(hash), None).slot;
+    let data = Some(encoded_keys(KEY, keys)?);
+    Ok(Chunk { slot, target, kind: ChunkKind::Wanted, source, number, report: Some(header.into()), data })
+}
+
+/// The file group of such a chunk, by partition and file id, and the keys.
+///
+/// # Errors
+/// `Internal` for other chunks.
+pub(super) fn wanted_keys(chunk: &Chunk) -> Result<((String, String), arrow_array::StringArray)> {
+    use arrow_array::cast::AsArray;
+    let other = || Error::internal("a chunk that does not consist of keys");
+    let header = chunk.report.as_deref().ok_or_else(other)?;
+    let group = serde_json::from_slice(header).map_err(|error| other().caused_by(error))?;
+    let batch = chunk.batch()?;
+    let keys = batch.column_by_name(KEY).and_then(|column| column.as_string_opt::<i32>());
+    Ok((group, keys.cloned().ok_or_else(other)?))
+}

@@ -1,0 +1,109 @@
+//! The rows of one task, written to its file group.
+
+use std::sync::Arc;
+
+use arrow_array::{Array, BooleanArray, UInt64Array};
+
+use super::closing_store::ClosingStore;
+use super::placer::{IS_REPEATED, POSITION};
+use super::reports::{Report, WrittenReport};
+use super::route_stage::IS_NEW;
+use super::specs::{TaskSpec, WriteSpec};
+use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
+use super::state::OpenWrite;
+use super::tag_stage::read_rows;
+use crate::assign::{GroupTask, TaskKind};
+use crate::client::prepare::Prepared;
+use crate::client::tasks::{TaskOptions, TaskRunner};
+use crate::error::{Error, Result};
+use crate::storage::{FileStore, open_file_store};
+use crate::write::{WriteStatus, WriteToken};
+
+/// Writes the rows of tasks.
+pub(super) struct WriteStage {
+    write: OpenWrite,
+    spec: WriteSpec,
+    store: Arc<dyn FileStore>,
+    options: TaskOptions,
+    input: Chunks,
+    attempt: TaskAttempt,
+}
+
+impl WriteStage {
+    /// Prepares to write.
+    ///
+    /// # Errors
+    /// Those of opening the storage; `InvalidArgument` for options of files.
+    pub(super) fn new(write: OpenWrite, spec: WriteSpec, attempt: TaskAttempt, input: Input) -> Result<Self> {
+        let store = open_file_store(&write.table.uri, &write.table.storage)?;
+        let store = Arc::new(ClosingStore::new(store, write.instant()?));
+        let options = TaskOptions::from_options(&write.table, write.operation, &write.options)?;
+        Ok(Self { write, spec, store, options, input: Chunks::new(input), attempt })
+    }
+
+    fn write_task(&mut self, number: u32, output: &mut Output) -> Result<()> {
+        let (carried, sum) = read_rows(&mut self.input, &self.write, number)?;
+        let task = usize::try_from(number).ok().and_then(|number| self.spec.tasks.get(number));
+        let (Some(carried), Some(TaskSpec { partition, kind })) = (carried, task) else {
+            return Err(Error::internal("a task that is not there"));
+        };
+        let (is_repeated, is_new): (BooleanArray, BooleanArray) =
+            (carried.column(IS_REPEATED)?, carried.column(IS_NEW)?);
+        let positions: UInt64Array = carried.column(POSITION)?;
+        // A file that is rewritten takes a row once, though it may have its key several times.
+        let takes_once = matches!(kind, TaskKind::Merge { .. });
+        let rows: Vec<u32> = (0_u32..)
+            .zip(&is_repeated)
+            .filter(|(_, is_repeated)| !(takes_once && *is_repeated == Some(true)))
+            .map(|(row, _)| row)
+            .collect();
+        let position_of = |row: &u32| {
+            let at = usize::try_from(*row).unwrap_or(usize::MAX);
+            positions.is_valid(at).then(|| positions.value(at))
+        };
+        let known: Vec<Option<u64>> = rows.iter().map(position_of).collect();
+        let positions = if known.iter().any(Option::is_some) { known } else { Vec::new() };
+        let group = GroupTask { partition: partition.clone(), kind: kind.clone(), rows, positions };
+        let statuses = self.run(number, &group, (&carried.rows, &is_new))?;
+        let report = WrittenReport { task: number, rows: sum, statuses };
+        output.report(number, &Report::Written(report))
+    }
+
+    fn run(
+        &self,
+        number: u32,
+        task: &GroupTask,
+        (rows, is_new): (&Prepared, &BooleanArray),
+    ) -> Result<Vec<WriteStatus>> {
+        let runner = TaskRunner {
+            store: &self.store,
+            table: &self.write.table,
+            schema: &self.write.schema,
+            instant: self.write.instant()?,
+            prepared: rows,
+            is_new,
+            options: &self.options,
+            attempt: 0,
+        };
+        let token = WriteToken { task: number, stage: self.attempt.stage, attempt: self.attempt.attempt };
+        let mut statuses = runner.run_one(task, token)?;
+        if !self.spec.keeps_blooms {
+            for file in statuses.iter_mut().filter_map(|status| status.file.as_mut()) {
+                file.bloom = None;
+            }
+        }
+        Ok(statuses)
+    }
+}
+
+impl Step for WriteStage {
+    fn step(&mut self, output: &mut Output) -> Result<bool> {
+        let Some(task) = self.input.next_target()? else { return Ok(false) };
+        self.write_task(task, output)?;
+        Ok(true)
+    }
+
+    fn source(&self) -> u32 {
+        self.attempt.partition
+    }
+}
