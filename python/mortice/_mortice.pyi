@@ -11,6 +11,7 @@ __all__ = [
     "ArrowSchema",
     "Block",
     "Blocks",
+    "DistributedWrite",
     "Follower",
     "LogBlock",
     "LogFile",
@@ -20,13 +21,16 @@ __all__ = [
     "Scan",
     "SharedQuery",
     "Split",
+    "StageBatches",
     "Stream",
     "Table",
     "__version__",
     "create_table",
+    "create_table_by_options",
     "debug_build",
     "has_hdfs",
     "merge_rows",
+    "run_stage",
     "write",
 ]
 
@@ -409,9 +413,54 @@ def merge_rows(
 _FileOfCommit = tuple[str, str, str | None, int, int, int, int, int]
 """(partition, file id, path, bytes, rows written, inserts, updates, deletes)"""
 
+_CommitOfWrite = tuple[str, str | None, str, list[_FileOfCommit], list[tuple[str | None, str]], list[str]]
+
+_Step = tuple[str, int, dict[str, bytes], int]
+"""(name, partitions of DataFrames, stages by name, tasks that read keys)"""
+
+@final
+class DistributedWrite:
+    """The driver's part of a write whose rows are in other processes."""
+
+    def __new__(
+        cls,
+        uri: str,
+        storage_options: Mapping[str, Any],
+        operation: str,
+        columns: Any,
+        options: Mapping[str, str],
+        parallelism: int,
+    ) -> DistributedWrite: ...
+    @property
+    def warnings(self) -> list[str]:
+        """Sentences on options that have no effect."""
+    def start(self) -> _Step:
+        """The first step: `prepare`."""
+    def next(self, reports: Sequence[bytes]) -> _Step:
+        """The next step (`tag`, `move`, `write` or `commit`), from the reports of the last one."""
+    def commit(self, reports: Sequence[bytes]) -> _CommitOfWrite:
+        """Commits, given the reports of the step `write`. Rolls the write back if it cannot be committed."""
+    def abort(self, reason: str) -> None:
+        """Rolls the write back, if it has begun and not ended."""
+
+@final
+class StageBatches:
+    """The batches that a task of a stage hands on."""
+
+    def __iter__(self) -> StageBatches: ...
+    def __next__(self) -> ArrowBatch: ...
+
+def run_stage(stage: bytes, task: tuple[int, int, int], batches: Any) -> StageBatches:
+    """Runs one task of a stage: partition, stage and attempt as the engine counts, and the batches that come to it."""
+
+def create_table_by_options(
+    uri: str, storage_options: Mapping[str, Any], operation: str, columns: Any, options: Mapping[str, str]
+) -> None:
+    """Creates the table that a write with these options describes."""
+
 def write(
     uri: str, storage_options: Mapping[str, Any], operation: str, data: Any, options: Mapping[str, str]
-) -> tuple[str, str | None, str, list[_FileOfCommit], list[tuple[str | None, str]], list[str]]:
+) -> _CommitOfWrite:
     """Writes Arrow data to a table, or deletes its keys.
 
     Returns requested time, completion time, operation, files, refused rows as (key, message), and warnings.

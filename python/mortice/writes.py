@@ -10,7 +10,7 @@ from mortice import _mortice
 from mortice.commit import Commit, FileGroupStats, RowError
 from mortice.errors import InvalidArgumentError
 
-__all__ = ["checked_options", "write"]
+__all__ = ["checked_options", "commit_of", "write"]
 
 
 def write(
@@ -29,11 +29,19 @@ def write(
         MorticeError: The subclass that says what is wrong; the table is unchanged then, unless the message says
             otherwise.
     """
-    instant, completion_time, name, stats, errors, warned = _mortice.write(
-        uri, storage_options, operation, data, checked_options(options)
-    )
+    return commit_of(_mortice.write(uri, storage_options, operation, data, checked_options(options)), stacklevel=4)
+
+
+def commit_of(written: _mortice._CommitOfWrite, stacklevel: int) -> Commit:
+    """Returns the commit that the native module describes, and warns of options that have no effect.
+
+    Args:
+        written: What the native module returns.
+        stacklevel: How far up the caller is that a warning is about, counted from here.
+    """
+    instant, completion_time, name, stats, errors, warned = written
     for sentence in warned:
-        warnings.warn(sentence, UserWarning, stacklevel=3)
+        warnings.warn(sentence, UserWarning, stacklevel=stacklevel)
     files = [FileGroupStats(*one) for one in stats]
     return Commit(instant, completion_time, name, files, [RowError(*one) for one in errors])
 

@@ -9,6 +9,7 @@ mod arrow;
 mod arrow_in;
 mod create_table;
 mod credentials;
+mod distributed;
 mod errors;
 mod follower;
 #[cfg(feature = "hdfs")]
@@ -49,6 +50,10 @@ fn _mortice(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<log_writer::LogWriter>()?;
     module.add_class::<log_writer::LogBlock>()?;
     module.add_function(wrap_pyfunction!(create_table::create_table, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::create_table_by_options, module)?)?;
+    module.add_function(wrap_pyfunction!(distributed::run_stage, module)?)?;
+    module.add_class::<distributed::DistributedWrite>()?;
+    module.add_class::<distributed::StageBatches>()?;
     module.add_function(wrap_pyfunction!(merge_rows::merge_rows, module)?)?;
     module.add_function(wrap_pyfunction!(write::write, module)?)?;
     module.add_class::<arrow::ArrowSchema>()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mortice::client::{self, WriteInput};
+use mortice::client::{self, Committed, WriteInput};
 use mortice::commit::WriteOperation;
 use mortice::storage;
 use mortice::write::WriteStatus;
@@ -15,7 +15,7 @@ use crate::errors::{raised, released};
 /// A written file: partition, file id, path, bytes, rows written, inserts, updates, deletes.
 type FileOfCommit = (String, String, Option<String>, u64, u64, u64, u64, u64);
 /// Requested time, completion time, operation, files, refused rows as (key, message), warnings.
-type CommitOfWrite =
+pub(crate) type CommitOfWrite =
     (String, Option<String>, &'static str, Vec<FileOfCommit>, Vec<(Option<String>, String)>, Vec<String>);
 
 /// Writes Arrow data to a table, or deletes the keys of it.
@@ -36,18 +36,21 @@ pub(crate) fn write(
         let schema = rows.schema();
         let batches = rows.collect::<mortice::Result<Vec<_>>>()?;
         let result = client::write(uri, &storage, operation, &WriteInput { schema, batches, options })?;
-        let committed = result.committed;
-        let refused = committed.statuses.iter().flat_map(|status| &status.errors);
-        let refused = refused.map(|error| (error.record_key.clone(), error.message.clone())).collect();
-        Ok((
-            committed.instant.to_string(),
-            committed.completion_time.map(|time| time.to_string()),
-            operation.name(),
-            committed.statuses.iter().map(file_of_commit).collect(),
-            refused,
-            result.warnings,
-        ))
+        Ok(commit_of_write(&result.committed, result.warnings))
     })
+}
+
+/// What Python is told of a commit.
+pub(crate) fn commit_of_write(committed: &Committed, warnings: Vec<String>) -> CommitOfWrite {
+    let refused = committed.statuses.iter().flat_map(|status| &status.errors);
+    (
+        committed.instant.to_string(),
+        committed.completion_time.as_ref().map(ToString::to_string),
+        committed.operation.name(),
+        committed.statuses.iter().map(file_of_commit).collect(),
+        refused.map(|error| (error.record_key.clone(), error.message.clone())).collect(),
+        warnings,
+    )
 }
 
 fn file_of_commit(status: &WriteStatus) -> FileOfCommit {

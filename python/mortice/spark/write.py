@@ -1,0 +1,209 @@
+"""Writes DataFrames to tables: the driver plans, tags, assigns and commits; rows go from task to task.
+
+The steps are those of a write in one process, and the same native code runs them (`mortice.spark.write_stages`). The
+DataFrame is computed once: its rows are persisted, in the table's types and with their keys, until the write has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from mortice import _mortice, errors
+from mortice.commit import Commit
+from mortice.errors import InvalidArgumentError, MorticeError, TableExistsError, TableNotFoundError, UnsupportedError
+from mortice.options import checked_storage_options, checked_uri
+from mortice.spark.data_frame import is_connect
+from mortice.spark.hadoop_conf import hadoop_settings
+from mortice.spark.option_names import SPARK_PREFIX, STORAGE_PREFIX, is_of_storage
+from mortice.spark.write_stages import Frames
+from mortice.table import Table
+from mortice.writes import checked_options, commit_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["write"]
+
+OPERATION = "hoodie.datasource.write.operation"
+MODES = ("append", "overwrite", "errorifexists", "error", "ignore")
+_ERROR_IN_TEXT = re.compile(r"mortice\.errors\.(\w+): \[(MORTICE-[A-Z-]+)\] (.*)")
+
+
+class _Default(str):
+    """The default of an argument, which an option replaces."""
+
+    __slots__ = ()
+
+
+def write(
+    df: DataFrame,
+    uri: str | os.PathLike[str],
+    operation: str = _Default("upsert"),
+    mode: str = "append",
+    options: Mapping[str, Any] | None = None,
+) -> Commit | None:
+    """Writes a DataFrame to a Hudi table in one commit. Works on Spark 3.5 and later, classic and Connect.
+
+        mortice.spark.write(trips, "/lake/trips", options={"hoodie.index.type": "RECORD_INDEX"})
+
+    If there is no table at `uri`, the options describe the one that is created, as for Hudi's own source:
+    `hoodie.table.name`, `hoodie.datasource.write.recordkey.field`, `…partitionpath.field`, `…precombine.field`,
+    `…table.type`, `hoodie.write.table.version` and what else a table's properties are made of.
+
+    The commit is complete, or it is invisible. If a task fails and Spark gives up, or an exception ends the call, it is
+    rolled back; what failed attempts of tasks have written is deleted before the commit.
+
+    Args:
+        df: The rows. For `delete`, key and partition columns suffice.
+        uri: The table's base path, a local path or a URI.
+        operation: `upsert` (default), `insert`, `bulk_insert` or `delete`. The option
+            `hoodie.datasource.write.operation` replaces the default.
+        mode: What happens if there is a table: `append` (default) writes to it, `errorifexists` raises an error,
+            `ignore` writes nothing. `overwrite` is refused then: Hudi would delete the table and its history.
+        options: Options by Hudi's names (docs/writing.md), Hadoop's settings of the table's store (`fs.s3a.*`) and
+            `mortice.storage.NAME`. The session's settings of Hadoop's file systems apply as well.
+
+    Returns:
+        The commit; None if the mode is `ignore` and there is a table.
+
+    Raises:
+        InvalidArgumentError: An argument, an option or a row is invalid; the message names it.
+        TableExistsError: There is a table, and the mode is `errorifexists`.
+        TableNotFoundError: There is no table to delete from.
+        UnsupportedError: The table, the operation or an option needs a feature that mortice does not have.
+        WriteConflictError: Another writer changed the same file groups, and committed first.
+    """
+    spark, path = df.sparkSession, checked_uri(uri)
+    storage, given = _options(spark, path, options)
+    operation = _operation(operation, given)
+    if not _goes_on(path, storage, operation, _mode(mode)):
+        return None
+    native = _planned(spark, df, path, storage, operation, given)
+    try:
+        return _run(spark, df, native)
+    except BaseException as error:
+        raised = _typed(error)
+        native.abort(str(raised))
+        if raised is error:
+            raise
+        raise raised from error
+
+
+def _options(
+    spark: SparkSession, uri: str, options: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Returns options of the storage, and those of the write."""
+    if options is not None and not isinstance(options, Mapping):
+        raise InvalidArgumentError(f"options must be a mapping of names to values, got {type(options).__name__}")
+    storage: dict[str, Any] = dict(hadoop_settings(spark, uri))
+    of_write: dict[str, Any] = {}
+    for given, value in (options or {}).items():
+        name = str(given)
+        if name.startswith(f"{SPARK_PREFIX}hoodie."):
+            name = name.removeprefix(SPARK_PREFIX)
+        if is_of_storage(name):
+            storage[name.removeprefix(STORAGE_PREFIX)] = value
+        elif of_write.setdefault(name, value) != value:
+            raise InvalidArgumentError(f"the option {name} is given twice, with different values; leave out one of them")
+    return checked_storage_options(storage), checked_options(of_write)
+
+
+def _operation(operation: str, options: Mapping[str, str]) -> str:
+    if isinstance(operation, _Default):
+        operation = options.get(OPERATION, operation)
+    if not isinstance(operation, str):
+        raise InvalidArgumentError(f"operation must be a string, got {type(operation).__name__}")
+    return operation.strip().lower()
+
+
+def _mode(mode: str) -> str:
+    name = str(mode).strip().lower()
+    if name not in MODES:
+        raise InvalidArgumentError(f"mode must be one of {', '.join(MODES)}, got {mode!r}")
+    return "errorifexists" if name == "error" else name
+
+
+def _goes_on(uri: str, storage: Mapping[str, str], operation: str, mode: str) -> bool:
+    """Returns whether the mode lets a write happen. Raises what it raises if there is a table."""
+    if mode == "append":
+        return True
+    if operation == "delete":
+        raise InvalidArgumentError(f"delete is possible in mode append only, got {mode}")
+    try:
+        Table(uri, storage_options=storage)
+    except TableNotFoundError:
+        return True
+    if mode == "errorifexists":
+        raise TableExistsError("there is a table, and the mode is errorifexists; use append to write to it", path=uri)
+    if mode == "overwrite":
+        raise UnsupportedError(
+            "mode overwrite of a table that exists: Hudi would delete it with its history; to replace its rows use "
+            "the operation insert_overwrite_table, to begin anew delete the folder",
+            path=uri,
+        )
+    return False
+
+
+def _planned(
+    spark: SparkSession, df: DataFrame, uri: str, storage: Mapping[str, str], operation: str, options: Mapping[str, str]
+) -> _mortice.DistributedWrite:
+    """Returns the native part of the write, after the table was created if there is none."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    columns = to_arrow_schema(df.schema).empty_table()
+    parallelism = _parallelism(spark)
+
+    def plan() -> _mortice.DistributedWrite:
+        return _mortice.DistributedWrite(uri, storage, operation, columns, options, parallelism)
+
+    try:
+        return plan()
+    except TableNotFoundError:
+        if operation == "delete":
+            raise
+    _mortice.create_table_by_options(uri, storage, operation, columns, options)
+    return plan()
+
+
+def _parallelism(spark: SparkSession) -> int:
+    """Returns how many tasks run at once, as far as it is known."""
+    if is_connect(spark):
+        return max(1, int(str(spark.conf.get("spark.sql.shuffle.partitions", "200"))))
+    return max(1, int(spark.sparkContext.defaultParallelism))
+
+
+def _run(spark: SparkSession, df: DataFrame, native: _mortice.DistributedWrite) -> Commit:
+    reports: list[bytes] = []
+    with Frames(spark, df) as frames:
+        step = native.start()
+        while step[0] != "commit":
+            name, partitions, stages, key_tasks = step
+            if name == "prepare":
+                reports = frames.prepare(stages["prepare"])
+            elif name == "tag":
+                reports = frames.tag(partitions, stages, key_tasks)
+            elif name == "move":
+                reports = frames.move(partitions, stages)
+            else:
+                reports = frames.write(partitions, stages)
+                break
+            step, reports = native.next(reports), []
+        return commit_of(native.commit(reports), stacklevel=4)
+
+
+def _typed(error: BaseException) -> BaseException:
+    """Returns the error of mortice that ended a task, whose type Spark has lost; other errors unchanged."""
+    if isinstance(error, (MorticeError, KeyboardInterrupt)):
+        return error
+    found = _ERROR_IN_TEXT.findall(str(error))
+    if not found:
+        return error
+    name, code, message = found[-1]
+    kind = getattr(errors, name, MorticeError)
+    return kind(message, code=code) if issubclass(kind, MorticeError) else error

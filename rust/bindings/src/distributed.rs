@@ -1,0 +1,161 @@
+//! `DistributedWrite` and `run_stage`: writes whose rows are in other processes.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mortice::client::create_table_for_write;
+use mortice::client::distributed::{
+    DistributedWrite as Core, MovePlan, NextStep, StageBatches as CoreBatches, TagPlan, TaskAttempt, WritePlan,
+    run_stage as run,
+};
+use mortice::commit::WriteOperation;
+use mortice::{Error, Kind, storage};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::arguments::StorageArgument;
+use crate::arrow::ArrowBatch;
+use crate::arrow_in::Batches;
+use crate::errors::{raised, released};
+use crate::write::{CommitOfWrite, commit_of_write};
+
+/// What tasks do next: its name, partitions of the data frames, stages by name, tasks that read keys.
+type Step<'py> = (&'static str, u32, Bound<'py, PyDict>, u32);
+
+/// The driver's part of a write.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct DistributedWrite(Mutex<Core>);
+
+impl DistributedWrite {
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl DistributedWrite {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        uri: &str,
+        storage_options: StorageArgument,
+        operation: &str,
+        columns: &Bound<'_, PyAny>,
+        options: BTreeMap<String, String>,
+        parallelism: u32,
+    ) -> PyResult<Self> {
+        let columns = Batches::of(columns)?.schema();
+        let operation = operation_named(py, operation)?;
+        let write = released(py, || {
+            let storage = storage::needed_options(uri, &storage_options)?;
+            Core::plan((uri, &storage), operation, &columns, &options, parallelism)
+        })?;
+        Ok(Self(Mutex::new(write)))
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.lock().warnings().to_vec()
+    }
+
+    fn start<'py>(&self, py: Python<'py>) -> PyResult<Step<'py>> {
+        let next = released(py, || self.lock().start())?;
+        step_of(py, next)
+    }
+
+    fn next<'py>(&self, py: Python<'py>, reports: Vec<Vec<u8>>) -> PyResult<Step<'py>> {
+        let next = released(py, || self.lock().next(&reports))?;
+        step_of(py, next)
+    }
+
+    fn commit(&self, py: Python<'_>, reports: Vec<Vec<u8>>) -> PyResult<CommitOfWrite> {
+        released(py, || {
+            let mut write = self.lock();
+            let committed = write.commit(&reports)?;
+            Ok(commit_of_write(&committed, write.warnings().to_vec()))
+        })
+    }
+
+    fn abort(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
+        released(py, || self.lock().abort(&Error::new(Kind::Io, reason)))
+    }
+}
+
+fn step_of(py: Python<'_>, next: NextStep) -> PyResult<Step<'_>> {
+    let (name, partitions, stages, tasks) = match next {
+        NextStep::Prepare { stage } => ("prepare", 0, vec![("prepare", stage)], 0),
+        NextStep::Tag(TagPlan { partitions, split, read_keys, tag }) => {
+            let (read_keys, tasks) = read_keys.unzip();
+            let stages = [("split", Some(split)), ("read_keys", read_keys), ("tag", Some(tag))];
+            let stages = stages.into_iter().filter_map(|(name, stage)| Some((name, stage?))).collect();
+            ("tag", partitions, stages, tasks.unwrap_or(0))
+        }
+        NextStep::Move(MovePlan { partitions, read_rows, merge }) => {
+            ("move", partitions, vec![("read_rows", read_rows), ("merge", merge)], 0)
+        }
+        NextStep::Write(WritePlan { partitions, route, write }) => {
+            ("write", partitions, vec![("route", route), ("write", write)], 0)
+        }
+        NextStep::Commit => ("commit", 0, Vec::new(), 0),
+    };
+    let dict = PyDict::new(py);
+    for (name, stage) in stages {
+        dict.set_item(name, PyBytes::new(py, &stage))?;
+    }
+    Ok((name, partitions, dict, tasks))
+}
+
+fn operation_named(py: Python<'_>, name: &str) -> PyResult<WriteOperation> {
+    let unknown = || Error::invalid_argument(format!("no such operation: {name}"));
+    WriteOperation::from_option(name).ok_or_else(|| raised(py, &unknown()))
+}
+
+/// Creates the table that a write with these options describes.
+#[pyfunction]
+pub(crate) fn create_table_by_options(
+    py: Python<'_>,
+    uri: &str,
+    storage_options: StorageArgument,
+    operation: &str,
+    columns: &Bound<'_, PyAny>,
+    options: BTreeMap<String, String>,
+) -> PyResult<()> {
+    let columns = Batches::of(columns)?.schema();
+    let operation = operation_named(py, operation)?;
+    released(py, || {
+        let storage = storage::needed_options(uri, &storage_options)?;
+        create_table_for_write((uri, &storage), operation, &columns, &options)
+    })
+}
+
+/// The batches that a task of a stage hands on.
+#[pyclass(frozen, module = "mortice._mortice")]
+pub(crate) struct StageBatches(Mutex<CoreBatches>);
+
+#[pymethods]
+impl StageBatches {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<ArrowBatch>> {
+        let next = || self.0.lock().unwrap_or_else(PoisonError::into_inner).next().transpose();
+        Ok(released(py, next)?.map(ArrowBatch))
+    }
+}
+
+/// Runs one task of a stage: partition, stage and attempt as the engine counts, and the batches that come to it.
+#[pyfunction]
+pub(crate) fn run_stage(
+    py: Python<'_>,
+    stage: &[u8],
+    task: (u32, u32, u64),
+    batches: &Bound<'_, PyAny>,
+) -> PyResult<StageBatches> {
+    let (partition, stage_number, attempt) = task;
+    let task = TaskAttempt { partition, stage: stage_number, attempt };
+    // The engine's own errors, which another attempt may not have.
+    let input = Batches::of(batches)?.map(|batch| batch.map_err(|error| error.with_kind(Kind::Io)));
+    let batches = released(py, || run(stage, task, Box::new(input)))?;
+    Ok(StageBatches(Mutex::new(batches)))
+}
