@@ -14,6 +14,9 @@ use crate::names::CompletionTime;
 use crate::storage::{self, Place, StorageOptions};
 use crate::timeline::{Instant, Timeline};
 
+/// Earlier than every write: how times of initialisations of the metadata table begin.
+const BEFORE_ALL: &str = "00000000000000";
+
 /// A table as it was opened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -76,11 +79,12 @@ impl PinnedTable {
     /// Errors of opening the metadata table.
     pub fn with_metadata(table: &OpenTable) -> Result<Self> {
         let metadata = metadata::open_table((&table.uri, &table.place), &table.storage, &table.options)?;
+        // Times of initialisations count from zero; before table version 8, others have a suffix.
         let newest = table.timeline.instants().iter().map(|instant| instant.requested_time.as_str()).max();
-        // Before table version 8, times of initialisations have a suffix.
+        let newest = newest.unwrap_or(BEFORE_ALL);
         let is_known = |instant: &&Instant| {
             let time = instant.requested_time.as_str();
-            newest.is_some_and(|newest| time.get(..newest.len()).unwrap_or(time) <= newest)
+            time.get(..newest.len()).unwrap_or(time) <= newest
         };
         Ok(Self { metadata: Some(State::of(&metadata, is_known)), ..Self::of(table) })
     }

@@ -1,0 +1,107 @@
+"""`mortice.spark.write`: the same table as the same rows written in one process, whatever Spark does with tasks."""
+
+import pathlib
+
+import pyarrow as pa
+import pytest
+
+import mortice
+import mortice.spark
+from mortice.errors import (
+    InvalidArgumentError,
+    TableExistsError,
+    TableNotFoundError,
+    UnsupportedError,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:mortice was built:RuntimeWarning")
+SCHEMA = pa.schema([("id", pa.string()), ("city", pa.string()), ("fare", pa.float64()), ("ts", pa.int64())])
+DDL = "id string, city string, fare double, ts bigint"
+BUCKETS = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "3"}
+RECORD_INDEX = {"hoodie.index.type": "RECORD_INDEX", "hoodie.metadata.global.record.level.index.enable": "true"}
+MOVES = {"hoodie.record.index.update.partition.path": "true"}
+KINDS = {
+    "simple": ("MERGE_ON_READ", 9, {}),
+    "simple-6": ("MERGE_ON_READ", 6, {}),
+    "bloom-cow": ("COPY_ON_WRITE", 9, {"hoodie.index.type": "BLOOM"}),
+    "simple-cow-6": ("COPY_ON_WRITE", 6, {}),
+    "global": ("MERGE_ON_READ", 9, {"hoodie.index.type": "GLOBAL_SIMPLE"}),
+    "global-bloom-cow": ("COPY_ON_WRITE", 9, {"hoodie.index.type": "GLOBAL_BLOOM"}),
+    "bucket": ("MERGE_ON_READ", 9, BUCKETS),
+    "bucket-6": ("MERGE_ON_READ", 6, BUCKETS),
+    "record-index": ("MERGE_ON_READ", 9, {**RECORD_INDEX, **MOVES}),
+}
+
+
+def table_options(table_type="MERGE_ON_READ", version=9, **further):
+    return {
+        "hoodie.table.name": "trips",
+        "hoodie.datasource.write.recordkey.field": "id",
+        "hoodie.datasource.write.partitionpath.field": "city",
+        "hoodie.datasource.write.precombine.field": "ts",
+        "hoodie.datasource.write.table.type": table_type,
+        "hoodie.write.table.version": str(version),
+        **further,
+    }
+
+
+def frame(spark, rows, partitions=2):
+    return spark.createDataFrame(rows, DDL).coalesce(partitions)
+
+
+def rows_of(path):
+    """The rows of a snapshot, with what does not depend on how they were written."""
+    kept = ["_hoodie_record_key", "_hoodie_partition_path", *SCHEMA.names]
+    found = mortice.Table(path).snapshot(columns=kept).to_arrow().to_pylist()
+    return sorted(found, key=lambda row: (row["_hoodie_record_key"], row["_hoodie_partition_path"]))
+
+
+def leftovers(path):
+    """Markers, open marks and heartbeats: nothing of these may be left."""
+    folders = [pathlib.Path(path, ".hoodie", name) for name in (".temp", ".aux/open_writes", ".heartbeat")]
+    return [str(file) for folder in folders for file in folder.rglob("*") if file.is_file()]
+
+
+def history():
+    """Steps of a table: operation and rows. Keys are updated late and in time, deleted, moved and twice in a batch."""
+    first = [(f"k{n:03}", ["oslo", "rome", "lima"][n % 3], float(n), 10) for n in range(120)]
+    second = [(f"k{n:03}", ["oslo", "rome", "lima"][n % 3], n + 0.5, 5 if n % 7 == 0 else 20) for n in range(0, 60, 2)]
+    second += [("k003", "oslo", 1.0, 30), ("k003", "oslo", 2.0, 31), ("k003", "oslo", 3.0, 29)]
+    second += [(f"n{n:03}", "oslo", float(n), 1) for n in range(40)]
+    moved = [(f"k{n:03}", "bern", n + 0.75, 40 if n % 2 else 1) for n in range(10)]
+    return [
+        ("upsert", first),
+        ("upsert", second),
+        ("delete", [row[:2] for row in first[60:70]]),
+        ("upsert", moved),
+        ("insert", [(f"i{n}", "bern", 1.0, 1) for n in range(5)]),
+        ("upsert", [("k060", "oslo", 9.0, 50), *((f"k{n:03}", "rome", 0.0, 60) for n in (1, 4))]),
+    ]
+
+
+def arrow(rows):
+    names = SCHEMA.names[: len(rows[0])]
+    return pa.Table.from_pylist(
+        [dict(zip(names, row, strict=True)) for row in rows], schema=pa.schema([SCHEMA.field(name) for name in names])
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_table_is_that_of_the_same_rows_written_in_one_process(spark, tmp_path, kind):
+    table_type, version, options = KINDS[kind]
+    here, there = str(tmp_path / "here"), str(tmp_path / "there")
+    table = mortice.create_table(
+        here, SCHEMA, name="trips", record_key="id", partition_by="city", ordering="ts", table_type=table_type,
+        version=version,
+    )  # fmt: skip
+    for operation, rows in history():
+        expected = getattr(table, operation)(arrow(rows), options=options)
+        given = frame(spark, rows) if len(rows[0]) == 4 else spark.createDataFrame(rows, "id string, city string")
+        commit = mortice.spark.write(given, there, operation, options=table_options(table_type, version, **options))
+        assert rows_of(there) == rows_of(here), operation
+        counts = (commit.operation, commit.inserts, commit.updates, commit.deletes)
+        assert counts == (expected.operation, expected.inserts, expected.updates, expected.deletes), operation
+        assert leftovers(there) == []
+    own, other = (mortice.Table(path).properties for path in (here, there))
+    for name in ("hoodie.table.type", "hoodie.table.version", "hoodie.table.recordkey.fields"):
+        assert own[name] == other[name]
