@@ -44,7 +44,7 @@ impl DistributedWrite {
         options: BTreeMap<String, String>,
         parallelism: u32,
     ) -> PyResult<Self> {
-        let columns = Batches::of(columns)?.schema();
+        let columns = ArrowInput::from_python(columns)?.schema();
         let operation = operation_named(py, operation)?;
         let write = released(py, || {
             let storage = storage::needed_options(uri, &storage_options)?;
@@ -77,7 +77,7 @@ impl DistributedWrite {
     }
 
     fn abort(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
-        released(py, || self.lock().abort(&Error::new(Kind::Io, reason)))
+        released(py, || self.lock().abort(&Error::new(ErrorKind::Io, reason)))
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn create_table_by_options(
     columns: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
 ) -> PyResult<()> {
-    let columns = Batches::of(columns)?.schema();
+    let columns = ArrowInput::from_python(columns)?.schema();
     let operation = operation_named(py, operation)?;
     released(py, || {
         let storage = storage::needed_options(uri, &storage_options)?;
@@ -155,7 +155,7 @@ pub(crate) fn run_stage(
     let (partition, stage_number, attempt) = task;
     let task = TaskAttempt { partition, stage: stage_number, attempt };
     // The engine's own errors, which another attempt may not have.
-    let input = Batches::of(batches)?.map(|batch| batch.map_err(|error| error.with_kind(Kind::Io)));
+    let input = ArrowInput::from_python(batches)?.map(|batch| batch.map_err(|error| error.with_kind(ErrorKind::Io)));
     let batches = released(py, || run(stage, task, Box::new(input)))?;
     Ok(StageBatches(Mutex::new(batches)))
 }

@@ -29,7 +29,7 @@ pub fn create_table_for_write(
     let options = WriteOptions::parse(options, &operation.name().to_ascii_lowercase(), &config)?;
     IndexOptions::from_options(&config, options.values())?;
     match create_table(open_file_store(uri, storage)?.as_ref(), &table, &columns) {
-        Err(error) if error.kind() == Kind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         created => created,
     }
 }

@@ -55,10 +55,10 @@ impl OpenMark {
     pub fn check(&self) -> Result<()> {
         match self.store.get(&self.path) {
             Ok(_) => Ok(()),
-            Err(error) if error.kind() == Kind::NotFound => {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
                 let message =
                     "the write was completed or rolled back without this attempt of a task, whose files are deleted";
-                Err(Error::new(Kind::WriteConflict, message).at_instant(&self.instant))
+                Err(Error::new(ErrorKind::WriteConflict, message).at_instant(&self.instant))
             }
             Err(error) => Err(error),
         }
@@ -71,8 +71,8 @@ impl OpenMark {
     pub fn list(store: &Arc<dyn FileStore>) -> Result<Vec<RequestedTime>> {
         let entries = store.list(FOLDER)?.unwrap_or_default();
         let names = entries.iter().filter_map(|entry| match entry {
-            Entry::File(status) => RequestedTime::parse(&status.name),
-            Entry::Folder(_) => None,
+            FolderEntry::File(status) => RequestedTime::parse(&status.name),
+            FolderEntry::Folder(_) => None,
         });
         Ok(names.collect())
     }
@@ -81,14 +81,14 @@ impl OpenMark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     #[test]
     fn a_write_is_open_between_its_beginning_and_its_end() {
         let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
         let mark = OpenMark::new(Arc::clone(&store), &"007".into());
-        assert_eq!(mark.check().unwrap_err().kind(), Kind::WriteConflict);
+        assert_eq!(mark.check().unwrap_err().kind(), ErrorKind::WriteConflict);
         mark.open().unwrap();
         mark.open().unwrap();
         mark.check().unwrap();

@@ -80,7 +80,7 @@ pub(super) fn location_of(slice: &FileSlice) -> Location {
     Location { partition: slice.partition.clone(), file_id: slice.file_id.clone(), base_instant }
 }
 
-/// Tags rows whose keys are in a file group. Of several places of a key the first is its location.
+/// UnionTags rows whose keys are in a file group. Of several places of a key the first is its location.
 pub(super) fn add(tagged: &mut Tagged, location: Location, matches: Vec<Match>) -> Result<()> {
     if matches.is_empty() {
         return Ok(());

@@ -52,7 +52,7 @@ pub(super) fn open_table(
 
 /// The place of the metadata table of the table at a place.
 pub(super) fn place_of(place: &Arc<dyn Place>) -> Arc<dyn Place> {
-    Arc::new(Below::new(Arc::clone(place), FOLDER))
+    Arc::new(SubfolderStorage::new(Arc::clone(place), FOLDER))
 }
 
 /// Its URI.
@@ -65,7 +65,7 @@ pub(super) fn options_of(options: &ReadOptions) -> ReadOptions {
     // Readers of tables skip corrupt blocks. Here such a block may contain the list of files, and storage can be listed
     // instead.
     let on_corrupt = OnCorrupt::Raise;
-    ReadOptions { semantics: Semantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() }
+    ReadOptions { semantics: MergeSemantics::V1x, prune: true, metadata: false, on_corrupt, ..options.clone() }
 }
 
 /// The metadata table that is opened as a table, as of the timeline of the table that it belongs to.
@@ -75,7 +75,7 @@ pub(super) fn options_of(options: &ReadOptions) -> ReadOptions {
 pub(super) fn of_table(table: OpenTable, timeline: &Timeline) -> Result<MetadataTable> {
     let uri = table.uri.clone();
     let in_table = |error: Error| error.in_file(&uri);
-    table.merge.check_supported(Semantics::V1x).map_err(in_table)?;
+    table.merge.check_supported(MergeSemantics::V1x).map_err(in_table)?;
     let Some(TableSchema { schema, .. }) = table_schema::at(&table.timeline, &table.config, None)? else {
         return Err(in_table(Error::unsupported("the commits of the metadata table have no schema")));
     };
@@ -117,7 +117,7 @@ impl MetadataRows for MetadataTableRows {
         let threads = table.options.threads.unwrap_or_else(|| table.place.requests_at_once());
         let read = |split: &Split| {
             let reader = SplitReader::new(split.clone(), SharedReport::default())?;
-            reader.in_place(Arc::clone(&table.place)).collect::<Result<Vec<_>>>()
+            reader.with_storage(Arc::clone(&table.place)).collect::<Result<Vec<_>>>()
         };
         Ok(parallel::map(&scan.splits, threads, read)?.into_iter().flatten().collect())
     }
@@ -127,8 +127,8 @@ impl MetadataTableRows {
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
     fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
         let table = &self.table;
-        let view = View::of(&table.timeline, &table.config, None)?;
-        let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
+        let view = FileSystemView::new(&table.timeline, &table.config, None)?;
+        let Some(latest) = view.query_instant() else { return Ok(SelectedSlices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
         let mut slices = view.slices(&files_of(table.place.as_ref(), partition)?)?;
@@ -136,6 +136,6 @@ impl MetadataTableRows {
             slices = shard::of_keys(slices, keys);
         }
         // From version 8 each file is of one instant; but that may be pending on the table's timeline.
-        Ok(Slices { slices, instants, commits_by_block: true, ..Slices::default() })
+        Ok(Slices { slices, instants, commits_by_block: true, ..SelectedSlices::default() })
     }
 }

@@ -58,7 +58,7 @@ impl OpenTable {
     /// What listing files and reading plans may fail with.
     pub fn write_view(&self, partitions: Option<&BTreeSet<String>>) -> Result<WriteView> {
         let in_table = |error: Error| error.in_file(&self.uri);
-        let view = View::of(&self.timeline, &self.config, None).map_err(in_table)?;
+        let view = FileSystemView::new(&self.timeline, &self.config, None).map_err(in_table)?;
         let mut found = WriteView::default();
         for plan in self.timeline.pending_compactions()? {
             for operation in plan.operations {
@@ -94,7 +94,7 @@ impl OpenTable {
         let partitions: Vec<&String> = partitions.iter().collect();
         parallel::map(&partitions, self.place.requests_at_once(), |partition| {
             match files_of(self.place.as_ref(), partition) {
-                Err(error) if error.kind() == Kind::NotFound => Ok(PartitionFiles::of(partition, [])),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(PartitionFiles::new(partition, [])),
                 listed => listed,
             }
         })
@@ -134,7 +134,7 @@ impl OpenTable {
         self.scan(request, |_| {
             let mut slices = slices.to_vec();
             self.attach_sources(&mut slices)?;
-            Ok(Slices { slices, instants: self.timeline.instant_filter(latest), ..Slices::default() })
+            Ok(Slices { slices, instants: self.timeline.instant_filter(latest), ..SelectedSlices::default() })
         })
     }
 }

@@ -136,7 +136,7 @@ impl Rollbacks<'_> {
     fn plan(&self, mut timeline: Timeline, target: Instant) -> Result<Planned> {
         let (time, mut listings) = (&target.requested_time, Listings::new(self.store));
         let undo = if target.is_completed() {
-            let commit = timeline.commit_metadata(&target, Part::All)?.unwrap_or_default();
+            let commit = timeline.commit_metadata(&target, MetadataPart::All)?.unwrap_or_default();
             Undo::from_commit(self.config, time, &commit, &mut listings)?
         } else {
             let markers = Markers::new(Arc::clone(self.store), time).list()?;
@@ -146,13 +146,13 @@ impl Rollbacks<'_> {
         for _ in 0..ATTEMPTS {
             let rollback = self.clock.requested_time(&[&timeline])?;
             match self.timeline_writer().request(&rollback, Action::Rollback, &plan)? {
-                Put::Written(_) => return Ok(Planned { rollback, target, undo }),
-                Put::Refused => timeline = self.timeline()?,
+                PutOutcome::Written(_) => return Ok(Planned { rollback, target, undo }),
+                PutOutcome::Refused => timeline = self.timeline()?,
             }
         }
         let message =
             "other writers keep creating instants at the same times: the table has several writers without a lock";
-        Err(Error::new(Kind::AlreadyExists, message).at_instant(&target.requested_time))
+        Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&target.requested_time))
     }
 
     fn result(&self, planned: &Planned, done: &RolledBackFiles, millis: i64) -> HoodieRollbackMetadata {

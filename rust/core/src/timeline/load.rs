@@ -33,7 +33,7 @@ impl Timeline {
         };
         let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
         for entry in entries {
-            let Entry::File(status) = entry else { continue };
+            let FolderEntry::File(status) = entry else { continue };
             let Some(instant) = parse(&status, config)? else { continue };
             let key = (instant.requested_time.clone(), instant.action.completes_as());
             // An interrupted upgrade can leave both names of a completed instant. The name with the completion time is
@@ -112,14 +112,14 @@ mod tests {
     use super::*;
     use crate::config::Properties;
     use crate::timeline::State;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     fn load(version: &str, names: &[&str]) -> Timeline {
         let zone = ("hoodie.table.timeline.timezone", "UTC");
         let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version), zone];
         let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
         let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", config.timeline_folder)).collect();
-        let place = MemoryPlace::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
+        let place = MemoryStorage::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
         Timeline::load(&place, &config).unwrap()
     }
 
@@ -150,10 +150,10 @@ mod tests {
         assert_eq!(
             names_and_states(&timeline),
             [
-                ("1.commit".to_owned(), State::Completed),
-                ("1.savepoint".to_owned(), State::Completed),
-                ("2.commit".to_owned(), State::Completed),
-                ("3.compaction".to_owned(), State::Inflight),
+                ("1.commit".to_owned(), InstantState::Completed),
+                ("1.savepoint".to_owned(), InstantState::Completed),
+                ("2.commit".to_owned(), InstantState::Completed),
+                ("3.compaction".to_owned(), InstantState::Inflight),
             ]
         );
     }
@@ -166,7 +166,7 @@ mod tests {
         );
         assert_eq!(
             names_and_states(&timeline),
-            [("1.replacecommit".to_owned(), State::Completed), ("2.logcompaction".to_owned(), State::Requested)]
+            [("1.replacecommit".to_owned(), InstantState::Completed), ("2.logcompaction".to_owned(), InstantState::Requested)]
         );
         assert_eq!(timeline.instants()[0].completion_time, Some("4".into()));
     }
@@ -184,8 +184,8 @@ mod tests {
     fn a_missing_timeline_folder_is_an_error() {
         let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
         let config = TableConfig::from_properties(config).unwrap();
-        let error = Timeline::load(&MemoryPlace::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
-        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+        let error = Timeline::load(&MemoryStorage::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidTable);
         assert!(error.to_string().contains(".hoodie/timeline"), "{error}");
     }
 }

@@ -34,17 +34,17 @@ pub(super) enum ChunkKind {
     /// Keys of a base file, which come after the rows that they are matched with.
     StoredKeys,
     /// The file groups of rows whose stored rows are awaited.
-    Tags,
+    UnionTags,
     /// Keys whose stored rows are to be read.
     Wanted,
     /// Stored rows of keys.
     StoredRows,
     /// What a task reports to the driver.
-    Report,
+    ReadReport,
 }
 
 impl ChunkKind {
-    const ALL: [Self; 6] = [Self::Rows, Self::StoredKeys, Self::Tags, Self::Wanted, Self::StoredRows, Self::Report];
+    const ALL: [Self; 6] = [Self::Rows, Self::StoredKeys, Self::UnionTags, Self::Wanted, Self::StoredRows, Self::ReadReport];
 
     /// The number of the kind.
     pub(super) fn number(self) -> i32 {
@@ -72,7 +72,7 @@ impl Chunk {
     /// What a task reports to the driver.
     pub(super) fn of_report(source: u32, report: Vec<u8>) -> Self {
         let report = Some(Buffer::from_vec(report));
-        Self { slot: 0, target: 0, kind: ChunkKind::Report, source, number: 0, report, data: None }
+        Self { slot: 0, target: 0, kind: ChunkKind::ReadReport, source, number: 0, report, data: None }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -207,7 +207,7 @@ mod tests {
         let batch = to_batch(&[Chunk::of_report(4, b"{}".to_vec()), chunk]).unwrap();
         assert_eq!(batch.schema(), schema());
         let [report, back] = of_batch(&batch).unwrap().try_into().unwrap();
-        assert_eq!((report.kind, report.source, report.report.as_deref()), (ChunkKind::Report, 4, Some(&b"{}"[..])));
+        assert_eq!((report.kind, report.source, report.report.as_deref()), (ChunkKind::ReadReport, 4, Some(&b"{}"[..])));
         assert!(report.data.is_none() && report.batches().unwrap().is_empty());
         assert_eq!((back.slot, back.target, back.kind), (-7, 1, ChunkKind::StoredKeys));
         assert_eq!((back.source, back.number, back.report.is_none()), (u32::MAX, 3, true));

@@ -8,7 +8,7 @@ use crate::commit::OpenMark;
 use crate::error::{Kind, Result};
 use crate::names::RequestedTime;
 use crate::storage::{
-    Entry, FileStatus, FileStore, FileVersion, KnownFile, Place, Put, Renamed, Requests, Source, Upload,
+    Entry, FileStatus, FileStore, FileVersion, KnownFile, Place, Put, Renamed, Requests, Source, StoreUpload,
 };
 
 const MARKERS: &str = ".hoodie/.temp/";
@@ -32,7 +32,7 @@ impl Attempt {
     /// which finds their markers.
     fn check(&self, path: &str) -> Result<()> {
         let checked = self.mark.check();
-        if checked.as_ref().is_err_and(|error| error.kind() == Kind::WriteConflict) {
+        if checked.as_ref().is_err_and(|error| error.kind() == ErrorKind::WriteConflict) {
             // Errors are not raised, as there is one already. A file that is not deleted keeps its marker.
             let _ = self.store.delete(path).and_then(|()| self.delete_marker(path));
         }
@@ -59,12 +59,12 @@ impl ClosingStore {
 
 /// A file of such a store.
 struct ClosingUpload {
-    upload: Box<dyn Upload>,
+    upload: Box<dyn StoreUpload>,
     path: String,
     attempt: Arc<Attempt>,
 }
 
-impl Upload for ClosingUpload {
+impl StoreUpload for ClosingUpload {
     fn write(&mut self, bytes: Bytes) -> Result<()> {
         self.upload.write(bytes)
     }
@@ -111,7 +111,7 @@ impl FileStore for ClosingStore {
         self.store.rename(from, to)
     }
 
-    fn upload(&self, path: &str) -> Result<Box<dyn Upload>> {
+    fn upload(&self, path: &str) -> Result<Box<dyn StoreUpload>> {
         let upload = self.store.upload(path)?;
         Ok(Box::new(ClosingUpload { upload, path: path.to_owned(), attempt: Arc::clone(&self.attempt) }))
     }
@@ -162,7 +162,7 @@ impl Place for ClosingStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     /// Files below a folder of a table.
     fn files(store: &Arc<dyn FileStore>) -> Vec<String> {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_late_attempt_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
         let instant: RequestedTime = "007".into();
         let mark = OpenMark::new(Arc::clone(&store), &instant);
         mark.open().unwrap();
@@ -187,8 +187,8 @@ mod tests {
         let late = write("p/late").unwrap();
         mark.close().unwrap();
         // The writer deletes the files of markers that are not in the commit, then all markers.
-        assert_eq!(late.finish().unwrap_err().kind(), Kind::WriteConflict);
-        assert_eq!(write("p/later").err().unwrap().kind(), Kind::WriteConflict);
+        assert_eq!(late.finish().unwrap_err().kind(), ErrorKind::WriteConflict);
+        assert_eq!(write("p/later").err().unwrap().kind(), ErrorKind::WriteConflict);
         // The marker of the file that was in time is the writer's.
         let marker = format!("{MARKERS}007/p/in-time.marker.CREATE");
         assert_eq!(files(&store), [marker, "p/in-time".to_owned()]);
@@ -196,8 +196,8 @@ mod tests {
 
     #[test]
     fn a_file_that_became_visible_while_the_write_was_closed_is_deleted() {
-        struct ClosesAtEnd(Box<dyn Upload>, OpenMark);
-        impl Upload for ClosesAtEnd {
+        struct ClosesAtEnd(Box<dyn StoreUpload>, OpenMark);
+        impl StoreUpload for ClosesAtEnd {
             fn write(&mut self, bytes: Bytes) -> Result<()> {
                 self.0.write(bytes)
             }
@@ -207,14 +207,14 @@ mod tests {
             }
         }
         let folder = tempfile::tempdir().unwrap();
-        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
         let mark = OpenMark::new(Arc::clone(&store), &"007".into());
         mark.open().unwrap();
         let closing = ClosingStore::new(Arc::clone(&store), &"007".into());
         let (path, attempt) = ("late".to_owned(), Arc::clone(&closing.attempt));
         let inner = ClosesAtEnd(store.upload(&path).unwrap(), mark);
         let upload = Box::new(ClosingUpload { upload: Box::new(inner), path, attempt });
-        assert_eq!(upload.finish().unwrap_err().kind(), Kind::WriteConflict);
+        assert_eq!(upload.finish().unwrap_err().kind(), ErrorKind::WriteConflict);
         assert!(files(&store).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use arrow_schema::Schema;
 
 use super::assigned::{Assigned, assign_reports};
 use super::packing::{bin_count, bins_of};
-use super::reports::{PlacedReport, PreparedReport, Report, TaggedReport, WrittenReport};
+use super::reports::{PlacedReport, PreparedReport, ReadReport, TaggedReport, WrittenReport};
 use super::slots::RowSum;
 use super::specs::{PrepareSpec, ReadKeysSpec, ReadRowsSpec, Slots, StageSpec, TagBy, TagSpec};
 use super::state::WriteState;
@@ -204,7 +204,7 @@ impl DistributedWrite {
     /// What tasks have reported as errors; `InvalidArgument` if rows were lost on their way; `WriteConflict` if another writer has changed
     /// the table's columns; those of [`Transaction::begin`] and of listing files. Abort the write then.
     pub fn next(&mut self, reports: &[Vec<u8>]) -> Result<NextStep> {
-        let reports = Report::read_all(reports)?;
+        let reports = ReadReport::read_all(reports)?;
         match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::Preparing => self.prepared(reports),
             Phase::Tagging(tagging) => self.tagged(tagging, reports),
@@ -297,7 +297,7 @@ impl DistributedWrite {
         if schema != self.schema || !is_same_table(&table.config, &self.table.config) {
             let message =
                 "another writer has changed the table's columns or properties while rows were prepared; write again";
-            return Err(Error::new(Kind::WriteConflict, message).in_file(&self.uri));
+            return Err(Error::new(ErrorKind::WriteConflict, message).in_file(&self.uri));
         }
         self.table = table;
         self.remove_old_marks()
@@ -306,7 +306,7 @@ impl DistributedWrite {
     /// Deletes the marks of writes that another writer has rolled back without deleting them.
     fn remove_old_marks(&self) -> Result<()> {
         let Some(transaction) = &self.transaction else { return Ok(()) };
-        let is_pending = |state: State| state != State::Completed;
+        let is_pending = |state: State| state != InstantState::Completed;
         for instant in OpenMark::list(transaction.store())? {
             let instants = self.table.timeline.instants_at(&instant);
             let is_newer = instant >= *transaction.instant();
@@ -317,16 +317,16 @@ impl DistributedWrite {
         Ok(())
     }
 
-    fn prepared(&mut self, reports: Vec<Report>) -> Result<NextStep> {
+    fn prepared(&mut self, reports: Vec<ReadReport>) -> Result<NextStep> {
         let (mut rows, mut bytes, mut partitions, mut placed) = (RowSum::default(), 0_u64, BTreeSet::new(), Vec::new());
         for report in reports {
             match report {
-                Report::Prepared(PreparedReport { rows: sum, bytes: size, partitions: own }) => {
+                ReadReport::Prepared(PreparedReport { rows: sum, bytes: size, partitions: own }) => {
                     rows.add(sum);
                     bytes = bytes.saturating_add(size);
                     partitions.extend(own);
                 }
-                Report::Placed(report) => placed.push(report),
+                ReadReport::Placed(report) => placed.push(report),
                 _ => return Err(Error::internal("another report than that of prepared rows")),
             }
         }
@@ -406,12 +406,12 @@ impl DistributedWrite {
         (ReadKeysSpec { slots, slices, tasks }, count)
     }
 
-    fn tagged(&mut self, tagging: Tagging, reports: Vec<Report>) -> Result<NextStep> {
+    fn tagged(&mut self, tagging: Tagging, reports: Vec<ReadReport>) -> Result<NextStep> {
         let (mut placed, mut tagged) = (Vec::new(), Vec::new());
         for report in reports {
             match report {
-                Report::Placed(report) => placed.push(report),
-                Report::Tagged(report) if !tagging.is_moving => tagged.push(report),
+                ReadReport::Placed(report) => placed.push(report),
+                ReadReport::Tagged(report) if !tagging.is_moving => tagged.push(report),
                 _ => return Err(Error::internal("another report than that of tagged rows")),
             }
         }
@@ -492,9 +492,9 @@ impl DistributedWrite {
     /// The statuses of all tasks.
     fn written(&mut self, reports: &[Vec<u8>]) -> Result<Vec<crate::write::WriteStatus>> {
         let mut written = Vec::new();
-        for report in Report::read_all(reports)? {
+        for report in ReadReport::read_all(reports)? {
             match report {
-                Report::Written(report) => written.push(report),
+                ReadReport::Written(report) => written.push(report),
                 _ => return Err(Error::internal("another report than that of written rows")),
             }
         }

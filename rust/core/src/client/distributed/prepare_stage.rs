@@ -9,7 +9,7 @@ use super::carried;
 use super::chunk::ChunkKind;
 use super::distributor::{Address, Distributor};
 use super::placer::Placer;
-use super::reports::{PreparedReport, Report};
+use super::reports::{PreparedReport, ReadReport};
 use super::slots::RowSum;
 use super::specs::PrepareSpec;
 use super::stage::{Input, Output, Step, TaskAttempt};
@@ -101,9 +101,9 @@ impl Step for PrepareStage {
         let (source, bytes) = (self.partition, self.report.bytes);
         if let Some(placer) = self.placer.take() {
             let report = placer.report(source, self.report.rows, bytes);
-            output.report(source, &Report::Placed(report))?;
+            output.report(source, &ReadReport::Placed(report))?;
         }
-        output.report(source, &Report::Prepared(self.report.clone()))?;
+        output.report(source, &ReadReport::Prepared(self.report.clone()))?;
         Ok(false)
     }
 

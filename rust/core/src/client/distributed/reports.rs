@@ -10,7 +10,7 @@ use crate::write::WriteStatus;
 
 /// The report of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Report {
+pub(super) enum ReadReport {
     /// Rows were prepared.
     Prepared(PreparedReport),
     /// A slot's rows were tagged, and wait for stored rows.
@@ -100,7 +100,7 @@ pub(super) struct FailureReport {
 }
 
 /// Errors of the rows, the options or the table: another attempt would end in the same way.
-const LASTING: [Kind; 4] = [Kind::InvalidArgument, Kind::Unsupported, Kind::InvalidTable, Kind::Internal];
+const LASTING: [Kind; 4] = [ErrorKind::InvalidArgument, ErrorKind::Unsupported, ErrorKind::InvalidTable, ErrorKind::Internal];
 
 impl FailureReport {
     /// The error as a value, if another attempt of the task would fail alike.
@@ -118,7 +118,7 @@ impl FailureReport {
 
     /// The error.
     pub(super) fn into_error(self) -> Error {
-        let kind = LASTING.into_iter().find(|kind| kind.code() == self.code).unwrap_or(Kind::Internal);
+        let kind = LASTING.into_iter().find(|kind| kind.code() == self.code).unwrap_or(ErrorKind::Internal);
         let mut error = Error::new(kind, self.message);
         if let Some(path) = &self.path {
             error = error.in_file(path);
@@ -136,7 +136,7 @@ impl FailureReport {
     }
 }
 
-impl Report {
+impl ReadReport {
     /// The serialised form.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use arrow_array::RecordBatch;
 
 use super::chunk::{self, Chunk, ChunkKind};
-use super::reports::{FailureReport, Report};
+use super::reports::{FailureReport, ReadReport};
 use crate::error::Result;
 
 /// Batches from another process.
@@ -64,7 +64,7 @@ impl Output {
     ///
     /// # Errors
     /// As for [`Self::push`].
-    pub(super) fn report(&mut self, source: u32, report: &Report) -> Result<()> {
+    pub(super) fn report(&mut self, source: u32, report: &ReadReport) -> Result<()> {
         self.push(Chunk::of_report(source, report.to_bytes()?))
     }
 
@@ -97,7 +97,7 @@ impl StageBatches {
                 // The engine would try again, in vain, and lose the type of the error.
                 let Some(failure) = FailureReport::of_lasting(&error) else { return Err(error) };
                 self.output = Output::default();
-                self.output.report(self.step.source(), &Report::Failed(failure))?;
+                self.output.report(self.step.source(), &ReadReport::Failed(failure))?;
                 true
             }
         };
@@ -127,11 +127,11 @@ impl Iterator for StageBatches {
 /// A chunk of data; none if it is a report for the driver. Fails with the error of a task before this one: its rows are missing, and its
 /// report does not come to the driver.
 fn data_of(chunk: Chunk) -> Result<Option<Chunk>> {
-    if chunk.kind != ChunkKind::Report {
+    if chunk.kind != ChunkKind::ReadReport {
         return Ok(Some(chunk));
     }
     let report = chunk.report.map(|report| report.to_vec()).unwrap_or_default();
-    Report::read_all(&[report]).map(|_| None)
+    ReadReport::read_all(&[report]).map(|_| None)
 }
 
 /// The chunks of a task's input, in order.

@@ -11,18 +11,18 @@ use super::chunk::{Chunk, ChunkKind, encoded};
 use super::distributor::{Address, Distributor};
 use super::keys_stage::stored_keys;
 use super::placer::Placer;
-use super::reports::{Report, TaggedReport};
+use super::reports::{ReadReport, TaggedReport};
 use super::slots::RowSum;
 use super::specs::{TagBy, TagSpec};
 use super::split_stage::SlotAddresses;
 use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
 use super::state::OpenWrite;
-use super::tags::{Tags, wanted_chunk};
+use super::tags::{UnionTags, wanted_chunk};
 use crate::client::prepare::Prepared;
 use crate::error::{Error, Result};
 use crate::index::{IndexedRows, Tagged, rows_to_merge, tag_by_buckets, tag_by_record_index, tag_by_stored_keys};
 
-/// Tags the rows of slots.
+/// UnionTags the rows of slots.
 pub(super) struct TagStage {
     write: OpenWrite,
     by: TagBy,
@@ -48,7 +48,7 @@ impl TagStage {
         match &self.moves {
             Some(slots) => {
                 let report = send_on(&self.write, slots, slot, (&rows, sum), output)?;
-                output.report(slot, &Report::Tagged(report))
+                output.report(slot, &ReadReport::Tagged(report))
             }
             None => place(&self.write, slot, (&rows, sum), output),
         }
@@ -117,7 +117,7 @@ pub(super) fn place(
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);
     chunks.add(Address { target: 0, slot: 0, report: None }, batch, output)?;
     chunks.flush(output)?;
-    output.report(slot, &Report::Placed(placer.report(slot, taken, bytes)))
+    output.report(slot, &ReadReport::Placed(placer.report(slot, taken, bytes)))
 }
 
 /// Hands a slot's tagged rows on, and the keys whose stored rows they are to be merged with.
@@ -154,7 +154,7 @@ fn send_on(
     if sent.rows == 0 {
         return Ok(TaggedReport { slot, taken, sent, wanted: groups });
     }
-    let (tags, batch) = Tags::of_rows(rows)?;
+    let (tags, batch) = UnionTags::of_rows(rows)?;
     let address = slots.address(slot, None);
     let mut chunks = Distributor::new(ChunkKind::Rows, slot);
     chunks.add(address, batch, output)?;
@@ -162,7 +162,7 @@ fn send_on(
     output.push(Chunk {
         slot: address.slot,
         target: slot,
-        kind: ChunkKind::Tags,
+        kind: ChunkKind::UnionTags,
         source: slot,
         number: 0,
         report: Some(tags.to_bytes()?.into()),

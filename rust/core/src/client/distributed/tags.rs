@@ -22,7 +22,7 @@ const KEY: &str = "key";
 /// The tags of a slot's rows, apart from those that are columns.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Tags {
+pub(super) struct UnionTags {
     /// Partition, file id and base instant.
     groups: Vec<(String, String, RequestedTime)>,
     /// Row, group, position.
@@ -30,7 +30,7 @@ pub(super) struct Tags {
     has_positions: bool,
 }
 
-impl Tags {
+impl UnionTags {
     /// The tags, and the rows with the others.
     ///
     /// # Errors

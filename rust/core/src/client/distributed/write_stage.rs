@@ -6,7 +6,7 @@ use arrow_array::{Array, BooleanArray, UInt64Array};
 
 use super::closing_store::ClosingStore;
 use super::placer::{IS_REPEATED, POSITION};
-use super::reports::{Report, WrittenReport};
+use super::reports::{ReadReport, WrittenReport};
 use super::route_stage::IS_NEW;
 use super::specs::{TaskSpec, WriteSpec};
 use super::stage::{Chunks, Input, Output, Step, TaskAttempt};
@@ -66,7 +66,7 @@ impl WriteStage {
         let group = GroupTask { partition: partition.clone(), kind: kind.clone(), rows, positions };
         let statuses = self.run(number, &group, (&carried.rows, &is_new))?;
         let report = WrittenReport { task: number, rows: sum, statuses };
-        output.report(number, &Report::Written(report))
+        output.report(number, &ReadReport::Written(report))
     }
 
     fn run(

@@ -67,12 +67,12 @@ impl WriteOptions {
                 }
                 Ok(())
             }
-            Decision::Operation if value.trim().eq_ignore_ascii_case(operation) => Ok(()),
-            Decision::Operation => {
+            OptionHandling::Operation if value.trim().eq_ignore_ascii_case(operation) => Ok(()),
+            OptionHandling::Operation => {
                 let message = format!("option {name}={value} contradicts the operation {operation}: leave it out");
                 Err(Error::invalid_argument(message))
             }
-            Decision::Property(property) => match contradicted(table, property, value) {
+            OptionHandling::Property(property) => match contradicted(table, property, value) {
                 None => Ok(()),
                 Some(stored) => Err(Error::invalid_argument(format!(
                     "option {name}={value} contradicts the table, whose {property} is {stored}: leave the option out"
@@ -89,7 +89,7 @@ impl WriteOptions {
 pub fn table_properties(given: &BTreeMap<String, String>) -> Result<BTreeMap<&'static str, String>> {
     let mut properties: BTreeMap<&'static str, (&str, String)> = BTreeMap::new();
     for (name, value) in given {
-        let Some(OptionDecision { decision: Decision::Property(property), .. }) = decision_for(name)? else { continue };
+        let Some(OptionDecision { decision: OptionHandling::Property(property), .. }) = decision_for(name)? else { continue };
         let property =
             if *property == "hoodie.table.precombine.field" { "hoodie.table.ordering.fields" } else { property };
         let value = value.trim().to_owned();
