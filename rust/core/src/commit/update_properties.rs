@@ -1,7 +1,8 @@
 //! Changes to `hoodie.properties` of a table that is in use (`HoodieTableConfig.modify`).
 //!
-//! Hudi copies the file to a backup, deletes it and writes it again, since HDFS cannot replace a file. Here it is replaced at once,
-//! under the condition that nobody else has replaced it since it was read, so that a backup is needed nowhere. A backup that a
+//! Hudi copies the file to a backup, deletes it and writes it again, since HDFS cannot replace a file's content. Here it is
+//! replaced at once (on HDFS by a rename), under the condition that nobody else has replaced it since it was read, so that a backup is
+//! needed nowhere. A backup that a
 //! stopped Hudi left is put back first, as Hudi does (`HoodieTableConfig.recoverIfNeeded`).
 
 use bytes::Bytes;
@@ -35,12 +36,26 @@ pub fn update_properties(
         }
         let content = Bytes::from(new.to_hudi_bytes(Utc::now())?);
         store.delete(CHECKSUM_FILE)?;
-        if let Put::Written(_) = store.put(MAIN, &content, Some(&version))? {
+        if replaced(store, &content, &version)? {
             return Ok(new);
         }
     }
     Err(Error::new(Kind::Io, format!("other writers replaced the file {ATTEMPTS} times while it was being changed"))
         .in_file(store.full_path(MAIN)))
+}
+
+/// Replaces the file if it has the version; returns false if another writer has replaced it.
+///
+/// Storage that cannot compare versions has it compared right before, as Hudi has: a writer that is not alone holds the
+/// table's lock.
+fn replaced(store: &dyn FileStore, content: &Bytes, version: &FileVersion) -> Result<bool> {
+    if store.compares_versions() {
+        return Ok(matches!(store.put(MAIN, content, Some(version))?, Put::Written(_)));
+    }
+    if store.get(MAIN)?.1 != *version {
+        return Ok(false);
+    }
+    Ok(matches!(store.put(MAIN, content, None)?, Put::Written(_)))
 }
 
 /// Returns the properties and their version, after a backup was put back if the main file is not whole.

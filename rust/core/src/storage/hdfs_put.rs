@@ -1,8 +1,9 @@
 //! Writes whole files to HDFS: under a temporary name, followed by a rename, without overwriting if the file must be
 //! new.
 //!
-//! A rename is exclusive in the `NameNode`. A crash leaves at most a temporary file (`.NAME.….tmp`). HDFS has no
-//! conditional replacement: a writer that needs one takes a lock.
+//! A rename is exclusive in the `NameNode`. A crash leaves at most a temporary file (`.NAME.….tmp`). An empty file is
+//! complete when it is created, and needs no temporary file: Hudi would take one beside a marker for a marker. HDFS has
+//! no conditional replacement: a writer that needs one takes a lock.
 
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
@@ -34,8 +35,8 @@ impl FileStore for HdfsPlace {
         let mut tries = 1;
         loop {
             let (to, content) = (target.clone(), bytes.clone());
-            let create = move |client: Client| async move { write_and_rename(&client, &to, content, false).await };
-            let error = match self.handle.run(&full, create) {
+            let put = move |client: Client| async move { create(&client, &to, content).await };
+            let error = match self.handle.run(&full, put) {
                 Ok(version) => return Ok(Put::Written(version)),
                 Err(error) => error,
             };
@@ -64,6 +65,10 @@ impl FileStore for HdfsPlace {
         let bytes = bytes.clone();
         let put = move |client: Client| async move { write_and_rename(&client, &target, bytes, true).await };
         self.handle.run(&full, put).map(Put::Written)
+    }
+
+    fn compares_versions(&self) -> bool {
+        false
     }
 
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
@@ -161,6 +166,15 @@ async fn empty_folders(client: &Client, root: String) -> hdfs_native::Result<Vec
     let below = found.iter().filter(|entry| entry.isdir && entry.path != root).map(|entry| entry.path.clone());
     let folders: Vec<String> = std::iter::once(root.clone()).chain(below).collect();
     Ok(folders.into_iter().filter(|folder| is_empty(folder)).collect())
+}
+
+/// Creates a file with its whole content.
+async fn create(client: &Client, target: &str, bytes: Bytes) -> hdfs_native::Result<FileVersion> {
+    if !bytes.is_empty() {
+        return write_and_rename(client, target, bytes, false).await;
+    }
+    client.create(target, WriteOptions::default()).await?.close().await?;
+    Ok(version_of(&client.get_file_info(target).await?))
 }
 
 /// Writes a file under a temporary name and renames it. The temporary file is removed if that fails.

@@ -35,6 +35,7 @@
 //! | `open` | opens the storage of a URI |
 //! | `hdfs` | a folder of HDFS |
 //! | `hdfs_file` | a file of HDFS: blocks looked up, ranges read |
+//! | `hdfs_create` | files of HDFS that are created exclusively and appended to |
 //! | `hdfs_put` | whole files written to HDFS |
 //! | `hdfs_handle` | the client and the I/O thread of a cluster; forks |
 //! | `hdfs_error` | errors of HDFS, by kind |
@@ -63,6 +64,8 @@ mod hadoop;
 mod hadoop_options;
 #[cfg(feature = "hdfs")]
 mod hdfs;
+#[cfg(feature = "hdfs")]
+mod hdfs_create;
 #[cfg(feature = "hdfs")]
 mod hdfs_error;
 #[cfg(feature = "hdfs")]

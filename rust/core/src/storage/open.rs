@@ -90,6 +90,10 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
     if let Some(place) = ObjectPlace::open(uri, options)? {
         return Ok(Arc::new(place));
     }
+    #[cfg(feature = "hdfs")]
+    if let Some(place) = HdfsPlace::open(uri, options)? {
+        return Ok(Arc::new(place));
+    }
     Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
 }
 

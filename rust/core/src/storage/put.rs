@@ -69,6 +69,11 @@ pub trait FileStore: Place {
     /// Errors of the storage, if it is unknown whether the file was written.
     fn put(&self, path: &str, bytes: &Bytes, expected: Option<&FileVersion>) -> Result<Put>;
 
+    /// Returns true if [`Self::put`] can compare versions. HDFS cannot.
+    fn compares_versions(&self) -> bool {
+        true
+    }
+
     /// Reads a file with its version.
     ///
     /// # Errors
