@@ -106,7 +106,7 @@ fn race(store: &dyn FileStore, path: &str, rounds: usize, writers: usize) -> mor
                 kept &= successes.iter().all(|winner| content == format!("replaced by {winner}"));
                 replaced.push(successes.len());
             }
-            Err(error) if error.kind() == mortice::Kind::Unsupported => {}
+            Err(error) if error.kind() == mortice::ErrorKind::Unsupported => {}
             Err(error) => return Err(error),
         }
     }

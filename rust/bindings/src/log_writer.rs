@@ -124,7 +124,7 @@ impl LogBlock {
 /// Parses a schema of the caller: its errors are those of an argument.
 pub(crate) fn parsed(schema: &str) -> mortice::Result<Schema> {
     let refused = |error: Error| match error.kind() {
-        mortice::Kind::InvalidTable => Error::invalid_argument("schema is no Avro schema").caused_by(error),
+        mortice::ErrorKind::InvalidTable => Error::invalid_argument("schema is no Avro schema").caused_by(error),
         _ => error,
     };
     Schema::parse(schema).map_err(refused)

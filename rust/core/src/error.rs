@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// What went wrong, coarsely: one kind for each exception that Python users can catch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ErrorKind {
     /// There is no Hudi table, or no file, at the path.
     NotFound,
     /// Bytes of a log file cannot be what they claim to be.
@@ -47,7 +47,7 @@ pub enum Kind {
     Internal,
 }
 
-impl Kind {
+impl ErrorKind {
     /// A stable code, for logs and for messages that lose their type on the way (Spark).
     #[must_use]
     pub const fn code(self) -> &'static str {
@@ -90,7 +90,7 @@ pub struct Error(Box<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    kind: Kind,
+    kind: ErrorKind,
     message: String,
     place: Place,
     source: Option<Box<dyn StdError + Send + Sync>>,
@@ -98,49 +98,49 @@ struct Inner {
 
 impl Error {
     /// An error of a kind; `message` says what was expected and what was found, and, where there is one, the way out.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner { kind, message: message.into(), place: Place::default(), source: None }))
     }
 
-    /// [`Kind::NotFound`].
+    /// [`ErrorKind::NotFound`].
     pub fn not_found(message: impl Into<String>) -> Self {
-        Self::new(Kind::NotFound, message)
+        Self::new(ErrorKind::NotFound, message)
     }
 
-    /// [`Kind::CorruptLog`].
+    /// [`ErrorKind::CorruptLog`].
     pub fn corrupt(message: impl Into<String>) -> Self {
-        Self::new(Kind::CorruptLog, message)
+        Self::new(ErrorKind::CorruptLog, message)
     }
 
-    /// [`Kind::Unsupported`].
+    /// [`ErrorKind::Unsupported`].
     pub fn unsupported(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unsupported, message)
+        Self::new(ErrorKind::Unsupported, message)
     }
 
-    /// [`Kind::InvalidTable`].
+    /// [`ErrorKind::InvalidTable`].
     pub fn invalid_table(message: impl Into<String>) -> Self {
-        Self::new(Kind::InvalidTable, message)
+        Self::new(ErrorKind::InvalidTable, message)
     }
 
-    /// [`Kind::InvalidArgument`].
+    /// [`ErrorKind::InvalidArgument`].
     pub fn invalid_argument(message: impl Into<String>) -> Self {
-        Self::new(Kind::InvalidArgument, message)
+        Self::new(ErrorKind::InvalidArgument, message)
     }
 
-    /// [`Kind::Internal`]. `invariant` says what does not hold; the message asks the user to report it.
+    /// [`ErrorKind::Internal`]. `invariant` says what does not hold; the message asks the user to report it.
     ///
     /// Where a row, a block or a key would otherwise be lost, code returns this error instead of skipping it.
     #[cold]
     pub fn internal(invariant: impl fmt::Display) -> Self {
         Self::new(
-            Kind::Internal,
+            ErrorKind::Internal,
             format!("{invariant}; this is a defect of mortice, please report it with this message"),
         )
     }
 
-    /// [`Kind::Io`], with its cause.
+    /// [`ErrorKind::Io`], with its cause.
     pub fn io(message: impl Into<String>, source: std::io::Error) -> Self {
-        Self::new(Kind::Io, message).caused_by(source)
+        Self::new(ErrorKind::Io, message).caused_by(source)
     }
 
     /// Adds the cause, shown after the message.
@@ -166,7 +166,7 @@ impl Error {
 
     /// The same error, as one of another kind: what is damage of a table in one module is damage of a log in the next.
     #[must_use]
-    pub fn with_kind(mut self, kind: Kind) -> Self {
+    pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
         self
     }
@@ -212,7 +212,7 @@ impl Error {
 
     /// What went wrong, coarsely.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 

@@ -42,7 +42,7 @@ mod trusted;
 
 pub use commit::{NewTable, create_table};
 pub use config::{LogScan, OnCorrupt, ReadOptions, Semantics};
-pub use error::{Error, Kind, Result};
+pub use error::{Error, ErrorKind, Result};
 pub use file_group::FileSlice;
 pub use plan::{
     CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, QueryOptions, QueryPlan,

@@ -8,7 +8,7 @@ use arrow_array::types::Int64Type;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mortice::filter::{BoundFilter, Filter, Literal, Operator, Term};
 use mortice::storage::Source;
-use mortice::{Kind, Result, base_file};
+use mortice::{ErrorKind, Result, base_file};
 
 use crate::builder::{Entries, Form, hfile};
 use crate::source::Memory;
@@ -82,7 +82,7 @@ fn columns_that_the_file_has_not_are_null_and_a_count_needs_none() {
     let counted = read(Memory::new(bytes.clone(), 0), &wanted(&[]), 1000).unwrap();
     assert_eq!(counted[0].num_rows(), 100);
     let narrowed = read(Memory::new(bytes, 0), &wanted(&[("n", DataType::Date32)]), 1000).unwrap_err();
-    assert_eq!(narrowed.kind(), Kind::Unsupported);
+    assert_eq!(narrowed.kind(), ErrorKind::Unsupported);
 }
 
 fn some_keys(keys: &[&str]) -> BoundFilter {
@@ -115,11 +115,11 @@ fn damage_names_the_file_and_ends_the_rows() {
     bytes[at] = 0x7f;
     let mut batches = base_file::open(Memory::new(bytes, 0)).unwrap().batches(&key_and_number(), 10).unwrap();
     let error = batches.by_ref().find_map(Result::err).unwrap();
-    assert_eq!(error.kind(), Kind::CorruptLog);
+    assert_eq!(error.kind(), ErrorKind::CorruptLog);
     assert_eq!(error.place().path.as_deref(), Some("memory.hfile"));
     assert!(batches.next().is_none());
     let plain = hfile(&[(b"k".to_vec(), b"v".to_vec())], &Form::default());
     let error = read(Memory::new(plain, 0), &key_and_number(), 10).unwrap_err();
-    assert_eq!(error.kind(), Kind::InvalidTable);
+    assert_eq!(error.kind(), ErrorKind::InvalidTable);
     assert_eq!(error.place().path.as_deref(), Some("memory.hfile"), "its values are no records");
 }

@@ -1,7 +1,7 @@
 //! Damage is reported with its offset; unsupported features are refused by name.
 
 use mortice::hfile::HFile;
-use mortice::{Kind, Result};
+use mortice::{ErrorKind, Result};
 
 use crate::allocations::peak_of;
 use crate::builder::{Entries, Form, hfile};
@@ -30,7 +30,7 @@ fn rows_are_never_silently_missing() {
     for more_entries in [-40, -1, 1] {
         let bytes = written(&Form { more_entries, ..Form::default() });
         let error = scanned(bytes).unwrap_err();
-        assert_eq!(error.kind(), Kind::CorruptLog, "{error}");
+        assert_eq!(error.kind(), ErrorKind::CorruptLog, "{error}");
         assert!(error.to_string().contains(&(40 + more_entries).to_string()), "{error}");
     }
 }
@@ -42,7 +42,7 @@ fn an_index_that_lost_a_block_is_found_out_before_a_seek() {
     let at = bytes.len() - 4096;
     let count = at + bytes[at..].windows(2).position(|pair| pair == [5 << 3, 10]).unwrap() + 1;
     let error = open(with(bytes, count, &[9])).err().unwrap();
-    assert_eq!(error.kind(), Kind::CorruptLog, "{error}");
+    assert_eq!(error.kind(), ErrorKind::CorruptLog, "{error}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn damage_in_a_block_has_its_place_in_the_file() {
         let place = open(written(&form)).unwrap().blocks().unwrap()[3].clone();
         let bytes = with(written(&form), usize::try_from(place.offset).unwrap() + 40, &[0xff; 8]);
         let error = scanned(bytes).unwrap_err();
-        assert_eq!(error.kind(), Kind::CorruptLog);
+        assert_eq!(error.kind(), ErrorKind::CorruptLog);
         let offset = error.place().offset.unwrap();
         assert!(offset >= place.offset && offset < place.end(), "{error}, in {place:?}");
     }
@@ -103,7 +103,7 @@ fn a_bomb_is_refused_before_it_is_decompressed() {
         let file = open(with(written(&Form { gz, ..Form::default() }), 12, &i32::MAX.to_be_bytes())).unwrap();
         let (read, peak) = peak_of(|| collect(file.scan()));
         let error = read.unwrap_err();
-        assert_eq!((error.kind() == Kind::Io, error.place().offset), (false, Some(0)), "{error}");
+        assert_eq!((error.kind() == ErrorKind::Io, error.place().offset), (false, Some(0)), "{error}");
         assert!(peak < 1 << 20, "{peak}");
     }
 }
@@ -119,7 +119,7 @@ fn an_index_that_leads_to_a_block_twice_is_refused() {
     let second = middle + 33 + 4 + 16 + 8 + 4 + 7;
     let file = open(with(bytes, second, &(leaf as u64).to_be_bytes())).unwrap();
     let error = file.blocks().unwrap_err();
-    assert_eq!((error.kind(), error.place().offset), (Kind::CorruptLog, Some((second) as u64)), "{error}");
+    assert_eq!((error.kind(), error.place().offset), (ErrorKind::CorruptLog, Some((second) as u64)), "{error}");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn what_is_not_read_is_refused_by_name() {
         [(codec, 6, "ZSTD"), (codec, 0, "LZO"), (bytes.len() - 1, 2, "version 2"), (7, b'E', "encoded")]
     {
         let error = scanned(with(bytes.clone(), at, &[byte])).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains(name), "{error}");
     }
 }
@@ -140,6 +140,6 @@ fn what_is_not_read_is_refused_by_name() {
 fn what_is_no_hfile_is_said_to_be_none() {
     for bytes in [vec![], vec![0; 100], vec![0; 5000]] {
         let error = HFile::open(Memory::new(bytes, 0)).err().unwrap();
-        assert_eq!(error.kind(), Kind::CorruptLog, "{error}");
+        assert_eq!(error.kind(), ErrorKind::CorruptLog, "{error}");
     }
 }

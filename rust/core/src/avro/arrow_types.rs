@@ -178,7 +178,7 @@ fn union(branches: &[Type], types: Types, path: &str) -> Result<DataType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn types_of(ty: &str) -> [String; 2] {
         let text = format!(r#"{{"type":"record","name":"r","fields":[{{"name":"f","type":{ty}}}]}}"#);
@@ -210,7 +210,7 @@ mod tests {
         let text = r#"{"type":"record","name":"r","fields":[{"name":"a","type":{"type":"array","items":
             {"type":"bytes","logicalType":"decimal","precision":39,"scale":2}}}]}"#;
         let error = arrow_schema(&Schema::parse(text).unwrap(), Types::Table).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("a.element"), "{error}");
     }
 }

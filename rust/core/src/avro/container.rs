@@ -208,7 +208,7 @@ mod tests {
     use arrow_array::types::Int64Type;
 
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     const SCHEMA: &str = r#"{"type":"record","name":"r","fields":[{"name":"s","type":"string"},{"name":"n","type":"long"},
         {"name":"m","type":{"type":"map","values":{"type":"array","items":"int"}}}]}"#;
@@ -254,14 +254,14 @@ mod tests {
             assert_eq!(batch.column(0).as_primitive::<Int64Type>().values(), &[3, 4]);
             assert_eq!(batch.column(1).as_string::<i32>().value(1), "b");
             assert_eq!(container.read(None, Types::File).unwrap().num_columns(), 3);
-            assert_eq!(container.read(Some(&["x"]), Types::File).unwrap_err().kind(), Kind::InvalidArgument);
+            assert_eq!(container.read(Some(&["x"]), Types::File).unwrap_err().kind(), ErrorKind::InvalidArgument);
         }
     }
 
     #[test]
     fn other_codecs_are_refused_by_name() {
         let error = Container::open(&container("zstandard")).unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("zstandard"), "{error}");
     }
 

@@ -23,13 +23,13 @@
 use std::sync::Arc;
 
 use super::arrow_types::{Types, whole};
-use super::plan::{Decimal, DecimalSource, Kind, Number, Text};
+use super::plan::{Decimal, DecimalSource, Number, Text, ValuePlan};
 use super::types::{Decimal as DecimalType, Type, Vector};
 
 /// How a value of one type is read as another; none where no rule leads there. Neither is null, union, array, map or record.
-pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {
+pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<ValuePlan> {
     match reader {
-        Type::Boolean => (*writer == Type::Boolean).then_some(Kind::Boolean),
+        Type::Boolean => (*writer == Type::Boolean).then_some(ValuePlan::Boolean),
         Type::Float => number(match writer {
             Type::Float => Number::Float,
             _ => match whole(writer)? {
@@ -54,7 +54,7 @@ pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind
             _ => None,
         },
         Type::Vector(wanted) => match writer {
-            Type::Vector(written) if written.shape == wanted.shape => Some(Kind::Vector(wanted.shape)),
+            Type::Vector(written) if written.shape == wanted.shape => Some(ValuePlan::Vector(wanted.shape)),
             _ => None,
         },
         Type::Enum(wanted) => enumeration(writer, &wanted.symbols, wanted.default.as_ref()),
@@ -63,12 +63,12 @@ pub(super) fn convert(writer: &Type, reader: &Type, types: Types) -> Option<Kind
     }
 }
 
-fn number(number: Number) -> Option<Kind> {
-    Some(Kind::Number(number))
+fn number(number: Number) -> Option<ValuePlan> {
+    Some(ValuePlan::Number(number))
 }
 
 /// Ints and longs with and without logical types.
-fn whole_number(writer: &Type, reader: &Type, types: Types) -> Option<Kind> {
+fn whole_number(writer: &Type, reader: &Type, types: Types) -> Option<ValuePlan> {
     if *reader == Type::Date && matches!(writer, Type::String | Type::Uuid) {
         return number(Number::TextToDate);
     }
@@ -102,20 +102,20 @@ fn factor_to_arrow(reader: &Type, types: Types) -> i64 {
     }
 }
 
-fn bytes(writer: &Type) -> Option<Kind> {
+fn bytes(writer: &Type) -> Option<ValuePlan> {
     match writer {
-        Type::Bytes | Type::String | Type::Uuid => Some(Kind::Text(Text::Bytes)),
-        Type::Fixed(fixed) => Some(Kind::Text(Text::Fixed(fixed.size))),
+        Type::Bytes | Type::String | Type::Uuid => Some(ValuePlan::Text(Text::Bytes)),
+        Type::Fixed(fixed) => Some(ValuePlan::Text(Text::Fixed(fixed.size))),
         Type::Decimal(DecimalType { fixed: Some(fixed), .. }) | Type::Vector(Vector { fixed, .. }) => {
-            Some(Kind::Text(Text::Fixed(fixed.size)))
+            Some(ValuePlan::Text(Text::Fixed(fixed.size)))
         }
-        Type::Decimal(_) => Some(Kind::Text(Text::Bytes)),
+        Type::Decimal(_) => Some(ValuePlan::Text(Text::Bytes)),
         _ => None,
     }
 }
 
-fn string(writer: &Type) -> Option<Kind> {
-    Some(Kind::Text(match writer {
+fn string(writer: &Type) -> Option<ValuePlan> {
+    Some(ValuePlan::Text(match writer {
         Type::String | Type::Uuid | Type::Bytes => Text::Bytes,
         Type::Enum(symbols) => Text::Symbol(symbols.symbols.iter().cloned().map(Some).collect()),
         Type::Date => Text::Date,
@@ -133,15 +133,15 @@ fn string(writer: &Type) -> Option<Kind> {
     }))
 }
 
-fn fixed_bytes(size: usize, types: Types) -> Kind {
+fn fixed_bytes(size: usize, types: Types) -> ValuePlan {
     match types {
-        Types::Table => Kind::Text(Text::Fixed(size)),
-        Types::File => Kind::Fixed(size),
+        Types::Table => ValuePlan::Text(Text::Fixed(size)),
+        Types::File => ValuePlan::Fixed(size),
     }
 }
 
-fn enumeration(writer: &Type, wanted: &[String], default: Option<&String>) -> Option<Kind> {
-    Some(Kind::Text(match writer {
+fn enumeration(writer: &Type, wanted: &[String], default: Option<&String>) -> Option<ValuePlan> {
+    Some(ValuePlan::Text(match writer {
         Type::Enum(written) => Text::Symbol(
             written
                 .symbols
@@ -154,7 +154,7 @@ fn enumeration(writer: &Type, wanted: &[String], default: Option<&String>) -> Op
     }))
 }
 
-fn decimal(writer: &Type, wanted: &DecimalType) -> Option<Kind> {
+fn decimal(writer: &Type, wanted: &DecimalType) -> Option<ValuePlan> {
     let source = match writer {
         Type::Decimal(written) => stored(written),
         Type::Bytes => DecimalSource::Bytes { scale: wanted.scale },
@@ -167,7 +167,7 @@ fn decimal(writer: &Type, wanted: &DecimalType) -> Option<Kind> {
         },
     };
     let precision = u8::try_from(wanted.precision).ok()?;
-    Some(Kind::Decimal(Decimal { source, precision, scale: wanted.scale }))
+    Some(ValuePlan::Decimal(Decimal { source, precision, scale: wanted.scale }))
 }
 
 fn stored(written: &DecimalType) -> DecimalSource {

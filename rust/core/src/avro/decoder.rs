@@ -142,7 +142,7 @@ mod tests {
 
     use super::super::{Schema, Types, Want, write_bytes, write_long};
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn program(fields: &str, wants: &[&str]) -> Arc<Program> {
         let schema = Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap();
@@ -190,7 +190,7 @@ mod tests {
         ] {
             let fields = format!(r#"{{"name":"before","type":"string"}},{{"name":"a","type":{ty}}}"#);
             let error = decode(&program(&fields, &["a"]), content).unwrap_err();
-            assert_eq!(error.kind(), Kind::CorruptLog, "{ty}");
+            assert_eq!(error.kind(), ErrorKind::CorruptLog, "{ty}");
             assert_eq!(error.place().offset, Some(offset), "{ty}: {error}");
         }
     }
@@ -236,7 +236,7 @@ mod tests {
         let datum = Datum { at: 0, len: 4 };
         let mut decoder = Decoder::new(program);
         decoder.decode(&content, &[datum; 16]).unwrap();
-        assert_eq!(decoder.decode(&content, &[datum]).unwrap_err().kind(), Kind::MemoryLimit);
+        assert_eq!(decoder.decode(&content, &[datum]).unwrap_err().kind(), ErrorKind::MemoryLimit);
     }
 
     #[test]
@@ -247,7 +247,7 @@ mod tests {
         let mut decoder = Decoder::new(program);
         decoder.decode(&content, &[Datum { at: 0, len: 4 }, Datum { at: 4, len: 4 }]).unwrap();
         let error = decoder.finish().unwrap_err();
-        assert_eq!(error.kind(), Kind::CorruptLog);
+        assert_eq!(error.kind(), ErrorKind::CorruptLog);
         assert!(error.to_string().contains("column b") && error.to_string().contains("row 0"), "{error}");
     }
 
@@ -257,7 +257,7 @@ mod tests {
         let batch = decode(&program(items, &["a"]), &[200, 1, 0]).unwrap();
         assert_eq!(batch.column(0).as_list::<i32>().value_length(0), 100);
         let many = [0x80, 0x80, 0x80, 0x80, 0x10, 0];
-        assert_eq!(decode(&program(items, &["a"]), &many).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(decode(&program(items, &["a"]), &many).unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 
     #[test]

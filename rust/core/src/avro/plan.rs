@@ -13,7 +13,7 @@ pub(super) struct Plan {
     /// The union around the value, if there is one.
     pub(super) tags: Tags,
     /// How the value itself is read.
-    pub(super) kind: Kind,
+    pub(super) kind: ValuePlan,
     /// The Arrow type that comes of it.
     pub(super) data_type: DataType,
 }
@@ -31,7 +31,7 @@ pub(super) enum Tags {
 
 /// How a value is read, by the shape of the column.
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum ValuePlan {
     /// Always null; takes no bytes.
     Null,
     /// One byte.
@@ -205,6 +205,6 @@ impl Skip {
 impl Plan {
     /// A column of nulls that takes no bytes.
     pub(super) fn null(data_type: DataType) -> Self {
-        Self { tags: Tags::Bare, kind: Kind::Null, data_type }
+        Self { tags: Tags::Bare, kind: ValuePlan::Null, data_type }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, FieldRef, Schema as ArrowSchema, SchemaRef};
 
 use super::arrow_types::{Types, field};
-use super::plan::{Kind, Number, Plan, Step};
+use super::plan::{Number, Plan, Step, ValuePlan};
 use super::resolve::{StepBuilder, missing, refused, resolve, tags_of};
 use super::schema::Schema;
 use super::types::{Record, Type};
@@ -102,7 +102,7 @@ fn plan(writer: &Record, reader: &Record, want: &Want, types: Types) -> Result<P
         (None, Want::Place(_)) => {
             let data_type = DataType::UInt64;
             match missing(target, types, name)?.kind {
-                Kind::Null => Ok(Plan::null(data_type)),
+                ValuePlan::Null => Ok(Plan::null(data_type)),
                 _ => Err(refused("a default has no place in the content", &Type::Null, &target.ty, name)),
             }
         }
@@ -119,7 +119,7 @@ fn column(reader: &Record, want: &Want, plan: &Plan, types: Types) -> Result<Fie
 fn place(writer: &Type, name: &str) -> Result<Plan> {
     match tags_of(writer) {
         (tags, Type::String | Type::Uuid | Type::Bytes) => {
-            Ok(Plan { tags, kind: Kind::Number(Number::Place), data_type: DataType::UInt64 })
+            Ok(Plan { tags, kind: ValuePlan::Number(Number::Place), data_type: DataType::UInt64 })
         }
         _ => Err(refused("only string and bytes have a place in the content", writer, writer, name)),
     }

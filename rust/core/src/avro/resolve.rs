@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use super::arrow_types::{Types, data_type, number_of_union, under};
 use super::convert::convert;
 use super::defaults;
-use super::plan::{Fields, Items, Kind, Number, Plan, Skip, Step, Tags};
+use super::plan::{Fields, Items, Number, Plan, Skip, Step, Tags, ValuePlan};
 use super::skip::{skip, skip_all};
 use super::types::{Field, Record, Type};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: Types, path: &str) ->
     let (tags, inner) = tags_of(writer);
     let wanted = reader.non_null();
     if *inner == Type::Null {
-        return Ok(Plan { tags: null_tags(writer), kind: Kind::Null, data_type });
+        return Ok(Plan { tags: null_tags(writer), kind: ValuePlan::Null, data_type });
     }
     let kind = match (inner, wanted) {
         (Type::Union(branches), Type::Union(_)) if inner == wanted => union(branches, types, path)?,
@@ -29,12 +29,12 @@ pub(super) fn resolve(writer: &Type, reader: &Type, types: Types, path: &str) ->
             return Err(refused("a union of several types that differs is not supported", writer, reader, path));
         }
         (Type::Array(items), Type::Array(wanted)) => {
-            Kind::List(self::items(&[], items, wanted, types, &under(path, "element"))?)
+            ValuePlan::List(self::items(&[], items, wanted, types, &under(path, "element"))?)
         }
         (Type::Map(values), Type::Map(wanted)) => {
-            Kind::Map(self::items(&[Type::String], values, wanted, types, &under(path, "value"))?)
+            ValuePlan::Map(self::items(&[Type::String], values, wanted, types, &under(path, "value"))?)
         }
-        (Type::Record(record), Type::Record(wanted)) => Kind::Struct(fields(record, wanted, types, path)?),
+        (Type::Record(record), Type::Record(wanted)) => ValuePlan::Struct(fields(record, wanted, types, path)?),
         _ => convert(inner, wanted, types).ok_or_else(|| refused("no rule leads there", writer, reader, path))?,
     };
     Ok(Plan { tags, kind, data_type })
@@ -78,11 +78,11 @@ fn items(before: &[Type], writer: &Type, reader: &Type, types: Types, path: &str
 }
 
 /// A union that writer and reader have alike.
-fn union(branches: &[Type], types: Types, path: &str) -> Result<Kind> {
+fn union(branches: &[Type], types: Types, path: &str) -> Result<ValuePlan> {
     if number_of_union(branches).is_some() {
         let float = branches.iter().position(|branch| *branch == Type::Float);
         let branches = branches.len();
-        return Ok(Kind::Number(match float {
+        return Ok(ValuePlan::Number(match float {
             Some(float) => Number::FloatOrDouble { branches, float },
             None => Number::IntOrLong { branches },
         }));
@@ -98,7 +98,7 @@ fn union(branches: &[Type], types: Types, path: &str) -> Result<Kind> {
         member_of.push(Some(members.len()));
         members.push(resolve(branch, branch, types, &under(path, &name))?);
     }
-    Ok(Kind::Union { branches: member_of, members })
+    Ok(ValuePlan::Union { branches: member_of, members })
 }
 
 fn fields(writer: &Record, reader: &Record, types: Types, path: &str) -> Result<Fields> {
@@ -138,7 +138,7 @@ pub(super) fn missing(field: &Field, types: Types, path: &str) -> Result<Plan> {
             let mut bytes = Vec::new();
             defaults::write(default, &field.ty, &mut bytes, path)?;
             let plan = Box::new(resolve(&field.ty, &field.ty, types, path)?);
-            Ok(Plan { tags: Tags::Bare, kind: Kind::Default { bytes: bytes.into(), plan }, data_type })
+            Ok(Plan { tags: Tags::Bare, kind: ValuePlan::Default { bytes: bytes.into(), plan }, data_type })
         }
         None => Err(Error::invalid_table(format!(
             "field {path}: the writer's schema lacks it, and {} has neither default nor null",
@@ -214,7 +214,7 @@ mod tests {
     use arrow_schema::DataType;
 
     use super::super::{Datum, Decoder, Program, Schema, Types};
-    use crate::error::{Kind, Result};
+    use crate::error::{ErrorKind, Result};
 
     fn schema(fields: &str) -> Schema {
         Schema::parse(&format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#)).unwrap()
@@ -256,7 +256,7 @@ mod tests {
         text(batch.column(0))
     }
 
-    fn fails(writer: &str, bytes: &[u8], reader: &str) -> (Kind, String) {
+    fn fails(writer: &str, bytes: &[u8], reader: &str) -> (ErrorKind, String) {
         let error = read(&field(writer), &field(reader), Types::Table, bytes).unwrap_err();
         (error.kind(), error.to_string())
     }
@@ -298,7 +298,7 @@ mod tests {
             (r#"{"type":"array","items":"int"}"#, &[0], r#"{"type":"map","values":"int"}"#),
         ] {
             let (kind, message) = fails(writer, bytes, reader);
-            assert_eq!(kind, Kind::Unsupported, "{writer} {reader}");
+            assert_eq!(kind, ErrorKind::Unsupported, "{writer} {reader}");
             assert!(message.contains("field f:"), "{message}");
         }
     }
@@ -319,12 +319,12 @@ mod tests {
         assert_eq!(becomes(&vector(3, "INT8", 3), &[0x80, 0, 0x7f], &vector(3, "INT8", 3)), "[-128, 0, 127]");
         assert_eq!(becomes(&floats, &[0; 8], r#""bytes""#), "0000000000000000");
         for other in [vector(8, "INT8", 8), vector(1, "DOUBLE", 8), r#"{"type":"array","items":"float"}"#.into()] {
-            assert_eq!(fails(&floats, &bytes, &other).0, Kind::Unsupported, "{other}");
+            assert_eq!(fails(&floats, &bytes, &other).0, ErrorKind::Unsupported, "{other}");
         }
-        assert_eq!(fails(&floats, &bytes[..7], &floats).0, Kind::CorruptLog);
+        assert_eq!(fails(&floats, &bytes[..7], &floats).0, ErrorKind::CorruptLog);
         let within = format!(r#"{{"type":"array","items":{floats}}}"#);
         let (kind, message) = fails(&within, &[0], &within);
-        assert_eq!(kind, Kind::Unsupported);
+        assert_eq!(kind, ErrorKind::Unsupported);
         assert!(message.contains("f.element") && message.contains("VECTOR(2)"), "{message}");
     }
 
@@ -333,14 +333,14 @@ mod tests {
         let colours = r#"{"type":"enum","name":"c","symbols":["RED","BLUE"]}"#;
         assert_eq!(becomes(DATE, &[2], r#""string""#), "1970-01-02");
         assert_eq!(becomes(r#""string""#, b"\x142024-02-29", DATE), "2024-02-29");
-        assert_eq!(fails(r#""string""#, b"\x142024-02-30", DATE).0, Kind::CorruptLog);
+        assert_eq!(fails(r#""string""#, b"\x142024-02-30", DATE).0, ErrorKind::CorruptLog);
         assert_eq!(becomes(r#""bytes""#, b"\x04\xc3\xa4", r#""string""#), "ä");
         assert_eq!(becomes(r#""string""#, b"\x04ab", r#""bytes""#), "6162");
         assert_eq!(becomes(colours, &[2], r#""string""#), "BLUE");
         assert_eq!(becomes(r#""string""#, b"\x08BLUE", colours), "BLUE");
-        assert_eq!(fails(r#""string""#, b"\x08PINK", colours).0, Kind::CorruptLog);
+        assert_eq!(fails(r#""string""#, b"\x08PINK", colours).0, ErrorKind::CorruptLog);
         assert_eq!(becomes(colours, &[2], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#), "BLUE");
-        assert_eq!(fails(colours, &[0], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#).0, Kind::CorruptLog);
+        assert_eq!(fails(colours, &[0], r#"{"type":"enum","name":"c","symbols":["BLUE"]}"#).0, ErrorKind::CorruptLog);
         assert_eq!(becomes(r#"{"type":"fixed","name":"a","size":2}"#, b"ab", r#""bytes""#), "6162");
     }
 
@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(becomes(r#""string""#, b"\x0c1.0050", &decimal(5, 2, Some(3))), "1.01");
         assert_eq!(becomes(r#""double""#, &2.675_f64.to_le_bytes(), &decimal(5, 2, Some(3))), "2.68");
         assert_eq!(becomes(r#""int""#, &[14], &decimal(5, 2, Some(3))), "7.00");
-        assert_eq!(fails(r#""int""#, &[0xa0, 0x8d, 0x06], &decimal(5, 2, Some(3))).0, Kind::CorruptLog);
+        assert_eq!(fails(r#""int""#, &[0xa0, 0x8d, 0x06], &decimal(5, 2, Some(3))).0, ErrorKind::CorruptLog);
     }
 
     #[test]
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(becomes(r#""long""#, &[2], MILLIS), "1000 µs UTC");
         assert_eq!(becomes(r#""long""#, &[2], LOCAL_MICROS), "1 µs local");
         let most = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1];
-        assert_eq!(fails(MILLIS, &most, MICROS).0, Kind::CorruptLog);
+        assert_eq!(fails(MILLIS, &most, MICROS).0, ErrorKind::CorruptLog);
         let batch = read(&field(MILLIS), &field(MILLIS), Types::File, &most).unwrap();
         assert!(batch.column(0).is_valid(0));
     }
@@ -391,7 +391,7 @@ mod tests {
 
         let needed = schema(r#"{"name":"needed","type":"int"}"#);
         let error = Program::compile_all(&writer, &needed, Types::Table).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("needed"), "{error}");
     }
 
@@ -415,6 +415,6 @@ mod tests {
             "{member0: , member1: x}"
         );
         assert_eq!(becomes(r#"["int","null","string"]"#, &[2], r#"["int","null","string"]"#), "null");
-        assert_eq!(fails(r#"["int","null","string"]"#, &[6], r#"["int","null","string"]"#).0, Kind::CorruptLog);
+        assert_eq!(fails(r#"["int","null","string"]"#, &[6], r#"["int","null","string"]"#).0, ErrorKind::CorruptLog);
     }
 }

@@ -57,11 +57,11 @@ pub trait BaseFile: Send {
     /// The rows that are left, by their numbers in the file: ranges in order.
     fn kept_rows(&self) -> Vec<Range<u64>>;
 
-    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`crate::Kind::Unsupported`] where the
+    /// Leaves out all rows but these of the file, given as [`BaseFile::kept_rows`] gives them. [`crate::ErrorKind::Unsupported`] where the
     /// format has no numbers of rows.
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()>;
 
     /// The rows as batches of at most `batch_rows`, with exactly the columns of `wanted`, in its order and types. Columns
-    /// that the file has not are null. [`crate::Kind::Unsupported`] where the file's type cannot become the wanted one.
+    /// that the file has not are null. [`crate::ErrorKind::Unsupported`] where the file's type cannot become the wanted one.
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches>;
 }

@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::filter::BoundFilter;
 use crate::names::meta_columns;
 
-/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`crate::Kind::InvalidTable`] where
+/// The skeleton and its source, as one file. `path_values` are those of the partition columns. [`crate::ErrorKind::InvalidTable`] where
 /// they do not have the same number of rows: the source was changed since.
 pub fn stitched(
     skeleton: Box<dyn BaseFile>,

@@ -18,7 +18,7 @@ use arrow_array::{Array, StructArray};
 
 use crate::avro::{Container, Types};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hfile::HFile;
 use crate::storage::Place;
 
@@ -59,7 +59,7 @@ impl BootstrapIndex {
         }
         let path = place.full_path(FILE);
         let source = place.open(FILE).map_err(|error| match error.kind() {
-            Kind::NotFound => Error::invalid_table("a table with bootstrapped files has lost its bootstrap index"),
+            ErrorKind::NotFound => Error::invalid_table("a table with bootstrapped files has lost its bootstrap index"),
             _ => error,
         });
         let opened = source.and_then(HFile::open).map_err(|error| of_table(error).in_file(&path))?;
@@ -154,7 +154,7 @@ fn record(container: &[u8], field: &str) -> Result<StructArray> {
 }
 
 fn of_table(error: Error) -> Error {
-    if error.kind() == Kind::CorruptLog { error.with_kind(Kind::InvalidTable) } else { error }
+    if error.kind() == ErrorKind::CorruptLog { error.with_kind(ErrorKind::InvalidTable) } else { error }
 }
 
 #[cfg(test)]

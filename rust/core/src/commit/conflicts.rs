@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 
 use super::timeline_writer::TimelineWriter;
 use crate::config::{TableConfig, TableType, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
 use crate::timeline::metadata::{HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, Metadata};
 use crate::timeline::{Action, Instant, Part, Timeline};
@@ -96,7 +96,7 @@ impl ConflictCheck<'_> {
             "another writer took this write for dead and rolled it back ({by}): its heartbeat had expired, or the other writer is \
              configured to be the only one; write again"
         );
-        Error::new(Kind::WriteConflict, message).at_instant(self.instant)
+        Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant)
     }
 
     fn check_completed(&self, other: &Instant) -> Result<()> {
@@ -168,7 +168,7 @@ impl ConflictCheck<'_> {
             self.instant,
             named.join(", ")
         );
-        Err(Error::new(Kind::WriteConflict, message).at_instant(self.instant))
+        Err(Error::new(ErrorKind::WriteConflict, message).at_instant(self.instant))
     }
 }
 
@@ -271,7 +271,7 @@ mod tests {
             self.check(&before, is_merged).unwrap();
             change();
             let error = self.check(&before, is_merged).err()?;
-            assert_eq!(error.kind(), Kind::WriteConflict, "{error}");
+            assert_eq!(error.kind(), ErrorKind::WriteConflict, "{error}");
             Some(error.to_string())
         }
     }

@@ -6,7 +6,7 @@ use chrono::Utc;
 
 use super::NewTable;
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{FileStore, Put};
 
 const PROPERTIES: &str = ".hoodie/hoodie.properties";
@@ -47,6 +47,6 @@ fn folders(layout: TimelineLayout) -> &'static [&'static str] {
 }
 
 fn exists(store: &dyn FileStore) -> Error {
-    Error::new(Kind::AlreadyExists, "there is a table here already: open it with Table, or choose another path")
+    Error::new(ErrorKind::AlreadyExists, "there is a table here already: open it with Table, or choose another path")
         .in_file(store.full_path(PROPERTIES))
 }

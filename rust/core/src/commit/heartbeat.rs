@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
 use crate::storage::{Entry, FileStore};
 
@@ -96,7 +96,7 @@ impl Heartbeat {
              write again, or raise hoodie.client.heartbeat.interval_in_ms",
             age.as_secs()
         );
-        Err(Error::new(Kind::Io, message).in_file(self.shared.store.full_path(&self.shared.path)))
+        Err(Error::new(ErrorKind::Io, message).in_file(self.shared.store.full_path(&self.shared.path)))
     }
 
     /// Ends the heartbeat and leaves its file.

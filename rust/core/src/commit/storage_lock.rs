@@ -17,7 +17,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::lock::{HeldLock, TableLock};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{FileStore, FileVersion, Put};
 
 const PATH: &str = ".hoodie/.locks/table_lock.json";
@@ -81,7 +81,7 @@ impl TableLock for StorageLock {
     fn try_acquire(&self) -> Result<Option<Box<dyn HeldLock>>> {
         let (content, until) = self.content(false)?;
         let put = match self.store.get(PATH) {
-            Err(error) if error.kind() == Kind::NotFound => self.store.put_if_absent(PATH, &content)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => self.store.put_if_absent(PATH, &content)?,
             Err(error) => return Err(error),
             Ok((bytes, version)) => {
                 let found: LockFile = serde_json::from_slice(&bytes).map_err(|error| {
@@ -190,8 +190,11 @@ impl HeldLock for HeldStorageLock {
         if !state.is_lost && now() < state.until {
             return Ok(());
         }
-        Err(Error::new(Kind::Io, "the lock of the table was lost to another writer, or could not be renewed in time")
-            .in_file(self.shared.lock.location()))
+        Err(Error::new(
+            ErrorKind::Io,
+            "the lock of the table was lost to another writer, or could not be renewed in time",
+        )
+        .in_file(self.shared.lock.location()))
     }
 
     fn release(mut self: Box<Self>) -> Result<()> {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime};
 use crate::storage::{Entry, FileStore, Put};
 use crate::timeline::metadata::Metadata;
@@ -162,7 +162,7 @@ impl TimelineWriter {
     pub fn read(&self, file_name: &str) -> Result<Option<Bytes>> {
         match self.store.get(&self.path(file_name)) {
             Ok((bytes, _)) => Ok(Some(bytes)),
-            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -230,9 +230,9 @@ impl TimelineWriter {
                 (Ok((found, _)), _) if found == *content => return Created::Yes,
                 (Ok(_), _) => {
                     let message = "another writer completed the instant: this write is not part of the table";
-                    return Created::No(Error::new(Kind::AlreadyExists, message));
+                    return Created::No(Error::new(ErrorKind::AlreadyExists, message));
                 }
-                (Err(read), Some(error)) if read.kind() == Kind::NotFound && is_final(&*self.store, &error) => {
+                (Err(read), Some(error)) if read.kind() == ErrorKind::NotFound && is_final(&*self.store, &error) => {
                     return Created::No(error);
                 }
                 (Err(read), error) => failure = Some(error.unwrap_or(read)),
@@ -254,7 +254,7 @@ enum Created {
 
 /// Returns true if the failed request has no effect later: on local disks, and where the storage refused it.
 fn is_final(store: &dyn FileStore, error: &Error) -> bool {
-    !store.is_remote() || error.kind() == Kind::Forbidden
+    !store.is_remote() || error.kind() == ErrorKind::Forbidden
 }
 
 /// The name of a pending instant's file. A commit under way leaves its action out.
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(writer.start(&"1".into(), Action::DeltaCommit, &Bytes::new()).unwrap(), Put::Refused);
         let again = writer.complete(&"1".into(), Action::DeltaCommit, &"9".into(), &Bytes::from_static(b"other"));
         let CompletionOutcome::Failed(error) = again else { panic!("{again:?}") };
-        assert_eq!(error.kind(), Kind::AlreadyExists);
+        assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         let content = writer.commit_content(&HoodieCommitMetadata::default()).unwrap();
         writer.complete_or_fail(&"1".into(), Action::DeltaCommit, &"9".into(), &content).unwrap();
     }

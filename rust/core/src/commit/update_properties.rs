@@ -8,7 +8,7 @@ use bytes::Bytes;
 use chrono::Utc;
 
 use crate::config::PropertiesFile;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{FileStore, FileVersion, Put};
 
 const MAIN: &str = ".hoodie/hoodie.properties";
@@ -39,8 +39,11 @@ pub fn update_properties(
             return Ok(new);
         }
     }
-    Err(Error::new(Kind::Io, format!("other writers replaced the file {ATTEMPTS} times while it was being changed"))
-        .in_file(store.full_path(MAIN)))
+    Err(Error::new(
+        ErrorKind::Io,
+        format!("other writers replaced the file {ATTEMPTS} times while it was being changed"),
+    )
+    .in_file(store.full_path(MAIN)))
 }
 
 /// Returns the properties and their version, after a backup was put back if the main file is not whole.
@@ -71,7 +74,7 @@ fn recovered(store: &dyn FileStore) -> Result<(PropertiesFile, FileVersion)> {
 fn whole(store: &dyn FileStore, path: &str) -> Result<Option<(PropertiesFile, FileVersion)>> {
     let (bytes, version) = match store.get(path) {
         Ok(found) => found,
-        Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     let Ok(file) = PropertiesFile::parse(&bytes) else { return Ok(None) };
@@ -153,7 +156,7 @@ mod tests {
     fn without_either_nothing_is_written() {
         let (folder, place) = table();
         std::fs::write(folder.path().join(MAIN), b"x").unwrap();
-        assert_eq!(update_properties(&place, set).unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(update_properties(&place, set).unwrap_err().kind(), ErrorKind::InvalidTable);
         assert_eq!(std::fs::read(folder.path().join(MAIN)).unwrap(), b"x");
     }
 }

@@ -187,7 +187,7 @@ fn payload_delete_marker(mode: &MergeMode) -> Option<DeleteMarker> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     fn of(version: &str, lines: &str) -> Result<MergeConfig> {
         let text = format!("hoodie.table.version={version}\n{lines}");
@@ -228,14 +228,14 @@ mod tests {
         let error = of("6", "hoodie.compaction.payload.class=com.acme.AWSDmsAvroPayload\n")
             .and_then(|config| config.check_supported(Semantics::V1x))
             .unwrap_err();
-        assert_eq!(error.kind(), Kind::Unsupported);
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
         assert!(error.to_string().contains("com.acme.AWSDmsAvroPayload"));
     }
 
     #[test]
     fn half_a_delete_marker_is_an_error() {
         let error = of("9", "hoodie.payload.delete.field=op\n").unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         let whole = of("8", "hoodie.payload.delete.field=op\nhoodie.payload.delete.marker=X\n").unwrap();
         assert_eq!(whole.delete_marker, Some(DeleteMarker { field: "op".into(), marker: "X".into(), any_case: false }));
     }
@@ -246,10 +246,10 @@ mod tests {
         assert_eq!(of("9", line).unwrap().partial_update, Some(PartialUpdateMode::IgnoreDefaults));
         assert_eq!(of("8", line).unwrap().partial_update, None);
         let error = of("9", "hoodie.table.partial.update.mode=KEEP_VALUES\n").unwrap_err();
-        assert!(error.kind() == Kind::Unsupported && error.to_string().contains("KEEP_VALUES"));
+        assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("KEEP_VALUES"));
         assert_eq!(
             of("9", "hoodie.table.partial.update.mode=FILL_UNAVAILABLE\n").unwrap_err().kind(),
-            Kind::InvalidTable
+            ErrorKind::InvalidTable
         );
     }
 }

@@ -111,7 +111,7 @@ fn by_strategy(id: &str) -> MergeMode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     const LATEST: &str = "org.apache.hudi.common.model.OverwriteWithLatestAvroPayload";
     const DEFAULT: &str = "org.apache.hudi.common.model.DefaultHoodieRecordPayload";
@@ -186,11 +186,11 @@ mod tests {
     #[test]
     fn contradictions_are_errors() {
         for (version, entries, kind) in [
-            ("8", vec![("mode", "EVENT_TIME_ORDERING"), ("strategy", COMMIT_TIME)], Kind::InvalidTable),
-            ("8", vec![("payload", LATEST), ("strategy", EVENT_TIME)], Kind::InvalidTable),
-            ("9", vec![("mode", "CUSTOM")], Kind::InvalidTable),
-            ("8", vec![("strategy", PAYLOAD_BASED)], Kind::InvalidTable),
-            ("9", vec![("mode", "OVERWRITE_WITH_LATEST")], Kind::Unsupported),
+            ("8", vec![("mode", "EVENT_TIME_ORDERING"), ("strategy", COMMIT_TIME)], ErrorKind::InvalidTable),
+            ("8", vec![("payload", LATEST), ("strategy", EVENT_TIME)], ErrorKind::InvalidTable),
+            ("9", vec![("mode", "CUSTOM")], ErrorKind::InvalidTable),
+            ("8", vec![("strategy", PAYLOAD_BASED)], ErrorKind::InvalidTable),
+            ("9", vec![("mode", "OVERWRITE_WITH_LATEST")], ErrorKind::Unsupported),
         ] {
             assert_eq!(of(version, &entries).unwrap_err().kind(), kind, "{entries:?}");
         }

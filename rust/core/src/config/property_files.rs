@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::Properties;
 use super::properties_file::{CHECKSUM, DATABASE, NAME, table_checksum};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::{self, Place, StorageOptions};
 
 const FOLDER: &str = ".hoodie";
@@ -50,7 +50,7 @@ fn attempt(place: &dyn Place) -> Result<Outcome> {
         let read = place.open(path).and_then(|source| source.read_all());
         let bytes = match read {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == Kind::NotFound => continue,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
         match Properties::parse(&bytes).and_then(verified) {
@@ -156,7 +156,7 @@ mod tests {
     fn a_torn_file_is_an_error() {
         let folder = Folder::new("torn");
         let error = folder.put(MAIN, &WHOLE.replace("basic", "other")).read().unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("checksum"), "{error}");
         assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with(MAIN)));
     }
@@ -165,7 +165,7 @@ mod tests {
     fn a_partition_leads_to_its_table() {
         let folder = Folder::new("above");
         let error = folder.read().unwrap_err();
-        assert_eq!(error.kind(), Kind::NotFound);
+        assert_eq!(error.kind(), ErrorKind::NotFound);
         assert!(error.to_string().contains("base path"), "{error}");
         folder.put(MAIN, WHOLE);
         let table = folder.0.to_str().unwrap();
@@ -173,7 +173,7 @@ mod tests {
             fs::create_dir_all(folder.0.join(below)).unwrap();
             let place = storage::open(&format!("{table}/{below}"), &StorageOptions::new(), true).unwrap();
             let error = read(&*place).unwrap_err();
-            assert_eq!(error.kind(), Kind::NotFound);
+            assert_eq!(error.kind(), ErrorKind::NotFound);
             assert!(error.to_string().contains(&format!("the table is {table}:")), "{error}");
         }
     }

@@ -286,7 +286,7 @@ fn flag(properties: &Properties, key: &str, default: bool) -> Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     fn of(text: &str) -> Result<TableConfig> {
         let config = TableConfig::from_properties(Properties::parse(text.as_bytes())?)?;
@@ -353,11 +353,15 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused_by_name() {
         for (line, kind, word) in [
-            ("hoodie.table.format=iceberg", Kind::Unsupported, "iceberg"),
-            ("hoodie.table.ro.file.format=LANCE", Kind::Unsupported, "LANCE"),
-            ("hoodie.table.type=MERGE_ON_WRITE", Kind::InvalidTable, "MERGE_ON_WRITE"),
-            ("hoodie.populate.meta.fields=maybe", Kind::InvalidTable, "maybe"),
-            ("hoodie.table.cdc.enabled=true\nhoodie.table.cdc.supplemental.logging.mode=x", Kind::Unsupported, "X"),
+            ("hoodie.table.format=iceberg", ErrorKind::Unsupported, "iceberg"),
+            ("hoodie.table.ro.file.format=LANCE", ErrorKind::Unsupported, "LANCE"),
+            ("hoodie.table.type=MERGE_ON_WRITE", ErrorKind::InvalidTable, "MERGE_ON_WRITE"),
+            ("hoodie.populate.meta.fields=maybe", ErrorKind::InvalidTable, "maybe"),
+            (
+                "hoodie.table.cdc.enabled=true\nhoodie.table.cdc.supplemental.logging.mode=x",
+                ErrorKind::Unsupported,
+                "X",
+            ),
         ] {
             let error = of(&format!("{V6}{line}\n")).unwrap_err();
             assert_eq!(error.kind(), kind, "{line}");

@@ -102,7 +102,7 @@ impl fmt::Display for TableVersion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     fn of(version: &str, layout: &str) -> Result<TableVersion> {
         let entries = [("hoodie.table.version", version), ("hoodie.timeline.layout.version", layout)];
@@ -128,13 +128,13 @@ mod tests {
     #[test]
     fn what_is_not_known_is_refused_by_name() {
         for (version, layout, kind, word) in [
-            ("10", "2", Kind::Unsupported, "version 10"),
-            ("1000", "2", Kind::Unsupported, "version 1000"),
-            ("six", "1", Kind::InvalidTable, "six"),
-            ("-1", "1", Kind::InvalidTable, "-1"),
-            ("6", "2", Kind::InvalidTable, "layout"),
-            ("9", "1", Kind::InvalidTable, "layout"),
-            ("6", "0", Kind::InvalidTable, "layout"),
+            ("10", "2", ErrorKind::Unsupported, "version 10"),
+            ("1000", "2", ErrorKind::Unsupported, "version 1000"),
+            ("six", "1", ErrorKind::InvalidTable, "six"),
+            ("-1", "1", ErrorKind::InvalidTable, "-1"),
+            ("6", "2", ErrorKind::InvalidTable, "layout"),
+            ("9", "1", ErrorKind::InvalidTable, "layout"),
+            ("6", "0", ErrorKind::InvalidTable, "layout"),
         ] {
             let error = of(version, layout).unwrap_err();
             assert_eq!(error.kind(), kind, "{version}/{layout}");

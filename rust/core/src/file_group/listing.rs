@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn data_without_a_marker_is_not_passed_over() {
         let error = list_table(&*place(&[".hoodie/x", &format!("p=1/{BASE}")])).unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidTable);
         assert!(error.to_string().contains("p=1") && error.to_string().contains(MARKER), "{error}");
     }
 

@@ -272,7 +272,7 @@ fn replaced(timeline: &Timeline, query_instant: &RequestedTime) -> Result<ByGrou
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::config::Properties;
     use crate::timeline::memory_place::MemoryPlace;
 
@@ -432,7 +432,7 @@ pub(super) mod tests {
     fn base_files_of_another_format_are_refused_by_name() {
         let table = Table::new("6", &["10.commit"]);
         let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.lance"])).unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_10.lance")));
+        assert_eq!((error.kind(), error.place().path.as_deref()), (ErrorKind::Unsupported, Some("p/f_0-1-2_10.lance")));
         assert_eq!(table.chosen(None, None, &["f_0-1-2_10.orc"]), ["10: f_0-1-2_10.orc"]);
     }
 

@@ -171,7 +171,7 @@ fn place(key_at: usize, key_len: usize, value_at: usize, value_len: usize) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     /// A cell of that kind, with a family if it is to have one.
     fn cell(row: &[u8], family: &[u8], kind: u8, value: &[u8]) -> Vec<u8> {
@@ -242,7 +242,7 @@ mod tests {
             (cell(b"a", b"f", PUT, b"v"), "column"),
         ] {
             let error = all(&bytes).unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported);
+            assert_eq!(error.kind(), ErrorKind::Unsupported);
             assert!(error.to_string().contains(name), "{error}");
         }
     }
@@ -252,7 +252,7 @@ mod tests {
         let first = cell(b"b", b"", PUT, b"v");
         let damaged = |second: Vec<u8>| {
             let error = all(&[first.clone(), second].concat()).unwrap_err();
-            assert_eq!(error.kind(), Kind::CorruptLog, "{error}");
+            assert_eq!(error.kind(), ErrorKind::CorruptLog, "{error}");
             assert!(error.place().offset.unwrap() >= first.len() as u64, "{error}");
         };
         damaged(cell(b"a", b"", PUT, b"v"));

@@ -97,7 +97,7 @@ fn entry(pair: &[u8]) -> Result<(&[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn info(entries: &[(&str, &[u8])]) -> Bytes {
         let mut message = Vec::new();
@@ -135,7 +135,7 @@ mod tests {
     fn what_changes_the_cells_is_refused_by_name() {
         for (key, value) in [("MAX_MEMSTORE_TS_KEY", [0, 0, 0, 0, 0, 0, 0, 9]), ("hfile.MAX_TAGS_LEN", [0; 8])] {
             let error = FileInfo::parse(&info(&[(key, &value)])).unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
         }
     }
 

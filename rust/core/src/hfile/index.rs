@@ -193,7 +193,7 @@ fn vint(cursor: &mut Cursor<'_>) -> Result<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     const LIMIT: u64 = 10_000;
 
@@ -292,7 +292,7 @@ mod tests {
         for entries in damaged {
             let of_root = root(&root_of(&entries), entries.len() as u64, 1, LIMIT).unwrap_err();
             let of_leaf = below_root(&leaf_of(&entries).into(), LIMIT).unwrap_err();
-            assert_eq!((of_root.kind(), of_leaf.kind()), (Kind::CorruptLog, Kind::CorruptLog), "{entries:?}");
+            assert_eq!((of_root.kind(), of_leaf.kind()), (ErrorKind::CorruptLog, ErrorKind::CorruptLog), "{entries:?}");
             // The damage is in the last entry: after the count and the places, and all entries before it.
             let before: usize = entries.iter().rev().skip(1).map(|(_, _, key)| 12 + key.len()).sum();
             assert_eq!(of_root.place().offset, Some((before + entries.len() - 1) as u64), "{of_root}");

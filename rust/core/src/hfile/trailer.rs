@@ -147,7 +147,7 @@ fn version(bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     /// A trailer of these fields, each a varint, and of these bytes.
     fn trailer(numbers: &[(u8, u64)], texts: &[(u8, &[u8])]) -> Vec<u8> {
@@ -212,17 +212,17 @@ mod tests {
         ];
         for (field, value) in cases {
             let error = Trailer::parse(&changed(field, value), 1000).unwrap_err();
-            assert_eq!(error.kind(), Kind::CorruptLog, "{field} {value}: {error}");
+            assert_eq!(error.kind(), ErrorKind::CorruptLog, "{field} {value}: {error}");
         }
-        assert_eq!(Trailer::parse(&[0; 4096], 1000).unwrap_err().kind(), Kind::CorruptLog);
-        assert_eq!(Trailer::parse(&trailer(&SOUND[1..], &[]), 1000).unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(Trailer::parse(&[0; 4096], 1000).unwrap_err().kind(), ErrorKind::CorruptLog);
+        assert_eq!(Trailer::parse(&trailer(&SOUND[1..], &[]), 1000).unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 
     #[test]
     fn what_is_not_supported_is_refused_by_name() {
         let refused = |bytes: &[u8], name: &str| {
             let error = Trailer::parse(bytes, 1000).unwrap_err();
-            assert_eq!(error.kind(), Kind::Unsupported, "{error}");
+            assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
             assert!(error.to_string().contains(name), "{error}");
         };
         refused(&changed(12, 3), "SNAPPY");

@@ -62,7 +62,7 @@ pub(crate) struct KeyBatch {
 }
 
 impl KeyColumns {
-    /// Returns the columns of a table. Returns [`crate::Kind::Unsupported`], with the name, for merging that this
+    /// Returns the columns of a table. Returns [`crate::ErrorKind::Unsupported`], with the name, for merging that this
     /// release does not support.
     pub(crate) fn of(
         table: &avro::Schema,

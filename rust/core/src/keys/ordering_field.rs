@@ -39,7 +39,7 @@ pub(crate) enum Nulls {
 }
 
 impl OrderingField {
-    /// Returns an ordering field of a table. [`crate::Kind::Unsupported`] if the schema has no such field.
+    /// Returns an ordering field of a table. [`crate::ErrorKind::Unsupported`] if the schema has no such field.
     pub(crate) fn of(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
         let path = FieldPath::new(name);
         let Some(kind) = path.type_in(types).cloned() else {

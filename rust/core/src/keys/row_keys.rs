@@ -268,7 +268,7 @@ mod tests {
     use arrow_array::{ArrayRef, Date32Array, Int64Array};
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::config::Properties;
 
     fn config(lines: &str) -> TableConfig {
@@ -417,7 +417,7 @@ mod tests {
             .unwrap()
             .read(&rows, 3)
             .unwrap_err();
-        assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains("row 3"), "{error}");
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("row 3"), "{error}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ struct Part {
 }
 
 impl RowPartitions {
-    /// Of a table whose rows have these columns. [`crate::Kind::InvalidArgument`] if one is missing.
+    /// Of a table whose rows have these columns. [`crate::ErrorKind::InvalidArgument`] if one is missing.
     pub(super) fn new(
         config: &TableConfig,
         generator: RowGenerator,
@@ -143,7 +143,7 @@ impl RowPartitions {
     }
 }
 
-/// The type of a field. [`crate::Kind::InvalidArgument`] if the rows do not have it.
+/// The type of a field. [`crate::ErrorKind::InvalidArgument`] if the rows do not have it.
 pub(super) fn checked_type<'a>(field: &FieldPath, schema: &'a Schema) -> Result<&'a arrow_schema::DataType> {
     field.type_in(schema).ok_or_else(|| {
         let columns: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();

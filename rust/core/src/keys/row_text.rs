@@ -25,7 +25,7 @@ use chrono::{DateTime, Local, NaiveDateTime};
 use crate::avro;
 use crate::error::{Error, Result};
 
-/// Refuses types that cannot be in a key or partition path. [`crate::Kind::Unsupported`], with the column's name.
+/// Refuses types that cannot be in a key or partition path. [`crate::ErrorKind::Unsupported`], with the column's name.
 pub(super) fn check_type(name: &str, kind: &DataType) -> Result<()> {
     let remedy = match kind {
         DataType::Boolean

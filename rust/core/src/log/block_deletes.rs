@@ -14,7 +14,7 @@ use super::block::{Block, BlockKind};
 use super::content::delete;
 use super::content::deleted::{Deletes, Ordering};
 use super::layout::BlockType;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Source;
 
 /// Returns `record_key`, `partition_path`, `ordering_value` as a string, and `ordering_type`; the last two are null for
@@ -50,7 +50,7 @@ impl Texts {
     fn push(&mut self, text: Option<&str>) -> Result<()> {
         self.len = self.len.saturating_add(text.map_or(0, str::len));
         if i32::try_from(self.len).is_err() {
-            return Err(Error::new(Kind::MemoryLimit, "more than 2 GiB of text in the deleted keys of a block"));
+            return Err(Error::new(ErrorKind::MemoryLimit, "more than 2 GiB of text in the deleted keys of a block"));
         }
         self.built.append_option(text);
         Ok(())
@@ -130,6 +130,6 @@ mod tests {
         let mut texts = Texts { len: i32::MAX as usize - 3, ..Texts::default() };
         texts.push(Some("abc")).unwrap();
         texts.push(None).unwrap();
-        assert_eq!(texts.push(Some("d")).unwrap_err().kind(), Kind::MemoryLimit);
+        assert_eq!(texts.push(Some("d")).unwrap_err().kind(), ErrorKind::MemoryLimit);
     }
 }

@@ -380,7 +380,7 @@ mod tests {
             let mut unnamed = block(0, "1");
             unnamed.header = header(entries);
             let error = ValidBlocks::new(of_1_x("9")).add(0, unnamed).unwrap_err();
-            assert!(error.kind() == crate::Kind::CorruptLog && error.to_string().contains(word), "{error}");
+            assert!(error.kind() == crate::ErrorKind::CorruptLog && error.to_string().contains(word), "{error}");
         }
         let error = ValidBlocks::new(of_1_x("9")).add(0, block(0, "Rx")).unwrap_err();
         assert!(error.to_string().contains("target \"x\""), "{error}");

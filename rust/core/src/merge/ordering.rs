@@ -76,7 +76,7 @@ pub enum OrderingColumn {
 }
 
 impl OrderingColumn {
-    /// The values of a column of the table; [`crate::Kind::Unsupported`] for types that have no order in Hudi.
+    /// The values of a column of the table; [`crate::ErrorKind::Unsupported`] for types that have no order in Hudi.
     pub fn of(array: &ArrayRef) -> Result<Self> {
         Ok(match array.data_type() {
             DataType::Boolean => {

@@ -14,7 +14,7 @@ use super::metadata_folder::{MetadataFolder, ROOT, WRITE_TOKEN};
 use super::partition_kind::PartitionKind;
 use super::records::PartitionRecords;
 use crate::commit::{Clock, WriteOperation};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::writer::BlockHeader;
 use crate::metadata_table::shard;
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
@@ -65,7 +65,7 @@ impl NewPartition<'_> {
             Put::Written(_) => Ok(()),
             Put::Refused => {
                 let message = "another writer initialises the metadata table at the same time";
-                Err(Error::new(Kind::AlreadyExists, message).in_file(ROOT).at_instant(&self.instant))
+                Err(Error::new(ErrorKind::AlreadyExists, message).in_file(ROOT).at_instant(&self.instant))
             }
         }
     }

@@ -183,7 +183,7 @@ mod tests {
     fn other_codecs_are_refused_by_name() {
         for (kind, name) in [(3, "LZO"), (6, "BROTLI"), (9, "number 9")] {
             let error = Compression::of(kind, 1).unwrap_err();
-            assert!(error.kind() == crate::Kind::Unsupported && error.to_string().contains(name), "{error}");
+            assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains(name), "{error}");
         }
         assert!(Compression::of(1, 1 << 40).is_err());
     }

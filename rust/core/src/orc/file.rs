@@ -10,7 +10,7 @@ use super::column::{self, Column};
 use super::statistics::ColumnStatistics;
 use super::stripe::Stripe;
 use super::tail::Tail;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::storage::Source;
 
 /// An open ORC file.
@@ -88,7 +88,7 @@ impl OrcFile {
 
 /// Damage of a file that holds a table's rows is the table's.
 fn of_table(error: Error) -> Error {
-    if error.kind() == Kind::CorruptLog { error.with_kind(Kind::InvalidTable) } else { error }
+    if error.kind() == ErrorKind::CorruptLog { error.with_kind(ErrorKind::InvalidTable) } else { error }
 }
 
 /// Batches of an ORC file. After an error there is nothing more.

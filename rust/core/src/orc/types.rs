@@ -218,9 +218,9 @@ mod tests {
             vec![listed(10, &[], &[])],
             (0..100).map(|at| listed(10, &[at + 1], &[])).collect(),
         ] {
-            assert_eq!(OrcType::tree(&types).unwrap_err().kind(), crate::Kind::InvalidTable);
+            assert_eq!(OrcType::tree(&types).unwrap_err().kind(), crate::ErrorKind::InvalidTable);
         }
         let error = OrcType::tree(&[listed(12, &[1], &["a"]), listed(13, &[], &[])]).unwrap_err();
-        assert!(error.kind() == crate::Kind::Unsupported && error.to_string().contains("union"));
+        assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains("union"));
     }
 }

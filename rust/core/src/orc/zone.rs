@@ -14,7 +14,7 @@ const EPOCH: i64 = 1_420_070_400;
 const UTC: [&str; 8] = ["", "UTC", "GMT", "Z", "Etc/UTC", "Etc/GMT", "Etc/UCT", "UCT"];
 const DATABASE: [&str; 3] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo"];
 
-/// The beginning of 2015 on the clock of a zone, in seconds from 1970 in UTC. [`crate::Kind::Unsupported`] for zones that are not
+/// The beginning of 2015 on the clock of a zone, in seconds from 1970 in UTC. [`crate::ErrorKind::Unsupported`] for zones that are not
 /// known here.
 pub(super) fn epoch_of(zone: &str) -> Result<i64> {
     if UTC.contains(&zone) {
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(epoch_of("GMT-05:30").unwrap(), EPOCH + 19_800);
         for unknown in ["Nowhere/Else", "../../etc/passwd", "GMT+99:00", "/etc/passwd"] {
             let error = epoch_of(unknown).unwrap_err();
-            assert!(error.kind() == crate::Kind::Unsupported && error.to_string().contains(unknown), "{error}");
+            assert!(error.kind() == crate::ErrorKind::Unsupported && error.to_string().contains(unknown), "{error}");
         }
     }
 

@@ -174,7 +174,7 @@ fn change_kind(stat: WriteStat, operation: &str) -> Result<Option<ChangeKind>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::timeline::{Action, Part, State};
 
     fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<Changed>> {
@@ -224,7 +224,10 @@ mod tests {
         assert_eq!(only("UPSERT", &as_it_was), None);
         let uncaptured = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
         let error = changes("UPSERT", &uncaptured, "").unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (Kind::Unsupported, Some("p/f_0-1-2_5.parquet")));
+        assert_eq!(
+            (error.kind(), error.place().path.as_deref()),
+            (ErrorKind::Unsupported, Some("p/f_0-1-2_5.parquet"))
+        );
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::query_options::QueryOptions;
 use super::query_plan::changes_schema;
 use super::scan::Scan;
 use crate::config::{CdcMode, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::files_of;
 use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
@@ -264,5 +264,5 @@ fn gone(group: &Group, what: &str) -> Error {
         "the files of file group {} that a commit of the range {what} have been cleaned away since; begin the range later",
         group.file_id
     );
-    Error::new(Kind::FileCleaned, message).in_file(&group.partition)
+    Error::new(ErrorKind::FileCleaned, message).in_file(&group.partition)
 }

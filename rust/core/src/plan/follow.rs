@@ -19,7 +19,7 @@ use super::query_options::QueryOptions;
 use super::scan::Scan;
 use super::written_files::{Skip, Written};
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::TimelinePosition;
 use crate::timeline::{self, Part, Span, Timeline};
 
@@ -146,7 +146,7 @@ impl Follower {
                 Ok(None) if self.look()? => {}
                 Ok(None) => return Ok(None),
                 // A file of the timeline may be removed while it is read; reading the timeline again shows the reason.
-                Err(error) if error.kind() != Kind::FileCleaned || !self.look()? => return Err(error),
+                Err(error) if error.kind() != ErrorKind::FileCleaned || !self.look()? => return Err(error),
                 Err(_) => {}
             }
         }
@@ -304,5 +304,5 @@ impl OpenTable {
 
 /// Returns true if an error may be that of a file that is still being written.
 fn is_of_half_a_file(error: &Error) -> bool {
-    matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog)
+    matches!(error.kind(), ErrorKind::InvalidTable | ErrorKind::CorruptLog)
 }

@@ -11,7 +11,7 @@ use super::query_options::QueryOptions;
 use super::scan::Scan;
 use super::written_files::Written;
 use crate::config::{Semantics, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::View;
 use crate::timeline::Span;
 
@@ -117,14 +117,14 @@ impl OpenTable {
     }
 
     /// Returns the size of a file: as commits report it, otherwise as the storage does. A file that does not exist has
-    /// size 0; reading it raises [`Kind::FileCleaned`].
+    /// size 0; reading it raises [`ErrorKind::FileCleaned`].
     pub(super) fn len_of(&self, path: &str, reported: Option<u64>) -> Result<u64> {
         if let Some(len) = reported {
             return Ok(len);
         }
         match self.place.len_of(path) {
             Ok(len) => Ok(len),
-            Err(error) if error.kind() == Kind::NotFound => Ok(0),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
             Err(error) => Err(error),
         }
     }

@@ -31,7 +31,7 @@ pub struct OpenTable {
 }
 
 impl OpenTable {
-    /// Opens the table at a path or URI. [`crate::Kind::NotFound`] if there is none, [`crate::Kind::Unsupported`] for
+    /// Opens the table at a path or URI. [`crate::ErrorKind::NotFound`] if there is none, [`crate::ErrorKind::Unsupported`] for
     /// tables that this release cannot read.
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         Self::at(storage::open(uri, storage, options.mmap)?, uri, storage, options)

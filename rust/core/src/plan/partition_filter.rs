@@ -59,7 +59,7 @@ enum ValueSource {
 }
 
 impl PartitionFilter {
-    /// Returns the filter of a table with these columns. [`crate::Kind::InvalidArgument`] for a filter that does not
+    /// Returns the filter of a table with these columns. [`crate::ErrorKind::InvalidArgument`] for a filter that does not
     /// fit them.
     pub(super) fn of(config: &TableConfig, types: &Schema, filter: &Filter) -> Result<Self> {
         BoundFilter::bind(filter, types)?;

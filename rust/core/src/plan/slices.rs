@@ -13,7 +13,7 @@ use super::partition_filter::PartitionFilter;
 use super::query_options::QueryOptions;
 use crate::bootstrap;
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{COLUMN_STATS, MetadataTable, RECORD_INDEX, Skipping};
@@ -111,7 +111,7 @@ impl OpenTable {
                     let message = format!(
                         "the clean {clean} has removed the file, or is about to, since the table was opened; open the table again"
                     );
-                    return Err(Error::new(Kind::FileCleaned, message)
+                    return Err(Error::new(ErrorKind::FileCleaned, message)
                         .in_file(self.place.full_path(path))
                         .at_instant(&slice.base_instant));
                 }

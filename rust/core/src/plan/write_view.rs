@@ -10,7 +10,7 @@ use super::query::ScanRequest;
 use super::query_kind::RowForm;
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{FileSlice, PartitionFiles, View, files_of};
 use crate::metadata_table::{FILES, MetadataTable};
 use crate::names::RequestedTime;
@@ -88,7 +88,7 @@ impl OpenTable {
         let partitions: Vec<&String> = partitions.iter().collect();
         parallel::map(&partitions, self.place.requests_at_once(), |partition| {
             match files_of(self.place.as_ref(), partition) {
-                Err(error) if error.kind() == Kind::NotFound => Ok(PartitionFiles::of(partition, [])),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(PartitionFiles::of(partition, [])),
                 listed => listed,
             }
         })

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!((path.partition.as_str(), path.path().as_str()), ("p/q=1", "p/q=1/f-0_0-1-2_7.parquet"));
         assert_eq!(DataPath::parse("f-0_0-1-2_7.parquet").unwrap().partition, "");
         for wrong in ["../f", "p/../f", "/etc/passwd", "p//f", "p/", ".hoodie/hoodie.properties", "p/..", "", "./f"] {
-            assert_eq!(DataPath::parse(wrong).unwrap_err().kind(), crate::Kind::InvalidTable, "{wrong}");
+            assert_eq!(DataPath::parse(wrong).unwrap_err().kind(), crate::ErrorKind::InvalidTable, "{wrong}");
         }
     }
 

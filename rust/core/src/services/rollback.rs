@@ -14,7 +14,7 @@ use super::rollback_plan::{Undo, instant_info};
 use super::undo_files::UndoFiles;
 use crate::commit::{Clock, RolledBackFiles, RolledBackPartition, TimelineWriter, delete_heartbeat};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::storage::{FileStore, Place, Put};
@@ -150,7 +150,7 @@ impl Rollbacks<'_> {
         }
         let message =
             "other writers keep creating instants at the same times: the table has several writers without a lock";
-        Err(Error::new(Kind::AlreadyExists, message).at_instant(&target.requested_time))
+        Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&target.requested_time))
     }
 
     fn result(&self, planned: &Planned, done: &RolledBackFiles, millis: i64) -> HoodieRollbackMetadata {

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::data_paths::{DataPath, plan_path};
 use super::listings::Listings;
 use crate::config::{TableConfig, TimelineLayout};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::storage::Place;
 use crate::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, HoodieRollbackRequest, OrderedMap};
@@ -206,6 +206,7 @@ fn slice_key(request: &HoodieRollbackRequest) -> Result<SliceKey> {
     let base_instant = RequestedTime::from_metadata("latestBaseInstant of a rollback plan", base_instant)?;
     let file_id =
         file_id.ok_or_else(|| Error::invalid_table("a rollback plan has logs to roll back without a file id"))?;
-    LogFileName::compose(&file_id, &base_instant, 1, "1-0-1").map_err(|error| error.with_kind(Kind::InvalidTable))?;
+    LogFileName::compose(&file_id, &base_instant, 1, "1-0-1")
+        .map_err(|error| error.with_kind(ErrorKind::InvalidTable))?;
     Ok((request.partition_path.clone(), file_id, base_instant))
 }

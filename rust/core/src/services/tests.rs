@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::rollback::{MetadataRollback, Rollbacks};
 use super::{remove_leftovers, roll_back_failed_writes};
-use crate::Kind;
+use crate::ErrorKind;
 use crate::commit::{Clock, FailedWrites, Heartbeat, HeartbeatOptions, RolledBackFiles};
 use crate::config::{Properties, TableConfig};
 use crate::error::Result;
@@ -271,7 +271,7 @@ fn a_plan_that_leads_elsewhere_is_refused() {
         let bytes = Bytes::from(plan.to_avro().unwrap());
         table.local().put(".hoodie/timeline/20240103000000000.rollback.requested", &bytes, None).unwrap();
         let before = table.paths("");
-        assert_eq!(table.run(table.store(), None).unwrap_err().kind(), Kind::InvalidTable, "{path}");
+        assert_eq!(table.run(table.store(), None).unwrap_err().kind(), ErrorKind::InvalidTable, "{path}");
         assert_eq!(table.paths(""), before, "{path}");
     }
 }

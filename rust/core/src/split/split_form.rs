@@ -281,7 +281,7 @@ mod tests {
             ("", "not a split"),
         ] {
             let error = Split::from_bytes(bytes.as_bytes()).unwrap_err();
-            assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+            assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(says), "{error}");
         }
     }

@@ -41,7 +41,7 @@ pub enum Appendable {
 /// A storage that can be written to.
 pub trait WritablePlace: Place {
     /// Creates a file; returns `None` if it exists already, created by any writer. The file's name survives a crash of
-    /// the machine once this has returned. [`crate::Kind::NotFound`] if its folder does not exist.
+    /// the machine once this has returned. [`crate::ErrorKind::NotFound`] if its folder does not exist.
     fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>>;
 
     /// Returns true if this is an object store: it has no folders, and existing files are not appended to.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 
 use super::{Entry, FileStore, FileVersion, LocalPlace, Place, Put, Renamed, Source, Upload};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A store whose changes fail from one of them on.
 pub(crate) struct FailingStore {
@@ -31,7 +31,7 @@ impl Failure {
         if number == self.limit && self.is_lost {
             change()?;
         }
-        Err(Error::new(Kind::Unreachable, format!("change {number} failed")))
+        Err(Error::new(ErrorKind::Unreachable, format!("change {number} failed")))
     }
 }
 

@@ -63,7 +63,7 @@ pub(super) struct Translated {
 /// user gave to mortice, are not looked up.
 ///
 /// # Errors
-/// [`crate::Kind::Unsupported`] for an unsupported setting or class, [`crate::Kind::InvalidArgument`] for an invalid
+/// [`crate::ErrorKind::Unsupported`] for an unsupported setting or class, [`crate::ErrorKind::InvalidArgument`] for an invalid
 /// value; both name the setting.
 pub(super) fn translate(
     settings: &BTreeMap<String, String>,

@@ -19,7 +19,7 @@ use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
 use super::object_runtime::{IoThread, Pending, locked};
 use super::shared_sources::SharedSources;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The port of a `NameNode` if the URI has none and does not name a name service, as in Hadoop.
 const PORT: u16 = 8020;
@@ -102,7 +102,7 @@ impl HdfsHandle {
         let forked = FORKED_IN_USE.load(Ordering::SeqCst);
         if (forked != 0 && forked != std::process::id()) || self.is_another_inherited() {
             return Err(Error::new(
-                Kind::Unsupported,
+                ErrorKind::Unsupported,
                 "this process was forked while its parent used HDFS in another thread; read from HDFS after the fork \
                  alone, or start processes with spawn or forkserver",
             ));

@@ -19,7 +19,7 @@ use super::hdfs::HdfsPlace;
 use super::hdfs_file;
 use super::hdfs_handle::{HdfsHandle, InUse};
 use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The number of attempts to create a file if the outcome is unknown.
 const TRIES: u32 = 4;
@@ -39,15 +39,15 @@ impl FileStore for HdfsPlace {
                 Ok(version) => return Ok(Put::Written(version)),
                 Err(error) => error,
             };
-            if !matches!(error.kind(), Kind::AlreadyExists | Kind::Unreachable | Kind::Io) {
+            if !matches!(error.kind(), ErrorKind::AlreadyExists | ErrorKind::Unreachable | ErrorKind::Io) {
                 return Err(error);
             }
             // The file may have been created by this writer, if the response was lost.
             match self.get(path) {
                 Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
                 Ok(_) => return Ok(Put::Refused),
-                Err(gone) if gone.kind() == Kind::NotFound && tries < TRIES => {}
-                Err(gone) if gone.kind() == Kind::NotFound => return Err(error),
+                Err(gone) if gone.kind() == ErrorKind::NotFound && tries < TRIES => {}
+                Err(gone) if gone.kind() == ErrorKind::NotFound => return Err(error),
                 Err(unknown) => return Err(unknown),
             }
             std::thread::sleep(Duration::from_millis(100) * 2_u32.pow(tries));
@@ -83,7 +83,7 @@ impl FileStore for HdfsPlace {
         let inside = self.path(path);
         let delete = move |client: Client| async move { client.delete(&inside, false).await.map(|_| ()) };
         match self.handle.run(&self.full_path(path), delete) {
-            Err(error) if error.kind() == Kind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
@@ -105,7 +105,7 @@ impl FileStore for HdfsPlace {
             let full = folder.clone();
             let delete = move |client: Client| async move { client.delete(&folder, false).await.map(|_| ()) };
             match self.handle.run(&full, delete) {
-                Err(error) if error.kind() != Kind::NotFound => return Err(error),
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
         }

@@ -163,6 +163,6 @@ mod tests {
         }
         std::fs::remove_file(&path).unwrap();
         let error = LocalPlace::open_file(&path, true).err().unwrap();
-        assert_eq!(error.kind(), crate::Kind::NotFound);
+        assert_eq!(error.kind(), crate::ErrorKind::NotFound);
     }
 }

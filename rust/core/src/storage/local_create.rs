@@ -1,7 +1,7 @@
 //! Writes on the local file system: `O_EXCL` for creation, `O_APPEND` for every write, `fsync` of file and folder.
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use super::{Appendable, LocalPlace, Sink, WritablePlace};
@@ -63,8 +63,8 @@ impl WritablePlace for LocalPlace {
                 sync_folder_of(&path)?;
                 Ok(Some(Box::new(LocalSink::opened(&path, file)?)))
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 Err(Error::not_found("the folder to write to does not exist").in_file(path.to_string_lossy()))
             }
             Err(error) => Err(Error::io("could not create the file", error).in_file(path.to_string_lossy())),
@@ -75,7 +75,7 @@ impl WritablePlace for LocalPlace {
         let path = self.local_path(path);
         match OpenOptions::new().append(true).open(&path) {
             Ok(file) => Ok(Appendable::Opened(Box::new(LocalSink::opened(&path, file)?))),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Appendable::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Appendable::Missing),
             Err(error) => Err(Error::io("could not open the file to append", error).in_file(path.to_string_lossy())),
         }
     }
@@ -92,7 +92,7 @@ pub(super) fn sync_folder_of(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::storage::Place;
 
     fn folder(name: &str) -> (std::path::PathBuf, LocalPlace) {
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(again.position(), 3);
         assert_eq!(place.open("a").unwrap().read(0..3).unwrap(), "123");
         assert!(matches!(place.append_to("b").unwrap(), Appendable::Missing));
-        assert_eq!(place.create_new("none/a").err().unwrap().kind(), Kind::NotFound);
+        assert_eq!(place.create_new("none/a").err().unwrap().kind(), ErrorKind::NotFound);
         std::fs::remove_dir_all(path).unwrap();
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let place = LocalPlace::new("/dev", true);
         let Appendable::Opened(mut sink) = place.append_to("full").unwrap() else { panic!("not opened") };
         let error = sink.write(b"x").unwrap_err();
-        assert_eq!((error.kind(), error.place().offset), (Kind::Io, Some(0)));
+        assert_eq!((error.kind(), error.place().offset), (ErrorKind::Io, Some(0)));
         assert_eq!(error.place().path.as_deref(), Some("/dev/full"));
     }
 }

@@ -4,7 +4,7 @@
 //! is made under a lock of the folder (`flock`), which all writers of this library take.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl FileStore for LocalPlace {
         let staged = Staged::with(&path, bytes)?;
         match std::fs::hard_link(staged.file.path(), &path) {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Put::Refused),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Put::Refused),
             Err(error) => return Err(failed("could not create the file", error, &path)),
         }
         sync_folder_of(&path)?;
@@ -50,7 +50,7 @@ impl FileStore for LocalPlace {
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)> {
         let path = self.local_path(path);
         let gone = |error: std::io::Error| match error.kind() {
-            ErrorKind::NotFound => Error::not_found("no such file").in_file(path.to_string_lossy()),
+            io::ErrorKind::NotFound => Error::not_found("no such file").in_file(path.to_string_lossy()),
             _ => failed("could not read", error, &path),
         };
         let file = File::open(&path).map_err(gone)?;
@@ -64,7 +64,7 @@ impl FileStore for LocalPlace {
         let path = self.local_path(path);
         match std::fs::remove_file(&path) {
             Ok(()) => sync_folder_of(&path),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(failed("could not remove the file", error, &path)),
         }
     }
@@ -89,8 +89,8 @@ impl FileStore for LocalPlace {
         make_folder_of(&to)?;
         match std::fs::hard_link(&from, &to) {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Renamed::Exists),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Renamed::Exists),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(Error::not_found("no such file").in_file(from.to_string_lossy()));
             }
             Err(error) => return Err(failed("could not rename the file", error, &from)),
@@ -174,7 +174,7 @@ fn version_of(status: &std::fs::Metadata) -> FileVersion {
 fn version_at(path: &Path) -> Result<Option<FileVersion>> {
     match std::fs::metadata(path) {
         Ok(status) => Ok(Some(version_of(&status))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed("could not read", error, path)),
     }
 }
@@ -186,7 +186,7 @@ fn create_empty(path: &Path) -> Result<Put> {
     make_folder_of(path)?;
     let file = match File::options().write(true).create_new(true).open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(Put::Refused),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Put::Refused),
         Err(error) => return Err(could_not(error)),
     };
     file.sync_all().map_err(could_not)?;
@@ -199,19 +199,19 @@ fn create_empty(path: &Path) -> Result<Put> {
 fn remove_empty_folders(folder: &Path) -> std::io::Result<()> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
     for entry in entries {
         let entry = entry?;
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => remove_empty_folders(&entry.path())?,
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
     }
     match std::fs::remove_dir(folder) {
-        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::DirectoryNotEmpty) => Err(error),
+        Err(error) if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::DirectoryNotEmpty) => Err(error),
         _ => Ok(()),
     }
 }
@@ -247,7 +247,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     #[test]
     fn an_empty_file_is_created_once() {
@@ -338,7 +338,7 @@ mod tests {
         let (_folder, place) = store();
         let mut upload = place.upload("p/large").unwrap();
         upload.write("one ".into()).unwrap();
-        assert_eq!(place.get("p/large").unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(place.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
         upload.write("two".into()).unwrap();
         upload.finish().unwrap();
         place.upload("p/dropped").unwrap().write("x".into()).unwrap();
@@ -346,7 +346,7 @@ mod tests {
         place.put_if_absent("b", &"b".into()).unwrap();
         assert_eq!(place.rename("p/large", "b").unwrap(), Renamed::Exists);
         assert_eq!(place.rename("p/large", "q/c").unwrap(), Renamed::Done);
-        assert_eq!(place.rename("p/large", "d").unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(place.rename("p/large", "d").unwrap_err().kind(), ErrorKind::NotFound);
         place.delete("b").unwrap();
         place.delete("b").unwrap();
         assert_eq!(names(&place), ["q/c"]);

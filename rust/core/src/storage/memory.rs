@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(file.read(4..4).unwrap(), &b""[..]);
         #[allow(clippy::reversed_empty_ranges)]
         for outside in [0..5, 3..2, u64::MAX..u64::MAX] {
-            assert_eq!(file.read(outside).unwrap_err().kind(), crate::Kind::Internal);
+            assert_eq!(file.read(outside).unwrap_err().kind(), crate::ErrorKind::Internal);
         }
     }
 }

@@ -16,7 +16,7 @@ use super::object_runtime::{Pending, locked};
 use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectUri, Service};
 use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 
 /// A root folder in an object store.
 #[derive(Clone)]
@@ -119,7 +119,7 @@ impl Place for ObjectPlace {
         let listed = match pending.wait().map_err(|error| error.in_file(&path))? {
             Ok(listed) => listed,
             // A web server has folders. Other stores return this only if the bucket does not exist.
-            Err(failure) if failure.kind == Kind::NotFound && self.handle.uri().service == Service::Http => {
+            Err(failure) if failure.kind == ErrorKind::NotFound && self.handle.uri().service == Service::Http => {
                 return Ok(None);
             }
             Err(failure) => return Err(failure.at(&path)),

@@ -11,7 +11,7 @@ use object_store::PutMode;
 use super::object::ObjectPlace;
 use super::put::{FileStore, Upload};
 use super::{Appendable, Place, Sink, WritablePlace};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A file whose content is uploaded.
 struct ObjectSink {
@@ -55,7 +55,7 @@ impl WritablePlace for ObjectPlace {
                 let upload = Some(self.upload(path)?);
                 Ok(Some(Box::new(ObjectSink { path: self.full_path(path), position: 0, upload })))
             }
-            Err(taken) if matches!(taken.kind(), Kind::AlreadyExists | Kind::FileChanged) => Ok(None),
+            Err(taken) if matches!(taken.kind(), ErrorKind::AlreadyExists | ErrorKind::FileChanged) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -93,7 +93,7 @@ mod tests {
                     sink.write(b"whole").unwrap();
                     assert_eq!((sink.position(), sink.path()), (11, "s3://bucket/table/p/a"));
                     sink.sync().unwrap();
-                    assert_eq!(sink.write(b"x").unwrap_err().kind(), Kind::Internal);
+                    assert_eq!(sink.write(b"x").unwrap_err().kind(), ErrorKind::Internal);
                 });
             }
         });

@@ -19,7 +19,7 @@ use super::object_runtime::{IoThread, Pending, locked};
 use super::object_uri::ObjectUri;
 use super::shared_sources::SharedSources;
 use super::supplied_credentials::SuppliedCredentials;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The timeout of an operation, including retries.
 const DEADLINE: Duration = Duration::from_secs(180);
@@ -183,7 +183,7 @@ impl ObjectHandle {
 async fn within_deadline<T>(operation: impl Future<Output = Outcome<T>>) -> Outcome<T> {
     tokio::time::timeout(DEADLINE, operation).await.unwrap_or_else(|_| {
         let message = format!("the storage did not answer within {} s, retries included", DEADLINE.as_secs());
-        Err(Failure::new(Kind::Unreachable, message))
+        Err(Failure::new(ErrorKind::Unreachable, message))
     })
 }
 

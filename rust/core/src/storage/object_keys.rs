@@ -234,7 +234,7 @@ pub(super) fn unknown(service: Service, name: &str) -> Error {
 /// Reads a bool as `object_store` does.
 ///
 /// # Errors
-/// [`crate::Kind::InvalidArgument`] for other strings.
+/// [`crate::ErrorKind::InvalidArgument`] for other strings.
 pub(super) fn parse_bool(name: &str, value: &str) -> Result<bool> {
     match value.trim().to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" | "y" => Ok(true),

@@ -37,7 +37,7 @@ impl ObjectOptions {
     /// Reads the options of the table at `uri`, and the environment of this process.
     ///
     /// # Errors
-    /// [`crate::Kind::InvalidArgument`] for invalid names and values, with a suggestion, [`crate::Kind::Unsupported`]
+    /// [`crate::ErrorKind::InvalidArgument`] for invalid names and values, with a suggestion, [`crate::ErrorKind::Unsupported`]
     /// for unsupported Hadoop settings. No message contains a secret.
     pub fn parse(uri: &str, options: &BTreeMap<String, String>) -> Result<Self> {
         let Some(parsed) = ObjectUri::parse(uri)? else {
@@ -420,7 +420,7 @@ fn allow_http(uri: &ObjectUri, options: &mut Options) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     type Pairs<'a> = &'a [(&'a str, &'a str)];
 
@@ -505,7 +505,7 @@ mod tests {
             ("gs://b/t", &[("service_account_key", "{}"), ("service_account_path", "x")], "give one of"),
         ] {
             let error = parsed(uri, options, []).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument, "{error}");
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument, "{error}");
             assert!(error.to_string().contains(part), "{options:?}: {error}");
         }
     }
@@ -622,7 +622,7 @@ mod tests {
         let file = std::env::temp_dir().join(format!("mortice google {}", std::process::id()));
         std::fs::write(&file, r#"{"type": "external_account", "audience": "x"}"#).unwrap();
         let error = parsed("gs://b/t", &[("application_credentials", file.to_str().unwrap())], []).unwrap_err();
-        assert!(error.kind() == Kind::Unsupported && error.to_string().contains("external_account"), "{error}");
+        assert!(error.kind() == ErrorKind::Unsupported && error.to_string().contains("external_account"), "{error}");
         std::fs::remove_file(file).unwrap();
     }
 }

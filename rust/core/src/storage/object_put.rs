@@ -20,7 +20,7 @@ use super::object_handle::{ObjectHandle, location};
 use super::object_runtime::{Pending, locked};
 use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
 use super::{Place, Requests};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The size of a part of a large file.
 const PART: usize = 8 << 20;
@@ -42,23 +42,23 @@ impl ObjectPlace {
             };
             match (error.kind(), mode) {
                 // The file exists, or there was a race; this writer may have written it.
-                (Kind::AlreadyExists | Kind::FileChanged, _) => {}
+                (ErrorKind::AlreadyExists | ErrorKind::FileChanged, _) => {}
                 // S3's response to a condition on a file that does not exist.
-                (Kind::NotFound, PutMode::Update(_)) => return Ok(Put::Refused),
+                (ErrorKind::NotFound, PutMode::Update(_)) => return Ok(Put::Refused),
                 // The response was lost or invalid.
-                (Kind::Io | Kind::Unreachable | Kind::Throttled, _) => {}
+                (ErrorKind::Io | ErrorKind::Unreachable | ErrorKind::Throttled, _) => {}
                 _ => return Err(error),
             }
             match self.get(path) {
                 Ok((found, version)) if found == *bytes => return Ok(Put::Written(version)),
                 Ok(_) if matches!(mode, PutMode::Create) => return Ok(Put::Refused),
-                Ok(_) if error.kind() == Kind::FileChanged => return Ok(Put::Refused),
-                Err(gone) if gone.kind() == Kind::NotFound && matches!(mode, PutMode::Update(_)) => {
+                Ok(_) if error.kind() == ErrorKind::FileChanged => return Ok(Put::Refused),
+                Err(gone) if gone.kind() == ErrorKind::NotFound && matches!(mode, PutMode::Update(_)) => {
                     return Ok(Put::Refused);
                 }
                 // It was not written, or has been removed since.
                 Ok(_) => {}
-                Err(gone) if gone.kind() == Kind::NotFound => {}
+                Err(gone) if gone.kind() == ErrorKind::NotFound => {}
                 Err(unknown) => return Err(unknown),
             }
             if tries == TRIES {
@@ -108,7 +108,7 @@ impl FileStore for ObjectPlace {
         let location = self.location(path)?;
         let delete = move |store: Arc<dyn ObjectStore>| async move { store.delete(&location).await };
         match self.handle.run(&self.requests, &self.full_path(path), delete) {
-            Err(error) if error.kind() == Kind::NotFound => Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             done => done,
         }
     }
@@ -299,7 +299,7 @@ mod tests {
         let piece = Bytes::from(vec![7_u8; 3 << 20]);
         let mut upload = place.upload("p/large").unwrap();
         (0..5).for_each(|_| upload.write(piece.clone()).unwrap());
-        assert_eq!(place.get("p/large").unwrap_err().kind(), Kind::NotFound);
+        assert_eq!(place.get("p/large").unwrap_err().kind(), ErrorKind::NotFound);
         upload.finish().unwrap();
         assert_eq!(place.get("p/large").unwrap().0.len(), 15 << 20);
         let mut dropped = place.upload("p/dropped").unwrap();

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::cancel::{POLL, check_cancelled};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// Locks a mutex whose value is consistent even after a panic.
 pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -32,7 +32,7 @@ impl IoThread {
     /// Starts the thread.
     ///
     /// # Errors
-    /// [`Kind::Io`] if the system refuses a thread or an event queue.
+    /// [`ErrorKind::Io`] if the system refuses a thread or an event queue.
     pub(super) fn start() -> Result<Self> {
         let failed = |error| Error::io("could not start the I/O thread of an object store", error);
         let runtime: Runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -138,7 +138,7 @@ impl<T: Clone> Pending<T> {
     /// Waits for the result. Any number of threads may wait.
     ///
     /// # Errors
-    /// [`Kind::Interrupted`] after a signal or a cancellation; [`Kind::Internal`] if the I/O thread has ended.
+    /// [`ErrorKind::Interrupted`] after a signal or a cancellation; [`ErrorKind::Internal`] if the I/O thread has ended.
     pub(super) fn wait(&self) -> Result<T> {
         loop {
             let value = self.state.lock();
@@ -155,7 +155,7 @@ impl<T: Clone> Pending<T> {
             drop(value);
             check_cancelled()?;
             if !self.is_here() {
-                return Err(Error::new(Kind::Internal, "a request of the process that this one was forked from"));
+                return Err(Error::new(ErrorKind::Internal, "a request of the process that this one was forked from"));
             }
         }
     }
@@ -194,7 +194,7 @@ mod tests {
         let thread = IoThread::start().unwrap();
         let pending = thread.spawn(std::future::pending::<()>());
         drop(thread);
-        assert_eq!(pending.wait().unwrap_err().kind(), Kind::Internal);
+        assert_eq!(pending.wait().unwrap_err().kind(), ErrorKind::Internal);
     }
 
     #[test]
@@ -203,6 +203,6 @@ mod tests {
         let pending = thread.spawn(std::future::pending::<()>());
         let token = super::super::CancelToken::child();
         token.cancel();
-        assert_eq!(token.scope(|| pending.wait().unwrap_err().kind()), Kind::Interrupted);
+        assert_eq!(token.scope(|| pending.wait().unwrap_err().kind()), ErrorKind::Interrupted);
     }
 }

@@ -25,7 +25,7 @@ use super::object_ranges::{self, MOST_HELD, PIECE, Piece, TAIL, WHOLE};
 use super::object_runtime::{Pending, locked};
 use super::source::check_range;
 use super::{KnownFile, ReadFrom, Requests, Source};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum number of cached bytes of one file: those of a group of ranges, and as many prefetched ones.
 const HELD: u64 = 2 * MOST_HELD;
@@ -215,16 +215,16 @@ impl ObjectSource {
         let len = self.file.len;
         if fetched.size < len || (fetched.size > len && !self.file.may_have_grown) {
             let message = format!("{CHANGED} (it had {len} bytes, now {})", fetched.size);
-            return Err(Error::new(Kind::FileChanged, message).in_file(&self.path));
+            return Err(Error::new(ErrorKind::FileChanged, message).in_file(&self.path));
         }
         if fetched.bytes.len() as u64 != object_ranges::len(range) {
             let message = format!("the storage answered with {} bytes for {range:?}", fetched.bytes.len());
-            return Err(Error::new(Kind::Io, message).in_file(&self.path));
+            return Err(Error::new(ErrorKind::Io, message).in_file(&self.path));
         }
         let mut state = locked(&self.state);
         let is_other = |etag: &str| fetched.etag.as_deref().is_some_and(|other| bare(other) != bare(etag));
         if state.etag.as_deref().is_some_and(is_other) {
-            return Err(Error::new(Kind::FileChanged, CHANGED).in_file(&self.path));
+            return Err(Error::new(ErrorKind::FileChanged, CHANGED).in_file(&self.path));
         }
         if state.etag.is_none() {
             state.etag.clone_from(&fetched.etag);
@@ -233,12 +233,12 @@ impl ObjectSource {
     }
 
     fn failed(&self, failure: &Failure) -> Error {
-        if failure.kind != Kind::NotFound {
+        if failure.kind != ErrorKind::NotFound {
             return failure.at(&self.path);
         }
         let message =
             "the file was removed after the query was planned (by the cleaner, or a rollback); plan the query again";
-        Error::new(Kind::FileCleaned, message).in_file(&self.path)
+        Error::new(ErrorKind::FileCleaned, message).in_file(&self.path)
     }
 }
 

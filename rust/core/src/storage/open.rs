@@ -109,7 +109,7 @@ pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Fi
     Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
 }
 
-/// Returns the local path of a URI. [`crate::Kind::InvalidArgument`] if options are given.
+/// Returns the local path of a URI. [`crate::ErrorKind::InvalidArgument`] if options are given.
 fn local_root(uri: &str, options: &StorageOptions) -> Result<String> {
     let path = local_path(uri)?;
     match options.keys().next() {
@@ -178,7 +178,7 @@ mod tests {
         ] {
             assert_eq!(local_path(uri).unwrap(), path, "{uri}");
         }
-        assert_eq!(local_path("hdfs://b/t").unwrap_err().kind(), crate::Kind::Unsupported);
+        assert_eq!(local_path("hdfs://b/t").unwrap_err().kind(), crate::ErrorKind::Unsupported);
         let error = local_path("oss://key:secret@b/t@1").unwrap_err().to_string();
         assert!(error.contains("oss://b/t@1") && !error.contains("secret"), "{error}");
         assert!(local_path("").is_err());

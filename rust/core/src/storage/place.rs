@@ -17,11 +17,11 @@ pub trait Place: Send + Sync {
     /// Returns the entries of a folder, sorted by name; `None` if the folder does not exist.
     fn list(&self, folder: &str) -> Result<Option<Vec<Entry>>>;
 
-    /// Opens a file. [`crate::Kind::NotFound`] if it does not exist.
+    /// Opens a file. [`crate::ErrorKind::NotFound`] if it does not exist.
     fn open(&self, path: &str) -> Result<Arc<dyn Source>>;
 
     /// Opens a file of known size. No request is sent if the storage does not need one: a missing or changed file is
-    /// then an error of its first read ([`crate::Kind::FileCleaned`], [`crate::Kind::FileChanged`]).
+    /// then an error of its first read ([`crate::ErrorKind::FileCleaned`], [`crate::ErrorKind::FileChanged`]).
     ///
     /// # Errors
     /// As for [`Place::open`].

@@ -18,7 +18,7 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// Returns the first `len` bytes; [`crate::Kind::InvalidTable`] if the file is shorter than it was when planned.
+    /// Returns the first `len` bytes; [`crate::ErrorKind::InvalidTable`] if the file is shorter than it was when planned.
     pub fn new(whole: Arc<dyn Source>, len: u64) -> Result<Self> {
         if whole.len() < len {
             let message = format!("the file had {len} bytes when the query was planned, now {}", whole.len());

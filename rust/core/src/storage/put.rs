@@ -72,7 +72,7 @@ pub trait FileStore: Place {
     /// Reads a file with its version.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if it does not exist.
+    /// [`crate::ErrorKind::NotFound`] if it does not exist.
     fn get(&self, path: &str) -> Result<(Bytes, FileVersion)>;
 
     /// Removes a file. A missing file is not an error.
@@ -97,7 +97,7 @@ pub trait FileStore: Place {
     /// Renames a file, unless there is one of the new name.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if the file does not exist.
+    /// [`crate::ErrorKind::NotFound`] if the file does not exist.
     fn rename(&self, from: &str, to: &str) -> Result<Renamed>;
 
     /// Starts a large file.

@@ -16,7 +16,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// Returns the bytes `range` of `whole`; [`crate::Kind::Internal`] if they are not within it.
+    /// Returns the bytes `range` of `whole`; [`crate::ErrorKind::Internal`] if they are not within it.
     pub fn new(whole: Arc<dyn Source>, range: Range<u64>) -> Result<Self> {
         check_range(whole.as_ref(), &range)?;
         Ok(Self { whole, range })

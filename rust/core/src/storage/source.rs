@@ -34,7 +34,7 @@ pub trait Source: Send + Sync {
     /// Returns the size in bytes when the file was opened.
     fn len(&self) -> u64;
 
-    /// Returns the bytes of `range`, which must be within the file, otherwise [`crate::Kind::Internal`]. A mapped file
+    /// Returns the bytes of `range`, which must be within the file, otherwise [`crate::ErrorKind::Internal`]. A mapped file
     /// returns a slice of its mapping, others fetch the bytes.
     fn read(&self, range: Range<u64>) -> Result<Bytes>;
 

@@ -20,7 +20,7 @@ impl Table {
     /// Opens the table at a path or URI.
     ///
     /// # Errors
-    /// [`crate::Kind::NotFound`] if there is none, [`crate::Kind::Unsupported`] for tables that this release cannot read.
+    /// [`crate::ErrorKind::NotFound`] if there is none, [`crate::ErrorKind::Unsupported`] for tables that this release cannot read.
     pub fn open(uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         OpenTable::open(uri, storage, options).map(Self::from)
     }

@@ -18,7 +18,7 @@ use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, State};
 use super::range::{Span, Visit};
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
 use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
 use crate::names::{ArchiveFileName, CompletionTime, RequestedTime};
@@ -99,7 +99,7 @@ fn visit_entries(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries
     loop {
         again -= 1;
         match visit_listed(place, folder, visit) {
-            Err(error) if error.kind() == Kind::NotFound && again > 0 => {}
+            Err(error) if error.kind() == ErrorKind::NotFound && again > 0 => {}
             done => return done,
         }
     }
@@ -143,7 +143,7 @@ fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
 fn unfinished_merge(place: &dyn Place, folder: &str) -> Result<Option<String>> {
     let plan = match place.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
         Ok(bytes) => AvroRecord::read(&bytes, &["mergedArchiveFileName"])?,
-        Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
     Ok(plan.root().field("mergedArchiveFileName")?.map(Value::text).transpose()?.map(str::to_owned))
@@ -334,7 +334,7 @@ mod tests {
         torn.truncate(torn.len() - 9);
         let files = [("a/.commits_.archive.1_1-0-1", torn.as_slice())];
         let error = visited(&files, "0", "9").unwrap_err();
-        assert_eq!(error.kind(), Kind::CorruptLog);
+        assert_eq!(error.kind(), ErrorKind::CorruptLog);
         assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("archive.1_1-0-1")));
 
         let mut plan = b"Obj\x01".to_vec();

@@ -185,7 +185,7 @@ fn write_stat(stat: Value<'_>) -> Result<WriteStat> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     #[test]
     fn json_of_layout_1() {
@@ -216,7 +216,7 @@ mod tests {
     fn other_bytes_are_rejected() {
         for bytes in [b"PAR1".as_slice(), b"{\"operationType\":", b"Obj\x01"] {
             let error = CommitMetadata::parse(bytes, Part::All).unwrap_err();
-            assert!(matches!(error.kind(), Kind::InvalidTable | Kind::CorruptLog), "{error}");
+            assert!(matches!(error.kind(), ErrorKind::InvalidTable | ErrorKind::CorruptLog), "{error}");
         }
     }
 }

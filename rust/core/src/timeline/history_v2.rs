@@ -20,7 +20,7 @@ use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant, State};
 use super::range::{Span, Visit};
 use crate::base_file::{Batches, open_parquet};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
 use crate::storage::{Entry, Place};
 
@@ -205,7 +205,7 @@ fn newest_manifest(place: &dyn Place, folder: &str) -> Result<Option<String>> {
                 return Ok(Some(format!("manifest_{number}")));
             }
         }
-        Err(error) if error.kind() == Kind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     let numbers = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
@@ -347,7 +347,7 @@ mod tests {
         assert!(instants(&*place, "none").unwrap().is_empty());
         let place = MemoryPlace::holding([("h/manifest_1", b"{".as_slice())]);
         let error = instants(&*place, "h").unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));
     }
 }

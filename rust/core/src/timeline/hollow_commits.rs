@@ -91,7 +91,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::timeline::timeline::tests::timeline;
 
     fn range(begin: &str, end: &str) -> Span {
@@ -105,7 +105,7 @@ mod tests {
             assert_eq!(timeline.without_holes(hole_free.clone(), Holes::Fail).unwrap(), hole_free);
         }
         let error = timeline.without_holes(Span::default(), Holes::Fail).unwrap_err();
-        assert_eq!((error.kind(), error.place().instant.as_deref()), (Kind::InvalidArgument, Some("3")));
+        assert_eq!((error.kind(), error.place().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
         let blocked = timeline.without_holes(Span::default(), Holes::Block).unwrap();
         assert!(blocked.contains(&"1".into()) && !blocked.contains(&"3".into()) && !blocked.contains(&"5".into()));
         let empty = timeline.without_holes(range("2", "9"), Holes::Block).unwrap();
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn policies_have_the_names_of_hudi() {
         assert_eq!((Holes::parse("fail").unwrap(), Holes::parse("BLOCK").unwrap()), (Holes::Fail, Holes::Block));
-        assert_eq!(Holes::parse("USE_TRANSITION_TIME").unwrap_err().kind(), Kind::Unsupported);
-        assert_eq!(Holes::parse("skip").unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(Holes::parse("USE_TRANSITION_TIME").unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(Holes::parse("skip").unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 }

@@ -166,7 +166,7 @@ mod tests {
         let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
         let config = TableConfig::from_properties(config).unwrap();
         let error = Timeline::load(&MemoryPlace::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
-        assert_eq!(error.kind(), crate::Kind::InvalidTable);
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidTable);
         assert!(error.to_string().contains(".hoodie/timeline"), "{error}");
     }
 }

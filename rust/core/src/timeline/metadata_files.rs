@@ -9,7 +9,7 @@ use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
 use super::timeline::{FileCache, Timeline};
 use crate::config::TimelineLayout;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
 
 /// The maximum size in bytes of the cache for files of instants.
@@ -46,7 +46,7 @@ impl Timeline {
             return self.archived_commit_metadata(instant, part);
         }
         match self.read(instant, &instant.file_name, |bytes| CommitMetadata::parse(bytes, part)) {
-            Err(gone) if gone.kind() == Kind::FileCleaned => match self.archived_commit_metadata(instant, part)? {
+            Err(gone) if gone.kind() == ErrorKind::FileCleaned => match self.archived_commit_metadata(instant, part)? {
                 Some(metadata) => Ok(Some(metadata)),
                 None => Err(gone),
             },
@@ -87,7 +87,7 @@ impl Timeline {
         let plan = self.read(instant, &name, service_plans::compaction);
         let is_lost = match &plan {
             Ok(operations) => operations.is_empty(),
-            Err(error) => error.kind() == Kind::NotFound,
+            Err(error) => error.kind() == ErrorKind::NotFound,
         };
         if !is_lost || self.layout != TimelineLayout::V1 {
             return plan;
@@ -171,7 +171,7 @@ impl Timeline {
                 "the file of the {} is missing: it was archived or rolled back after the timeline was listed (open the table again), or the table was copied incompletely",
                 instant.action
             );
-            self.at_instant_file(Error::new(Kind::FileCleaned, message), instant, name)
+            self.at_instant_file(Error::new(ErrorKind::FileCleaned, message), instant, name)
         };
         let bytes = self.read_file(instant, name)?.ok_or_else(missing)?;
         parse(&bytes).map_err(|error| self.at_instant_file(error, instant, name))
@@ -192,7 +192,7 @@ impl Timeline {
                 }
                 Ok(Some(bytes))
             }
-            Err(error) if error.kind() == Kind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.at_instant_file(error, instant, name)),
         }
     }

@@ -41,7 +41,7 @@ impl Span {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
 
     fn range(begin: &str, end: &str) -> Span {
         Span { begin: Some(begin.into()), end: Some(end.into()) }
@@ -59,7 +59,7 @@ mod tests {
         );
         assert!(!given.contains(&"20240102030406000".into()));
         for (begin, end) in [("yesterday", None), ("000", Some("earliest")), ("", None)] {
-            assert_eq!(Span::of_query(begin, end).unwrap_err().kind(), Kind::InvalidArgument, "{begin}");
+            assert_eq!(Span::of_query(begin, end).unwrap_err().kind(), ErrorKind::InvalidArgument, "{begin}");
         }
     }
 }

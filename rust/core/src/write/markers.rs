@@ -222,7 +222,7 @@ mod tests {
         let found: Vec<String> = markers.list().unwrap().into_iter().map(|marker| marker.data_path).collect();
         assert_eq!(found, ["a/x.parquet", "a/y.parquet", "z.parquet"]);
         table.put(".hoodie/.temp/001/MARKERS1", "a/x.parquet.marker.CRE");
-        assert_eq!(markers.list().unwrap_err().kind(), crate::Kind::InvalidTable);
+        assert_eq!(markers.list().unwrap_err().kind(), crate::ErrorKind::InvalidTable);
         markers.remove().unwrap();
         table.put(".hoodie/.temp/001/a/unknown", "");
         assert!(markers.list().unwrap_err().to_string().contains("a/unknown"));

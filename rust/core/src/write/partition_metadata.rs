@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::error::{Kind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::names::RequestedTime;
 use crate::storage::FileStore;
 
@@ -19,7 +19,7 @@ pub fn create_partition_metadata(table: &dyn FileStore, partition: &str, instant
     let depth = partition.split('/').filter(|part| !part.is_empty()).count();
     let path = if partition.is_empty() { NAME.to_owned() } else { format!("{partition}/{NAME}") };
     match table.len_of(&path) {
-        Err(error) if error.kind() == Kind::NotFound => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
         known => return known.map(|_| ()),
     }
     let time = chrono::Utc::now().format("%a %b %d %H:%M:%S UTC %Y");

@@ -8,7 +8,7 @@ use arrow_buffer::ArrowNativeType;
 
 use super::super::java_text;
 use super::super::lane::Lane;
-use super::super::plan::{Decimal, DecimalSource, Kind, Number, Plan, Text};
+use super::super::plan::{Decimal, DecimalSource, Number, Plan, Text, ValuePlan};
 use super::absent::{Default, Nulls};
 use super::booleans::Booleans;
 use super::column::{Column, Tagged, Values};
@@ -26,25 +26,27 @@ use crate::error::Result;
 /// An empty column for a plan.
 pub(in super::super) fn build(plan: &Plan) -> Box<dyn Column> {
     match &plan.kind {
-        Kind::Null => tagged(plan, Nulls::default()),
-        Kind::Boolean => tagged(plan, Booleans::default()),
-        Kind::Number(kind) => number(plan, kind),
-        Kind::Text(kind) => text(plan, kind),
-        Kind::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
-        Kind::Vector(shape) => tagged(plan, Vectors::new(*shape)),
-        Kind::Decimal(kind) => decimal(plan, kind),
-        Kind::List(items) => tagged(plan, Lists::new(Elements(build(&items.plan)), items.least, items.steps.clone())),
-        Kind::Map(items) => {
+        ValuePlan::Null => tagged(plan, Nulls::default()),
+        ValuePlan::Boolean => tagged(plan, Booleans::default()),
+        ValuePlan::Number(kind) => number(plan, kind),
+        ValuePlan::Text(kind) => text(plan, kind),
+        ValuePlan::Fixed(size) => tagged(plan, FixedBytes::new(*size)),
+        ValuePlan::Vector(shape) => tagged(plan, Vectors::new(*shape)),
+        ValuePlan::Decimal(kind) => decimal(plan, kind),
+        ValuePlan::List(items) => {
+            tagged(plan, Lists::new(Elements(build(&items.plan)), items.least, items.steps.clone()))
+        }
+        ValuePlan::Map(items) => {
             let entries = Entries { keys: Strings::default(), values: build(&items.plan) };
             tagged(plan, Lists::new(entries, items.least, items.steps.clone()))
         }
-        Kind::Struct(fields) => {
+        ValuePlan::Struct(fields) => {
             tagged(plan, Structs::new(fields.columns.iter().map(build).collect(), fields.steps.clone()))
         }
-        Kind::Union { branches, members } => {
+        ValuePlan::Union { branches, members } => {
             tagged(plan, Unions::new(branches.clone(), members.iter().map(build).collect()))
         }
-        Kind::Default { bytes, plan } => Box::new(Default::new(Arc::clone(bytes), build(plan))),
+        ValuePlan::Default { bytes, plan } => Box::new(Default::new(Arc::clone(bytes), build(plan))),
     }
 }
 

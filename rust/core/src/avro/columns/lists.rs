@@ -17,7 +17,7 @@ use super::super::plan::{Skip, Tags};
 use super::super::skip::skip_lane;
 use super::column::{Column, Values, one_by_one, read_tags};
 use super::numbers::arrow;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// What a block holds: items, or entries.
 pub(super) trait Items: Send {
@@ -188,13 +188,13 @@ impl<K: Values> Items for Entries<K> {
 
 #[cold]
 fn too_many() -> Error {
-    Error::new(Kind::MemoryLimit, "more than 2^31 items in one batch of a column; ask for fewer rows")
+    Error::new(ErrorKind::MemoryLimit, "more than 2^31 items in one batch of a column; ask for fewer rows")
 }
 
 #[cold]
 fn too_many_empty() -> Error {
     let message = format!("more than {MOST_EMPTY} items of no bytes in one batch of a column; ask for fewer rows");
-    Error::new(Kind::MemoryLimit, message)
+    Error::new(ErrorKind::MemoryLimit, message)
 }
 
 /// The plan and its type are made together, so that this cannot happen.

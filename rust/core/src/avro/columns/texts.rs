@@ -117,7 +117,10 @@ impl<A: Append> Values for Texts<A> {
 
 #[cold]
 pub(super) fn too_large() -> Error {
-    Error::new(crate::error::Kind::MemoryLimit, "more than 2 GiB of text in one batch of a column; ask for fewer rows")
+    Error::new(
+        crate::error::ErrorKind::MemoryLimit,
+        "more than 2 GiB of text in one batch of a column; ask for fewer rows",
+    )
 }
 
 #[cold]

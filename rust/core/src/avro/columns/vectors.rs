@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use super::super::lane::Lane;
 use super::super::vector::VectorShape;
 use super::column::Values;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 pub(super) struct Vectors {
     shape: VectorShape,
@@ -39,7 +39,7 @@ impl Values for Vectors {
     fn finish(&mut self, _: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
         let (bytes, rows) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.rows));
         self.shape.lists(&bytes, rows, nulls).map_err(|error: Error| match error.kind() {
-            Kind::InvalidTable => error.with_kind(Kind::CorruptLog),
+            ErrorKind::InvalidTable => error.with_kind(ErrorKind::CorruptLog),
             _ => error,
         })
     }

@@ -142,7 +142,7 @@ mod tests {
     use arrow_schema::TimeUnit;
 
     use super::*;
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     fn of(columns: Vec<ArrowField>) -> Result<Schema> {
         hudi_schema(&ArrowSchema::new(columns), "t")
@@ -208,7 +208,7 @@ mod tests {
             (ArrowField::new("x", DataType::Decimal256(39, 2), true), "decimal(39,2)"),
         ] {
             let error = of(vec![column]).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
         assert!(hudi_schema(&ArrowSchema::empty(), "").is_err());

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{Target, Transaction};
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation, delete_heartbeat};
 use crate::config::TableConfig;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
 use crate::plan::OpenTable;
@@ -85,7 +85,7 @@ impl Transaction {
         }
         let message =
             "other writers keep creating instants at the same times: the table has several writers without a lock";
-        Err(Error::new(Kind::AlreadyExists, message).in_file(target.uri))
+        Err(Error::new(ErrorKind::AlreadyExists, message).in_file(target.uri))
     }
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use crate::commit::{Clock, Concurrency, Heartbeat, TimelineWriter, WriteOperation};
 use crate::config::ReadOptions;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::{CompletionTime, RequestedTime};
 use crate::plan::OpenTable;
@@ -123,7 +123,7 @@ impl Transaction {
             Put::Refused => {
                 let message = "the write is inflight already: another writer has the same instant, so that the table has several \
                                writers without a lock";
-                Err(Error::new(Kind::AlreadyExists, message).at_instant(&self.instant))
+                Err(Error::new(ErrorKind::AlreadyExists, message).at_instant(&self.instant))
             }
         }
     }

@@ -229,7 +229,7 @@ mod tests {
             assert!(matches!(ordered(&value).unwrap(), Ordering::Text(place) if place.len() == 2), "{value:?}");
         }
         let error = ordered(&named("com.acme.Sequence", &[])).unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::Unsupported);
+        assert_eq!(error.kind(), crate::ErrorKind::Unsupported);
         assert!(error.to_string().contains("com.acme.Sequence"));
     }
 
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(real[end - 5..], [5, 1, 0x82, b'd', 0]);
         for (byte, why) in [(3, "object 1, which is not a string"), (0x7f, "object 125, which is not a string")] {
             let error = changed(5, byte);
-            assert_eq!(error.kind(), crate::Kind::CorruptLog);
+            assert_eq!(error.kind(), crate::ErrorKind::CorruptLog);
             assert!(error.to_string().contains(why), "{error}");
             assert_eq!(error.place().offset, Some(end as u64 - 4));
         }
@@ -274,7 +274,7 @@ mod tests {
             ordered(&named("java.math.BigInteger", &count))
         };
         assert!(kryo(&[0x7f; 16]).is_ok());
-        assert_eq!(kryo(&[]).unwrap_err().kind(), crate::Kind::CorruptLog);
-        assert_eq!(kryo(&[0; 17]).unwrap_err().kind(), crate::Kind::Unsupported);
+        assert_eq!(kryo(&[]).unwrap_err().kind(), crate::ErrorKind::CorruptLog);
+        assert_eq!(kryo(&[0; 17]).unwrap_err().kind(), crate::ErrorKind::Unsupported);
     }
 }

@@ -9,7 +9,7 @@ use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 
 use crate::base_file::{self, BaseFile, Batches};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::names::FieldNames;
 use crate::storage::{Section, Source};
 
@@ -63,5 +63,5 @@ fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<Option<Box<dyn B
 
 /// Damage in this file is damage of a log.
 fn of_log(error: Error) -> Error {
-    if error.kind() == Kind::InvalidTable { error.with_kind(Kind::CorruptLog) } else { error }
+    if error.kind() == ErrorKind::InvalidTable { error.with_kind(ErrorKind::CorruptLog) } else { error }
 }

@@ -159,7 +159,7 @@ mod tests {
         // Zeroed pages are not touched: the memory is reserved, not used.
         block.bytes = vec![0; LIMIT - BEHIND_CONTENT];
         let error = block.finish(Some(1)).unwrap_err();
-        assert_eq!(error.kind(), crate::Kind::InvalidArgument);
+        assert_eq!(error.kind(), crate::ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("AVRO_DATA_BLOCK of 2147483647 bytes"), "{error}");
     }
 }

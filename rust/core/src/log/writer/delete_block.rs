@@ -190,7 +190,7 @@ mod tests {
     use arrow_buffer::i256;
 
     use super::*;
-    use crate::Kind;
+    use crate::ErrorKind;
     use crate::log::content::delete::deletes;
     use crate::log::content::deleted::{Deleted, Ordering};
 
@@ -337,7 +337,7 @@ mod tests {
             (Arc::new(list), "no ordering values of type List"),
         ] {
             let error = ordering(column).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.to_string().contains("ordering column \"o\""), "{error}");
             assert!(error.to_string().contains(word), "{error}");
         }
@@ -364,7 +364,7 @@ mod tests {
         ] {
             let batches = &mut std::iter::once(Ok(batch.clone()));
             let error = delete_block(&batch.schema(), batches, &columns, &header).unwrap_err();
-            assert_eq!(error.kind(), Kind::InvalidArgument);
+            assert_eq!(error.kind(), ErrorKind::InvalidArgument);
             assert!(error.to_string().contains(word), "{error}");
         }
         let whole = delete_block(&batch.schema(), &mut std::iter::once(Ok(batch.clone())), &names("p", "p"), &header);

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use super::block_bytes::BlockBytes;
 use crate::cursor::Cursor;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
 use crate::storage::{Appendable, Entry, Sink, Source, WritablePlace};
@@ -184,7 +184,7 @@ impl LogWriter {
     fn check_lost(&self) -> Result<()> {
         let Some(path) = &self.lost else { return Ok(()) };
         let message = "the blocks of this log file are lost, as a write to the object store failed; write them again with a new writer";
-        Err(Error::new(Kind::Io, message).in_file(path))
+        Err(Error::new(ErrorKind::Io, message).in_file(path))
     }
 
     /// Opens the file for the next block: one to append to, or the first free version.
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!((first[0].offset, more[0].offset, more[1].offset, more[1].len), (0, len, 2 * len, len));
         assert_eq!(writer.paths(), [first[0].path.clone()]);
         writer.finish().unwrap();
-        assert_eq!(writer.append(&[block("4")]).unwrap_err().kind(), Kind::InvalidArgument);
+        assert_eq!(writer.append(&[block("4")]).unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 
     #[test]
@@ -448,14 +448,14 @@ mod tests {
             change(&mut options);
             LogWriter::new(folder.place(), options).err().unwrap().kind()
         };
-        assert_eq!(refused(|options| options.file_id = "a/b".into()), Kind::InvalidArgument);
-        assert_eq!(refused(|options| options.version = Some(0)), Kind::InvalidArgument);
-        assert_eq!(refused(|options| options.write_token = Some("1".into())), Kind::InvalidArgument);
-        assert_eq!(refused(|options| options.max_file_bytes = 0), Kind::InvalidArgument);
+        assert_eq!(refused(|options| options.file_id = "a/b".into()), ErrorKind::InvalidArgument);
+        assert_eq!(refused(|options| options.version = Some(0)), ErrorKind::InvalidArgument);
+        assert_eq!(refused(|options| options.write_token = Some("1".into())), ErrorKind::InvalidArgument);
+        assert_eq!(refused(|options| options.max_file_bytes = 0), ErrorKind::InvalidArgument);
         assert_eq!(folder.names(), [""; 0]);
         let missing = Arc::new(LocalPlace::new(&folder.0.join("none").to_string_lossy(), true));
         let error = LogWriter::new(missing, LogWriterOptions::new("f-0", &"001".into())).err().unwrap();
-        assert_eq!(error.kind(), Kind::NotFound);
+        assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 
     /// A storage that cannot append, and fails from some write on.
@@ -522,7 +522,7 @@ mod tests {
         options.append = true;
         let mut writer = LogWriter::new(Arc::new(store), options).unwrap();
         writer.append(&[block("2")]).unwrap();
-        assert_eq!(writer.append(&[block("3")]).unwrap_err().kind(), Kind::Io);
+        assert_eq!(writer.append(&[block("3")]).unwrap_err().kind(), ErrorKind::Io);
         writer.append(&[block("4")]).unwrap();
         writer.finish().unwrap();
         assert_eq!(folder.instants(".f-0_001.log.1_1-0-1"), "1");

@@ -32,7 +32,7 @@ pub struct MetadataMerger;
 
 /// How an older and a newer record are merged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MergeKind {
     /// The entries of both.
     Files,
     /// The bounds and counts of both.
@@ -50,8 +50,8 @@ impl RowMerger for MetadataMerger {
                 return Err(Error::internal("records of the metadata table with other columns"));
             };
             match field.name().as_str() {
-                FILES if kinds.contains(&Kind::Files) => files(old, new, &kinds),
-                COLUMN_STATS if kinds.contains(&Kind::Stats) => stats(old, new, &kinds),
+                FILES if kinds.contains(&MergeKind::Files) => files(old, new, &kinds),
+                COLUMN_STATS if kinds.contains(&MergeKind::Stats) => stats(old, new, &kinds),
                 _ => Ok(Arc::clone(new)),
             }
         });
@@ -63,7 +63,7 @@ impl RowMerger for MetadataMerger {
 }
 
 /// How each pair of rows is merged.
-fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
+fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<MergeKind>> {
     let types =
         |batch: &RecordBatch| batch.column_by_name(TYPE).and_then(|c| c.as_primitive_opt::<Int32Type>().cloned());
     let (Some(old), Some(new)) = (types(older), types(newer)) else {
@@ -72,9 +72,9 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
     old.iter()
         .zip(&new)
         .map(|(old, new)| match (old, new) {
-            (Some(1 | 2), Some(1 | 2)) if old == new => Ok(Kind::Files),
-            (Some(3 | 6), Some(3 | 6)) if old == new => Ok(Kind::Stats),
-            (Some(4 | 5 | 7), Some(4 | 5 | 7)) if old == new => Ok(Kind::Newer),
+            (Some(1 | 2), Some(1 | 2)) if old == new => Ok(MergeKind::Files),
+            (Some(3 | 6), Some(3 | 6)) if old == new => Ok(MergeKind::Stats),
+            (Some(4 | 5 | 7), Some(4 | 5 | 7)) if old == new => Ok(MergeKind::Newer),
             (Some(old), Some(new)) if old == new => {
                 Err(Error::unsupported(format!("records of type {new} in a metadata table")))
             }
@@ -86,7 +86,7 @@ fn kinds(older: &RecordBatch, newer: &RecordBatch) -> Result<Vec<Kind>> {
 }
 
 /// The maps from file names to sizes: merged in rows that list files, the newer ones elsewhere.
-fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef> {
+fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_map_opt(), newer.as_map_opt()) else {
         return Err(Error::invalid_table("the file list of a metadata table's record is no map"));
     };
@@ -95,11 +95,11 @@ fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef>
     for (row, kind) in kinds.iter().enumerate() {
         let before = picks.len();
         match kind {
-            Kind::Files => union(&old_entries, &new_entries, row, &mut picks),
-            Kind::Stats | Kind::Newer => picks.extend(new_entries.of_row(row).map(|entry| (1, entry))),
+            MergeKind::Files => union(&old_entries, &new_entries, row, &mut picks),
+            MergeKind::Stats | MergeKind::Newer => picks.extend(new_entries.of_row(row).map(|entry| (1, entry))),
         }
         lengths.push(picks.len() - before);
-        there.push(*kind == Kind::Files || new.is_valid(row));
+        there.push(*kind == MergeKind::Files || new.is_valid(row));
     }
     let entries = interleave(&[old.entries() as &dyn Array, new.entries()], &picks).map_err(misshapen)?;
     let DataType::Map(field, sorted) = new.data_type() else { return Ok(Arc::clone(newer)) };
@@ -159,7 +159,7 @@ fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usiz
 }
 
 /// The statistics of rows of stats, put together where they are; elsewhere the newer ones.
-fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef> {
+fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<ArrayRef> {
     let (Some(old), Some(new)) = (older.as_struct_opt(), newer.as_struct_opt()) else {
         return Err(Error::invalid_table("the statistics of a metadata table's record are no record"));
     };
@@ -172,7 +172,7 @@ fn stats(older: &ArrayRef, newer: &ArrayRef, kinds: &[Kind]) -> Result<ArrayRef>
         .enumerate()
         .map(|(row, kind)| {
             let decided = is(new, "isTightBound", row) || is(new, "isDeleted", row) || is(old, "isDeleted", row);
-            *kind == Kind::Stats && old.is_valid(row) && new.is_valid(row) && !decided
+            *kind == MergeKind::Stats && old.is_valid(row) && new.is_valid(row) && !decided
         })
         .collect();
     let columns = new.fields().iter().zip(new.columns()).map(|(field, column)| {
@@ -232,7 +232,7 @@ mod tests {
     use arrow_schema::{Field, Fields, Schema};
 
     use super::*;
-    use crate::error::Kind as ErrorKind;
+    use crate::error::ErrorKind;
 
     type Files<'a> = &'a [(&'a str, i64, bool)];
 

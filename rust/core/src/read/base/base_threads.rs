@@ -15,7 +15,7 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{Schema, SchemaRef};
 
 use crate::base_file::{Batches, batches_until_end};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
 
 /// The number of batches that wait for the consumer, per thread; another one is being decoded meanwhile.
@@ -94,7 +94,7 @@ impl SideBySide {
         let mut parts = Vec::with_capacity(self.queues.len());
         for queue in &self.queues {
             let Ok(message) = reader_threads::received(queue)? else {
-                return Err(Error::new(Kind::Io, "a reader thread ended before its columns did"));
+                return Err(Error::new(ErrorKind::Io, "a reader thread ended before its columns did"));
             };
             parts.push(message.transpose()?);
         }
@@ -160,14 +160,14 @@ mod tests {
         let failed = || vec![Ok(batch(&["b"], 3)), Err(Error::corrupt("torn")), Ok(batch(&["b"], 3))];
         let sound = || (0..9).map(|_| Ok(batch(&["a", "c"], 3))).collect();
         let all = read(vec![(&["b"], failed()), (&["a", "c"], sound())]);
-        assert_eq!((all.len(), all[1].as_ref().unwrap_err().kind()), (2, Kind::CorruptLog));
+        assert_eq!((all.len(), all[1].as_ref().unwrap_err().kind()), (2, ErrorKind::CorruptLog));
     }
 
     #[test]
     fn columns_of_different_lengths_are_an_error() {
         for other in [vec![Ok(batch(&["b"], 2))], vec![], vec![Ok(batch(&["b"], 3)), Ok(batch(&["b"], 1))]] {
             let all = read(vec![(&["a", "c"], vec![Ok(batch(&["a", "c"], 3))]), (&["b"], other)]);
-            assert_eq!(all.last().unwrap().as_ref().unwrap_err().kind(), Kind::InvalidTable);
+            assert_eq!(all.last().unwrap().as_ref().unwrap_err().kind(), ErrorKind::InvalidTable);
         }
     }
 

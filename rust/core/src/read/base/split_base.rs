@@ -11,7 +11,7 @@ use super::merge_base::MergeBase;
 use super::row_numbers;
 use super::row_range::RowRange;
 use crate::base_file::{self, BaseFile, Batches};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group;
 use crate::filter::BoundFilter;
 use crate::keys::without_row_numbers;
@@ -199,8 +199,8 @@ fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> R
     let Some(source) = &base.source else { return Ok(file) };
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));
     let opened = storage::open_beside(place, folder, &query.storage, query.options.mmap)?.open(name).map_err(|error| match error.kind() {
-        Kind::NotFound => Error::new(
-            Kind::FileCleaned,
+        ErrorKind::NotFound => Error::new(
+            ErrorKind::FileCleaned,
             "a file that this table was bootstrapped from does not exist, and its rows are stored nowhere else. If the source was moved, set hoodie.bootstrap.base.path in hoodie.properties to its new path",
         )
         .in_file(&source.path),

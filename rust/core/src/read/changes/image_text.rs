@@ -30,7 +30,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::avro::{self, Field, Type, shortest};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The maximum size of a string column, given by Arrow's offsets.
 const MOST_BYTES: usize = i32::MAX as usize;
@@ -79,7 +79,7 @@ impl ImageFormat {
             let is_there = write(row, &mut text)?;
             if texts.values_slice().len().saturating_add(text.len()) > MOST_BYTES {
                 let message = "the images of a batch of changes exceed 2 GiB; use fewer rows per batch (batch_rows)";
-                return Err(Error::new(Kind::MemoryLimit, message));
+                return Err(Error::new(ErrorKind::MemoryLimit, message));
             }
             texts.append_option(is_there.then_some(&text));
         }
@@ -480,7 +480,7 @@ mod tests {
         let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(2)])]));
         for name in ["f", "g"] {
             let rows = RecordBatch::try_from_iter_with_nullable([(name, Arc::clone(&lists), true)]).unwrap();
-            assert_eq!(ImageFormat::Row.of_batch(&schema, &rows).unwrap_err().kind(), Kind::InvalidTable);
+            assert_eq!(ImageFormat::Row.of_batch(&schema, &rows).unwrap_err().kind(), ErrorKind::InvalidTable);
         }
     }
 }

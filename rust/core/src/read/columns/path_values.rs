@@ -28,7 +28,7 @@ pub(in crate::read) struct PathValues {
 }
 
 impl PathValues {
-    /// Returns the values of a query in the partition at a path. [`crate::Kind::Unsupported`] if neither rows nor the
+    /// Returns the values of a query in the partition at a path. [`crate::ErrorKind::Unsupported`] if neither rows nor the
     /// path have the values.
     pub(in crate::read) fn of(query: &Query, partition: &str) -> Result<Self> {
         let PathColumns { in_path, taken, as_they_stand, alone, .. } = &query.path_columns;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::{LogScan, OnCorrupt, Semantics};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::{BaseFile, LogFile};
 use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, ValidBlocks};
 use crate::names::{LogFileName, RequestedTime};
@@ -70,7 +70,7 @@ pub(in crate::read) fn known_base(base: &BaseFile) -> KnownFile {
     KnownFile { len: base.len, etag: base.etag.clone(), may_have_grown: false }
 }
 
-/// Opens a file of a plan; if it does not exist, the error is [`Kind::FileCleaned`].
+/// Opens a file of a plan; if it does not exist, the error is [`ErrorKind::FileCleaned`].
 pub(in crate::read) fn open_planned(
     place: &dyn Place,
     path: &str,
@@ -78,7 +78,7 @@ pub(in crate::read) fn open_planned(
     query: &Query,
 ) -> Result<Arc<dyn Source>> {
     place.open_known(path, known).map_err(|error| {
-        if error.kind() != Kind::NotFound {
+        if error.kind() != ErrorKind::NotFound {
             return error;
         }
         let message = match query.range {
@@ -86,7 +86,7 @@ pub(in crate::read) fn open_planned(
             // Planned from commit metadata, which is kept longer than the files.
             Some(_) => "a commit of the range wrote this file, and the cleaner has removed it; begin the range later, or let the query fall back to a full table scan, which returns the rows that still exist",
         };
-        Error::new(Kind::FileCleaned, message).in_file(place.full_path(path))
+        Error::new(ErrorKind::FileCleaned, message).in_file(place.full_path(path))
     })
 }
 

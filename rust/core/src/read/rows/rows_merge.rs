@@ -16,7 +16,7 @@ use super::commit_order::in_commit_order;
 use super::row_columns::{RowColumns, as_type, avro_schema, conformed, in_table_types, marks_deletes, named};
 use crate::avro;
 use crate::config::{MergeConfig, Properties, Semantics, TableConfig};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::filter::{Filter, KeyFilter};
 use crate::keys::{KeyBatch, KeyColumns, LogKeys};
 use crate::merge::engine::{BaseBatch, MergeEngine};
@@ -229,7 +229,7 @@ impl RowsMerge {
 /// Converts an error in properties, which are arguments here and not those of a table.
 fn misused(error: Error) -> Error {
     match error.kind() {
-        Kind::InvalidTable => Error::invalid_argument(error.text()),
+        ErrorKind::InvalidTable => Error::invalid_argument(error.text()),
         _ => error,
     }
 }
@@ -314,7 +314,7 @@ mod tests {
         let partial = RowsMergeOptions { partial: true, ..options(&[EVENT]) };
         assert_eq!(describe(&merged(&older, &newer, partial).unwrap()), ["a 2 a", "b 2 -"]);
         let error = merged(&older, &newer, options(&[EVENT])).unwrap_err();
-        assert!(error.kind() == Kind::InvalidArgument && error.to_string().contains("\"x\""), "{error}");
+        assert!(error.kind() == ErrorKind::InvalidArgument && error.to_string().contains("\"x\""), "{error}");
     }
 
     #[test]
@@ -361,18 +361,22 @@ mod tests {
         let ordered = RowsMergeOptions { commit_order: vec!["seq".into()], ..options(&[EVENT]) };
         let payload = ("hoodie.compaction.payload.class", "com.acme.Own");
         for (error, kind, word) in [
-            (refused(&older, &newer, other_key), Kind::InvalidArgument, "\"key\""),
-            (refused(&older, &more.unwrap(), options(&[EVENT])), Kind::InvalidArgument, "\"y\""),
-            (refused(&older, &newer, ordered), Kind::InvalidArgument, "\"seq\""),
+            (refused(&older, &newer, other_key), ErrorKind::InvalidArgument, "\"key\""),
+            (refused(&older, &more.unwrap(), options(&[EVENT])), ErrorKind::InvalidArgument, "\"y\""),
+            (refused(&older, &newer, ordered), ErrorKind::InvalidArgument, "\"seq\""),
             (
                 refused(&older, &newer, options(&[("hoodie.record.merge.mode", "CUSTOM"), payload])),
-                Kind::Unsupported,
+                ErrorKind::Unsupported,
                 "com.acme.Own",
             ),
-            (refused(&older, &newer, options(&[("hoodie.record.merge.mode", "NEWEST")])), Kind::Unsupported, "NEWEST"),
+            (
+                refused(&older, &newer, options(&[("hoodie.record.merge.mode", "NEWEST")])),
+                ErrorKind::Unsupported,
+                "NEWEST",
+            ),
             (
                 refused(&older, &newer, options(&[EVENT, ("hoodie.payload.delete.field", "x")])),
-                Kind::InvalidArgument,
+                ErrorKind::InvalidArgument,
                 "marker",
             ),
         ] {

@@ -15,7 +15,7 @@ use arrow_schema::SchemaRef;
 
 use super::ahead::Ahead;
 use super::split_reader::SplitReader;
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::read::reader_threads::{self, ReaderThreads};
 use crate::read::report::{Report, SharedReport};
 use crate::split::Split;
@@ -230,7 +230,7 @@ impl Pool {
                     self.queues.pop_front();
                     self.work.ahead.next_split();
                 }
-                Err(_) => return Err(Error::new(Kind::Io, "a reader thread ended before its split did")),
+                Err(_) => return Err(Error::new(ErrorKind::Io, "a reader thread ended before its split did")),
             }
         }
         Ok(None)

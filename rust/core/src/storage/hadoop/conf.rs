@@ -48,7 +48,7 @@ impl<'a> Conf<'a> {
     /// Returns an error for a setting of a credentials location that only Hadoop can read.
     ///
     /// # Errors
-    /// [`crate::Kind::Unsupported`], which names the setting.
+    /// [`crate::ErrorKind::Unsupported`], which names the setting.
     pub(crate) fn refuse_keystore(&self) -> Result<()> {
         match KEYSTORES.into_iter().find(|name| self.get(name).is_some()) {
             Some(name) => {
@@ -74,7 +74,7 @@ pub(crate) fn invalid(name: &str, expected: &str, got: &str) -> Error {
 /// Converts a duration of Hadoop to an option's value. A number without a unit is in milliseconds.
 ///
 /// # Errors
-/// [`crate::Kind::InvalidArgument`] if it is not a duration.
+/// [`crate::ErrorKind::InvalidArgument`] if it is not a duration.
 pub(crate) fn millis(name: &str, value: &str) -> Result<String> {
     parse_duration(value, Duration::from_millis(1))
         .map(|duration| format!("{}ms", duration.as_millis()))

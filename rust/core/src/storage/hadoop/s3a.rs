@@ -42,7 +42,7 @@ impl<'a> BucketConf<'a> {
 /// no errors. The bool is true if the settings select credentials, so that those of the environment are ignored.
 ///
 /// # Errors
-/// [`crate::Kind::Unsupported`] for an unsupported setting or class, [`crate::Kind::InvalidArgument`] for an invalid
+/// [`crate::ErrorKind::Unsupported`] for an unsupported setting or class, [`crate::ErrorKind::InvalidArgument`] for an invalid
 /// value; both name the setting.
 pub(crate) fn options(
     conf: Conf<'_>,

@@ -156,7 +156,7 @@ pub(super) use metadata;
 mod tests {
     use super::super::*;
     use crate::avro::{ContainerHeader, Schema, UnknownMembers, Value, decode_value, encode_value};
-    use crate::error::Kind;
+    use crate::error::ErrorKind;
 
     const COMMIT: &str = r#"{
   "newest" : [ 1.5, { } ],
@@ -200,7 +200,7 @@ mod tests {
     fn errors_have_the_path_to_the_field() {
         let wrong = COMMIT.replace("\"numWrites\" : 3", "\"numWrites\" : \"3\"");
         let error = HoodieCommitMetadata::from_json(wrong.as_bytes()).unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidTable);
+        assert_eq!(error.kind(), ErrorKind::InvalidTable);
         let path =
             "HoodieCommitMetadata.partitionToWriteStats[\"p\"][0].numWrites: expected an integer, found a string";
         assert!(error.to_string().contains(path), "{error}");
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(file.to_bytes().unwrap(), bytes);
         file.value.version = Some(1);
         let error = file.to_bytes().unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("no field version"), "{error}");
         assert_eq!(HoodieSavepointMetadata::from_avro(&file.value.to_avro().unwrap()).unwrap().version, Some(1));
     }
@@ -313,7 +313,7 @@ mod tests {
     fn a_null_in_an_avro_map_is_an_error() {
         let file = HoodieCommitMetadata::from_json(COMMIT.as_bytes()).unwrap();
         let error = file.to_avro().unwrap_err();
-        assert_eq!(error.kind(), Kind::InvalidArgument);
+        assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains("partitionToWriteStats"), "{error}");
     }
 
@@ -330,10 +330,10 @@ mod tests {
         }
         assert_eq!(HoodieSavepointMetadata::from_bytes(b"").unwrap(), None);
         let other = HoodieRestorePlan::default().to_avro().unwrap();
-        assert_eq!(HoodieSavepointMetadata::from_avro(&other).unwrap_err().kind(), Kind::InvalidTable);
+        assert_eq!(HoodieSavepointMetadata::from_avro(&other).unwrap_err().kind(), ErrorKind::InvalidTable);
         let two = [whole.as_slice(), &whole[whole.len() - 60..]].concat();
         assert!(HoodieSavepointMetadata::from_avro(&two).is_err());
         let schema = Schema::parse(r#"{"type":"record","name":"r","fields":[]}"#).unwrap();
-        assert_eq!(decode_value(schema.root(), b"x").unwrap_err().kind(), Kind::CorruptLog);
+        assert_eq!(decode_value(schema.root(), b"x").unwrap_err().kind(), ErrorKind::CorruptLog);
     }
 }
