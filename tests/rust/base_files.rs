@@ -166,7 +166,7 @@ fn damaged_files_are_errors_and_no_panics() {
     let schema = wanted(&[("a", DataType::Int32), ("b", DataType::Utf8)]);
     for len in 0..file.len() {
         let error = read(&file[..len], &schema, 1000).unwrap_err();
-        assert!(error.place().path.is_some(), "{len}");
+        assert!(error.location().path.is_some(), "{len}");
     }
     for at in 0..file.len() {
         let mut bytes = file.clone();

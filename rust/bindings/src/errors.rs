@@ -61,12 +61,12 @@ pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
 }
 
 fn exception<'py>(py: Python<'py>, error: &Error) -> PyResult<Bound<'py, PyAny>> {
-    let place = error.place();
+    let location = error.location();
     let attributes = PyDict::new(py);
-    attributes.set_item("path", place.path.as_deref())?;
-    attributes.set_item("offset", place.offset)?;
-    attributes.set_item("block", place.block)?;
-    attributes.set_item("instant", place.instant.as_deref())?;
+    attributes.set_item("path", location.path.as_deref())?;
+    attributes.set_item("offset", location.offset)?;
+    attributes.set_item("block", location.block)?;
+    attributes.set_item("instant", location.instant.as_deref())?;
     attributes.set_item("code", error.kind().code())?;
     py.import("mortice.errors")?.getattr(class_of(error.kind()))?.call((error.text(),), Some(&attributes))
 }

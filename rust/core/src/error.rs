@@ -9,7 +9,7 @@ use std::fmt;
 /// A result with the crate's own error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, coarsely: one kind for each exception that Python users can catch.
+/// The kind of an error. There is one for each exception class of the Python package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -72,9 +72,9 @@ impl ErrorKind {
     }
 }
 
-/// Where it went wrong, as far as anyone knows.
+/// Where an error occurred, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct ErrorLocation {
     /// The file (or table) path.
     pub path: Option<String>,
     /// Byte offset in that file.
@@ -92,14 +92,14 @@ pub struct Error(Box<Inner>);
 struct Inner {
     kind: ErrorKind,
     message: String,
-    place: Place,
+    location: ErrorLocation,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
 impl Error {
     /// An error of a kind; `message` says what was expected and what was found, and, where there is one, the way out.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, message: message.into(), place: Place::default(), source: None }))
+        Self(Box::new(Inner { kind, message: message.into(), location: ErrorLocation::default(), source: None }))
     }
 
     /// [`ErrorKind::NotFound`].
@@ -153,18 +153,18 @@ impl Error {
     /// Adds the file, unless an inner module named one.
     #[must_use]
     pub fn in_file(mut self, path: impl Into<String>) -> Self {
-        self.0.place.path.get_or_insert_with(|| path.into());
+        self.0.location.path.get_or_insert_with(|| path.into());
         self
     }
 
     /// Adds the byte offset, unless an inner module knew it.
     #[must_use]
     pub fn at_offset(mut self, offset: u64) -> Self {
-        self.0.place.offset.get_or_insert(offset);
+        self.0.location.offset.get_or_insert(offset);
         self
     }
 
-    /// The same error, as one of another kind: what is damage of a table in one module is damage of a log in the next.
+    /// Replaces the kind of the error: what is a corrupt table to one module is a corrupt log to another.
     #[must_use]
     pub fn with_kind(mut self, kind: ErrorKind) -> Self {
         self.0.kind = kind;
@@ -174,23 +174,23 @@ impl Error {
     /// Replaces the offset of the error: an inner module knew only offsets in decompressed bytes.
     #[must_use]
     pub fn moved_to(mut self, offset: u64) -> Self {
-        self.0.place.offset = Some(offset);
+        self.0.location.offset = Some(offset);
         self
     }
 
-    /// Turns an offset within a part into one within the whole: `base` is where the part begins.
+    /// Adds `base`, the offset of a part, to an offset within this part.
     #[must_use]
     pub fn offset_from(mut self, base: u64) -> Self {
-        let within = self.0.place.offset.unwrap_or(0);
-        self.0.place.offset = Some(base.saturating_add(within));
+        let within = self.0.location.offset.unwrap_or(0);
+        self.0.location.offset = Some(base.saturating_add(within));
         self
     }
 
-    /// Turns an offset within something that has no place in the file (what a packed block unpacks to) into words; another
-    /// can then be added.
+    /// Moves the offset into the message: it is one within something that is not part of the file, such as a decompressed
+    /// block. Another offset can be added then.
     #[must_use]
     pub fn with_offset_in(mut self, whole: &str) -> Self {
-        if let Some(offset) = self.0.place.offset.take() {
+        if let Some(offset) = self.0.location.offset.take() {
             self.0.message = format!("{} (at byte {offset} of {whole})", self.0.message);
         }
         self
@@ -199,14 +199,14 @@ impl Error {
     /// Adds the ordinal of the log block, unless known.
     #[must_use]
     pub fn in_block(mut self, block: u64) -> Self {
-        self.0.place.block.get_or_insert(block);
+        self.0.location.block.get_or_insert(block);
         self
     }
 
     /// Adds the instant, unless known.
     #[must_use]
     pub fn at_instant(mut self, instant: impl Into<String>) -> Self {
-        self.0.place.instant.get_or_insert_with(|| instant.into());
+        self.0.location.instant.get_or_insert_with(|| instant.into());
         self
     }
 
@@ -216,7 +216,7 @@ impl Error {
         self.0.kind
     }
 
-    /// What was expected and what was found, the cause included; without code and place.
+    /// What was expected and what was found, the cause included; without code and location.
     #[must_use]
     pub fn text(&self) -> String {
         match &self.0.source {
@@ -227,8 +227,8 @@ impl Error {
 
     /// Where it went wrong.
     #[must_use]
-    pub fn place(&self) -> &Place {
-        &self.0.place
+    pub fn location(&self) -> &ErrorLocation {
+        &self.0.location
     }
 }
 
@@ -242,12 +242,12 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{}] {}", self.0.kind.code(), self.text())?;
-        let place = &self.0.place;
+        let location = &self.0.location;
         let known: Vec<String> = [
-            place.path.as_ref().map(|path| format!("file {path}")),
-            place.offset.map(|offset| format!("offset {offset}")),
-            place.block.map(|block| format!("block {block}")),
-            place.instant.as_ref().map(|instant| format!("instant {instant}")),
+            location.path.as_ref().map(|path| format!("file {path}")),
+            location.offset.map(|offset| format!("offset {offset}")),
+            location.block.map(|block| format!("block {block}")),
+            location.instant.as_ref().map(|instant| format!("instant {instant}")),
         ]
         .into_iter()
         .flatten()

@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn a_length_past_the_end_and_a_group_are_refused_with_their_place() {
-        assert_eq!(all(&[0x08, 1, 0x12, 9, 0]).unwrap_err().place().offset, Some(3));
-        assert_eq!(all(&[0x08, 1, 0x0b]).unwrap_err().place().offset, Some(2));
+        assert_eq!(all(&[0x08, 1, 0x12, 9, 0]).unwrap_err().location().offset, Some(3));
+        assert_eq!(all(&[0x08, 1, 0x0b]).unwrap_err().location().offset, Some(2));
         assert!(all(&[0x12, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]).is_err());
     }
 }

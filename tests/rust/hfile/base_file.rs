@@ -116,10 +116,10 @@ fn damage_names_the_file_and_ends_the_rows() {
     let mut batches = base_file::open(Memory::new(bytes, 0)).unwrap().batches(&key_and_number(), 10).unwrap();
     let error = batches.by_ref().find_map(Result::err).unwrap();
     assert_eq!(error.kind(), ErrorKind::CorruptLog);
-    assert_eq!(error.place().path.as_deref(), Some("memory.hfile"));
+    assert_eq!(error.location().path.as_deref(), Some("memory.hfile"));
     assert!(batches.next().is_none());
     let plain = hfile(&[(b"k".to_vec(), b"v".to_vec())], &Form::default());
     let error = read(Memory::new(plain, 0), &key_and_number(), 10).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidTable);
-    assert_eq!(error.place().path.as_deref(), Some("memory.hfile"), "its values are no records");
+    assert_eq!(error.location().path.as_deref(), Some("memory.hfile"), "its values are no records");
 }

@@ -80,7 +80,7 @@ fn damage_in_a_block_has_its_place_in_the_file() {
         let bytes = with(written(&form), usize::try_from(place.offset).unwrap() + 40, &[0xff; 8]);
         let error = scanned(bytes).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::CorruptLog);
-        let offset = error.place().offset.unwrap();
+        let offset = error.location().offset.unwrap();
         assert!(offset >= place.offset && offset < place.end(), "{error}, in {place:?}");
     }
 }
@@ -103,7 +103,7 @@ fn a_bomb_is_refused_before_it_is_decompressed() {
         let file = open(with(written(&Form { gz, ..Form::default() }), 12, &i32::MAX.to_be_bytes())).unwrap();
         let (read, peak) = peak_of(|| collect(file.scan()));
         let error = read.unwrap_err();
-        assert_eq!((error.kind() == ErrorKind::Io, error.place().offset), (false, Some(0)), "{error}");
+        assert_eq!((error.kind() == ErrorKind::Io, error.location().offset), (false, Some(0)), "{error}");
         assert!(peak < 1 << 20, "{peak}");
     }
 }
@@ -119,7 +119,7 @@ fn an_index_that_leads_to_a_block_twice_is_refused() {
     let second = middle + 33 + 4 + 16 + 8 + 4 + 7;
     let file = open(with(bytes, second, &(leaf as u64).to_be_bytes())).unwrap();
     let error = file.blocks().unwrap_err();
-    assert_eq!((error.kind(), error.place().offset), (ErrorKind::CorruptLog, Some((second) as u64)), "{error}");
+    assert_eq!((error.kind(), error.location().offset), (ErrorKind::CorruptLog, Some((second) as u64)), "{error}");
 }
 
 #[test]

@@ -191,7 +191,7 @@ mod tests {
             let fields = format!(r#"{{"name":"before","type":"string"}},{{"name":"a","type":{ty}}}"#);
             let error = decode(&program(&fields, &["a"]), content).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::CorruptLog, "{ty}");
-            assert_eq!(error.place().offset, Some(offset), "{ty}: {error}");
+            assert_eq!(error.location().offset, Some(offset), "{ty}: {error}");
         }
     }
 

@@ -158,7 +158,7 @@ mod tests {
         let error = folder.put(MAIN, &WHOLE.replace("basic", "other")).read().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.to_string().contains("checksum"), "{error}");
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with(MAIN)));
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with(MAIN)));
     }
 
     #[test]

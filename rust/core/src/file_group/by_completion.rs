@@ -163,7 +163,7 @@ mod tests {
         let instants = ["19_20.deltacommit", "20_30.commit"];
         assert_eq!(slices(&instants, &[BASE, ".f_12.log.1_0-1-2"], None).unwrap(), ["10: base 1 logs"]);
         let error = slices(&instants, &[BASE, ".f_12.log.1_0-1-2", "f_0-1-2_20.parquet"], None).unwrap_err();
-        assert_eq!((error.kind(), error.place().instant.as_deref()), (ErrorKind::Unsupported, Some("12")));
+        assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::Unsupported, Some("12")));
     }
 
     #[test]

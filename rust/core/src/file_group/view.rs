@@ -432,7 +432,10 @@ pub(super) mod tests {
     fn base_files_of_another_format_are_refused_by_name() {
         let table = Table::new("6", &["10.commit"]);
         let error = table.view(None, None).slices(&listed(&["f_0-1-2_10.lance"])).unwrap_err();
-        assert_eq!((error.kind(), error.place().path.as_deref()), (ErrorKind::Unsupported, Some("p/f_0-1-2_10.lance")));
+        assert_eq!(
+            (error.kind(), error.location().path.as_deref()),
+            (ErrorKind::Unsupported, Some("p/f_0-1-2_10.lance"))
+        );
         assert_eq!(table.chosen(None, None, &["f_0-1-2_10.orc"]), ["10: f_0-1-2_10.orc"]);
     }
 

@@ -253,7 +253,7 @@ mod tests {
         let damaged = |second: Vec<u8>| {
             let error = all(&[first.clone(), second].concat()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::CorruptLog, "{error}");
-            assert!(error.place().offset.unwrap() >= first.len() as u64, "{error}");
+            assert!(error.location().offset.unwrap() >= first.len() as u64, "{error}");
         };
         damaged(cell(b"a", b"", PUT, b"v"));
         damaged(cell(b"c", b"", 7, b"v"));

@@ -141,12 +141,12 @@ mod tests {
 
     #[test]
     fn damage_is_an_error_with_its_place() {
-        assert_eq!(FileInfo::parse(&Bytes::from_static(b"PBUG\x00")).unwrap_err().place().offset, Some(0));
+        assert_eq!(FileInfo::parse(&Bytes::from_static(b"PBUG\x00")).unwrap_err().location().offset, Some(0));
         assert!(FileInfo::parse(&Bytes::from_static(b"PBUF\x09")).is_err());
         let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x07\x0a\x01\x08\x0a\x02\x0a\x09")).unwrap_err();
-        assert_eq!(in_second.place().offset, Some(5), "the first entry is cut short already: {in_second}");
+        assert_eq!(in_second.location().offset, Some(5), "the first entry is cut short already: {in_second}");
         let in_second = FileInfo::parse(&Bytes::from_static(b"PBUF\x06\x0a\x00\x0a\x02\x0a\x09")).unwrap_err();
-        assert_eq!(in_second.place().offset, Some(7), "{in_second}");
+        assert_eq!(in_second.location().offset, Some(7), "{in_second}");
         assert!(FileInfo::parse(&info(&[("schema", &[0xff, 0xfe])])).is_err());
     }
 }

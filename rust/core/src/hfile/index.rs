@@ -272,7 +272,7 @@ mod tests {
         payload.extend([0; 16]);
         let payload = Bytes::from(payload);
         assert_eq!(root(&payload, 1, 2, LIMIT).unwrap().len(), 1);
-        assert_eq!(root(&payload, 1, 1, LIMIT).unwrap_err().place().offset, Some(16));
+        assert_eq!(root(&payload, 1, 1, LIMIT).unwrap_err().location().offset, Some(16));
         assert!(root(&payload, 2, 2, LIMIT).is_err());
     }
 
@@ -295,8 +295,8 @@ mod tests {
             assert_eq!((of_root.kind(), of_leaf.kind()), (ErrorKind::CorruptLog, ErrorKind::CorruptLog), "{entries:?}");
             // The damage is in the last entry: after the count and the places, and all entries before it.
             let before: usize = entries.iter().rev().skip(1).map(|(_, _, key)| 12 + key.len()).sum();
-            assert_eq!(of_root.place().offset, Some((before + entries.len() - 1) as u64), "{of_root}");
-            assert_eq!(of_leaf.place().offset, Some((4 + 4 * (entries.len() + 1) + before) as u64), "{of_leaf}");
+            assert_eq!(of_root.location().offset, Some((before + entries.len() - 1) as u64), "{of_root}");
+            assert_eq!(of_leaf.location().offset, Some((4 + 4 * (entries.len() + 1) + before) as u64), "{of_leaf}");
         }
     }
 

@@ -288,7 +288,7 @@ mod tests {
                 };
                 format!("{kind}@{}..{}", block.offset, block.end)
             }
-            Err(error) => format!("error@{}", error.place().offset.unwrap()),
+            Err(error) => format!("error@{}", error.location().offset.unwrap()),
         }
     }
 

@@ -368,7 +368,7 @@ mod tests {
         newer.header = header(&[(0, "1"), (9, "?")]);
         for block in [unknown, lost, newer] {
             let error = ValidBlocks::new(of_1_x("9")).add(0, block).unwrap_err();
-            assert!(error.place().offset.is_some() && error.place().block.is_some());
+            assert!(error.location().offset.is_some() && error.location().block.is_some());
         }
     }
 

@@ -225,7 +225,7 @@ mod tests {
         let uncaptured = format!(r#"{{{BASE},"prevCommit":"3","numWrites":4,"numUpdateWrites":1}}"#);
         let error = changes("UPSERT", &uncaptured, "").unwrap_err();
         assert_eq!(
-            (error.kind(), error.place().path.as_deref()),
+            (error.kind(), error.location().path.as_deref()),
             (ErrorKind::Unsupported, Some("p/f_0-1-2_5.parquet"))
         );
     }

@@ -127,7 +127,7 @@ mod tests {
         let place = LocalPlace::new("/dev", true);
         let Appendable::Opened(mut sink) = place.append_to("full").unwrap() else { panic!("not opened") };
         let error = sink.write(b"x").unwrap_err();
-        assert_eq!((error.kind(), error.place().offset), (ErrorKind::Io, Some(0)));
-        assert_eq!(error.place().path.as_deref(), Some("/dev/full"));
+        assert_eq!((error.kind(), error.location().offset), (ErrorKind::Io, Some(0)));
+        assert_eq!(error.location().path.as_deref(), Some("/dev/full"));
     }
 }

@@ -154,8 +154,8 @@ mod tests {
         assert_eq!(timeline.plan(compaction).unwrap(), None);
         assert_eq!(timeline.metadata(inflight).unwrap().unwrap().to_string(), r#"{"a":[1,null]}"#);
         let error = timeline.metadata(torn).unwrap_err();
-        assert_eq!(error.place().instant.as_deref(), Some("4"));
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with(".hoodie/4.commit")));
+        assert_eq!(error.location().instant.as_deref(), Some("4"));
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with(".hoodie/4.commit")));
     }
 
     #[test]

@@ -335,7 +335,7 @@ mod tests {
         let files = [("a/.commits_.archive.1_1-0-1", torn.as_slice())];
         let error = visited(&files, "0", "9").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::CorruptLog);
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("archive.1_1-0-1")));
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with("archive.1_1-0-1")));
 
         let mut plan = b"Obj\x01".to_vec();
         let schema = r#"{"type":"record","name":"HoodieMergeArchiveFilePlan","fields":[

@@ -348,6 +348,6 @@ mod tests {
         let place = MemoryPlace::holding([("h/manifest_1", b"{".as_slice())]);
         let error = instants(&*place, "h").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidTable);
-        assert!(error.place().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));
+        assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));
     }
 }

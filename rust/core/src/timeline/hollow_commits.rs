@@ -105,7 +105,7 @@ mod tests {
             assert_eq!(timeline.without_holes(hole_free.clone(), Holes::Fail).unwrap(), hole_free);
         }
         let error = timeline.without_holes(Span::default(), Holes::Fail).unwrap_err();
-        assert_eq!((error.kind(), error.place().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
+        assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
         let blocked = timeline.without_holes(Span::default(), Holes::Block).unwrap();
         assert!(blocked.contains(&"1".into()) && !blocked.contains(&"3".into()) && !blocked.contains(&"5".into()));
         let empty = timeline.without_holes(range("2", "9"), Holes::Block).unwrap();

@@ -85,7 +85,7 @@ mod tests {
 
     fn removed(before: &[&str], now: &[&str]) -> std::result::Result<usize, (ErrorKind, Option<String>)> {
         let taken = timeline(before).taken_since(&timeline(now));
-        taken.map(|taken| taken.0.len()).map_err(|error| (error.kind(), error.place().instant.clone()))
+        taken.map(|taken| taken.0.len()).map_err(|error| (error.kind(), error.location().instant.clone()))
     }
 
     #[test]

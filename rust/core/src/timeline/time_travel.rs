@@ -85,7 +85,7 @@ mod tests {
         timeline.check_as_of(&"0".into()).unwrap();
         for as_of in ["3", "4", "9"] {
             let error = timeline.check_as_of(&as_of.into()).unwrap_err();
-            assert_eq!((error.kind(), error.place().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
+            assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
         }
     }
 

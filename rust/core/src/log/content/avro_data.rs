@@ -187,9 +187,9 @@ mod tests {
     fn counts_and_lengths_are_not_believed() {
         let mut bytes = content(&[b"abc"]);
         bytes[4] = 0x7f;
-        assert_eq!(records(&bytes).unwrap_err().place().offset, Some(4));
+        assert_eq!(records(&bytes).unwrap_err().location().offset, Some(4));
         let mut bytes = content(&[b"abc"]);
         bytes[8] = 0xff;
-        assert_eq!(records(&bytes).unwrap_err().place().offset, Some(8));
+        assert_eq!(records(&bytes).unwrap_err().location().offset, Some(8));
     }
 }

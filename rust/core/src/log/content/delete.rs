@@ -248,7 +248,7 @@ mod tests {
             let error = changed(5, byte);
             assert_eq!(error.kind(), crate::ErrorKind::CorruptLog);
             assert!(error.to_string().contains(why), "{error}");
-            assert_eq!(error.place().offset, Some(end as u64 - 4));
+            assert_eq!(error.location().offset, Some(end as u64 - 4));
         }
         let mut longer = real.clone();
         longer.push(0);

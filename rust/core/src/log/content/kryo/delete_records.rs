@@ -48,7 +48,7 @@ fn delete_records_with(data: &[u8], utf8: Utf8Fields) -> (Result<Deletes>, bool)
 
 /// Returns the error with the larger offset: of two attempts, that one parsed more.
 fn further(one: Error, two: Error) -> Error {
-    if one.place().offset > two.place().offset { one } else { two }
+    if one.location().offset > two.location().offset { one } else { two }
 }
 
 struct Records<'a> {
