@@ -21,7 +21,7 @@ use mortice::filter::Filter;
 use mortice::metadata_table;
 use mortice::names::{BaseFileName, LogFileName, RequestedTime};
 use mortice::schema::table_schema;
-use mortice::storage::{Place, StorageOptions, open};
+use mortice::storage::{Storage, StorageOptions, open};
 use mortice::timeline::{Instant, Timeline};
 use mortice::{QueryKind, QueryOptions, ReadOptions, SnapshotRows};
 use parquet::arrow::ProjectionMask;
@@ -40,7 +40,7 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
 
 struct Table {
     folder: PathBuf,
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     config: TableConfig,
     timeline: Timeline,
     listing: Vec<PartitionFiles>,

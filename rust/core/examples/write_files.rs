@@ -25,7 +25,7 @@ use mortice::commit::WriteOperation;
 use mortice::log::writer::{DeleteColumns, PartitionPath};
 use mortice::names::RequestedTime;
 use mortice::names::{BaseFileName, meta_columns};
-use mortice::storage::{FileStore, LocalPlace, Put, Source, StorageOptions, open_file_store};
+use mortice::storage::{FileStore, LocalStorage, Put, Source, StorageOptions, open_file_store};
 use mortice::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
 use mortice::write::{
     AppendHandle, AppendOptions, BaseFileOptions, BaseFileTarget, BaseFileWriter, CreateHandle, CreateTarget,
@@ -56,7 +56,7 @@ fn parse_options(options: &[&str]) -> Outcome<BTreeMap<String, String>> {
 }
 
 fn source(path: &str) -> Outcome<Arc<dyn Source>> {
-    Ok(LocalPlace::open_file(path.as_ref(), true)?)
+    Ok(LocalStorage::open_file(path.as_ref(), true)?)
 }
 
 fn rewrite(path: &str, table: &str, options: &[&str]) -> Outcome<()> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use mortice::storage::{Entry, FileStatus, MemoryFile, Place, Source, StorageOptions};
+use mortice::storage::{Entry, FileStatus, MemoryFile, Source, Storage, StorageOptions};
 use mortice::{Error, ReadOptions, Result, Table};
 
 use crate::builder::{Form, hfile};
@@ -83,7 +83,7 @@ impl Synthetic {
 
     /// The table in it.
     pub fn table(self: &Arc<Self>) -> Table {
-        let place: Arc<dyn Place> = Arc::clone(self) as _;
+        let place: Arc<dyn Storage> = Arc::clone(self) as _;
         Table::at(place, "memory:t", &StorageOptions::new(), ReadOptions::default()).unwrap()
     }
 
@@ -99,7 +99,7 @@ impl Synthetic {
     }
 }
 
-impl Place for Synthetic {
+impl Storage for Synthetic {
     fn root(&self) -> &str {
         "memory:t"
     }

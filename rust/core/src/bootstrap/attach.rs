@@ -9,13 +9,13 @@ use crate::error::{Error, Result};
 use crate::file_group::{BootstrapSource, FileSlice};
 use crate::keys::partition_path;
 use crate::names::instant_time;
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// Tells each slice with a skeleton its source. Of a table without skeletons nothing is read.
 ///
 /// # Errors
 /// What [`BootstrapIndex`] says; `InvalidTable` where it does not know a skeleton.
-pub fn attach(place: &dyn Place, config: &TableConfig, slices: &mut [FileSlice]) -> Result<()> {
+pub fn attach(place: &dyn Storage, config: &TableConfig, slices: &mut [FileSlice]) -> Result<()> {
     let mut index: Option<BootstrapIndex> = None;
     let mut known: HashMap<String, HashMap<String, IndexedFile>> = HashMap::new();
     for slice in slices {

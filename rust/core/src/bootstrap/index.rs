@@ -20,7 +20,7 @@ use crate::avro::{Container, Types};
 use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hfile::HFile;
-use crate::storage::Place;
+use crate::storage::Storage;
 
 const FILE: &str =
     ".hoodie/.aux/.bootstrap/.partitions/00000000-0000-0000-0000-000000000000-0_1-0-1_00000000000001.hfile";
@@ -52,7 +52,7 @@ impl BootstrapIndex {
     ///
     /// # Errors
     /// `InvalidTable` where there is none or it is damaged; `Unsupported` where the table has one of another class.
-    pub fn open(place: &dyn Place, config: &TableConfig) -> Result<Self> {
+    pub fn open(place: &dyn Storage, config: &TableConfig) -> Result<Self> {
         let class = config.properties.first_of(&["hoodie.bootstrap.index.class", "hoodie.bootstrap.index.type"]);
         if let Some(class) = class.filter(|class| !is_known(class)) {
             return Err(Error::unsupported(format!("a bootstrap index of class {class}; {HFILE_INDEX} is read")));

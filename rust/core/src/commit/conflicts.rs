@@ -196,7 +196,7 @@ mod tests {
 
     use super::*;
     use crate::config::Properties;
-    use crate::storage::{FileStore, LocalPlace, Place};
+    use crate::storage::{FileStore, LocalStorage, Storage};
     use crate::timeline::metadata::{
         HoodieClusteringGroup, HoodieClusteringPlan, HoodieCompactionOperation, HoodieCompactionPlan,
         HoodieInstantInfo, HoodieSliceInfo,
@@ -240,12 +240,12 @@ mod tests {
             self.put(&completed, content.as_bytes());
         }
 
-        fn place(&self) -> LocalPlace {
-            LocalPlace::new(&self.folder.path().to_string_lossy(), true)
+        fn place(&self) -> LocalStorage {
+            LocalStorage::new(&self.folder.path().to_string_lossy(), true)
         }
 
         fn timeline(&self) -> Timeline {
-            let place: Arc<dyn Place> = Arc::new(self.place());
+            let place: Arc<dyn Storage> = Arc::new(self.place());
             Timeline::load(&place, &self.config).unwrap()
         }
 

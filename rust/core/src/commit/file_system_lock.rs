@@ -145,10 +145,10 @@ impl Drop for HeldFileLock {
 mod tests {
     use super::*;
     use crate::commit::lock::{LockWait, acquire};
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     fn lock(folder: &tempfile::TempDir, expiry: Option<Duration>) -> FileSystemLock {
-        let store = Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true));
+        let store = Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true));
         FileSystemLock::new(store, ".hoodie", expiry)
     }
 

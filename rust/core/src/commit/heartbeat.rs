@@ -197,10 +197,10 @@ impl Heartbeats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     fn store(folder: &tempfile::TempDir) -> Arc<dyn FileStore> {
-        Arc::new(LocalPlace::new(&folder.path().to_string_lossy(), true))
+        Arc::new(LocalStorage::new(&folder.path().to_string_lossy(), true))
     }
 
     fn modified(folder: &tempfile::TempDir) -> SystemTime {

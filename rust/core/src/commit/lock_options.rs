@@ -222,10 +222,10 @@ fn millis(options: &BTreeMap<String, String>, name: &str, default: u64) -> Resul
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     fn concurrency(options: &[(&str, &str)]) -> Result<Concurrency> {
-        let store: Arc<dyn FileStore> = Arc::new(LocalPlace::new("/nowhere", true));
+        let store: Arc<dyn FileStore> = Arc::new(LocalStorage::new("/nowhere", true));
         let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Concurrency::from_options(&store, &StorageOptions::new(), &options)
     }

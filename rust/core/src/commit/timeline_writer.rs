@@ -270,7 +270,7 @@ fn pending_name(time: &RequestedTime, action: Action, state: State) -> String {
 mod tests {
     use super::*;
     use crate::config::Properties;
-    use crate::storage::{LocalPlace, Place};
+    use crate::storage::{LocalStorage, Storage};
     use crate::timeline::metadata::HoodieCommitMetadata;
 
     struct Table {
@@ -285,8 +285,8 @@ mod tests {
             Self { folder: tempfile::tempdir().unwrap(), config }
         }
 
-        fn store(&self) -> Arc<LocalPlace> {
-            Arc::new(LocalPlace::new(&self.folder.path().to_string_lossy(), true))
+        fn store(&self) -> Arc<LocalStorage> {
+            Arc::new(LocalStorage::new(&self.folder.path().to_string_lossy(), true))
         }
 
         fn writer(&self) -> TimelineWriter {

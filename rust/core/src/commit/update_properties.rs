@@ -84,18 +84,18 @@ fn whole(store: &dyn FileStore, path: &str) -> Result<Option<(PropertiesFile, Fi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     const WHOLE: &[u8] = b"#by hand\nhoodie.table.name=t\nhoodie.table.checksum=498511606\nb=1\n";
 
-    fn table() -> (tempfile::TempDir, LocalPlace) {
+    fn table() -> (tempfile::TempDir, LocalStorage) {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        let place = LocalStorage::new(&folder.path().to_string_lossy(), true);
         place.put(MAIN, &Bytes::from_static(WHOLE), None).unwrap();
         (folder, place)
     }
 
-    fn value(place: &LocalPlace, key: &str) -> Option<String> {
+    fn value(place: &LocalStorage, key: &str) -> Option<String> {
         PropertiesFile::parse(&place.get(MAIN).unwrap().0).unwrap().get(key).map(str::to_owned)
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::Properties;
 use super::properties_file::{CHECKSUM, DATABASE, NAME, table_checksum};
 use crate::error::{Error, ErrorKind, Result};
-use crate::storage::{self, Place, StorageOptions};
+use crate::storage::{self, Storage, StorageOptions};
 
 const FOLDER: &str = ".hoodie";
 const MAIN: &str = ".hoodie/hoodie.properties";
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// # Errors
 /// `NotFound` where there is no table, naming the table above the path if there is one; `InvalidTable` where both files
 /// stay torn.
-pub(super) fn read(place: &dyn Place) -> Result<Properties> {
+pub(super) fn read(place: &dyn Storage) -> Result<Properties> {
     let mut tries = 1;
     loop {
         match attempt(place)? {
@@ -44,7 +44,7 @@ enum Outcome {
     Absent,
 }
 
-fn attempt(place: &dyn Place) -> Result<Outcome> {
+fn attempt(place: &dyn Storage) -> Result<Outcome> {
     let mut torn = None;
     for path in [MAIN, BACKUP] {
         let read = place.open(path).and_then(|source| source.read_all());
@@ -77,7 +77,7 @@ fn verified(properties: Properties) -> Result<Properties> {
     )))
 }
 
-fn no_table(place: &dyn Place) -> Error {
+fn no_table(place: &dyn Storage) -> Error {
     let mut message = format!("no Hudi table here: there is no {MAIN}");
     match table_above(place.root()) {
         Some(table) => message.push_str(&format!("; the table is {table}: read that, with a filter for a partition")),

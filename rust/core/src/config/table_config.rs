@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::property_files;
 use super::{MergeConfig, Properties, Semantics, TableVersion, TimelineLayout};
 use crate::error::{Error, Result};
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// Whether updates go to logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,7 +102,7 @@ impl TableConfig {
     /// # Errors
     /// `NotFound` where there is no table; `InvalidTable` where the properties are torn or contradict themselves;
     /// `Unsupported` for table versions, formats and features that this release does not have, by name.
-    pub fn load(place: &dyn Place) -> Result<Self> {
+    pub fn load(place: &dyn Storage) -> Result<Self> {
         let config = Self::read(place)?;
         config.check_supported().map_err(|error| error.in_file(place.root()))?;
         Ok(config)
@@ -112,7 +112,7 @@ impl TableConfig {
     ///
     /// # Errors
     /// As for `load`, without the refusals of formats and features.
-    pub fn read(place: &dyn Place) -> Result<Self> {
+    pub fn read(place: &dyn Storage) -> Result<Self> {
         let properties = property_files::read(place)?;
         Self::from_properties(properties).map_err(|error| error.in_file(place.full_path(".hoodie/hoodie.properties")))
     }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::partition_files::PartitionFiles;
 use crate::error::{Error, Result};
-use crate::storage::{Entry, FileStatus, Place, parallel};
+use crate::storage::{Entry, FileStatus, Storage, parallel};
 
 const MARKER: &str = ".hoodie_partition_metadata";
 const TABLE_FOLDER: &str = ".hoodie";
@@ -17,7 +17,7 @@ const TABLE_FOLDER: &str = ".hoodie";
 ///
 /// # Errors
 /// `InvalidTable` if a folder has data files but no marker; `Io` if a folder cannot be listed.
-pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
+pub fn list_table(place: &dyn Storage) -> Result<Vec<PartitionFiles>> {
     list_where(place, &|_| true)
 }
 
@@ -26,7 +26,7 @@ pub fn list_table(place: &dyn Place) -> Result<Vec<PartitionFiles>> {
 ///
 /// # Errors
 /// As for [`list_table`].
-pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<PartitionFiles>> {
+pub fn list_where(place: &dyn Storage, wanted: &(dyn Fn(&str) -> bool + Sync)) -> Result<Vec<PartitionFiles>> {
     let partitions = Mutex::new(Vec::new());
     parallel::work_through(vec![String::new()], place.requests_at_once(), |folder: &String| {
         // A folder may be deleted between two listings: a clean deletes empty partitions.
@@ -55,7 +55,7 @@ pub fn list_where(place: &dyn Place, wanted: &(dyn Fn(&str) -> bool + Sync)) -> 
 ///
 /// # Errors
 /// As for [`list_table`].
-pub fn partitions(place: &dyn Place) -> Result<Vec<String>> {
+pub fn partitions(place: &dyn Storage) -> Result<Vec<String>> {
     Ok(list_table(place)?.into_iter().map(|files| files.partition).collect())
 }
 
@@ -63,7 +63,7 @@ pub fn partitions(place: &dyn Place) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `Io` if the folder cannot be listed.
-pub fn files_of(place: &dyn Place, partition: &str) -> Result<PartitionFiles> {
+pub fn files_of(place: &dyn Storage, partition: &str) -> Result<PartitionFiles> {
     let (files, _) = split(place.list(partition)?.unwrap_or_default());
     Ok(data_files(partition, &files))
 }
@@ -103,10 +103,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
-    fn place(paths: &[&str]) -> std::sync::Arc<dyn Place> {
-        MemoryPlace::holding(paths.iter().map(|path| (*path, b"".as_slice())))
+    fn place(paths: &[&str]) -> std::sync::Arc<dyn Storage> {
+        MemoryStorage::holding(paths.iter().map(|path| (*path, b"".as_slice())))
     }
 
     const BASE: &str = "f-0_0-1-2_20240101000000000.parquet";
@@ -148,13 +148,13 @@ mod tests {
 
     /// Delays each listing; counts the listings and the maximum number of concurrent ones.
     struct Slow {
-        place: std::sync::Arc<dyn Place>,
+        place: std::sync::Arc<dyn Storage>,
         listed: AtomicUsize,
         busy: AtomicUsize,
         most: AtomicUsize,
     }
 
-    impl Place for Slow {
+    impl Storage for Slow {
         fn root(&self) -> &str {
             self.place.root()
         }

@@ -274,7 +274,7 @@ pub(super) mod tests {
     use super::*;
     use crate::ErrorKind;
     use crate::config::Properties;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     pub(in crate::file_group) fn listed(names: &[&str]) -> PartitionFiles {
         PartitionFiles::of("p", names.iter().map(|name| (*name, 1)))
@@ -303,7 +303,7 @@ pub(super) mod tests {
             let kept = if instants.iter().any(|(name, _)| name.contains("compaction")) { 2 } else { 1 };
             let files = files.iter().map(|(path, bytes)| (path.as_str(), *bytes));
             let empty = empty.iter().take(kept).map(|path| (path.as_str(), b"".as_slice()));
-            let place = MemoryPlace::holding(files.chain(empty));
+            let place = MemoryStorage::holding(files.chain(empty));
             Self { timeline: Timeline::load(&place, &config).unwrap(), config }
         }
 

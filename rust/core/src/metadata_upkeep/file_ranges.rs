@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Schema, TimeUnit};
 use crate::base_file::{self, BaseFile};
 use crate::error::Result;
 use crate::filter::Bounds;
-use crate::storage::Place;
+use crate::storage::Storage;
 use crate::write::{ColumnRange, ColumnValue};
 
 /// The ranges of those top-level columns that the file has.
@@ -19,7 +19,7 @@ use crate::write::{ColumnRange, ColumnValue};
 /// # Errors
 /// What opening the file may fail with.
 pub(super) fn ranges_of_base_file<'a>(
-    place: &dyn Place,
+    place: &dyn Storage,
     path: &str,
     columns: impl Iterator<Item = &'a str>,
     types: &Schema,

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::file_group::{PartitionFiles, list_table};
 use crate::metadata_table::{ColumnKeys, bloom_filter_key, partition_name};
 use crate::plan::OpenTable;
-use crate::storage::{Place, parallel};
+use crate::storage::{Storage, parallel};
 use crate::write::ColumnRange;
 
 /// The completed files of a table.
@@ -133,7 +133,7 @@ impl TableListing {
             return Ok(Vec::new());
         }
         let (_, types) = table.schema_at(None)?;
-        let place: &Arc<dyn Place> = &table.place;
+        let place: &Arc<dyn Storage> = &table.place;
         let measure = |(_, _, path): &(&str, &str, String)| {
             let names = columns.columns.iter().map(|(column, _)| column.as_str());
             ranges_of_base_file(place.as_ref(), path, names, &types)

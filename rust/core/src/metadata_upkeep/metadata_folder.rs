@@ -10,7 +10,7 @@ use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::file_group::{PartitionFiles, View, files_of};
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Below, FileStore, Place};
+use crate::storage::{Below, FileStore, Storage};
 use crate::timeline::Timeline;
 use crate::write::Markers;
 
@@ -22,7 +22,7 @@ pub(super) const WRITE_TOKEN: &str = "0-0-0";
 /// A metadata table that has been opened.
 pub(super) struct MetadataFolder {
     store: Arc<dyn FileStore>,
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     pub(super) config: TableConfig,
     pub(super) timeline: Timeline,
 }
@@ -47,8 +47,8 @@ impl MetadataFolder {
     /// # Errors
     /// As for [`TableConfig::load`] and [`Timeline::load`].
     pub(super) fn open(store: &Arc<dyn FileStore>) -> Result<Self> {
-        let table: Arc<dyn Place> = Arc::clone(store) as Arc<dyn Place>;
-        let place: Arc<dyn Place> = Arc::new(Below::new(table, ROOT));
+        let table: Arc<dyn Storage> = Arc::clone(store) as Arc<dyn Storage>;
+        let place: Arc<dyn Storage> = Arc::new(Below::new(table, ROOT));
         let config = TableConfig::load(place.as_ref())?;
         let timeline = Timeline::load(&place, &config)?;
         Ok(Self { store: Arc::clone(store), place, config, timeline })

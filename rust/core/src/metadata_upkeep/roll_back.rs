@@ -27,7 +27,7 @@ use crate::log::LogFile;
 use crate::log::writer::rollback_block;
 use crate::metadata_table::{ALL_PARTITIONS, partition_name};
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::Place;
+use crate::storage::Storage;
 use crate::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan,
     HoodieRollbackRequest, Metadata, OrderedMap,
@@ -261,7 +261,7 @@ fn files_of_instant(folder: &MetadataFolder, instant: &RequestedTime) -> Result<
 }
 
 /// Whether a block of a log file is of an instant. A damaged log is none: its blocks are skipped.
-fn wrote(place: &dyn Place, path: &str, instant: &RequestedTime) -> Result<bool> {
+fn wrote(place: &dyn Storage, path: &str, instant: &RequestedTime) -> Result<bool> {
     let log = LogFile::of(place.open(path)?);
     for block in log.blocks(false) {
         if block?.header.instant_time().is_some_and(|time| time == instant.as_str()) {

@@ -152,18 +152,18 @@ mod tests {
 
     use super::*;
     use crate::config::{ReadOptions, Semantics, TableConfig};
-    use crate::storage::{Entry, Place, Source, StorageOptions};
+    use crate::storage::{Entry, Source, Storage, StorageOptions};
     use crate::timeline::Timeline;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     /// Counts the requests to a storage.
     struct Counting {
-        place: Arc<dyn Place>,
+        place: Arc<dyn Storage>,
         listed: AtomicUsize,
         opened: AtomicUsize,
     }
 
-    impl Place for Counting {
+    impl Storage for Counting {
         fn root(&self) -> &str {
             self.place.root()
         }
@@ -194,9 +194,9 @@ mod tests {
             files.extend([(name, "x".to_owned()), (format!("p{at}/.hoodie_partition_metadata"), String::new())]);
             files.push((instant, commit));
         }
-        let place = MemoryPlace::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
+        let place = MemoryStorage::holding(files.iter().map(|(path, text)| (path.as_str(), text.as_bytes())));
         let counting = Arc::new(Counting { place, listed: AtomicUsize::default(), opened: AtomicUsize::default() });
-        let place: Arc<dyn Place> = counting.clone();
+        let place: Arc<dyn Storage> = counting.clone();
         let config = TableConfig::load(&*place).unwrap();
         let merge = config.merge_by(Semantics::V1x).unwrap();
         let timeline = Timeline::load(&place, &config).unwrap();

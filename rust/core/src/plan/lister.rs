@@ -10,7 +10,7 @@ use crate::config::{ReadOptions, TableConfig};
 use crate::error::{Error, Result};
 use crate::file_group::{PartitionFiles, list_where};
 use crate::metadata_table::{FILES, Listed, MetadataTable};
-use crate::storage::{Place, StorageOptions};
+use crate::storage::{Storage, StorageOptions};
 use crate::timeline::Timeline;
 
 /// A table whose files are listed.
@@ -20,7 +20,7 @@ pub(super) struct Lister<'a> {
     /// The storage options.
     pub storage: &'a StorageOptions,
     /// The storage of the table.
-    pub place: &'a Arc<dyn Place>,
+    pub place: &'a Arc<dyn Storage>,
     /// The properties of the table.
     pub config: &'a TableConfig,
     /// The timeline of the table.

@@ -19,7 +19,7 @@ use crate::names::RequestedTime;
 use crate::read::{SharedReport, SplitReader};
 use crate::schema::table_schema::{self, TableSchema};
 use crate::split::{PathColumns, Split};
-use crate::storage::{Below, Place, StorageOptions, parallel};
+use crate::storage::{Below, Storage, StorageOptions, parallel};
 use crate::timeline::Timeline;
 
 /// The folder of the metadata table, relative to the table.
@@ -30,7 +30,7 @@ const FOLDER: &str = ".hoodie/metadata";
 /// # Errors
 /// Errors of opening a table; `InvalidTable` if the metadata table is behind the table's newest write.
 pub(super) fn open(
-    (uri, place): (&str, &Arc<dyn Place>),
+    (uri, place): (&str, &Arc<dyn Storage>),
     storage: &StorageOptions,
     timeline: &Timeline,
     options: &ReadOptions,

@@ -6,7 +6,7 @@ use super::known_schema::KnownSchema;
 use crate::config::{MergeConfig, ReadOptions, TableConfig};
 use crate::error::{Error, Result};
 use crate::metadata_table::MetadataTable;
-use crate::storage::{self, Place, Requests, StorageOptions};
+use crate::storage::{self, Requests, Storage, StorageOptions};
 use crate::timeline::Timeline;
 
 /// The files that opening a table and its metadata table may read, for both layouts of the timeline. On remote storage
@@ -19,7 +19,7 @@ const OPENED_FOLDERS: [&str; 3] = [".hoodie", ".hoodie/timeline", ".hoodie/metad
 pub struct OpenTable {
     pub(crate) uri: String,
     pub(crate) storage: StorageOptions,
-    pub(crate) place: Arc<dyn Place>,
+    pub(crate) place: Arc<dyn Storage>,
     pub(crate) config: TableConfig,
     pub(crate) merge: MergeConfig,
     pub(crate) timeline: Timeline,
@@ -41,7 +41,7 @@ impl OpenTable {
     ///
     /// # Errors
     /// As for [`OpenTable::open`].
-    pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+    pub fn at(place: Arc<dyn Storage>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         let place = match place.requests() {
             Some(_) => place,
             None => storage::counted(place, &Arc::new(Requests::default())),
@@ -55,7 +55,7 @@ impl OpenTable {
 
     /// Reads the properties and the timeline of a table. The files have been prefetched, or the storage is local.
     pub(super) fn read(
-        place: Arc<dyn Place>,
+        place: Arc<dyn Storage>,
         uri: &str,
         storage: &StorageOptions,
         options: ReadOptions,

@@ -11,7 +11,7 @@ use crate::file_group::PartitionFiles;
 use crate::names::instant_range::InstantRange;
 use crate::names::{RequestedTime, TimelinePosition};
 use crate::split::CommitRange;
-use crate::storage::{Entry, Place, parallel};
+use crate::storage::{Entry, Storage, parallel};
 use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
 
 /// Writes that an incremental query may skip, by their operation and not by their action: a `commit` can be a bulk
@@ -145,7 +145,7 @@ impl Written {
     ///
     /// # Errors
     /// `Io` if a folder cannot be listed.
-    pub(super) fn is_cleaned(&self, place: &dyn Place) -> Result<bool> {
+    pub(super) fn is_cleaned(&self, place: &dyn Storage) -> Result<bool> {
         let is_cleaned = AtomicBool::new(false);
         parallel::work_through(self.files.iter().collect(), place.requests_at_once(), |(folder, files)| {
             if !is_cleaned.load(Ordering::Relaxed) {

@@ -7,11 +7,11 @@ use crate::base_file;
 use crate::error::Result;
 use crate::file_group::{BaseFile, FileSlice};
 use crate::log;
-use crate::storage::{Place, Prefix, Source};
+use crate::storage::{Prefix, Source, Storage};
 use crate::timeline::InstantFilter;
 
 /// Returns the Avro schema, as JSON, of the newest file that has one: base files first, then logs from their ends.
-pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn Place) -> Result<Option<String>> {
+pub fn newest_schema(slices: &[FileSlice], instants: &InstantFilter, place: &dyn Storage) -> Result<Option<String>> {
     let mut newest: Vec<&FileSlice> = slices.iter().collect();
     newest.sort_by(|one, two| two.base_instant.cmp(&one.base_instant));
     // A skeleton file has the meta columns only.

@@ -16,7 +16,7 @@ use super::internal_schema::InternalSchema;
 use crate::avro::{self, Field, Record, Type};
 use crate::error::Result;
 use crate::names::{FieldNames, RequestedTime};
-use crate::storage::{Entry, Place};
+use crate::storage::{Entry, Storage};
 use crate::timeline::{Part, Timeline};
 
 /// Under this key commits keep their schema.
@@ -39,7 +39,7 @@ impl Evolution {
     ///
     /// # Errors
     /// What listing and reading may fail with; `InvalidTable` where a schema is none.
-    pub fn load(place: &dyn Place, timeline: &Timeline, query: &InternalSchema) -> Result<Self> {
+    pub fn load(place: &dyn Storage, timeline: &Timeline, query: &InternalSchema) -> Result<Self> {
         let history = history(place, timeline)?;
         let mut schemas: BTreeMap<i64, InternalSchema> = history.into_iter().map(|one| (one.version, one)).collect();
         // Commits before the first change that a history knows of store no schema with ids.
@@ -124,7 +124,7 @@ fn number(instant: &RequestedTime) -> Option<i64> {
 }
 
 /// The newest history that a completed write has left; empty where there is none.
-fn history(place: &dyn Place, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
+fn history(place: &dyn Storage, timeline: &Timeline) -> Result<Vec<InternalSchema>> {
     let entries = place.list(HISTORY_FOLDER)?.unwrap_or_default();
     let newest = entries.iter().filter_map(|entry| {
         let Entry::File(file) = entry else { return None };

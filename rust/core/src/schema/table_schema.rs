@@ -129,7 +129,7 @@ pub fn with_table_columns(schema: &Schema, config: &TableConfig) -> Result<Schem
 mod tests {
     use super::*;
     use crate::config::Properties;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     const OLD: &str = r#"{"type":"record","name":"r","fields":[{"name":"_hoodie_file_name","type":["null","string"]},{"name":"a","type":"int"}]}"#;
 
@@ -154,7 +154,7 @@ mod tests {
         let paths: Vec<String> = files.iter().map(|(name, _)| format!("{}/{name}", config.timeline_folder)).collect();
         let kept = format!("{}/kept", config.timeline_folder);
         let files = paths.iter().map(String::as_str).zip(files.iter().map(|(_, bytes)| bytes.as_slice()));
-        let place = MemoryPlace::holding(files.chain([(kept.as_str(), b"".as_slice())]));
+        let place = MemoryStorage::holding(files.chain([(kept.as_str(), b"".as_slice())]));
         let timeline = Timeline::load(&place, &config).unwrap();
         let schema = at(&timeline, &config, as_of).unwrap()?.schema;
         Some(schema.fields().iter().map(|field| field.name.as_str()).collect::<Vec<_>>().join(","))

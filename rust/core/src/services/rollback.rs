@@ -17,7 +17,7 @@ use crate::config::TableConfig;
 use crate::error::{Error, ErrorKind, Result};
 use crate::metadata_upkeep::MetadataUpkeep;
 use crate::names::RequestedTime;
-use crate::storage::{FileStore, Place, Put};
+use crate::storage::{FileStore, Put, Storage};
 use crate::timeline::metadata::{
     HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, Metadata, OrderedMap,
 };
@@ -67,7 +67,7 @@ impl Rollbacks<'_> {
     /// # Errors
     /// As for [`Timeline::load`].
     pub fn timeline(&self) -> Result<Timeline> {
-        let place: Arc<dyn Place> = Arc::<dyn FileStore>::clone(self.store);
+        let place: Arc<dyn Storage> = Arc::<dyn FileStore>::clone(self.store);
         Timeline::load(&place, self.config)
     }
 

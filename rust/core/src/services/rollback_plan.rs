@@ -15,7 +15,7 @@ use super::listings::Listings;
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
-use crate::storage::Place;
+use crate::storage::Storage;
 use crate::timeline::metadata::{HoodieInstantInfo, HoodieRollbackPlan, HoodieRollbackRequest, OrderedMap};
 use crate::timeline::{CommitMetadata, Instant};
 use crate::write::{Marker, MarkerKind};
@@ -147,7 +147,7 @@ impl Undo {
     }
 
     /// The plan for the timeline.
-    pub(super) fn to_plan(&self, store: &dyn Place, instant: &Instant) -> HoodieRollbackPlan {
+    pub(super) fn to_plan(&self, store: &dyn Storage, instant: &Instant) -> HoodieRollbackPlan {
         let deletions = self.deletions.iter().map(|path| {
             let base = BaseFileName::parse(&path.name).map(|name| name.file_id);
             let file_id = base.or_else(|| LogFileName::parse(&path.name).map(|name| name.file_id));

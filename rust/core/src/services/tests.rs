@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::log::{BlockKind, BlockType, Forward};
 use crate::names::RequestedTime;
 use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalPlace, Place};
+use crate::storage::{FileStore, LocalStorage, Storage};
 use crate::timeline::metadata::{
     HoodieInstantInfo, HoodieRollbackMetadata, HoodieRollbackPlan, HoodieRollbackRequest, Metadata,
 };
@@ -86,8 +86,8 @@ impl Table {
         self
     }
 
-    fn local(&self) -> LocalPlace {
-        LocalPlace::new(&self.folder.path().to_string_lossy(), true)
+    fn local(&self) -> LocalStorage {
+        LocalStorage::new(&self.folder.path().to_string_lossy(), true)
     }
 
     fn store(&self) -> Arc<dyn FileStore> {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{Entry, FileStatus, KnownFile, Place, Requests, Source};
+use super::{Entry, FileStatus, KnownFile, Requests, Source, Storage};
 use crate::error::Result;
 
 /// The files below a folder.
 pub struct Below {
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     folder: String,
     root: String,
 }
@@ -15,7 +15,7 @@ pub struct Below {
 impl Below {
     /// Returns the folder at `folder`, relative to the root of `place`.
     #[must_use]
-    pub fn new(place: Arc<dyn Place>, folder: &str) -> Self {
+    pub fn new(place: Arc<dyn Storage>, folder: &str) -> Self {
         Self { root: place.full_path(folder), folder: folder.to_owned(), place }
     }
 
@@ -24,7 +24,7 @@ impl Below {
     }
 }
 
-impl Place for Below {
+impl Storage for Below {
     fn root(&self) -> &str {
         &self.root
     }

@@ -3,7 +3,7 @@
 //! Storages differ, and results describe the difference: a file exists, the storage cannot append, writes are visible
 //! at once or when the file is finished. A writer then continues with another name.
 
-use super::Place;
+use super::Storage;
 use crate::error::Result;
 
 /// A file that can be appended to.
@@ -39,7 +39,7 @@ pub enum Appendable {
 }
 
 /// A storage that can be written to.
-pub trait WritablePlace: Place {
+pub trait WritableStorage: Storage {
     /// Creates a file; returns `None` if it exists already, created by any writer. The file's name survives a crash of
     /// the machine once this has returned. [`crate::ErrorKind::NotFound`] if its folder does not exist.
     fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>>;

@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 
-use super::{Entry, FileStore, FileVersion, LocalPlace, Place, Put, Renamed, Source, Upload};
+use super::{Entry, FileStore, FileVersion, LocalStorage, Put, Renamed, Source, Storage, Upload};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A store whose changes fail from one of them on.
 pub(crate) struct FailingStore {
-    inner: LocalPlace,
+    inner: LocalStorage,
     failure: Failure,
     is_remote: bool,
 }
@@ -37,7 +37,7 @@ impl Failure {
 
 impl FailingStore {
     /// The first `limit` changes succeed. With `is_lost`, the next one takes place none the less: its answer is lost.
-    pub(crate) fn new(inner: LocalPlace, limit: usize, is_lost: bool) -> Self {
+    pub(crate) fn new(inner: LocalStorage, limit: usize, is_lost: bool) -> Self {
         Self { inner, failure: Failure { changes: Arc::default(), limit, is_lost }, is_remote: false }
     }
 
@@ -52,7 +52,7 @@ impl FailingStore {
     }
 }
 
-impl Place for FailingStore {
+impl Storage for FailingStore {
     fn root(&self) -> &str {
         self.inner.root()
     }

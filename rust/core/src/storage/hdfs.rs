@@ -11,19 +11,19 @@ use super::hdfs_options::HdfsOptions;
 use super::hdfs_uri::HdfsUri;
 use super::object_ranges::WHOLE;
 use super::object_source::ObjectSource;
-use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
+use super::{Entry, FileStatus, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
 use crate::error::Result;
 
 /// A root folder in HDFS.
 #[derive(Clone)]
-pub struct HdfsPlace {
+pub struct HdfsStorage {
     root: String,
     path: String,
     pub(super) handle: Arc<HdfsHandle>,
     pub(super) requests: Arc<Requests>,
 }
 
-impl HdfsPlace {
+impl HdfsStorage {
     /// Returns the root at a URI of HDFS, `None` for other URIs. No request is sent.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl HdfsPlace {
     }
 }
 
-impl Place for HdfsPlace {
+impl Storage for HdfsStorage {
     fn root(&self) -> &str {
         &self.root
     }
@@ -119,7 +119,7 @@ impl Place for HdfsPlace {
         self.handle.max_requests()
     }
 
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
+    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Storage>> {
         Some(Arc::new(Self { requests: Arc::clone(requests), ..self.clone() }))
     }
 

@@ -14,8 +14,8 @@ use hdfs_native::file::FileWriter;
 use hdfs_native::{Client, HdfsError, WriteOptions};
 use tokio::sync::Mutex;
 
-use super::Place;
-use super::hdfs::HdfsPlace;
+use super::Storage;
+use super::hdfs::HdfsStorage;
 use super::hdfs_file;
 use super::hdfs_handle::{HdfsHandle, InUse};
 use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
@@ -28,7 +28,7 @@ const CLEAN_UP: Duration = Duration::from_secs(10);
 /// The permissions of folders, before the umask of the cluster.
 const FOLDER: u32 = 0o755;
 
-impl FileStore for HdfsPlace {
+impl FileStore for HdfsStorage {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
         let (target, full) = (self.path(path), self.full_path(path));
         let mut tries = 1;

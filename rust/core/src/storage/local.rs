@@ -10,7 +10,7 @@ use std::time::UNIX_EPOCH;
 use bytes::Bytes;
 
 use super::source::out_of_range;
-use super::{Entry, FileStatus, MappedFile, Place, Source};
+use super::{Entry, FileStatus, MappedFile, Source, Storage};
 use crate::error::{Error, Result};
 
 /// The number of bytes of one windowed read.
@@ -50,13 +50,13 @@ impl Source for LocalFile {
 }
 
 /// A folder of the local file system.
-pub struct LocalPlace {
+pub struct LocalStorage {
     root: String,
     folder: PathBuf,
     mapped: bool,
 }
 
-impl LocalPlace {
+impl LocalStorage {
     /// Returns the folder at `path`. If `mapped` is false, files are not mapped.
     #[must_use]
     pub fn new(path: &str, mapped: bool) -> Self {
@@ -87,7 +87,7 @@ impl LocalPlace {
     }
 }
 
-impl Place for LocalPlace {
+impl Storage for LocalStorage {
     fn root(&self) -> &str {
         &self.root
     }
@@ -154,7 +154,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("mortice local {}.bin", std::process::id()));
         std::fs::write(&path, b"0123456789").unwrap();
         for mapped in [true, false] {
-            let source = LocalPlace::open_file(&path, mapped).unwrap();
+            let source = LocalStorage::open_file(&path, mapped).unwrap();
             assert_eq!(source.len(), 10);
             assert_eq!(source.read(3..6).unwrap(), "345");
             assert_eq!(source.read(10..10).unwrap(), "");
@@ -162,7 +162,7 @@ mod tests {
             assert_eq!(source.window().is_none(), mapped);
         }
         std::fs::remove_file(&path).unwrap();
-        let error = LocalPlace::open_file(&path, true).err().unwrap();
+        let error = LocalStorage::open_file(&path, true).err().unwrap();
         assert_eq!(error.kind(), crate::ErrorKind::NotFound);
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{Appendable, LocalPlace, Sink, WritablePlace};
+use super::{Appendable, LocalStorage, Sink, WritableStorage};
 use crate::error::{Error, Result};
 
 /// A local file that can be appended to.
@@ -55,7 +55,7 @@ impl Sink for LocalSink {
     }
 }
 
-impl WritablePlace for LocalPlace {
+impl WritableStorage for LocalStorage {
     fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
         let path = self.local_path(path);
         match OpenOptions::new().append(true).create_new(true).open(&path) {
@@ -93,13 +93,13 @@ pub(super) fn sync_folder_of(path: &Path) -> Result<()> {
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use crate::storage::Place;
+    use crate::storage::Storage;
 
-    fn folder(name: &str) -> (std::path::PathBuf, LocalPlace) {
+    fn folder(name: &str) -> (std::path::PathBuf, LocalStorage) {
         let path = std::env::temp_dir().join(format!("mortice create {name} {}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir(&path).unwrap();
-        let place = LocalPlace::new(&path.to_string_lossy(), true);
+        let place = LocalStorage::new(&path.to_string_lossy(), true);
         (path, place)
     }
 
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn a_full_disk_is_an_io_error_with_its_place() {
-        let place = LocalPlace::new("/dev", true);
+        let place = LocalStorage::new("/dev", true);
         let Appendable::Opened(mut sink) = place.append_to("full").unwrap() else { panic!("not opened") };
         let error = sink.write(b"x").unwrap_err();
         assert_eq!((error.kind(), error.location().offset), (ErrorKind::Io, Some(0)));

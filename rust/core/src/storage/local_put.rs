@@ -14,10 +14,10 @@ use tempfile::NamedTempFile;
 
 use super::local_create::sync_folder_of;
 use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
-use super::{LocalPlace, Place};
+use super::{LocalStorage, Storage};
 use crate::error::{Error, Result};
 
-impl FileStore for LocalPlace {
+impl FileStore for LocalStorage {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
         let path = self.local_path(path);
         if bytes.is_empty() {
@@ -257,13 +257,13 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path().join("m")).unwrap().count(), 1);
     }
 
-    fn store() -> (tempfile::TempDir, LocalPlace) {
+    fn store() -> (tempfile::TempDir, LocalStorage) {
         let folder = tempfile::tempdir().unwrap();
-        let place = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        let place = LocalStorage::new(&folder.path().to_string_lossy(), true);
         (folder, place)
     }
 
-    fn names(place: &LocalPlace) -> Vec<String> {
+    fn names(place: &LocalStorage) -> Vec<String> {
         place.list_recursively("").unwrap().into_iter().map(|(path, _)| path).collect()
     }
 

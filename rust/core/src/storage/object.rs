@@ -15,12 +15,12 @@ use super::object_ranges::WHOLE;
 use super::object_runtime::{Pending, locked};
 use super::object_source::{ObjectFile, ObjectSource};
 use super::object_uri::{ObjectUri, Service};
-use super::{Entry, FileStatus, KnownFile, MemoryFile, Place, Requests, Source, StorageOptions};
+use super::{Entry, FileStatus, KnownFile, MemoryFile, Requests, Source, Storage, StorageOptions};
 use crate::error::{ErrorKind, Result};
 
 /// A root folder in an object store.
 #[derive(Clone)]
-pub struct ObjectPlace {
+pub struct ObjectStorage {
     root: String,
     key: String,
     pub(super) handle: Arc<ObjectHandle>,
@@ -50,7 +50,7 @@ struct Listed {
     folders: Vec<Path>,
 }
 
-impl ObjectPlace {
+impl ObjectStorage {
     /// Returns the root at a URI of an object store, `None` for other URIs. No request is sent.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl ObjectPlace {
     }
 }
 
-impl Place for ObjectPlace {
+impl Storage for ObjectStorage {
     fn root(&self) -> &str {
         &self.root
     }
@@ -192,7 +192,7 @@ impl Place for ObjectPlace {
         self.handle.max_requests()
     }
 
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
+    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Storage>> {
         let ahead = Arc::default();
         Some(Arc::new(Self { requests: Arc::clone(requests), ahead, ..self.clone() }))
     }

@@ -8,9 +8,9 @@
 use bytes::Bytes;
 use object_store::PutMode;
 
-use super::object::ObjectPlace;
+use super::object::ObjectStorage;
 use super::put::{FileStore, Upload};
-use super::{Appendable, Place, Sink, WritablePlace};
+use super::{Appendable, Sink, Storage, WritableStorage};
 use crate::error::{Error, ErrorKind, Result};
 
 /// A file whose content is uploaded.
@@ -48,7 +48,7 @@ impl Sink for ObjectSink {
     }
 }
 
-impl WritablePlace for ObjectPlace {
+impl WritableStorage for ObjectStorage {
     fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
         match self.put_once(path, &Bytes::new(), PutMode::Create) {
             Ok(_) => {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn of_many_writers_one_creates_a_file_whose_content_comes_when_it_is_finished() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let created = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for writer in 0..8 {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_finished_stays_empty() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let mut sink = place.create_new("p/a").unwrap().unwrap();
         sink.write(&vec![7; 20 << 20]).unwrap();
         drop(sink);

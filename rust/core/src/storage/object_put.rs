@@ -15,11 +15,11 @@ use object_store::{
 use tokio::sync::Mutex;
 
 use super::fetch::Outcome;
-use super::object::ObjectPlace;
+use super::object::ObjectStorage;
 use super::object_handle::{ObjectHandle, location};
 use super::object_runtime::{Pending, locked};
 use super::put::{FileStore, FileVersion, Put, Renamed, Upload};
-use super::{Place, Requests};
+use super::{Requests, Storage};
 use crate::error::{Error, ErrorKind, Result};
 
 /// The size of a part of a large file.
@@ -31,7 +31,7 @@ const TRIES: u32 = 4;
 /// The timeout for aborting an unfinished upload.
 const ABORT: Duration = Duration::from_secs(10);
 
-impl ObjectPlace {
+impl ObjectStorage {
     /// Writes a file conditionally, and repeats that until the outcome is known.
     fn put_where(&self, path: &str, bytes: &Bytes, mode: &PutMode) -> Result<Put> {
         let mut tries = 1;
@@ -78,7 +78,7 @@ impl ObjectPlace {
     }
 }
 
-impl FileStore for ObjectPlace {
+impl FileStore for ObjectStorage {
     fn put_if_absent(&self, path: &str, bytes: &Bytes) -> Result<Put> {
         self.put_where(path, bytes, &PutMode::Create)
     }
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn one_of_many_writers_creates_a_file_and_one_replaces_a_version() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let (created, replaced) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for writer in 0..8 {
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_create_whose_answer_was_lost_is_found_to_have_succeeded() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
         written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
         // The client retries, and finds its own file.
         written(&place.put_if_absent("a", &"commit 1".into()).unwrap());
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn large_files_are_written_in_parts_and_not_seen_before() {
-        let place = ObjectPlace::with_client(Arc::new(InMemory::new()));
+        let place = ObjectStorage::with_client(Arc::new(InMemory::new()));
         let piece = Bytes::from(vec![7_u8; 3 << 20]);
         let mut upload = place.upload("p/large").unwrap();
         (0..5).for_each(|_| upload.write(piece.clone()).unwrap());

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[cfg(feature = "hdfs")]
-use super::HdfsPlace;
+use super::HdfsStorage;
 #[cfg(not(feature = "hdfs"))]
 use super::HdfsUri;
 #[cfg(feature = "object")]
-use super::ObjectPlace;
+use super::ObjectStorage;
 use super::object_keys::hint;
-use super::{FileStore, LocalPlace, Place, Requests, Source, WritablePlace, counted};
+use super::{FileStore, LocalStorage, Requests, Source, Storage, WritableStorage, counted};
 use crate::error::{Error, Result};
 
 /// Options of an object store, by name. Local files have none.
@@ -21,16 +21,16 @@ pub type StorageOptions = BTreeMap<String, String>;
 ///
 /// # Errors
 /// `Unsupported` for other schemes, `InvalidArgument` for options that the storage does not support.
-pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
+pub fn open(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Storage>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectPlace::open(uri, options)? {
+    if let Some(place) = ObjectStorage::open(uri, options)? {
         return Ok(Arc::new(place));
     }
     #[cfg(feature = "hdfs")]
-    if let Some(place) = HdfsPlace::open(uri, options)? {
+    if let Some(place) = HdfsStorage::open(uri, options)? {
         return Ok(Arc::new(place));
     }
-    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, mmap)))
+    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, mmap)))
 }
 
 /// Opens the storage at `uri` and counts its requests in `requests`.
@@ -42,7 +42,7 @@ pub fn open_counted(
     options: &StorageOptions,
     mmap: bool,
     requests: &Arc<Requests>,
-) -> Result<Arc<dyn Place>> {
+) -> Result<Arc<dyn Storage>> {
     Ok(counted(open(uri, options, mmap)?, requests))
 }
 
@@ -50,7 +50,7 @@ pub fn open_counted(
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Place>> {
+pub fn open_beside(other: &dyn Storage, uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Storage>> {
     // Options of an object store do not apply to local files.
     let is_other = other.is_remote() && local_path(uri).is_ok();
     let none = StorageOptions::new();
@@ -68,29 +68,29 @@ pub fn open_beside(other: &dyn Place, uri: &str, options: &StorageOptions, mmap:
 pub fn open_file(uri: &str, options: &StorageOptions, mmap: bool) -> Result<Arc<dyn Source>> {
     #[cfg(feature = "object")]
     if let Some((folder, name)) = uri.rsplit_once('/')
-        && let Some(place) = ObjectPlace::open(folder, options)?
+        && let Some(place) = ObjectStorage::open(folder, options)?
     {
         return place.open(name);
     }
     #[cfg(feature = "hdfs")]
     if let Some((folder, name)) = uri.rsplit_once('/')
-        && let Some(place) = HdfsPlace::open(folder, options)?
+        && let Some(place) = HdfsStorage::open(folder, options)?
     {
         return place.open(name);
     }
-    LocalPlace::open_file(std::path::Path::new(&local_root(uri, options)?), mmap)
+    LocalStorage::open_file(std::path::Path::new(&local_root(uri, options)?), mmap)
 }
 
 /// Opens the storage at `uri` for writing, with the same URIs as [`open`].
 ///
 /// # Errors
 /// As for [`open`].
-pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritablePlace>> {
+pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn WritableStorage>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectPlace::open(uri, options)? {
+    if let Some(place) = ObjectStorage::open(uri, options)? {
         return Ok(Arc::new(place));
     }
-    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
+    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
 }
 
 /// Opens the storage at `uri` for writing whole files, with the same URIs as [`open`].
@@ -99,14 +99,14 @@ pub fn open_writable(uri: &str, options: &StorageOptions) -> Result<Arc<dyn Writ
 /// As for [`open`].
 pub fn open_file_store(uri: &str, options: &StorageOptions) -> Result<Arc<dyn FileStore>> {
     #[cfg(feature = "object")]
-    if let Some(place) = ObjectPlace::open(uri, options)? {
+    if let Some(place) = ObjectStorage::open(uri, options)? {
         return Ok(Arc::new(place));
     }
     #[cfg(feature = "hdfs")]
-    if let Some(place) = HdfsPlace::open(uri, options)? {
+    if let Some(place) = HdfsStorage::open(uri, options)? {
         return Ok(Arc::new(place));
     }
-    Ok(Arc::new(LocalPlace::new(&local_root(uri, options)?, true)))
+    Ok(Arc::new(LocalStorage::new(&local_root(uri, options)?, true)))
 }
 
 /// Returns the local path of a URI. [`crate::ErrorKind::InvalidArgument`] if options are given.

@@ -6,7 +6,7 @@
 
 use bytes::Bytes;
 
-use super::Place;
+use super::Storage;
 use crate::error::Result;
 
 /// The version of a file's content in its storage.
@@ -56,7 +56,7 @@ pub trait Upload: Send {
 }
 
 /// A storage whose files are written whole.
-pub trait FileStore: Place {
+pub trait FileStore: Storage {
     /// Creates a file, durable once this has returned. Of several concurrent writers one succeeds.
     ///
     /// # Errors

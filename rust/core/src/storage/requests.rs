@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 
 use super::fetch_budget::FetchBudget;
-use super::{Entry, FileStatus, KnownFile, Place, ReadFrom, Source};
+use super::{Entry, FileStatus, KnownFile, ReadFrom, Source, Storage};
 use crate::error::Result;
 
 /// Counters that several storages and threads update.
@@ -68,16 +68,16 @@ fn count(counter: &AtomicU64) {
 
 /// Returns `place` with its requests counted in `requests`.
 #[must_use]
-pub fn counted(place: Arc<dyn Place>, requests: &Arc<Requests>) -> Arc<dyn Place> {
-    place.counted(requests).unwrap_or_else(|| Arc::new(CountedPlace { place, requests: Arc::clone(requests) }))
+pub fn counted(place: Arc<dyn Storage>, requests: &Arc<Requests>) -> Arc<dyn Storage> {
+    place.counted(requests).unwrap_or_else(|| Arc::new(CountedStorage { place, requests: Arc::clone(requests) }))
 }
 
-struct CountedPlace {
-    place: Arc<dyn Place>,
+struct CountedStorage {
+    place: Arc<dyn Storage>,
     requests: Arc<Requests>,
 }
 
-impl CountedPlace {
+impl CountedStorage {
     fn opened(&self, open: impl FnOnce() -> Result<Arc<dyn Source>>) -> Result<Arc<dyn Source>> {
         count(&self.requests.open);
         let source = open()?;
@@ -89,7 +89,7 @@ impl CountedPlace {
     }
 }
 
-impl Place for CountedPlace {
+impl Storage for CountedStorage {
     fn root(&self) -> &str {
         self.place.root()
     }
@@ -173,7 +173,7 @@ impl Source for CountedSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::{Below, LocalPlace};
+    use crate::storage::{Below, LocalStorage};
 
     #[test]
     fn requests_are_counted_by_kind() {
@@ -182,7 +182,7 @@ mod tests {
         std::fs::write(folder.join("a/b"), b"0123456789").unwrap();
         for (mapped, read) in [(true, 0), (false, 2)] {
             let requests = Arc::new(Requests::default());
-            let place = counted(Arc::new(LocalPlace::new(&folder.to_string_lossy(), mapped)), &requests);
+            let place = counted(Arc::new(LocalStorage::new(&folder.to_string_lossy(), mapped)), &requests);
             let below = Below::new(Arc::clone(&place), "a");
             assert_eq!(below.list("").unwrap().unwrap().len(), 1);
             assert_eq!(place.list("missing").unwrap(), None);

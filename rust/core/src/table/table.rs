@@ -10,7 +10,7 @@ use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::names::TimelinePosition;
 use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, Start};
-use crate::storage::{Place, RequestCounts, StorageOptions};
+use crate::storage::{RequestCounts, Storage, StorageOptions};
 use crate::timeline::Timeline;
 
 /// A Hudi table. Its timeline is read once, when it is opened; open it again to see newer commits.
@@ -29,7 +29,7 @@ impl Table {
     ///
     /// # Errors
     /// As for [`Table::open`].
-    pub fn at(place: Arc<dyn Place>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
+    pub fn at(place: Arc<dyn Storage>, uri: &str, storage: &StorageOptions, options: ReadOptions) -> Result<Self> {
         OpenTable::at(place, uri, storage, options).map(Self::from)
     }
 

@@ -129,13 +129,13 @@ mod tests {
 
     use super::*;
     use crate::config::TableConfig;
-    use crate::storage::Place;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::storage::Storage;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     fn table(files: &[(&str, &str)]) -> Timeline {
         let properties = "hoodie.table.name=t\nhoodie.table.version=6\nhoodie.table.type=MERGE_ON_READ\n";
         let files = files.iter().copied().chain([(".hoodie/hoodie.properties", properties)]);
-        let place: Arc<dyn Place> = MemoryPlace::holding(files.map(|(path, text)| (path, text.as_bytes())));
+        let place: Arc<dyn Storage> = MemoryStorage::holding(files.map(|(path, text)| (path, text.as_bytes())));
         let config = TableConfig::load(&*place).unwrap();
         Timeline::load(&place, &config).unwrap()
     }

@@ -22,7 +22,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
 use crate::log::{Block, BlockKind, BlockType, Forward, HeaderKey};
 use crate::names::{ArchiveFileName, CompletionTime, RequestedTime};
-use crate::storage::{Entry, Place, Source};
+use crate::storage::{Entry, Source, Storage};
 
 const MERGE_PLAN: &str = "mergeArchivePlan";
 
@@ -36,7 +36,7 @@ const LISTINGS: usize = 3;
 const MEMBER: &str = "hoodie";
 
 /// Visits the completed writes that were requested in a range, file by file, oldest file first.
-pub(super) fn visit_writes(place: &dyn Place, folder: &str, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+pub(super) fn visit_writes(place: &dyn Storage, folder: &str, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
     let mut seen = BTreeSet::new();
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
@@ -50,7 +50,7 @@ pub(super) fn visit_writes(place: &dyn Place, folder: &str, range: &Span, visit:
 }
 
 /// Returns all archived instants, each in its highest archived state, sorted.
-pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
+pub(super) fn instants(place: &dyn Storage, folder: &str) -> Result<Vec<Instant>> {
     let mut highest: BTreeMap<(RequestedTime, Action), Instant> = BTreeMap::new();
     visit_entries(place, folder, &mut |entries| {
         for (_, instant) in entries.instants()? {
@@ -65,7 +65,7 @@ pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> 
 }
 
 /// Returns the archived metadata of a completed write, `None` if it is not in the archive.
-pub(super) fn commit_metadata(place: &dyn Place, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
+pub(super) fn commit_metadata(place: &dyn Storage, folder: &str, wanted: &Instant) -> Result<Option<CommitMetadata>> {
     let mut found = None;
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
@@ -79,7 +79,7 @@ pub(super) fn commit_metadata(place: &dyn Place, folder: &str, wanted: &Instant)
 }
 
 /// Returns the archived metadata of an instant in a state as JSON, `None` if there is none.
-pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, state: State) -> Result<Option<Json>> {
+pub(super) fn metadata(place: &dyn Storage, folder: &str, wanted: &Instant, state: State) -> Result<Option<Json>> {
     let mut found = None;
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
@@ -94,7 +94,7 @@ pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, state:
 
 /// Visits the blocks of all files, oldest file first. A file that disappears meanwhile has been merged into a larger
 /// one, which was written before: then all files are visited again.
-fn visit_entries(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
+fn visit_entries(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
     let mut again = LISTINGS;
     loop {
         again -= 1;
@@ -105,7 +105,7 @@ fn visit_entries(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries
     }
 }
 
-fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
+fn visit_listed(place: &dyn Storage, folder: &str, visit: &mut dyn FnMut(&Entries) -> Result<()>) -> Result<()> {
     for name in files(place, folder)? {
         let source = place.open(&format!("{folder}/{name}"))?;
         for block in Forward::new(Arc::clone(&source)) {
@@ -129,7 +129,7 @@ fn visit_listed(place: &dyn Place, folder: &str, visit: &mut dyn FnMut(&Entries)
 }
 
 /// Returns the names of the archive files in the order in which they were created.
-fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
+fn files(place: &dyn Storage, folder: &str) -> Result<Vec<String>> {
     let names = place.list(folder)?.into_iter().flatten().filter_map(|entry| match entry {
         Entry::File(status) => ArchiveFileName::parse(&status.name),
         Entry::Folder(_) => None,
@@ -140,7 +140,7 @@ fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
 }
 
 /// Returns the file that an unfinished merge of archive files was writing. The merged files have its entries, too.
-fn unfinished_merge(place: &dyn Place, folder: &str) -> Result<Option<String>> {
+fn unfinished_merge(place: &dyn Storage, folder: &str) -> Result<Option<String>> {
     let plan = match place.open(&format!("{folder}/{MERGE_PLAN}")).and_then(|source| source.read_all()) {
         Ok(bytes) => AvroRecord::read(&bytes, &["mergedArchiveFileName"])?,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use crate::avro::{write_bytes, write_long};
     use crate::log::{LOG_FORMAT_VERSION, MAGIC};
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     const SCHEMA: &str = r#"{"type":"record","name":"HoodieArchivedMetaEntry","fields":[
         {"name":"hoodieCommitMetadata","type":["null",{"type":"record","name":"HoodieCommitMetadata","fields":[
@@ -309,7 +309,7 @@ mod tests {
             visited.push(format!("{write} {} {}", metadata.operation, metadata.paths().collect::<String>()));
             Ok(())
         };
-        visit_writes(&*MemoryPlace::holding(files.iter().copied()), "a", &range, &mut visit)?;
+        visit_writes(&*MemoryStorage::holding(files.iter().copied()), "a", &range, &mut visit)?;
         Ok(visited)
     }
 

@@ -22,7 +22,7 @@ use super::range::{Span, Visit};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
-use crate::storage::{Entry, Place};
+use crate::storage::{Entry, Storage};
 
 const TEXT_REQUESTED: (&str, DataType) = ("instantTime", DataType::Utf8);
 const TEXT_COMPLETION: (&str, DataType) = ("completionTime", DataType::Utf8);
@@ -46,7 +46,7 @@ struct ManifestFile {
 }
 
 /// Returns all archived instants, sorted.
-pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> {
+pub(super) fn instants(place: &dyn Storage, folder: &str) -> Result<Vec<Instant>> {
     let mut instants = BTreeMap::new();
     for name in files(place, folder)? {
         for (_, instant) in read_instants(place, &format!("{folder}/{name}"))? {
@@ -58,7 +58,7 @@ pub(super) fn instants(place: &dyn Place, folder: &str) -> Result<Vec<Instant>> 
 
 /// Returns the bytes of an archived instant's metadata or plan. Returns `None` if it is not in the archive or had no
 /// such file.
-pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_plan: bool) -> Result<Option<Vec<u8>>> {
+pub(super) fn metadata(place: &dyn Storage, folder: &str, wanted: &Instant, is_plan: bool) -> Result<Option<Vec<u8>>> {
     let time = &wanted.requested_time;
     for name in files(place, folder)? {
         let (oldest, newest) = requested_times(&name);
@@ -86,7 +86,7 @@ pub(super) fn metadata(place: &dyn Place, folder: &str, wanted: &Instant, is_pla
 /// Visits the completed writes of a range, file by file. Files that only have requests before `requested_from` are
 /// skipped.
 pub(super) fn visit_writes(
-    place: &dyn Place,
+    place: &dyn Storage,
     folder: &str,
     range: &Span,
     requested_from: Option<&RequestedTime>,
@@ -121,7 +121,7 @@ fn requested_times(name: &str) -> (Option<RequestedTime>, Option<RequestedTime>)
 }
 
 /// Returns the instants of a file by row. Instants of unknown actions are omitted.
-fn read_instants(place: &dyn Place, path: &str) -> Result<BTreeMap<usize, Instant>> {
+fn read_instants(place: &dyn Storage, path: &str) -> Result<BTreeMap<usize, Instant>> {
     let mut instants = BTreeMap::new();
     let mut row = 0;
     for batch in batches(place, path, &[TEXT_REQUESTED, TEXT_COMPLETION, TEXT_ACTION])? {
@@ -150,7 +150,7 @@ fn instant(requested: &str, completion: Option<&str>, action: Action) -> Result<
 }
 
 fn visit_metadata(
-    place: &dyn Place,
+    place: &dyn Storage,
     path: &str,
     mut writes: BTreeMap<usize, Instant>,
     visit: &mut Visit<'_>,
@@ -174,7 +174,7 @@ fn visit_metadata(
 type VisitBytes<'v> = dyn FnMut(usize, Option<&[u8]>) -> Result<()> + 'v;
 
 /// Visits a column of bytes, row by row.
-fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &mut VisitBytes<'_>) -> Result<()> {
+fn visit_bytes(place: &dyn Storage, path: &str, column: (&str, DataType), visit: &mut VisitBytes<'_>) -> Result<()> {
     let mut row = 0;
     for batch in batches(place, path, &[column])? {
         let batch = batch?;
@@ -188,7 +188,7 @@ fn visit_bytes(place: &dyn Place, path: &str, column: (&str, DataType), visit: &
 }
 
 /// Returns the names of the files in the newest manifest.
-fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
+fn files(place: &dyn Storage, folder: &str) -> Result<Vec<String>> {
     let Some(manifest) = newest_manifest(place, folder)? else { return Ok(Vec::new()) };
     let path = format!("{folder}/{manifest}");
     let bytes = place.open(&path)?.read_all()?;
@@ -198,7 +198,7 @@ fn files(place: &dyn Place, folder: &str) -> Result<Vec<String>> {
     Ok(manifest.files.into_iter().map(|file| file.file_name).collect())
 }
 
-fn newest_manifest(place: &dyn Place, folder: &str) -> Result<Option<String>> {
+fn newest_manifest(place: &dyn Storage, folder: &str) -> Result<Option<String>> {
     match place.open(&format!("{folder}/_version_")).and_then(|source| source.read_all()) {
         Ok(bytes) => {
             if let Some(number) = str::from_utf8(&bytes).ok().and_then(|text| text.trim().parse::<u64>().ok()) {
@@ -216,7 +216,7 @@ fn newest_manifest(place: &dyn Place, folder: &str) -> Result<Option<String>> {
 }
 
 /// Reads some columns of a file. Other columns are not fetched.
-fn batches(place: &dyn Place, path: &str, columns: &[(&str, DataType)]) -> Result<Batches> {
+fn batches(place: &dyn Storage, path: &str, columns: &[(&str, DataType)]) -> Result<Batches> {
     let fields = columns.iter().map(|(name, kind)| Field::new(*name, kind.clone(), true));
     let wanted = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let open = || open_parquet(place.open(path)?)?.batches(&wanted, BATCH_ROWS);
@@ -235,7 +235,7 @@ mod tests {
     use parquet::arrow::ArrowWriter;
 
     use super::*;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     fn file(rows: &[(&str, &str)]) -> Vec<u8> {
         let column = |texts: Vec<&str>| Arc::new(StringArray::from(texts)) as ArrayRef;
@@ -262,7 +262,7 @@ mod tests {
             ("h/4_4_0.parquet", &other),
         ];
         for version in [Some(b"2".as_slice()), Some(b"x"), None] {
-            let place = MemoryPlace::holding(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
+            let place = MemoryStorage::holding(files.into_iter().chain(version.map(|text| ("h/_version_", text))));
             let instants = instants(&*place, "h").unwrap();
             let times = instants
                 .iter()
@@ -307,7 +307,7 @@ mod tests {
                 Ok(())
             };
             visit_writes(
-                &*MemoryPlace::holding(files.iter().copied()),
+                &*MemoryStorage::holding(files.iter().copied()),
                 "h",
                 &range,
                 from.map(RequestedTime::from).as_ref(),
@@ -330,7 +330,7 @@ mod tests {
             full_file(&[("1", Some("3"), "deltacommit"), ("2", Some("9"), "compaction"), ("2", Some("4"), "clean")]);
         let manifest = br#"{"files":[{"fileName":"1_2_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
         // The second file is not opened.
-        let place = MemoryPlace::holding([("h/manifest_1", manifest.as_slice()), ("h/1_2_0.parquet", &one)]);
+        let place = MemoryStorage::holding([("h/manifest_1", manifest.as_slice()), ("h/1_2_0.parquet", &one)]);
         let found = |time: &str, action| {
             let (requested_time, state) = (time.into(), State::Completed);
             let wanted = Instant { requested_time, completion_time: None, action, state, file_name: String::new() };
@@ -342,10 +342,10 @@ mod tests {
 
     #[test]
     fn without_manifest_history_is_empty_and_a_truncated_one_is_an_error() {
-        let place = MemoryPlace::holding([("h/x", b"".as_slice())]);
+        let place = MemoryStorage::holding([("h/x", b"".as_slice())]);
         assert!(instants(&*place, "h").unwrap().is_empty());
         assert!(instants(&*place, "none").unwrap().is_empty());
-        let place = MemoryPlace::holding([("h/manifest_1", b"{".as_slice())]);
+        let place = MemoryStorage::holding([("h/manifest_1", b"{".as_slice())]);
         let error = instants(&*place, "h").unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidTable);
         assert!(error.location().path.as_deref().is_some_and(|path| path.ends_with("h/manifest_1")));

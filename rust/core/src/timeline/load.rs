@@ -15,14 +15,14 @@ use super::{layout_v1, layout_v2};
 use crate::config::{TableConfig, TimelineLayout, TimelineZone};
 use crate::error::{Error, Result};
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::{Entry, FileStatus, Place};
+use crate::storage::{Entry, FileStatus, Storage};
 
 impl Timeline {
     /// Lists the active timeline of a table. Other files are read when they are needed.
     ///
     /// # Errors
     /// `InvalidTable` if the timeline folder is missing; `Io` if it cannot be listed.
-    pub fn load(place: &Arc<dyn Place>, config: &TableConfig) -> Result<Self> {
+    pub fn load(place: &Arc<dyn Storage>, config: &TableConfig) -> Result<Self> {
         let folder = &config.timeline_folder;
         let Some(entries) = place.list(folder)? else {
             let message = format!(
@@ -93,14 +93,14 @@ mod tests {
     use super::*;
     use crate::config::Properties;
     use crate::timeline::State;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
 
     fn load(version: &str, names: &[&str]) -> Timeline {
         let zone = ("hoodie.table.timeline.timezone", "UTC");
         let entries = [("hoodie.table.name", "t"), ("hoodie.table.version", version), zone];
         let config = TableConfig::from_properties(entries.into_iter().collect::<Properties>()).unwrap();
         let paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", config.timeline_folder)).collect();
-        let place = MemoryPlace::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
+        let place = MemoryStorage::holding(paths.iter().map(|path| (path.as_str(), b"".as_slice())));
         Timeline::load(&place, &config).unwrap()
     }
 
@@ -165,7 +165,7 @@ mod tests {
     fn a_missing_timeline_folder_is_an_error() {
         let config = [("hoodie.table.name", "t"), ("hoodie.table.version", "9")].into_iter().collect::<Properties>();
         let config = TableConfig::from_properties(config).unwrap();
-        let error = Timeline::load(&MemoryPlace::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
+        let error = Timeline::load(&MemoryStorage::holding([(".hoodie/x", b"".as_slice())]), &config).err().unwrap();
         assert_eq!(error.kind(), crate::ErrorKind::InvalidTable);
         assert!(error.to_string().contains(".hoodie/timeline"), "{error}");
     }

@@ -35,7 +35,7 @@ mod layout_v1;
 mod layout_v2;
 mod load;
 #[cfg(test)]
-pub(crate) mod memory_place;
+pub(crate) mod memory_storage;
 pub mod metadata;
 mod metadata_files;
 mod positions;

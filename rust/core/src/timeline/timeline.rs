@@ -14,11 +14,11 @@ use super::instant_filter::InstantFilter;
 use crate::config::TimelineLayout;
 use crate::error::Result;
 use crate::names::{CompletionTime, RequestedTime};
-use crate::storage::Place;
+use crate::storage::Storage;
 
 /// The active timeline of a table. Metadata is read when it is needed.
 pub struct Timeline {
-    pub(super) place: Arc<dyn Place>,
+    pub(super) place: Arc<dyn Storage>,
     pub(super) folder: String,
     pub(super) layout: TimelineLayout,
     pub(super) archive_folder: Option<String>,
@@ -56,7 +56,7 @@ pub enum Completion<'a> {
 
 impl Timeline {
     pub(super) fn new(
-        place: Arc<dyn Place>,
+        place: Arc<dyn Storage>,
         folder: String,
         layout: TimelineLayout,
         archive_folder: Option<String>,
@@ -193,7 +193,7 @@ fn is_pending_compaction(instant: &Instant) -> bool {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::timeline::memory_place::MemoryPlace;
+    use crate::timeline::memory_storage::MemoryStorage;
     use crate::timeline::{layout_v1, layout_v2};
 
     /// A timeline of file names. Names with `_` or `clustering` are those of layout 2.
@@ -202,7 +202,7 @@ pub(crate) mod tests {
         let is_v2 = names.iter().any(|name| name.contains('_') || name.contains("clustering"));
         let layout = if is_v2 { TimelineLayout::V2 } else { TimelineLayout::V1 };
         let empty: Vec<_> = names.iter().map(|name| format!("t/{name}")).collect();
-        let place = MemoryPlace::holding(empty.iter().map(|path| (path.as_str(), b"".as_slice())));
+        let place = MemoryStorage::holding(empty.iter().map(|path| (path.as_str(), b"".as_slice())));
         Timeline::new(place, "t".into(), layout, None, names.iter().map(parse).collect())
     }
 

@@ -166,8 +166,8 @@ fn is_side_file(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
-    use crate::storage::Place;
+    use crate::storage::LocalStorage;
+    use crate::storage::Storage;
 
     struct Table(tempfile::TempDir);
 
@@ -176,8 +176,8 @@ mod tests {
             Self(tempfile::tempdir().unwrap())
         }
 
-        fn store(&self) -> Arc<LocalPlace> {
-            Arc::new(LocalPlace::new(&self.0.path().to_string_lossy(), true))
+        fn store(&self) -> Arc<LocalStorage> {
+            Arc::new(LocalStorage::new(&self.0.path().to_string_lossy(), true))
         }
 
         fn put(&self, path: &str, text: &str) {

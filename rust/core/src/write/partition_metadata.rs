@@ -30,12 +30,12 @@ pub fn create_partition_metadata(table: &dyn FileStore, partition: &str, instant
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
 
     #[test]
     fn the_first_writer_makes_the_partition() {
         let folder = tempfile::tempdir().unwrap();
-        let table = LocalPlace::new(&folder.path().to_string_lossy(), true);
+        let table = LocalStorage::new(&folder.path().to_string_lossy(), true);
         for (partition, instant) in [("", "001"), ("a/b=1", "002"), ("a/b=1", "003")] {
             create_partition_metadata(&table, partition, &instant.into()).unwrap();
         }

@@ -16,7 +16,7 @@ use crate::filter::Filter;
 use crate::names::{BaseFileName, meta_columns};
 use crate::plan::{OpenTable, QueryOptions, SnapshotRows};
 use crate::storage::failing_store::FailingStore;
-use crate::storage::{FileStore, LocalPlace, Place, StorageOptions};
+use crate::storage::{FileStore, LocalStorage, Storage, StorageOptions};
 use crate::timeline::metadata::HoodieCommitMetadata;
 use crate::write::{
     BaseFileOptions, CreateHandle, CreateTarget, MarkerKind, Markers, MetaColumns, WriteStatus, WriteToken,
@@ -70,8 +70,8 @@ impl Table {
         self.folder.path().to_string_lossy().into_owned()
     }
 
-    fn local(&self) -> LocalPlace {
-        LocalPlace::new(&self.uri(), true)
+    fn local(&self) -> LocalStorage {
+        LocalStorage::new(&self.uri(), true)
     }
 
     fn store(&self) -> Arc<dyn FileStore> {

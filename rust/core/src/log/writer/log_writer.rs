@@ -20,7 +20,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::layout::MAGIC;
 use crate::names::{LogFileName, RequestedTime};
-use crate::storage::{Appendable, Entry, Sink, Source, WritablePlace};
+use crate::storage::{Appendable, Entry, Sink, Source, WritableStorage};
 
 /// Hudi's default size limit of a log file (`HoodieLogFormat.DEFAULT_SIZE_THRESHOLD`).
 const DEFAULT_MAX_FILE_BYTES: u64 = 512 * 1024 * 1024;
@@ -73,7 +73,7 @@ pub struct WrittenBlock {
 
 /// A writer of log blocks.
 pub struct LogWriter {
-    place: Arc<dyn WritablePlace>,
+    place: Arc<dyn WritableStorage>,
     options: LogWriterOptions,
     next: Next,
     sink: Option<Box<dyn Sink>>,
@@ -96,7 +96,7 @@ impl LogWriter {
     /// # Errors
     /// `InvalidArgument` for values that no log file name can have; `NotFound` if the folder does not exist;
     /// `Unsupported` for `append` on an object store.
-    pub fn new(place: Arc<dyn WritablePlace>, options: LogWriterOptions) -> Result<Self> {
+    pub fn new(place: Arc<dyn WritableStorage>, options: LogWriterOptions) -> Result<Self> {
         if options.max_file_bytes == 0 {
             return Err(Error::invalid_argument("a limit of 0 bytes a log file"));
         }
@@ -217,7 +217,7 @@ impl LogWriter {
 }
 
 /// Returns the first file to try, depending on the slice's files in the folder.
-fn next_of(place: &dyn WritablePlace, options: &LogWriterOptions) -> Result<Next> {
+fn next_of(place: &dyn WritableStorage, options: &LogWriterOptions) -> Result<Next> {
     let entries = match place.list("")? {
         Some(entries) => entries,
         None if place.is_object_store() => Vec::new(),
@@ -274,7 +274,7 @@ mod tests {
     use super::super::rollback_block;
     use super::*;
     use crate::log::{BlockKind, BlockType, LogFile};
-    use crate::storage::{LocalPlace, Place, StorageOptions};
+    use crate::storage::{LocalStorage, Storage, StorageOptions};
 
     struct Folder(PathBuf);
 
@@ -288,8 +288,8 @@ mod tests {
             Self(path)
         }
 
-        fn place(&self) -> Arc<LocalPlace> {
-            Arc::new(LocalPlace::new(&self.0.to_string_lossy(), true))
+        fn place(&self) -> Arc<LocalStorage> {
+            Arc::new(LocalStorage::new(&self.0.to_string_lossy(), true))
         }
 
         fn writer(&self, change: impl FnOnce(&mut LogWriterOptions)) -> LogWriter {
@@ -453,14 +453,14 @@ mod tests {
         assert_eq!(refused(|options| options.write_token = Some("1".into())), ErrorKind::InvalidArgument);
         assert_eq!(refused(|options| options.max_file_bytes = 0), ErrorKind::InvalidArgument);
         assert_eq!(folder.names(), [""; 0]);
-        let missing = Arc::new(LocalPlace::new(&folder.0.join("none").to_string_lossy(), true));
+        let missing = Arc::new(LocalStorage::new(&folder.0.join("none").to_string_lossy(), true));
         let error = LogWriter::new(missing, LogWriterOptions::new("f-0", &"001".into())).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::NotFound);
     }
 
     /// A storage that cannot append, and fails from some write on.
     struct Store {
-        local: Arc<LocalPlace>,
+        local: Arc<LocalStorage>,
         writes: Arc<AtomicU32>,
     }
 
@@ -488,7 +488,7 @@ mod tests {
         }
     }
 
-    impl Place for Store {
+    impl Storage for Store {
         fn root(&self) -> &str {
             self.local.root()
         }
@@ -502,7 +502,7 @@ mod tests {
         }
     }
 
-    impl WritablePlace for Store {
+    impl WritableStorage for Store {
         fn create_new(&self, path: &str) -> Result<Option<Box<dyn Sink>>> {
             let sink = self.local.create_new(path)?;
             Ok(sink.map(|sink| Box::new(FullSink(sink, Arc::clone(&self.writes))) as Box<dyn Sink>))

@@ -18,7 +18,7 @@ use crate::keys::without_row_numbers;
 use crate::names::RequestedTime;
 use crate::read::logs::log_blocks::{known_base, open_planned};
 use crate::split::{Query, Split};
-use crate::storage::{self, Place};
+use crate::storage::{self, Storage};
 
 /// The number of additional threads of a read, and the memory in bytes for the batches that they decode ahead.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +36,7 @@ impl Threads {
 /// The base file of a split, if it has one, and the rows of the split.
 pub(in crate::read) struct SplitBase {
     split: Split,
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     segments: BaseSegments,
     /// The open file, without pruning, for the next read.
     next: Mutex<Option<Box<dyn BaseFile>>>,
@@ -44,7 +44,7 @@ pub(in crate::read) struct SplitBase {
 
 impl SplitBase {
     /// Returns `None` if the split is a part without rows.
-    pub(in crate::read) fn of(split: &Split, place: &Arc<dyn Place>) -> Result<Option<Self>> {
+    pub(in crate::read) fn of(split: &Split, place: &Arc<dyn Storage>) -> Result<Option<Self>> {
         let segments = BaseSegments::of(split.part, || opened(split, place.as_ref()))?;
         let base = |segments| Self { split: split.clone(), place: Arc::clone(place), segments, next: Mutex::new(None) };
         Ok(segments.map(base))
@@ -187,14 +187,14 @@ fn none() -> Batches {
     Box::new(std::iter::empty())
 }
 
-fn opened(split: &Split, place: &dyn Place) -> Result<Option<Box<dyn BaseFile>>> {
+fn opened(split: &Split, place: &dyn Storage) -> Result<Option<Box<dyn BaseFile>>> {
     let Some(base) = &split.slice.base_file else { return Ok(None) };
     let file = open_file(base, place, &split.query).map_err(|error| error.at_instant(&base.instant))?;
     Ok(Some(base_file::renamed(file, split.query.names_at(&base.instant))))
 }
 
 /// Opens a base file; a skeleton file together with its source file.
-fn open_file(base: &file_group::BaseFile, place: &dyn Place, query: &Query) -> Result<Box<dyn BaseFile>> {
+fn open_file(base: &file_group::BaseFile, place: &dyn Storage, query: &Query) -> Result<Box<dyn BaseFile>> {
     let file = base_file::open(open_planned(place, &base.path, &known_base(base), query)?)?;
     let Some(source) = &base.source else { return Ok(file) };
     let (folder, name) = source.path.rsplit_once('/').unwrap_or((".", &source.path));

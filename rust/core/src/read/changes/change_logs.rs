@@ -30,7 +30,7 @@ use crate::read::logs::log_blocks::{note, open_log};
 use crate::read::report::SharedReport;
 use crate::read::slice::file_slice::SliceReader;
 use crate::split::{AFTER, BEFORE, OPERATION, Query, Split};
-use crate::storage::{self, Place, Prefix, Source};
+use crate::storage::{self, Prefix, Source, Storage};
 
 const RECORD_KEY: &str = "record_key";
 /// The string of an image if the record has no value.
@@ -47,7 +47,7 @@ pub(in crate::read) struct KnownImages {
 
 /// The remaining changes of change logs.
 pub(in crate::read) struct ChangeLogs {
-    place: Arc<dyn Place>,
+    place: Arc<dyn Storage>,
     files: VecDeque<LogFile>,
     blocks: VecDeque<(Arc<dyn Source>, Block)>,
     records: Option<Records>,

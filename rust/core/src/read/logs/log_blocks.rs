@@ -9,7 +9,7 @@ use crate::log::{BlockKind, BlockRef, Forward, Scan, ScanOrder, ScanRules, Valid
 use crate::names::{LogFileName, RequestedTime};
 use crate::read::report::{Corrupt, SharedReport};
 use crate::split::{Query, Split};
-use crate::storage::{KnownFile, Place, Prefix, Source};
+use crate::storage::{KnownFile, Prefix, Source, Storage};
 
 /// The open log files of a slice, and the valid blocks, oldest first.
 pub(in crate::read) struct LogBlocks {
@@ -18,7 +18,7 @@ pub(in crate::read) struct LogBlocks {
 }
 
 /// Frames all log files of a split. The contents of blocks are not read.
-pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedReport) -> Result<LogBlocks> {
+pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedReport) -> Result<LogBlocks> {
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
     let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
@@ -53,7 +53,7 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Place, report: &SharedRep
     Ok(LogBlocks { files, blocks: valid.finish()? })
 }
 
-pub(in crate::read) fn open_log(place: &dyn Place, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
+pub(in crate::read) fn open_log(place: &dyn Storage, log: &LogFile, query: &Query) -> Result<Arc<dyn Source>> {
     open_planned(place, &log.path, &known_log(log), query).map_err(|error| match LogFileName::parse(&log.name) {
         Some(name) => error.at_instant(name.instant),
         None => error,
@@ -72,7 +72,7 @@ pub(in crate::read) fn known_base(base: &BaseFile) -> KnownFile {
 
 /// Opens a file of a plan; if it does not exist, the error is [`ErrorKind::FileCleaned`].
 pub(in crate::read) fn open_planned(
-    place: &dyn Place,
+    place: &dyn Storage,
     path: &str,
     known: &KnownFile,
     query: &Query,

@@ -24,7 +24,7 @@ use crate::read::columns::projection::{Projection, select};
 use crate::read::logs::log_blocks::scan;
 use crate::read::report::SharedReport;
 use crate::split::Split;
-use crate::storage::{self, Place, Source};
+use crate::storage::{self, Source, Storage};
 
 /// The share of the memory limit for the first requests of a slice: half of the fetch budget, as those of the next
 /// slice are sent at the same time.
@@ -39,7 +39,7 @@ pub(in crate::read) struct SliceReader {
     /// The number of additional threads.
     threads: usize,
     /// The table's storage, if it is already open.
-    place: Option<Arc<dyn Place>>,
+    place: Option<Arc<dyn Storage>>,
     /// Its files, if their first bytes were already requested.
     begun: Vec<Arc<dyn Source>>,
     state: State,
@@ -91,7 +91,7 @@ impl SliceReader {
     }
 
     /// Reads from a storage that is already open.
-    pub(in crate::read) fn in_place(self, place: Arc<dyn Place>) -> Self {
+    pub(in crate::read) fn in_place(self, place: Arc<dyn Storage>) -> Self {
         Self { place: Some(place), ..self }
     }
 
@@ -110,7 +110,7 @@ impl SliceReader {
         Ok(())
     }
 
-    fn opened_place(&mut self) -> Result<Arc<dyn Place>> {
+    fn opened_place(&mut self) -> Result<Arc<dyn Storage>> {
         let query = &self.split.query;
         let open = || storage::open_counted(&query.uri, &query.storage, query.options.mmap, self.report.requests());
         self.place.take().map_or_else(open, Ok)
@@ -134,7 +134,7 @@ impl SliceReader {
         reading.next_batch()
     }
 
-    fn open(&self, place: &Arc<dyn Place>) -> Result<Option<Reading>> {
+    fn open(&self, place: &Arc<dyn Storage>) -> Result<Option<Reading>> {
         // A quarter of the memory is for batches that wait for the consumer.
         let threads = Threads { count: self.threads, bytes: self.memory_limit / 4 };
         Reading::open(&self.split, place, self.memory_limit, threads, &self.report)
@@ -157,7 +157,7 @@ impl Reading {
     /// Returns `None` if the split is a part without rows, or if the values of its path do not pass the filter.
     fn open(
         split: &Split,
-        place: &Arc<dyn Place>,
+        place: &Arc<dyn Storage>,
         memory_limit: u64,
         threads: Threads,
         report: &SharedReport,

@@ -340,7 +340,7 @@ mod tests {
     use crate::log::writer::PartitionPath;
     use crate::log::{BlockKind, BlockType, LogFile};
     use crate::names::meta_columns;
-    use crate::storage::LocalPlace;
+    use crate::storage::LocalStorage;
     use crate::write::column_range::ColumnValue;
     use crate::write::{MarkerKind, WriteToken};
 
@@ -352,7 +352,7 @@ mod tests {
         }
 
         fn store(&self) -> Arc<dyn FileStore> {
-            Arc::new(LocalPlace::new(&self.0.path().to_string_lossy(), true))
+            Arc::new(LocalStorage::new(&self.0.path().to_string_lossy(), true))
         }
 
         fn handle(&self, naming: LogNaming, base: Option<&str>, options: AppendOptions) -> AppendHandle {

@@ -16,7 +16,7 @@ use crate::merge::fold::RowMerger;
 use crate::names::meta_columns;
 use crate::plan::OpenTable;
 use crate::split::MergerHandle;
-use crate::storage::{FileStore, LocalPlace, StorageOptions};
+use crate::storage::{FileStore, LocalStorage, StorageOptions};
 use crate::timeline::metadata::{HoodieCommitMetadata, Metadata, OrderedMap};
 use crate::write::write_token::WriteToken;
 use crate::write::{
@@ -80,7 +80,7 @@ impl TestTable {
     }
 
     fn store(&self) -> Arc<dyn FileStore> {
-        Arc::new(LocalPlace::new(&self.folder.path().to_string_lossy(), true))
+        Arc::new(LocalStorage::new(&self.folder.path().to_string_lossy(), true))
     }
 
     fn schema(&self) -> Schema {

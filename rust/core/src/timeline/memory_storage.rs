@@ -6,20 +6,20 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::error::{Error, Result};
-use crate::storage::{Entry, FileStatus, MemoryFile, Place, Source};
+use crate::storage::{Entry, FileStatus, MemoryFile, Source, Storage};
 
 /// Files by path. Folders exist if a path contains them.
 #[derive(Default)]
-pub(crate) struct MemoryPlace(BTreeMap<String, Bytes>);
+pub(crate) struct MemoryStorage(BTreeMap<String, Bytes>);
 
-impl MemoryPlace {
-    pub(crate) fn holding<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Arc<dyn Place> {
+impl MemoryStorage {
+    pub(crate) fn holding<'a>(files: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Arc<dyn Storage> {
         let files = files.into_iter().map(|(path, bytes)| (path.to_owned(), Bytes::copy_from_slice(bytes)));
         Arc::new(Self(files.collect()))
     }
 }
 
-impl Place for MemoryPlace {
+impl Storage for MemoryStorage {
     fn root(&self) -> &str {
         "memory:table"
     }

@@ -8,9 +8,9 @@ use crate::error::Result;
 /// The default number of concurrent requests: enough to hide latency, few enough to be no burden.
 const AT_ONCE: usize = 32;
 
-/// A root folder. Paths are relative to it, with parts separated by `/`, and may have any Unicode characters and
+/// A storage with a root folder. Paths are relative to it, with parts separated by `/`, and may have any Unicode characters and
 /// spaces; `""` is the root.
-pub trait Place: Send + Sync {
+pub trait Storage: Send + Sync {
     /// Returns the root's path or URI, for messages.
     fn root(&self) -> &str;
 
@@ -24,7 +24,7 @@ pub trait Place: Send + Sync {
     /// then an error of its first read ([`crate::ErrorKind::FileCleaned`], [`crate::ErrorKind::FileChanged`]).
     ///
     /// # Errors
-    /// As for [`Place::open`].
+    /// As for [`Storage::open`].
     fn open_known(&self, path: &str, file: &KnownFile) -> Result<Arc<dyn Source>> {
         let _ = file;
         self.open(path)
@@ -33,7 +33,7 @@ pub trait Place: Send + Sync {
     /// Returns the size of a file in bytes.
     ///
     /// # Errors
-    /// As for [`Place::open`].
+    /// As for [`Storage::open`].
     fn len_of(&self, path: &str) -> Result<u64> {
         Ok(self.open(path)?.len())
     }
@@ -41,7 +41,7 @@ pub trait Place: Send + Sync {
     /// Returns all files below a folder with their paths from the root, sorted; none if the folder does not exist.
     ///
     /// # Errors
-    /// As for [`Place::list`].
+    /// As for [`Storage::list`].
     fn list_recursively(&self, folder: &str) -> Result<Vec<(String, FileStatus)>> {
         let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
         while let Some(folder) = folders.pop() {
@@ -57,8 +57,8 @@ pub trait Place: Send + Sync {
         Ok(files)
     }
 
-    /// Starts to fetch small files and to list folders, all concurrently, on remote storage. The next [`Place::open`]
-    /// or [`Place::list`] of each waits for that response, which may be as old as this call.
+    /// Starts to fetch small files and to list folders, all concurrently, on remote storage. The next [`Storage::open`]
+    /// or [`Storage::list`] of each waits for that response, which may be as old as this call.
     ///
     /// # Errors
     /// `Io` if nothing can be fetched at all; the error of a request is returned by the call that waits for it.
@@ -73,7 +73,7 @@ pub trait Place: Send + Sync {
     }
 
     /// Returns this storage with its requests counted in `requests`; `None` if it does not count them itself.
-    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Place>> {
+    fn counted(&self, requests: &Arc<Requests>) -> Option<Arc<dyn Storage>> {
         let _ = requests;
         None
     }
