@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use super::written_files::reported_len;
 use crate::error::{Error, Result};
 use crate::names::{LogFileName, RequestedTime};
-use crate::timeline::{CommitMetadata, Instant, Span, Timeline, WriteStat};
+use crate::timeline::{CommitMetadata, Instant, Timeline, TimelineRange, WriteStat};
 
 /// The operations that change rows (`WriteOperationType.yieldChanges`). The prepped ones are used by writers that have
 /// looked up record keys themselves.
@@ -86,9 +86,9 @@ pub(super) enum ChangeKind {
 ///
 /// # Errors
 /// `Unsupported` if a commit rewrote rows without a change log; errors of reading the metadata.
-pub(super) fn changes_in(timeline: &Timeline, span: &Span) -> Result<Vec<Changed>> {
+pub(super) fn changes_in(timeline: &Timeline, timeline_range: &TimelineRange) -> Result<Vec<Changed>> {
     let mut changes = Vec::new();
-    timeline.visit_writes_in(span, &mut |write, metadata| {
+    timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
         add_changes(write, metadata, &mut changes).map_err(|error| error.at_instant(&write.requested_time))
     })?;
     Ok(changes)

@@ -19,7 +19,7 @@ use crate::file_group::files_of;
 use crate::file_group::{BaseFile, FileSlice, LogFile, PartitionFiles, View};
 use crate::names::{BaseFileName, LogFileName, RequestedTime};
 use crate::split::{Change, ChangeSource, Query, Split};
-use crate::timeline::Span;
+use crate::timeline::TimelineRange;
 
 impl OpenTable {
     /// Plans a query of the changes that the commits of a range made: one row for each change, with the row before and
@@ -31,9 +31,9 @@ impl OpenTable {
     /// `FileCleaned` if files that must be listed have been removed; `InvalidArgument` for bounds that are not
     /// instants, and for a range with a pending commit if `holes` is `Fail`.
     pub fn changes(&self, options: &QueryOptions, bounds: &CommitBounds) -> Result<Scan> {
-        let (mode, span) = self.span_of_changes(bounds)?;
+        let (mode, timeline_range) = self.range_of_changes(bounds)?;
         let output = changes_schema(options)?;
-        let found = changes_in(&self.timeline, &span).map_err(|error| error.in_file(&self.uri))?;
+        let found = changes_in(&self.timeline, &timeline_range).map_err(|error| error.in_file(&self.uri))?;
         let instants = self.timeline.instant_filter(self.timeline.latest_visible());
         let request = ScanRequest {
             name: "changes",
@@ -58,18 +58,18 @@ impl OpenTable {
         scan.query = Arc::new(query);
         scan.partitions = Partitions { read: partitions(&planned), pruned: 0 };
         scan.splits = self.change_splits(&scan.query, planned, options);
-        scan.between = Some(span);
+        scan.between = Some(timeline_range);
         Ok(scan)
     }
 
     /// Returns the contents of the table's change logs, and the range of a query of changes, up to the first pending
     /// commit if `holes` blocks.
-    pub(super) fn span_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, Span)> {
+    pub(super) fn range_of_changes(&self, bounds: &CommitBounds) -> Result<(CdcMode, TimelineRange)> {
         let Some(mode) = self.config.cdc else {
             let message = "changes of a table that keeps no change log (hoodie.table.cdc.enabled is not true)";
             return Err(Error::unsupported(message).in_file(&self.uri));
         };
-        Ok((mode, self.span_without_holes(bounds)?))
+        Ok((mode, self.range_without_hollow_commits(bounds)?))
     }
 
     /// Returns the splits. If commits share log files, blocks that later commits appended are ignored.

@@ -21,7 +21,7 @@ use super::written_files::{Skip, Written};
 use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::TimelinePosition;
-use crate::timeline::{self, Part, Span, Timeline};
+use crate::timeline::{self, Part, Timeline, TimelineRange};
 
 /// The number of commits whose metadata is in memory at once.
 const AT_ONCE: usize = 256;
@@ -57,7 +57,7 @@ pub struct Follower {
 
 /// One commit, or several that completed at the same time.
 struct Increment {
-    span: Span,
+    timeline_range: TimelineRange,
     written: Written,
 }
 
@@ -74,7 +74,7 @@ pub struct Step {
 
 impl Increment {
     fn position(&self) -> TimelinePosition {
-        self.span.end.clone().unwrap_or_default()
+        self.timeline_range.end.clone().unwrap_or_default()
     }
 
     fn step(&self) -> Step {
@@ -91,7 +91,7 @@ impl Follower {
         let position = match start {
             Start::Earliest => None,
             Start::Latest => table.timeline.newest_bound()?,
-            Start::After(instant) => Span::of_query(instant, None)?.begin,
+            Start::After(instant) => TimelineRange::from_query(instant, None)?.begin,
         };
         Ok(Self {
             table,
@@ -157,9 +157,9 @@ impl Follower {
         let range = IncrementalRange { rows, full_scan: FullScanFallback::Disabled, ..IncrementalRange::default() };
         while self.fill()? {
             while let Some(increment) = self.waiting.front() {
-                let Increment { span, written } = increment;
+                let Increment { timeline_range, written } = increment;
                 let instant = increment.position();
-                let scan = || self.table.scan_written(options, &range, span.clone(), written);
+                let scan = || self.table.scan_written(options, &range, timeline_range.clone(), written);
                 let scan = match (!written.is_skipped()).then(scan).transpose() {
                     // The schema of the table is that of its newest commit.
                     Err(error) if is_of_half_a_file(&error) && self.is_waiting_for_a_file() => return Ok(None),
@@ -265,15 +265,15 @@ impl OpenTable {
         is_patient: bool,
     ) -> Result<(VecDeque<Increment>, Option<TimelinePosition>)> {
         let timeline = &self.timeline;
-        let mut span = Span { begin: position.cloned(), end: None };
-        let with_archive = may_be_archived && timeline.may_reach_archive(&span);
-        let times = timeline.bounds_in(&span, with_archive)?;
+        let mut timeline_range = TimelineRange { begin: position.cloned(), end: None };
+        let with_archive = may_be_archived && timeline.may_reach_archive(&timeline_range);
+        let times = timeline.bounds_in(&timeline_range, with_archive)?;
         let mut written: BTreeMap<TimelinePosition, Written> =
             times.into_iter().take(AT_ONCE).map(|time| (time, Written::default())).collect();
         let Some((last, _)) = written.last_key_value() else { return Ok((VecDeque::new(), None)) };
-        span.end = Some(last.clone());
+        timeline_range.end = Some(last.clone());
         if with_archive {
-            timeline.visit_archived_writes_in(&span, &mut |write, metadata| {
+            timeline.visit_archived_writes_in(&timeline_range, &mut |write, metadata| {
                 if let Some(written) = written.get_mut(&timeline.bound_of(write)) {
                     written.add(write, metadata, SERVICES);
                 }
@@ -281,7 +281,7 @@ impl OpenTable {
             })?;
         }
         let mut unready = None;
-        for write in timeline.completed_writes().filter(|write| span.contains(&timeline.bound_of(write))) {
+        for write in timeline.completed_writes().filter(|write| timeline_range.contains(&timeline.bound_of(write))) {
             let bound = timeline.bound_of(write);
             match timeline.commit_metadata(write, Part::All) {
                 Ok(Some(metadata)) => written.entry(bound).or_default().add(write, metadata, SERVICES),
@@ -293,10 +293,10 @@ impl OpenTable {
         if let Some(unready) = &unready {
             written.retain(|bound, _| bound < unready);
         }
-        let mut begin = span.begin;
+        let mut begin = timeline_range.begin;
         let increment = |(time, written): (TimelinePosition, Written)| {
-            let span = Span { begin: begin.replace(time.clone()), end: Some(time) };
-            Increment { span, written }
+            let timeline_range = TimelineRange { begin: begin.replace(time.clone()), end: Some(time) };
+            Increment { timeline_range, written }
         };
         Ok((written.into_iter().map(increment).collect(), unready))
     }

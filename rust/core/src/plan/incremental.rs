@@ -13,7 +13,7 @@ use super::written_files::Written;
 use crate::config::{Semantics, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file_group::View;
-use crate::timeline::Span;
+use crate::timeline::TimelineRange;
 
 impl OpenTable {
     /// Plans a query of the rows that the commits of a range wrote, as of its end: log blocks and base rows of other
@@ -24,20 +24,20 @@ impl OpenTable {
     /// `Unsupported` for tables without meta columns; `InvalidArgument` for bounds that are not instants, and for a
     /// range with a pending commit if `holes` is `Fail`.
     pub fn incremental(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<Scan> {
-        let span = self.span_of_rows(&range.bounds)?;
-        let written = Written::of(&self.timeline, &span, range.skipped())?;
-        self.scan_written(options, range, span, &written)
+        let timeline_range = self.range_of_rows(&range.bounds)?;
+        let written = Written::of(&self.timeline, &timeline_range, range.skipped())?;
+        self.scan_written(options, range, timeline_range, &written)
     }
 
     /// Returns the range of an incremental query, up to the first pending commit if `holes` blocks.
-    pub(super) fn span_of_rows(&self, bounds: &CommitBounds) -> Result<Span> {
+    pub(super) fn range_of_rows(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
         self.check_rows_tell_commits()?;
-        self.span_without_holes(bounds)
+        self.range_without_hollow_commits(bounds)
     }
 
-    pub(super) fn span_without_holes(&self, bounds: &CommitBounds) -> Result<Span> {
-        let span = Span::of_query(&bounds.begin, bounds.end.as_deref())?;
-        self.timeline.without_holes(span, bounds.holes).map_err(|error| error.in_file(&self.uri))
+    pub(super) fn range_without_hollow_commits(&self, bounds: &CommitBounds) -> Result<TimelineRange> {
+        let timeline_range = TimelineRange::from_query(&bounds.begin, bounds.end.as_deref())?;
+        self.timeline.without_hollow_commits(timeline_range, bounds.holes).map_err(|error| error.in_file(&self.uri))
     }
 
     pub(super) fn check_rows_tell_commits(&self) -> Result<()> {
@@ -53,14 +53,14 @@ impl OpenTable {
         &self,
         options: &QueryOptions,
         range: &IncrementalRange,
-        span: Span,
+        timeline_range: TimelineRange,
         written: &Written,
     ) -> Result<Scan> {
         let schema_at = written.latest().filter(|_| range.schema_at_end).cloned();
         let path_columns = self.path_columns(RowKind::Written);
         // A value that was not decoded from an encoded path differs from the value that the path was made of.
         let is_encoded = path_columns.as_they_stand && (self.config.url_encode_partitions || path_columns.alone);
-        let find = |wanted: Option<&_>| self.slices_in(written, &span, range, wanted.filter(|_| !is_encoded));
+        let find = |wanted: Option<&_>| self.slices_in(written, &timeline_range, range, wanted.filter(|_| !is_encoded));
         let form = RowForm::from(range.rows);
         let request =
             ScanRequest { name: "incremental", options, form, schema_at, path_columns, uses_record_index: false };
@@ -69,7 +69,7 @@ impl OpenTable {
         if merging && scan.splits.iter().any(|split| !split.slice.log_files.is_empty()) {
             self.merge.check_supported(self.options.semantics).map_err(|error| error.in_file(&self.uri))?;
         }
-        scan.between = Some(span);
+        scan.between = Some(timeline_range);
         Ok(scan)
     }
 
@@ -77,7 +77,7 @@ impl OpenTable {
     fn slices_in(
         &self,
         written: &Written,
-        span: &Span,
+        timeline_range: &TimelineRange,
         range: &IncrementalRange,
         wanted: Option<&PartitionFilter>,
     ) -> Result<Slices> {
@@ -111,7 +111,7 @@ impl OpenTable {
         found.range = Some(if range.is_changelog() {
             written.range_of_changes(true)
         } else {
-            written.range(self.config.layout(), span)
+            written.range(self.config.layout(), timeline_range)
         });
         Ok(found)
     }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::names::{RequestedTime, TimelinePosition, meta_columns};
 use crate::read::Stream;
 use crate::split::{Deletes, Query, Split, divided};
-use crate::timeline::Span;
+use crate::timeline::TimelineRange;
 
 /// A planned query: its splits are fixed.
 pub struct Scan {
@@ -20,7 +20,7 @@ pub struct Scan {
     pub(super) splits: Vec<Split>,
     pub(super) kind: &'static str,
     pub(super) as_of: Option<RequestedTime>,
-    pub(super) between: Option<Span>,
+    pub(super) between: Option<TimelineRange>,
     pub(super) partitions: Partitions,
     pub(super) listing: Listing,
     /// The result of the record index, if it was used.
@@ -136,13 +136,19 @@ impl Scan {
 
     /// Returns the instants of the rows.
     fn when(&self) -> (&'static str, String) {
-        let Some(span) = &self.between else {
+        let Some(timeline_range) = &self.between else {
             let latest =
                 || format!("latest ({})", self.query.instants.latest.as_ref().map_or("", RequestedTime::as_str));
             return ("as of", self.as_of.as_ref().map_or_else(latest, RequestedTime::to_string));
         };
-        let begin = span.begin.as_ref().map_or("nothing", TimelinePosition::as_str);
-        ("after", format!("{begin}, up to {}", span.end.as_ref().map_or("the latest commit", TimelinePosition::as_str)))
+        let begin = timeline_range.begin.as_ref().map_or("nothing", TimelinePosition::as_str);
+        (
+            "after",
+            format!(
+                "{begin}, up to {}",
+                timeline_range.end.as_ref().map_or("the latest commit", TimelinePosition::as_str)
+            ),
+        )
     }
 }
 

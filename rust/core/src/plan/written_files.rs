@@ -12,7 +12,7 @@ use crate::names::instant_range::InstantRange;
 use crate::names::{RequestedTime, TimelinePosition};
 use crate::split::CommitRange;
 use crate::storage::{Entry, Storage, parallel};
-use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Span, Timeline};
+use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Timeline, TimelineRange};
 
 /// Writes that an incremental query may skip, by their operation and not by their action: a `commit` can be a bulk
 /// insert.
@@ -48,16 +48,16 @@ impl Written {
     ///
     /// # Errors
     /// Errors of reading the metadata.
-    pub(super) fn of(timeline: &Timeline, span: &Span, skip: Skip) -> Result<Self> {
+    pub(super) fn of(timeline: &Timeline, timeline_range: &TimelineRange, skip: Skip) -> Result<Self> {
         let mut written = Self::default();
-        timeline.visit_writes_in(span, &mut |write, metadata| {
+        timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
             written.add(write, metadata, skip);
             written.is_archived |= timeline.is_before_start(&write.requested_time);
             Ok(())
         })?;
         if written.has_log_compaction && skip.log_compaction {
             let skip = Skip { compaction: true, clustering: true, log_compaction: false };
-            return Self::of(timeline, span, skip);
+            return Self::of(timeline, timeline_range, skip);
         }
         Ok(written)
     }
@@ -112,10 +112,10 @@ impl Written {
     /// Returns the commits whose blocks are read and whose rows are returned. Below table version 8, where commits may
     /// share a log file, Hudi also merges blocks that older commits have left in it: a late row loses against those.
     #[must_use]
-    pub(super) fn range(&self, layout: TimelineLayout, span: &Span) -> CommitRange {
+    pub(super) fn range(&self, layout: TimelineLayout, timeline_range: &TimelineRange) -> CommitRange {
         let rows = InstantRange::ExactMatch(self.instants.clone());
         let blocks = match layout {
-            TimelineLayout::V1 => up_to(span.end.as_ref()),
+            TimelineLayout::V1 => up_to(timeline_range.end.as_ref()),
             TimelineLayout::V2 => rows.clone(),
         };
         CommitRange { blocks, rows, own_base_rows: false }
@@ -259,8 +259,8 @@ mod tests {
         assert_eq!(files[1].base_files[0].len, 5, "measured, for no commit reports it");
         assert_eq!(written.bytes(), 37);
         assert_eq!(written.latest().unwrap(), "3");
-        let span = Span { begin: Some("0".into()), end: Some("3".into()) };
-        let range = written.range(TimelineLayout::V2, &span);
+        let timeline_range = TimelineRange { begin: Some("0".into()), end: Some("3".into()) };
+        let range = written.range(TimelineLayout::V2, &timeline_range);
         assert!(
             ["1", "2", "3"]
                 .map(RequestedTime::from)
@@ -268,7 +268,7 @@ mod tests {
                 .all(|time| range.rows.contains(time) && range.blocks.contains(time))
         );
         assert!(!range.blocks.contains(&"0".into()) && !range.rows.contains(&"0".into()));
-        let shared = written.range(TimelineLayout::V1, &span);
+        let shared = written.range(TimelineLayout::V1, &timeline_range);
         assert!(
             shared.blocks.contains(&"0".into())
                 && !shared.blocks.contains(&"4".into())

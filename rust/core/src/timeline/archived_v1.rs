@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use super::avro_value::{AvroRecord, Value};
 use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, State};
-use super::range::{Span, Visit};
+use super::range::{TimelineRange, Visit};
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
@@ -36,7 +36,12 @@ const LISTINGS: usize = 3;
 const MEMBER: &str = "hoodie";
 
 /// Visits the completed writes that were requested in a range, file by file, oldest file first.
-pub(super) fn visit_writes(place: &dyn Storage, folder: &str, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+pub(super) fn visit_writes(
+    place: &dyn Storage,
+    folder: &str,
+    range: &TimelineRange,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
     let mut seen = BTreeSet::new();
     visit_entries(place, folder, &mut |entries| {
         for (at, instant) in entries.instants()? {
@@ -303,7 +308,7 @@ mod tests {
     }
 
     fn visited(files: &[(&str, &[u8])], begin: &str, end: &str) -> Result<Vec<String>> {
-        let range = Span { begin: Some(begin.into()), end: Some(end.into()) };
+        let range = TimelineRange { begin: Some(begin.into()), end: Some(end.into()) };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, metadata: CommitMetadata| {
             visited.push(format!("{write} {} {}", metadata.operation, metadata.paths().collect::<String>()));

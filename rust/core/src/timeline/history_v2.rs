@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant, State};
-use super::range::{Span, Visit};
+use super::range::{TimelineRange, Visit};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
@@ -88,7 +88,7 @@ pub(super) fn metadata(place: &dyn Storage, folder: &str, wanted: &Instant, is_p
 pub(super) fn visit_writes(
     place: &dyn Storage,
     folder: &str,
-    range: &Span,
+    range: &TimelineRange,
     requested_from: Option<&RequestedTime>,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
@@ -299,7 +299,7 @@ mod tests {
         let manifest = br#"{"files":[{"fileName":"1_3_0.parquet"},{"fileName":"5_6_0.parquet"}]}"#;
         let whole = [("h/manifest_1", manifest.as_slice()), ("h/1_3_0.parquet", &one), ("h/5_6_0.parquet", &other)];
         let visited = |files: &[(&'static str, &[u8])], begin: &str, end: Option<&str>, from: Option<&str>| {
-            let range = Span { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
+            let range = TimelineRange { begin: Some(begin.into()), end: end.map(TimelinePosition::from) };
             let mut visited = Vec::new();
             let mut visit = |write: &Instant, metadata: CommitMetadata| {
                 assert_eq!(metadata.operation, format!("OF {}", write.requested_time));

@@ -7,7 +7,7 @@
 //! | 2 | completion times | none: it completes after every range that has been read |
 
 use super::instant::{Action, Instant};
-use super::range::Span;
+use super::range::TimelineRange;
 use super::timeline::Timeline;
 use crate::config::TimelineLayout;
 use crate::error::{Error, Result};
@@ -47,7 +47,7 @@ impl Timeline {
     /// # Errors
     /// `InvalidArgument` with the instant of the first hollow commit, if the policy is to fail; errors of reading
     /// plans.
-    pub fn without_holes(&self, range: Span, policy: Holes) -> Result<Span> {
+    pub fn without_hollow_commits(&self, range: TimelineRange, policy: Holes) -> Result<TimelineRange> {
         let Some(hollow) = self.first_hollow_commit(&range)? else { return Ok(range) };
         let time = &hollow.requested_time;
         match policy {
@@ -61,14 +61,14 @@ impl Timeline {
                 let before = self.completed_writes().rev().filter(|write| write.requested_time < *time);
                 let last = before.map(|write| TimelinePosition::from(&write.requested_time)).find(|one| range.contains(one));
                 let end = last.or_else(|| range.begin.clone()).unwrap_or_default();
-                Ok(Span { end: Some(end), ..range })
+                Ok(TimelineRange { end: Some(end), ..range })
             }
         }
     }
 
     /// Returns the first pending write of the range that a completed one has overtaken. Table services are not
     /// considered: they do not add or change rows.
-    fn first_hollow_commit(&self, range: &Span) -> Result<Option<&Instant>> {
+    fn first_hollow_commit(&self, range: &TimelineRange) -> Result<Option<&Instant>> {
         if self.layout == TimelineLayout::V2 {
             return Ok(None);
         }
@@ -94,28 +94,31 @@ mod tests {
     use crate::ErrorKind;
     use crate::timeline::timeline::tests::timeline;
 
-    fn range(begin: &str, end: &str) -> Span {
-        Span { begin: Some(begin.into()), end: Some(end.into()) }
+    fn range(begin: &str, end: &str) -> TimelineRange {
+        TimelineRange { begin: Some(begin.into()), end: Some(end.into()) }
     }
 
     #[test]
     fn a_pending_write_that_others_overtook_is_a_hollow_commit() {
         let timeline = timeline(&["1.commit", "3.deltacommit.inflight", "5.deltacommit", "7.deltacommit.requested"]);
         for hole_free in [range("0", "2"), range("3", "9"), range("5", "9")] {
-            assert_eq!(timeline.without_holes(hole_free.clone(), Holes::Fail).unwrap(), hole_free);
+            assert_eq!(timeline.without_hollow_commits(hole_free.clone(), Holes::Fail).unwrap(), hole_free);
         }
-        let error = timeline.without_holes(Span::default(), Holes::Fail).unwrap_err();
+        let error = timeline.without_hollow_commits(TimelineRange::default(), Holes::Fail).unwrap_err();
         assert_eq!((error.kind(), error.location().instant.as_deref()), (ErrorKind::InvalidArgument, Some("3")));
-        let blocked = timeline.without_holes(Span::default(), Holes::Block).unwrap();
+        let blocked = timeline.without_hollow_commits(TimelineRange::default(), Holes::Block).unwrap();
         assert!(blocked.contains(&"1".into()) && !blocked.contains(&"3".into()) && !blocked.contains(&"5".into()));
-        let empty = timeline.without_holes(range("2", "9"), Holes::Block).unwrap();
+        let empty = timeline.without_hollow_commits(range("2", "9"), Holes::Block).unwrap();
         assert!(!empty.contains(&"3".into()) && !empty.contains(&"5".into()));
     }
 
     #[test]
     fn table_services_and_completion_times_have_no_hollow_commits() {
         for names in [["1.compaction.requested", "5.deltacommit"], ["1.deltacommit.inflight", "5_6.deltacommit"]] {
-            assert_eq!(timeline(&names).without_holes(Span::default(), Holes::Fail).unwrap(), Span::default());
+            assert_eq!(
+                timeline(&names).without_hollow_commits(TimelineRange::default(), Holes::Fail).unwrap(),
+                TimelineRange::default()
+            );
         }
     }
 

@@ -9,7 +9,7 @@ use chrono::{NaiveDateTime, TimeDelta};
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::Instant;
-use super::range::{Span, Visit};
+use super::range::{TimelineRange, Visit};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
@@ -24,7 +24,7 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of `visit`; errors of reading commit metadata and the archive.
-    pub fn visit_writes_in(&self, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    pub fn visit_writes_in(&self, range: &TimelineRange, visit: &mut Visit<'_>) -> Result<()> {
         if self.may_reach_archive(range) {
             self.visit_archived_writes_in(range, visit)?;
         }
@@ -50,7 +50,7 @@ impl Timeline {
 
     /// Returns true if a write of the range may have been archived.
     #[must_use]
-    pub fn may_reach_archive(&self, range: &Span) -> bool {
+    pub fn may_reach_archive(&self, range: &TimelineRange) -> bool {
         let (Some(begin), Some(start)) = (&range.begin, self.start()) else { return true };
         match self.layout {
             TimelineLayout::V1 => *begin < TimelinePosition::from(start),
@@ -62,7 +62,7 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of `visit`; errors of reading the archive.
-    pub fn visit_archived_writes_in(&self, range: &Span, visit: &mut Visit<'_>) -> Result<()> {
+    pub fn visit_archived_writes_in(&self, range: &TimelineRange, visit: &mut Visit<'_>) -> Result<()> {
         let Some(folder) = &self.archive_folder else { return Ok(()) };
         let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
             if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
@@ -91,7 +91,7 @@ mod tests {
     fn visited(names: &[&str], begin: Option<&str>, end: Option<&str>) -> Vec<String> {
         // The files of commits are empty, so no metadata is visited.
         let timeline = timeline(names);
-        let range = Span { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
+        let range = TimelineRange { begin: begin.map(TimelinePosition::from), end: end.map(TimelinePosition::from) };
         let mut visited = Vec::new();
         let mut visit = |write: &Instant, _: CommitMetadata| {
             visited.push(write.requested_time.to_string());
