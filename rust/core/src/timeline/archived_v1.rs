@@ -16,7 +16,7 @@ use serde_json::Value as Json;
 use super::avro_value::{AvroRecord, Value};
 use super::commit_metadata::{CommitMetadata, from_record};
 use super::instant::{Action, Instant, State};
-use super::range::{TimelineRange, Visit};
+use super::range::{TimelineRange, WriteVisitor};
 use crate::avro::{Datum, Decoder, Program, Schema, Types, Want};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::content::avro_data;
@@ -40,7 +40,7 @@ pub(super) fn visit_writes(
     place: &dyn Storage,
     folder: &str,
     range: &TimelineRange,
-    visit: &mut Visit<'_>,
+    visit: &mut WriteVisitor<'_>,
 ) -> Result<()> {
     let mut seen = BTreeSet::new();
     visit_entries(place, folder, &mut |entries| {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::{Action, Instant, State};
-use super::range::{TimelineRange, Visit};
+use super::range::{TimelineRange, WriteVisitor};
 use crate::base_file::{Batches, open_parquet};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::{CompletionTime, RequestedTime, TimelinePosition};
@@ -90,7 +90,7 @@ pub(super) fn visit_writes(
     folder: &str,
     range: &TimelineRange,
     requested_from: Option<&RequestedTime>,
-    visit: &mut Visit<'_>,
+    visit: &mut WriteVisitor<'_>,
 ) -> Result<()> {
     for name in files(place, folder)? {
         let (oldest, newest) = requested_times(&name);
@@ -153,7 +153,7 @@ fn visit_metadata(
     place: &dyn Storage,
     path: &str,
     mut writes: BTreeMap<usize, Instant>,
-    visit: &mut Visit<'_>,
+    visit: &mut WriteVisitor<'_>,
 ) -> Result<()> {
     visit_bytes(place, path, BYTES_METADATA, &mut |row, bytes| {
         let Some(write) = writes.remove(&row) else { return Ok(()) };

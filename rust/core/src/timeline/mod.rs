@@ -53,7 +53,7 @@ pub use hollow_commits::Holes;
 pub use instant::{Action, Instant, State};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
-pub use range::{TimelineRange, Visit};
+pub use range::{TimelineRange, WriteVisitor};
 pub use removed_since::Taken;
 pub use service_plans::CompactionOperation;
 pub use timeline::{Completion, Timeline};

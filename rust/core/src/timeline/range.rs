@@ -18,7 +18,7 @@ pub struct TimelineRange {
 }
 
 /// Receives a write of a range and its metadata. Writes with an empty file are not visited.
-pub type Visit<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
+pub type WriteVisitor<'v> = dyn FnMut(&Instant, CommitMetadata) -> Result<()> + 'v;
 
 impl TimelineRange {
     /// Parses bounds in any format that Hudi accepts; `begin` may be `earliest`.

@@ -9,7 +9,7 @@ use chrono::{NaiveDateTime, TimeDelta};
 
 use super::commit_metadata::{CommitMetadata, Part};
 use super::instant::Instant;
-use super::range::{TimelineRange, Visit};
+use super::range::{TimelineRange, WriteVisitor};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
 use crate::config::TimelineLayout;
@@ -24,7 +24,7 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of `visit`; errors of reading commit metadata and the archive.
-    pub fn visit_writes_in(&self, range: &TimelineRange, visit: &mut Visit<'_>) -> Result<()> {
+    pub fn visit_writes_in(&self, range: &TimelineRange, visit: &mut WriteVisitor<'_>) -> Result<()> {
         if self.may_reach_archive(range) {
             self.visit_archived_writes_in(range, visit)?;
         }
@@ -62,7 +62,7 @@ impl Timeline {
     ///
     /// # Errors
     /// Errors of `visit`; errors of reading the archive.
-    pub fn visit_archived_writes_in(&self, range: &TimelineRange, visit: &mut Visit<'_>) -> Result<()> {
+    pub fn visit_archived_writes_in(&self, range: &TimelineRange, visit: &mut WriteVisitor<'_>) -> Result<()> {
         let Some(folder) = &self.archive_folder else { return Ok(()) };
         let mut unless_active = |instant: &Instant, metadata: CommitMetadata| {
             if self.was_archived(instant) { visit(instant, metadata) } else { Ok(()) }
