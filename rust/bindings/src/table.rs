@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
-    CommitBounds, FullScanFallback, Holes, IncrementalRange, IncrementalRows, LogScan, OnCorrupt, QueryKind,
-    QueryOptions, ReadOptions, RequestCounts, Semantics, Skip, SnapshotRows, Start, Table as CoreTable,
+    CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, OnCorrupt,
+    QueryKind, QueryOptions, ReadOptions, RequestCounts, Semantics, Skip, SnapshotRows, Start, Table as CoreTable,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -260,7 +260,7 @@ impl Table {
     ) -> PyResult<QueryPlan> {
         let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
         let skip = Skip { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
-        let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
+        let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
         let full_scan = match fall_back_to_full_scan {
             None => FullScanFallback::ByTableVersion,
             Some(true) => FullScanFallback::Enabled,
@@ -285,7 +285,7 @@ impl Table {
         holes: &str,
     ) -> PyResult<QueryPlan> {
         let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
-        let holes = Holes::parse(holes).map_err(|error| raised(py, &error))?;
+        let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
         Ok(self.query(QueryKind::Changes(CommitBounds { begin, end, holes }), options))
     }
 

@@ -52,4 +52,4 @@ pub use read::{Report, RowsMerge, RowsMergeOptions, Stream};
 pub use split::{MergerHandle, Query, Split};
 pub use storage::RequestCounts;
 pub use table::Table;
-pub use timeline::Holes;
+pub use timeline::HollowCommitPolicy;

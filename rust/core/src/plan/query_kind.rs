@@ -1,7 +1,7 @@
 //! The kinds of queries, each with its specific options.
 
 use super::written_files::Skip;
-use crate::timeline::Holes;
+use crate::timeline::HollowCommitPolicy;
 
 /// A kind of query.
 #[derive(Debug, Clone)]
@@ -84,7 +84,7 @@ pub struct CommitBounds {
     /// Inclusive; `None` is the latest.
     pub end: Option<String>,
     /// How pending commits that later ones have overtaken are handled, below table version 8.
-    pub holes: Holes,
+    pub holes: HollowCommitPolicy,
 }
 
 /// The commits of an incremental query, and the rows that it returns.

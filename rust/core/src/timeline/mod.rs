@@ -49,7 +49,7 @@ mod timeline;
 mod writes_in_range;
 
 pub use commit_metadata::{CommitMetadata, Part, WriteStat};
-pub use hollow_commits::Holes;
+pub use hollow_commits::HollowCommitPolicy;
 pub use instant::{Action, Instant, State};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
