@@ -18,7 +18,7 @@ use crate::file_group::{FileSlice, PartitionFiles, View};
 use crate::filter::{Filter, KeyFilter};
 use crate::metadata_table::{COLUMN_STATS, MetadataTable, RECORD_INDEX, Skipping};
 use crate::names::{RequestedTime, meta_columns};
-use crate::timeline::{Taken, Timeline};
+use crate::timeline::{RemovedFiles, Timeline};
 
 impl OpenTable {
     /// Returns the slices that a view selects in each selected partition, and the valid instants.
@@ -36,11 +36,11 @@ impl OpenTable {
             return Ok(found);
         }
         let (mut listed, listing) = self.lister().list(wanted)?;
-        let taken = self.taken(&mut listed.files, wanted)?;
+        let removed = self.removed(&mut listed.files, wanted)?;
         for files in &listed.files {
             found.slices.extend(choose(&view, files)?);
         }
-        self.check_there(&found.slices, &taken)?;
+        self.check_there(&found.slices, &removed)?;
         self.attach_sources(&mut found.slices)?;
         found.partitions = Partitions { read: listed.files.len(), pruned: listed.left_out };
         found.listing = listing;
@@ -82,32 +82,32 @@ impl OpenTable {
     /// Returns the files that have been removed from the table since its timeline was listed, and adds them to the
     /// listing. So a slice that has lost files is still selected, and the loss is detected; otherwise an older or a
     /// newer slice would be selected in its place.
-    fn taken(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<Taken> {
+    fn removed(&self, listed: &mut Vec<PartitionFiles>, wanted: Option<&PartitionFilter>) -> Result<RemovedFiles> {
         let now = Timeline::load(&self.place, &self.config)?;
-        let taken = self.timeline.taken_since(&now).map_err(|error| error.in_file(&self.uri))?;
-        let partitions: Vec<&str> = taken.0.keys().map(String::as_str).collect();
+        let removed = self.timeline.removed_since(&now).map_err(|error| error.in_file(&self.uri))?;
+        let partitions: Vec<&str> = removed.0.keys().map(String::as_str).collect();
         let matching =
             wanted.map_or_else(|| Ok(vec![true; partitions.len()]), |wanted| wanted.may_match(&partitions))?;
-        let places: HashMap<String, usize> = match taken.0.is_empty() {
+        let places: HashMap<String, usize> = match removed.0.is_empty() {
             true => HashMap::new(),
             false => listed.iter().enumerate().map(|(at, files)| (files.partition.clone(), at)).collect(),
         };
-        for ((partition, names), _) in taken.0.iter().zip(matching).filter(|(_, matches)| *matches) {
+        for ((partition, names), _) in removed.0.iter().zip(matching).filter(|(_, matches)| *matches) {
             let names = names.keys().map(String::as_str);
             match places.get(partition).and_then(|at| listed.get_mut(*at)) {
                 Some(files) => files.add_missing(names),
                 None => listed.push(PartitionFiles::of(partition, names.map(|name| (name, 0)))),
             }
         }
-        Ok(taken)
+        Ok(removed)
     }
 
-    fn check_there(&self, slices: &[FileSlice], taken: &Taken) -> Result<()> {
+    fn check_there(&self, slices: &[FileSlice], removed: &RemovedFiles) -> Result<()> {
         for slice in slices {
             let names = slice.base_file.iter().map(|base| (&base.name, &base.path));
             let names = names.chain(slice.log_files.iter().map(|log| (&log.name, &log.path)));
             for (name, path) in names {
-                if let Some(clean) = taken.by(&slice.partition, name) {
+                if let Some(clean) = removed.by(&slice.partition, name) {
                     let message = format!(
                         "the clean {clean} has removed the file, or is about to, since the table was opened; open the table again"
                     );

@@ -54,7 +54,7 @@ pub use instant::{Action, Instant, State};
 pub use instant_filter::InstantFilter;
 pub use metadata_files::{PendingCompaction, ReplacedFileGroup};
 pub use range::{TimelineRange, WriteVisitor};
-pub use removed_since::Taken;
+pub use removed_since::RemovedFiles;
 pub use service_plans::CompactionOperation;
 pub use timeline::{Completion, Timeline};
 

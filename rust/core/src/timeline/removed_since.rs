@@ -14,9 +14,9 @@ use crate::names::RequestedTime;
 
 /// Files that cleans have deleted or are about to delete: the instant of the clean by partition and file name.
 #[derive(Debug, Default)]
-pub struct Taken(pub BTreeMap<String, BTreeMap<String, RequestedTime>>);
+pub struct RemovedFiles(pub BTreeMap<String, BTreeMap<String, RequestedTime>>);
 
-impl Taken {
+impl RemovedFiles {
     /// Returns the instant of the clean that has deleted a file.
     #[must_use]
     pub fn by(&self, partition: &str, name: &str) -> Option<&RequestedTime> {
@@ -30,7 +30,7 @@ impl Timeline {
     /// # Errors
     /// `FileCleaned` if a completed commit has been rolled back, or if the two timelines have too little in common to
     /// decide; errors of reading plans.
-    pub fn taken_since(&self, now: &Timeline) -> Result<Taken> {
+    pub fn removed_since(&self, now: &Timeline) -> Result<RemovedFiles> {
         self.check_not_rolled_back(now)?;
         self.check_overlap(now)?;
         let was_done = |clean: &Instant| {
@@ -38,15 +38,15 @@ impl Timeline {
             known.filter(|one| one.is_same(clean)).any(Instant::is_completed)
         };
         let cleans = now.instants().iter().filter(|one| one.action == Action::Clean && !was_done(one));
-        let mut taken = Taken::default();
+        let mut removed = RemovedFiles::default();
         for clean in cleans {
             let plan = format!("{}.{}.requested", clean.requested_time, clean.action);
             for (partition, names) in now.read(clean, &plan, service_plans::files_to_clean)? {
                 let times = names.into_iter().map(|name| (name, clean.requested_time.clone()));
-                taken.0.entry(partition).or_default().extend(times);
+                removed.0.entry(partition).or_default().extend(times);
             }
         }
-        Ok(taken)
+        Ok(removed)
     }
 
     fn check_not_rolled_back(&self, now: &Timeline) -> Result<()> {
@@ -84,8 +84,8 @@ mod tests {
     use crate::timeline::timeline::tests::timeline;
 
     fn removed(before: &[&str], now: &[&str]) -> std::result::Result<usize, (ErrorKind, Option<String>)> {
-        let taken = timeline(before).taken_since(&timeline(now));
-        taken.map(|taken| taken.0.len()).map_err(|error| (error.kind(), error.location().instant.clone()))
+        let removed = timeline(before).removed_since(&timeline(now));
+        removed.map(|removed| removed.0.len()).map_err(|error| (error.kind(), error.location().instant.clone()))
     }
 
     #[test]
