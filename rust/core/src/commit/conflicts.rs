@@ -21,7 +21,7 @@ use crate::config::{TableConfig, TableType, TimelineLayout};
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::RequestedTime;
 use crate::timeline::metadata::{HoodieCommitMetadata, HoodieRequestedReplaceMetadata, HoodieRollbackPlan, Metadata};
-use crate::timeline::{Action, Instant, Part, Timeline};
+use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 
 /// File groups that an error names; of more it names the first.
 const NAMED: usize = 5;
@@ -100,7 +100,7 @@ impl ConflictCheck<'_> {
     }
 
     fn check_completed(&self, other: &Instant) -> Result<()> {
-        let Some(metadata) = self.now.commit_metadata(other, Part::All)? else { return Ok(()) };
+        let Some(metadata) = self.now.commit_metadata(other, MetadataPart::All)? else { return Ok(()) };
         let is_merge_on_read = self.config.table_type == TableType::MergeOnRead;
         let own = match self.config.layout() {
             TimelineLayout::V2 if is_merge_on_read && other.action == Action::Commit => &self.groups.merged,

@@ -14,7 +14,7 @@ use super::{by_completion, by_name};
 use crate::config::{TableConfig, TableType, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::names::RequestedTime;
-use crate::timeline::{Part, Timeline};
+use crate::timeline::{MetadataPart, Timeline};
 
 /// Instants by file group, i.e. partition and file id.
 pub(super) type ByGroup = HashMap<String, HashMap<String, RequestedTime>>;
@@ -225,7 +225,7 @@ impl<'a> View<'a> {
         if !written.contains_key(&instant) {
             let mut paths = BTreeSet::new();
             for write in self.timeline.writes_at(&instant).filter(|write| write.is_completed()) {
-                let metadata = self.timeline.commit_metadata(write, Part::All)?;
+                let metadata = self.timeline.commit_metadata(write, MetadataPart::All)?;
                 paths.extend(metadata.iter().flat_map(|metadata| metadata.paths()).map(str::to_owned));
             }
             written.insert(instant.clone(), paths);

@@ -175,7 +175,7 @@ fn change_kind(stat: WriteStat, operation: &str) -> Result<Option<ChangeKind>> {
 mod tests {
     use super::*;
     use crate::ErrorKind;
-    use crate::timeline::{Action, Part, State};
+    use crate::timeline::{Action, MetadataPart, State};
 
     fn changes(operation: &str, stats: &str, replaced: &str) -> Result<Vec<Changed>> {
         let json = format!(
@@ -188,7 +188,7 @@ mod tests {
             state: State::Completed,
             file_name: String::new(),
         };
-        let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+        let metadata = CommitMetadata::parse(json.as_bytes(), MetadataPart::All).unwrap().unwrap();
         let mut changes = Vec::new();
         add_changes(&write, metadata, &mut changes)?;
         Ok(changes)

@@ -21,7 +21,7 @@ use super::written_files::{Skip, Written};
 use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::TimelinePosition;
-use crate::timeline::{self, Part, Timeline, TimelineRange};
+use crate::timeline::{self, MetadataPart, Timeline, TimelineRange};
 
 /// The number of commits whose metadata is in memory at once.
 const AT_ONCE: usize = 256;
@@ -283,7 +283,7 @@ impl OpenTable {
         let mut unready = None;
         for write in timeline.completed_writes().filter(|write| timeline_range.contains(&timeline.bound_of(write))) {
             let bound = timeline.bound_of(write);
-            match timeline.commit_metadata(write, Part::All) {
+            match timeline.commit_metadata(write, MetadataPart::All) {
                 Ok(Some(metadata)) => written.entry(bound).or_default().add(write, metadata, SERVICES),
                 Err(error) if !is_of_half_a_file(&error) => return Err(error),
                 _ if is_patient => unready = unready.into_iter().chain([bound]).min(),

@@ -214,7 +214,7 @@ fn name_of(entry: &Entry) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::error::Error;
-    use crate::timeline::{Action, Part, State};
+    use crate::timeline::{Action, MetadataPart, State};
 
     fn write(time: &str) -> Instant {
         Instant {
@@ -229,7 +229,7 @@ mod tests {
     fn written(commits: &[(&str, &str)], skip: Skip) -> Written {
         let mut written = Written::default();
         for (time, json) in commits {
-            let metadata = CommitMetadata::parse(json.as_bytes(), Part::All).unwrap().unwrap();
+            let metadata = CommitMetadata::parse(json.as_bytes(), MetadataPart::All).unwrap().unwrap();
             written.add(&write(time), metadata, skip);
         }
         written

@@ -17,7 +17,7 @@ use crate::avro::{self, Field, Record, Type};
 use crate::error::Result;
 use crate::names::{FieldNames, RequestedTime};
 use crate::storage::{Entry, Storage};
-use crate::timeline::{Part, Timeline};
+use crate::timeline::{MetadataPart, Timeline};
 
 /// Under this key commits keep their schema.
 pub(super) const LATEST_SCHEMA: &str = "latest_schema";
@@ -48,7 +48,7 @@ impl Evolution {
         let mut stored = Vec::new();
         for instant in timeline.completed_writes() {
             let Some(at) = number(&instant.requested_time).filter(|at| *at >= first_change) else { continue };
-            let metadata = timeline.commit_metadata(instant, Part::Header)?;
+            let metadata = timeline.commit_metadata(instant, MetadataPart::Header)?;
             let text = metadata.as_ref().and_then(|metadata| metadata.extra.get(LATEST_SCHEMA));
             if let Some(text) = text.filter(|text| !text.is_empty()) {
                 let schema = InternalSchema::parse(text).map_err(|error| error.at_instant(&instant.requested_time))?;

@@ -11,7 +11,7 @@ use crate::avro::{Field, Schema};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::{Error, Result};
 use crate::names::{RequestedTime, meta_columns};
-use crate::timeline::{Instant, Part, Timeline};
+use crate::timeline::{Instant, MetadataPart, Timeline};
 
 /// Operations that rewrite existing rows, in any schema (`WriteOperationType.canUpdateSchema`).
 const SERVICES: [&str; 4] = ["COMPACT", "CLUSTER", "LOG_COMPACT", "INDEX"];
@@ -75,7 +75,7 @@ fn newest<'a>(
     }
     let mut of_service: Option<Stored<'a>> = None;
     for instant in writes.into_iter().rev() {
-        let Some(metadata) = timeline.commit_metadata(instant, Part::Header)? else { continue };
+        let Some(metadata) = timeline.commit_metadata(instant, MetadataPart::Header)? else { continue };
         let schema = metadata.schema().map(str::to_owned);
         let internal = metadata.extra.get(LATEST_SCHEMA).filter(|text| !text.is_empty()).cloned();
         if schema.is_none() && internal.is_none() {

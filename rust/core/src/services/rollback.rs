@@ -21,7 +21,7 @@ use crate::storage::{FileStore, Put, Storage};
 use crate::timeline::metadata::{
     HoodieRollbackMetadata, HoodieRollbackPartitionMetadata, HoodieRollbackPlan, Metadata, OrderedMap,
 };
-use crate::timeline::{Action, Instant, Part, Timeline};
+use crate::timeline::{Action, Instant, MetadataPart, Timeline};
 use crate::write::Markers;
 
 /// Attempts to find a requested time that no other writer has.
@@ -134,7 +134,7 @@ impl Rollbacks<'_> {
     fn plan(&self, mut timeline: Timeline, target: Instant) -> Result<Planned> {
         let (time, mut listings) = (&target.requested_time, Listings::new(self.store));
         let undo = if target.is_completed() {
-            let commit = timeline.commit_metadata(&target, Part::All)?.unwrap_or_default();
+            let commit = timeline.commit_metadata(&target, MetadataPart::All)?.unwrap_or_default();
             Undo::from_commit(self.config, time, &commit, &mut listings)?
         } else {
             let markers = Markers::new(Arc::clone(self.store), time).list()?;

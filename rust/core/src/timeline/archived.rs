@@ -8,7 +8,7 @@
 use serde_json::Value as Json;
 
 use super::avro_value::{AvroRecord, is_container};
-use super::commit_metadata::{CommitMetadata, Part};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant, State};
 use super::timeline::Timeline;
 use super::{archived_v1, history_v2};
@@ -99,7 +99,11 @@ impl Timeline {
     }
 
     /// Returns the archived metadata of a completed write, `None` if it is not in the archive.
-    pub(super) fn archived_commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
+    pub(super) fn archived_commit_metadata(
+        &self,
+        instant: &Instant,
+        part: MetadataPart,
+    ) -> Result<Option<CommitMetadata>> {
         let Some(folder) = &self.archive_folder else { return Ok(None) };
         match self.layout {
             TimelineLayout::V1 => archived_v1::commit_metadata(&*self.place, folder, instant),

@@ -61,7 +61,7 @@ pub struct WriteStat {
 
 /// The part of the metadata to parse. Statistics are most of its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum MetadataPart {
     /// The operation and the extra metadata.
     Header,
     /// The operation and the replaced file groups.
@@ -75,7 +75,7 @@ impl CommitMetadata {
     ///
     /// # Errors
     /// `InvalidTable` or `CorruptLog` if the bytes are neither valid JSON nor a valid container.
-    pub fn parse(bytes: &[u8], part: Part) -> Result<Option<Self>> {
+    pub fn parse(bytes: &[u8], part: MetadataPart) -> Result<Option<Self>> {
         if bytes.is_empty() {
             return Ok(None);
         }
@@ -126,11 +126,11 @@ fn without_nulls<T>(map: Option<BTreeMap<String, Option<T>>>) -> BTreeMap<String
     map.into_iter().flatten().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
-fn from_avro(bytes: &[u8], part: Part) -> Result<CommitMetadata> {
+fn from_avro(bytes: &[u8], part: MetadataPart) -> Result<CommitMetadata> {
     let columns: &[&str] = match part {
-        Part::Header => &["operationType", "extraMetadata"],
-        Part::Replaced => &["operationType", "partitionToReplaceFileIds"],
-        Part::All => &["operationType", "extraMetadata", "partitionToWriteStats", "partitionToReplaceFileIds"],
+        MetadataPart::Header => &["operationType", "extraMetadata"],
+        MetadataPart::Replaced => &["operationType", "partitionToReplaceFileIds"],
+        MetadataPart::All => &["operationType", "extraMetadata", "partitionToWriteStats", "partitionToReplaceFileIds"],
     };
     from_record(AvroRecord::read(bytes, columns)?.root())
 }
@@ -193,7 +193,7 @@ mod tests {
             "logFiles":[".f_1.log.1_0-1-2"],"baseFile":null,"numWrites":3,"fileSizeInBytes":10,"recordsStats":{"a":1}}],
             "q":null},"compacted":false,"extraMetadata":{"schema":"{}","nothing":null},"operationType":"UPSERT",
             "partitionToReplaceFileIds":{"p=x":["g"]},"new in 2.0":[1]}"#;
-        let metadata = CommitMetadata::parse(text.as_bytes(), Part::All).unwrap().unwrap();
+        let metadata = CommitMetadata::parse(text.as_bytes(), MetadataPart::All).unwrap().unwrap();
         assert_eq!(metadata.operation, "UPSERT");
         assert_eq!(metadata.schema(), Some("{}"));
         assert_eq!(metadata.paths().collect::<Vec<_>>(), ["p=x/.f_1.log.1_0-1-2"]);
@@ -203,19 +203,19 @@ mod tests {
 
     #[test]
     fn missing_fields_are_not_an_error() {
-        assert_eq!(CommitMetadata::parse(b"", Part::All).unwrap(), None);
-        let metadata = CommitMetadata::parse(b"{}", Part::All).unwrap().unwrap();
+        assert_eq!(CommitMetadata::parse(b"", MetadataPart::All).unwrap(), None);
+        let metadata = CommitMetadata::parse(b"{}", MetadataPart::All).unwrap().unwrap();
         assert_eq!((metadata.operation.as_str(), metadata.schema()), ("UNKNOWN", None));
         let empty = br#"{"extraMetadata":{"schema":""}}"#;
-        assert_eq!(CommitMetadata::parse(empty, Part::All).unwrap().unwrap().schema(), None);
+        assert_eq!(CommitMetadata::parse(empty, MetadataPart::All).unwrap().unwrap().schema(), None);
         let compaction = br#"{"compacted":true,"operationType":"UNKNOWN"}"#;
-        assert_eq!(CommitMetadata::parse(compaction, Part::All).unwrap().unwrap().operation, "COMPACT");
+        assert_eq!(CommitMetadata::parse(compaction, MetadataPart::All).unwrap().unwrap().operation, "COMPACT");
     }
 
     #[test]
     fn other_bytes_are_rejected() {
         for bytes in [b"PAR1".as_slice(), b"{\"operationType\":", b"Obj\x01"] {
-            let error = CommitMetadata::parse(bytes, Part::All).unwrap_err();
+            let error = CommitMetadata::parse(bytes, MetadataPart::All).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::InvalidTable | ErrorKind::CorruptLog), "{error}");
         }
     }

@@ -16,7 +16,7 @@ use arrow_array::cast::AsArray;
 use arrow_schema::{DataType, Field, Schema};
 use serde::Deserialize;
 
-use super::commit_metadata::{CommitMetadata, Part};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant, State};
 use super::range::{TimelineRange, WriteVisitor};
 use crate::base_file::{Batches, open_parquet};
@@ -157,7 +157,7 @@ fn visit_metadata(
 ) -> Result<()> {
     visit_bytes(place, path, BYTES_METADATA, &mut |row, bytes| {
         let Some(write) = writes.remove(&row) else { return Ok(()) };
-        let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), Part::All)
+        let metadata = CommitMetadata::parse(bytes.unwrap_or_default(), MetadataPart::All)
             .map_err(|error| error.at_instant(&write.requested_time))?;
         visit(&write, metadata.unwrap_or_default())
     })?;

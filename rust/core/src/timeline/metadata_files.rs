@@ -4,7 +4,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use super::commit_metadata::{CommitMetadata, Part};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::{Action, Instant};
 use super::service_plans::{self, CompactionOperation};
 use super::timeline::{FileCache, Timeline};
@@ -41,7 +41,7 @@ impl Timeline {
     ///
     /// # Errors
     /// `FileCleaned` if the file is missing; `InvalidTable` or `CorruptLog` if it cannot be parsed.
-    pub fn commit_metadata(&self, instant: &Instant, part: Part) -> Result<Option<CommitMetadata>> {
+    pub fn commit_metadata(&self, instant: &Instant, part: MetadataPart) -> Result<Option<CommitMetadata>> {
         if instant.file_name.is_empty() {
             return self.archived_commit_metadata(instant, part);
         }
@@ -143,7 +143,7 @@ impl Timeline {
         let replaces = self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit);
         self.prefetch(replaces.map(|instant| instant.file_name.clone()))?;
         for instant in self.completed_writes().filter(|instant| instant.action == Action::ReplaceCommit) {
-            let Some(metadata) = self.commit_metadata(instant, Part::Replaced)? else { continue };
+            let Some(metadata) = self.commit_metadata(instant, MetadataPart::Replaced)? else { continue };
             for (partition, file_ids) in metadata.replaced {
                 groups.extend(file_ids.into_iter().map(|file_id| ReplacedFileGroup {
                     partition: partition.clone(),

@@ -48,7 +48,7 @@ mod time_travel;
 mod timeline;
 mod writes_in_range;
 
-pub use commit_metadata::{CommitMetadata, Part, WriteStat};
+pub use commit_metadata::{CommitMetadata, MetadataPart, WriteStat};
 pub use hollow_commits::HollowCommitPolicy;
 pub use instant::{Action, Instant, State};
 pub use instant_filter::InstantFilter;

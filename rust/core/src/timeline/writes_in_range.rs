@@ -7,7 +7,7 @@
 
 use chrono::{NaiveDateTime, TimeDelta};
 
-use super::commit_metadata::{CommitMetadata, Part};
+use super::commit_metadata::{CommitMetadata, MetadataPart};
 use super::instant::Instant;
 use super::range::{TimelineRange, WriteVisitor};
 use super::timeline::Timeline;
@@ -31,7 +31,7 @@ impl Timeline {
         let writes = || self.completed_writes().filter(move |write| range.contains(&self.bound_of(write)));
         self.prefetch(writes().map(|write| write.file_name.clone()))?;
         for write in writes() {
-            visit(write, self.commit_metadata(write, Part::All)?.unwrap_or_default())?;
+            visit(write, self.commit_metadata(write, MetadataPart::All)?.unwrap_or_default())?;
         }
         Ok(())
     }
