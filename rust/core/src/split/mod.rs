@@ -17,5 +17,5 @@ mod split_form;
 
 pub use change::{AFTER, BEFORE, COMMIT, Change, ChangeSource, OPERATION, change_schema};
 pub use divide::{divided, splits};
-pub use part::Part;
+pub use part::SlicePart;
 pub use split::{CommitRange, Deletes, MergerHandle, PathColumns, Query, Split};

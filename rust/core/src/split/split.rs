@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use serde::{Deserialize, Serialize};
 
 use super::change::{Change, ChangeSource, change_schema};
-use super::part::Part;
+use super::part::SlicePart;
 use crate::avro::{self, Types};
 use crate::config::{MergeConfig, ReadOptions};
 use crate::error::{Error, Result};
@@ -111,7 +111,7 @@ pub struct Split {
     /// The change to read, for a query of changes; then the columns and the filter of the query are those of changes.
     pub change: Option<Change>,
     /// The part of the slice; `None` for the whole slice.
-    pub part: Option<Part>,
+    pub part: Option<SlicePart>,
     /// A custom merger, for tables that need one. It is code and is not serialized with the split.
     pub merger: Option<MergerHandle>,
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::change::Change;
-use super::part::Part;
+use super::part::SlicePart;
 use super::split::{Query, Split};
 use crate::error::{Error, Result};
 use crate::file_group::{BaseFile, BootstrapSource, FileSlice, LogFile};
@@ -47,7 +47,7 @@ struct SplitForm<'a>(
     #[serde(borrow)] SliceForm<'a>,
     /// The change to read.
     Option<Cow<'a, Change>>,
-    Option<Part>,
+    Option<SlicePart>,
 );
 
 /// A file slice: partition, file id, base instant, base file, log files.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::base_file::BaseFile;
 use crate::error::Result;
 use crate::merge::HashRange;
-use crate::split::Part;
+use crate::split::SlicePart;
 
 /// A segment of a base file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(in crate::read) enum Segment {
 /// The segments of one part. For a whole file, only `rows` has rows.
 #[derive(Debug, Default)]
 pub(in crate::read) struct BaseSegments {
-    part: Option<Part>,
+    part: Option<SlicePart>,
     /// The number of rows of each row group, if the file is divided.
     rows: Vec<u64>,
 }
@@ -32,7 +32,7 @@ pub(in crate::read) struct BaseSegments {
 impl BaseSegments {
     /// Returns the segments of a part; `None` if the slice has fewer parts than planned and this one does not exist.
     pub(in crate::read) fn of(
-        part: Option<Part>,
+        part: Option<SlicePart>,
         open: impl FnOnce() -> Result<Option<Box<dyn BaseFile>>>,
     ) -> Result<Option<Self>> {
         let Some(part) = part else { return Ok(Some(Self::default())) };
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     fn segments(index: u32, of: u32, rows: &[u64]) -> BaseSegments {
-        BaseSegments { part: Some(Part { index, of }), rows: rows.to_vec() }
+        BaseSegments { part: Some(SlicePart { index, of }), rows: rows.to_vec() }
     }
 
     #[test]
