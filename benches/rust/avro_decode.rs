@@ -64,7 +64,7 @@ fn compare(case: &Case, asked: &Asked) {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(300_000, 15);
+    let asked = Asked::from_arguments(300_000, 15);
     asked.run(|| {
         cases(asked.rows).iter().filter(|case| asked.is_asked(case.name)).for_each(|case| compare(case, &asked))
     });

@@ -72,7 +72,7 @@ fn plain(program: &Arc<Program>, content: &[u8]) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(300_000, 15);
+    let asked = Asked::from_arguments(300_000, 15);
     asked.run(|| {
         let case = records::updates(asked.rows, asked.rows / 5, 0);
         let content = Bytes::from(case.content);

@@ -54,7 +54,7 @@ fn naive(older: &RecordBatch, newer: &[RecordBatch]) -> RecordBatch {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(200_000, 9);
+    let asked = Asked::from_arguments(200_000, 9);
     asked.run(|| {
         let [wide, ..] = cases(asked.rows);
         let older = slice_table::batches_of(&wide, asked.rows).remove(0);

@@ -72,7 +72,7 @@ fn plain(log: &Log, base: &(StringArray, Vec<i64>)) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(500_000, 15);
+    let asked = Asked::from_arguments(500_000, 15);
     asked.run(|| {
         let (log, base) = (log(asked.rows), base(asked.rows / OF_EACH));
         let keys = UInt64Array::from(log.places.clone());

@@ -34,7 +34,7 @@ fn splits(place: &Arc<Synthetic>) -> usize {
 }
 
 pub(crate) fn run() {
-    let asked = Asked::of_arguments(100_000, 5);
+    let asked = Asked::from_arguments(100_000, 5);
     let places = PLACES.map(|(name, with_metadata, latency)| (name, place(&asked, with_metadata, latency)));
     for (name, place) in &places {
         assert_eq!(splits(place), asked.rows / GROUPS * GROUPS);
@@ -43,7 +43,7 @@ pub(crate) fn run() {
     }
     let contender = |(name, place): &(&'static str, Arc<Synthetic>)| {
         let place = Arc::clone(place);
-        Contender::by_the_wall(name, move || _ = black_box(splits(&place)))
+        Contender::with_wall_time(name, move || _ = black_box(splits(&place)))
     };
     let mut contenders: Vec<Contender<'_>> = places.iter().map(contender).collect();
     race(&asked, "10 file groups a partition", &mut contenders);

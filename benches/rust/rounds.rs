@@ -22,7 +22,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Sets the default numbers of rows and rounds.
-    pub(crate) fn of_arguments(rows: usize, rounds: usize) -> Self {
+    pub(crate) fn from_arguments(rows: usize, rounds: usize) -> Self {
         let is_timed = std::env::args().any(|argument| argument == "--bench");
         let (rows, rounds) = if is_timed { (rows, rounds) } else { (2_000, 1) };
         let mut asked = Self { rows, rounds, case: None, main_thread: false, is_timed };
@@ -71,12 +71,12 @@ impl<'a> Contender<'a> {
     }
 
     /// Measures the CPU time of all threads.
-    pub(crate) fn of_the_process(name: &'a str, pass: impl FnMut() + 'a) -> Self {
+    pub(crate) fn with_process_time(name: &'a str, pass: impl FnMut() + 'a) -> Self {
         Self { name, pass: Box::new(pass), clock: process_time }
     }
 
     /// Measures the wall-clock time: for functions that wait, or have threads of their own.
-    pub(crate) fn by_the_wall(name: &'a str, pass: impl FnMut() + 'a) -> Self {
+    pub(crate) fn with_wall_time(name: &'a str, pass: impl FnMut() + 'a) -> Self {
         Self { name, pass: Box::new(pass), clock: wall_time }
     }
 }

@@ -61,7 +61,7 @@ impl Table {
     }
 
     fn slices(&self, as_of: Option<&RequestedTime>, base_files_alone: bool) -> mortice::Result<Vec<FileSlice>> {
-        let view = View::of(&self.timeline, &self.config, as_of)?;
+        let view = View::new(&self.timeline, &self.config, as_of)?;
         let of = |files| if base_files_alone { view.base_files(files) } else { view.slices(files) };
         Ok(self.listing.iter().map(of).collect::<mortice::Result<Vec<_>>>()?.concat())
     }

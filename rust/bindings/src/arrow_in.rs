@@ -27,7 +27,7 @@ impl Batches {
     }
 
     /// Returns the batches of Arrow data. `InvalidArgument` for other objects.
-    pub(crate) fn of(data: &Bound<'_, PyAny>) -> PyResult<Self> {
+    pub(crate) fn from_python(data: &Bound<'_, PyAny>) -> PyResult<Self> {
         let batches: Box<dyn RecordBatchReader + Send> = if data.hasattr("__arrow_c_stream__")? {
             Box::new(stream(&data.call_method0("__arrow_c_stream__")?)?)
         } else if data.hasattr("__arrow_c_array__")? {

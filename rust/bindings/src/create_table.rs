@@ -27,7 +27,7 @@ pub(crate) fn create_table(
     version: u8,
     properties: BTreeMap<String, String>,
 ) -> PyResult<()> {
-    let columns = Batches::of(columns)?.schema();
+    let columns = Batches::from_python(columns)?.schema();
     let table_type = if merge_on_read { TableType::MergeOnRead } else { TableType::CopyOnWrite };
     released(py, || {
         let version = TableVersion::for_new_table(version)?;

@@ -59,7 +59,7 @@ impl LogBlock {
             let header = BlockHeader::new(&instant.parse()?).with_extras(&header)?;
             record_blocks(format, &columns, batches, &schema, &header)
         };
-        let mut batches = Batches::of(data)?;
+        let mut batches = Batches::from_python(data)?;
         let blocks = released(py, || compose(&mut batches))?;
         Ok(blocks.into_iter().map(Self).collect())
     }
@@ -88,7 +88,7 @@ impl LogBlock {
             let columns = DeleteColumns { record_key, partition_path, ordering };
             delete_block(&batches.schema(), batches, &columns, &header)
         };
-        let mut batches = Batches::of(data)?;
+        let mut batches = Batches::from_python(data)?;
         released(py, || compose(&mut batches)).map(Self)
     }
 

@@ -39,7 +39,7 @@ pub(crate) fn merge_rows(
         emit_deletes,
         merger: handle(merger),
     };
-    let (older, newer) = (Batches::of(older)?, Batches::of(newer)?);
+    let (older, newer) = (Batches::from_python(older)?, Batches::from_python(newer)?);
     let merge = || {
         let merge = RowsMerge::new(&older.schema(), &newer.schema(), options)?;
         let (older, newer) = (older.collect::<mortice::Result<Vec<_>>>()?, newer.collect::<mortice::Result<Vec<_>>>()?);

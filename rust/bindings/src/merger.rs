@@ -38,7 +38,7 @@ impl RowMerger for PythonMerger {
 impl PythonMerger {
     fn called(&self, py: Python<'_>, older: &RecordBatch, newer: &RecordBatch) -> PyResult<RecordBatch> {
         let merged = self.0.bind(py).call1((ArrowBatch(older.clone()), ArrowBatch(newer.clone())))?;
-        let mut batches = Batches::of(&merged)?;
+        let mut batches = Batches::from_python(&merged)?;
         let schema = batches.schema();
         match batches.next() {
             Some(batch) => batch.map_err(|error| crate::errors::raised(py, &error)),

@@ -28,7 +28,7 @@ pub(crate) fn write(
     data: &Bound<'_, PyAny>,
     options: BTreeMap<String, String>,
 ) -> PyResult<CommitOfWrite> {
-    let rows = Batches::of(data)?;
+    let rows = Batches::from_python(data)?;
     let unknown = || mortice::Error::invalid_argument(format!("no such operation: {operation}"));
     let operation = WriteOperation::named(&operation.to_ascii_uppercase()).ok_or_else(|| raised(py, &unknown()))?;
     released(py, || {

@@ -83,7 +83,7 @@ pub fn framing(data: &[u8]) {
         end = block.end;
     }
     assert!(failed || data.len() as u64 - end < MAGIC.len() as u64, "bytes left over");
-    let log = LogFile::of(memory(data, 0));
+    let log = LogFile::new(memory(data, 0));
     blocks.iter().for_each(|block| ask_everything(&log, block));
 }
 
@@ -120,7 +120,7 @@ fn frame(kind: u8, inside: &[&[u8]]) -> Vec<u8> {
 /// The contents of a valid frame: a byte for the type, then header, content length, content and footer.
 pub fn block(data: &[u8]) {
     let Some((kind, inside)) = data.split_first() else { return };
-    let log = LogFile::of(memory(&frame(*kind, &[inside]), 0));
+    let log = LogFile::new(memory(&frame(*kind, &[inside]), 0));
     let (blocks, failed) = framed(log.blocks(false));
     assert!(!failed && blocks.len() == 1, "a sound frame gave {blocks:?}");
     blocks.iter().for_each(|block| ask_everything(&log, block));
@@ -161,7 +161,7 @@ fn text(data: &[u8]) -> Option<(&str, &[u8])> {
 
 /// The content of a delete block; its first four bytes select the version.
 pub fn deletes(data: &[u8]) {
-    let log = LogFile::of(memory(&frame(1, &[&[0; 4], &(data.len() as u64).to_be_bytes(), data, &[0; 4]]), 0));
+    let log = LogFile::new(memory(&frame(1, &[&[0; 4], &(data.len() as u64).to_be_bytes(), data, &[0; 4]]), 0));
     framed(log.blocks(true)).0.iter().for_each(|block| ask_everything(&log, block));
     let content = Bytes::copy_from_slice(data);
     let Ok(deletes) = delete::deletes(&content) else { return };

@@ -35,7 +35,7 @@ pub fn records_of(table: &TableCopy, instant: &str) -> BTreeMap<String, Partitio
 
 fn read_log(bytes: Vec<u8>, group: &str, found: &mut PartitionRecords) {
     let source: Arc<dyn Source> = Arc::new(MemoryFile::new("log", bytes));
-    let log = LogFile::of(Arc::clone(&source));
+    let log = LogFile::new(Arc::clone(&source));
     for block in log.blocks(false) {
         let block = block.unwrap();
         match block.kind {

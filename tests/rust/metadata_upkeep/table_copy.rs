@@ -118,7 +118,7 @@ impl TableCopy {
         if !path.contains(".log.") {
             return path.rsplit('_').next().unwrap().split('.').next().unwrap().to_owned();
         }
-        let log = LogFile::of(Arc::new(MemoryFile::new(path, self.read(path))));
+        let log = LogFile::new(Arc::new(MemoryFile::new(path, self.read(path))));
         let block = log.blocks(false).next().unwrap().unwrap();
         assert!(matches!(block.kind, BlockKind::Sound(_)));
         block.header.instant_time().unwrap().into_owned()

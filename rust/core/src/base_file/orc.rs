@@ -116,7 +116,7 @@ impl BaseFile for OrcBase {
     }
 
     fn keep_row_groups(&mut self, kept: Range<usize>) {
-        let stripes = row_ranges::of_stretches(&self.row_groups());
+        let stripes = row_ranges::consecutive(&self.row_groups());
         self.kept = Some(row_ranges::common(&self.kept_rows(), stripes.get(kept).unwrap_or_default()));
     }
 
@@ -126,7 +126,7 @@ impl BaseFile for OrcBase {
         }
         let rows = self.file.stripe_rows();
         let may_pass = filter.may_pass(&rows, |column| self.bounds(wanted.fields().get(column)?))?;
-        let stripes = row_ranges::of_stretches(&rows);
+        let stripes = row_ranges::consecutive(&rows);
         let kept = self.kept_rows();
         let is_left = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let pruned = stripes.iter().zip(&may_pass).filter(|(stripe, may)| !**may && is_left(stripe)).count();
@@ -147,7 +147,7 @@ impl BaseFile for OrcBase {
 
     fn batches(self: Box<Self>, wanted: &SchemaRef, batch_rows: usize) -> Result<Batches> {
         let kept = self.kept_rows();
-        let stripes = row_ranges::of_stretches(&self.file.stripe_rows());
+        let stripes = row_ranges::consecutive(&self.file.stripe_rows());
         let with_rows = |stripe: &Range<u64>| kept.iter().any(|kept| row_ranges::overlaps(kept, stripe));
         let stripes = stripes.iter().enumerate().filter(|(_, stripe)| with_rows(stripe)).map(|(at, _)| at).collect();
         let rows = self.file.rows(&|name| wanted.fields().find(name).is_some(), stripes, batch_rows);

@@ -80,7 +80,7 @@ impl ParquetFile {
     /// The rows to read among those of the row groups to read.
     fn selection(&self) -> Option<RowSelection> {
         let rows = self.rows.as_ref()?;
-        let groups = (0..).zip(row_ranges::of_stretches(&self.row_groups()));
+        let groups = (0..).zip(row_ranges::consecutive(&self.row_groups()));
         let kept = groups.filter(|(at, _)| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at)));
         let mut selectors = Vec::new();
         let len = |from: u64, to: u64| usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
@@ -182,14 +182,14 @@ impl BaseFile for ParquetFile {
     }
 
     fn kept_rows(&self) -> Vec<Range<u64>> {
-        let groups = row_ranges::of_stretches(&self.row_groups());
+        let groups = row_ranges::consecutive(&self.row_groups());
         let kept = |at: &usize| self.row_groups.as_ref().is_none_or(|kept| kept.contains(at));
         let kept: Vec<Range<u64>> = (0..).zip(groups).filter(|(at, _)| kept(at)).map(|(_, group)| group).collect();
         row_ranges::common(&kept, &row_ranges::whole(self.row_count()))
     }
 
     fn keep_rows(&mut self, rows: Vec<Range<u64>>) -> Result<()> {
-        let groups = row_ranges::of_stretches(&self.row_groups());
+        let groups = row_ranges::consecutive(&self.row_groups());
         let with_rows = |group: &Range<u64>| rows.iter().any(|rows| row_ranges::overlaps(rows, group));
         self.row_groups = Some((0..).zip(&groups).filter(|(_, group)| with_rows(group)).map(|(at, _)| at).collect());
         self.rows = Some(rows);

@@ -62,7 +62,7 @@ impl BootstrapIndex {
             ErrorKind::NotFound => Error::invalid_table("a table with bootstrapped files has lost its bootstrap index"),
             _ => error,
         });
-        let opened = source.and_then(HFile::open).map_err(|error| of_table(error).in_file(&path))?;
+        let opened = source.and_then(HFile::open).map_err(|error| as_table_error(error).in_file(&path))?;
         let then = opened.info(INFO).map(base_path).transpose().map_err(|error| error.in_file(&path))?.flatten();
         let now = config.properties.first_of(&["hoodie.bootstrap.base.path"]).map(str::to_owned);
         let moved = then.zip(now).filter(|(then, now)| plain(then) != plain(now));
@@ -74,7 +74,7 @@ impl BootstrapIndex {
     /// # Errors
     /// `InvalidTable` where the index is damaged.
     pub fn files_of(&self, partition: &str) -> Result<HashMap<String, IndexedFile>> {
-        self.read(partition).map_err(|error| of_table(error).in_file(&self.path))
+        self.read(partition).map_err(|error| as_table_error(error).in_file(&self.path))
     }
 
     fn read(&self, partition: &str) -> Result<HashMap<String, IndexedFile>> {
@@ -153,7 +153,7 @@ fn record(container: &[u8], field: &str) -> Result<StructArray> {
     Err(Error::invalid_table(format!("an entry of the bootstrap index of {} records", batch.num_rows())))
 }
 
-fn of_table(error: Error) -> Error {
+fn as_table_error(error: Error) -> Error {
     if error.kind() == ErrorKind::CorruptLog { error.with_kind(ErrorKind::InvalidTable) } else { error }
 }
 

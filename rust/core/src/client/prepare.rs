@@ -144,7 +144,7 @@ impl Preparation<'_> {
     fn deletes_of(&self, rows: &RecordBatch, record_keys: &StringArray) -> Result<BooleanArray> {
         let stored = self.schema.columns.with_leading_nullable_strings(&[meta_columns::RECORD_KEY])?;
         let types = avro_types(&stored)?;
-        let columns = KeyColumns::of(&stored, &types, &self.table.merge, None, Semantics::default())?;
+        let columns = KeyColumns::new(&stored, &types, &self.table.merge, None, Semantics::default())?;
         let mut fields: Vec<Arc<Field>> =
             vec![Arc::new(Field::new(meta_columns::RECORD_KEY, arrow_schema::DataType::Utf8, true))];
         fields.extend(rows.schema_ref().fields().iter().cloned());

@@ -122,10 +122,10 @@ impl TableConfig {
     /// # Errors
     /// As for [`TableConfig::read`].
     pub fn from_properties(properties: Properties) -> Result<Self> {
-        let version = TableVersion::of(&properties)?;
+        let version = TableVersion::from_properties(&properties)?;
         let text = |keys: &[&str]| properties.first_of(keys).map(str::to_owned);
         let flag = |key, default| flag(&properties, key, default);
-        let merge = MergeConfig::of(version, &properties)?;
+        let merge = MergeConfig::from_properties(version, &properties)?;
         Ok(Self {
             name: properties.get("hoodie.table.name").unwrap_or_default().to_owned(),
             table_type: table_type(&properties)?,
@@ -162,7 +162,7 @@ impl TableConfig {
     pub fn merge_by(&self, semantics: Semantics) -> Result<MergeConfig> {
         match (semantics, self.version.layout()) {
             (Semantics::V1x, _) => Ok(self.merge.clone()),
-            (Semantics::V0x, TimelineLayout::V1) => MergeConfig::of_0_x(&self.properties),
+            (Semantics::V0x, TimelineLayout::V1) => MergeConfig::from_properties_0_x(&self.properties),
             (Semantics::V0x, TimelineLayout::V2) => Err(Error::invalid_argument(format!(
                 "semantics=\"0.x\" on a table of version {}, which no Hudi 0.x reads",
                 self.version.number()
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    fn of(text: &str) -> Result<TableConfig> {
+    fn table_config(text: &str) -> Result<TableConfig> {
         let config = TableConfig::from_properties(Properties::parse(text.as_bytes())?)?;
         config.check_supported()?;
         Ok(config)
@@ -299,12 +299,12 @@ mod tests {
 
     #[test]
     fn defaults_of_the_releases() {
-        let config = of(V6).unwrap();
+        let config = table_config(V6).unwrap();
         assert_eq!(config.table_type, TableType::MergeOnRead);
         assert_eq!(config.timeline_folder, ".hoodie");
         assert_eq!(config.archive_folder, ".hoodie/archived");
         assert!(config.populate_meta_fields && !config.drop_partition_columns && config.cdc.is_none());
-        let config = of(V9).unwrap();
+        let config = table_config(V9).unwrap();
         assert_eq!(config.table_type, TableType::CopyOnWrite);
         assert_eq!(config.timeline_folder, ".hoodie/timeline");
         assert_eq!(config.archive_folder, ".hoodie/timeline/history");
@@ -313,24 +313,25 @@ mod tests {
     #[test]
     fn fields_are_lists_and_lose_what_key_generators_add() {
         let lists = "hoodie.table.recordkey.fields=a, b\nhoodie.table.partition.fields=p:SIMPLE,q:TIMESTAMP\n";
-        let config = of(&format!("{V9}{lists}hoodie.table.ordering.fields=x,y\n")).unwrap();
+        let config = table_config(&format!("{V9}{lists}hoodie.table.ordering.fields=x,y\n")).unwrap();
         assert_eq!(config.record_key_fields, ["a", "b"]);
         assert_eq!(config.partition_fields, ["p", "q"]);
         assert_eq!(config.ordering_fields, ["x", "y"]);
-        assert_eq!(of(&format!("{V6}hoodie.table.precombine.field=ts\n")).unwrap().ordering_fields, ["ts"]);
-        assert!(of(&format!("{V6}hoodie.table.partition.fields=\n")).unwrap().partition_fields.is_empty());
+        assert_eq!(table_config(&format!("{V6}hoodie.table.precombine.field=ts\n")).unwrap().ordering_fields, ["ts"]);
+        assert!(table_config(&format!("{V6}hoodie.table.partition.fields=\n")).unwrap().partition_fields.is_empty());
     }
 
     #[test]
     fn tables_before_0_9_say_next_to_nothing() {
-        let config = of("hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.archivelog.folder=\n").unwrap();
+        let config =
+            table_config("hoodie.table.name=t\nhoodie.table.type=MERGE_ON_READ\nhoodie.archivelog.folder=\n").unwrap();
         assert_eq!((config.version.number(), config.layout()), (0, TimelineLayout::V1));
         assert_eq!(config.base_file_format, "PARQUET");
         assert!(config.record_key_fields.is_empty() && config.partition_fields.is_empty());
         assert!(config.populate_meta_fields && config.key_generator.is_none() && config.payload_class.is_none());
         assert_eq!(config.archive_folder, ".hoodie", "an empty name is the timeline's own folder");
         let stored = "hoodie.table.name=t\nhoodie.table.ro.file.format=ORC\nhoodie.compaction.payload.class=com.uber.hoodie.common.model.X\n";
-        let config = of(stored).unwrap();
+        let config = table_config(stored).unwrap();
         assert_eq!((config.base_file_format.as_str(), config.archive_folder.as_str()), ("ORC", ".hoodie/archived"));
         assert_eq!(config.payload_class.as_deref(), Some("org.apache.hudi.common.model.X"));
     }
@@ -338,15 +339,15 @@ mod tests {
     #[test]
     fn archive_folder_is_ignored_where_history_is_kept() {
         assert_eq!(
-            of(&format!("{V9}hoodie.archivelog.folder=x\n")).unwrap().archive_folder,
+            table_config(&format!("{V9}hoodie.archivelog.folder=x\n")).unwrap().archive_folder,
             ".hoodie/timeline/history"
         );
-        assert_eq!(of(&format!("{V6}hoodie.archivelog.folder=x\n")).unwrap().archive_folder, ".hoodie/x");
+        assert_eq!(table_config(&format!("{V6}hoodie.archivelog.folder=x\n")).unwrap().archive_folder, ".hoodie/x");
     }
 
     #[test]
     fn the_older_companys_classes_have_new_names() {
-        let config = of(&format!("{V6}hoodie.compaction.payload.class=com.uber.hoodie.common.P\n")).unwrap();
+        let config = table_config(&format!("{V6}hoodie.compaction.payload.class=com.uber.hoodie.common.P\n")).unwrap();
         assert_eq!(config.payload_class.as_deref(), Some("org.apache.hudi.common.P"));
     }
 
@@ -363,7 +364,7 @@ mod tests {
                 "X",
             ),
         ] {
-            let error = of(&format!("{V6}{line}\n")).unwrap_err();
+            let error = table_config(&format!("{V6}{line}\n")).unwrap_err();
             assert_eq!(error.kind(), kind, "{line}");
             assert!(error.to_string().contains(word), "{error}");
         }
@@ -373,7 +374,7 @@ mod tests {
     fn cdc_modes_in_either_case() {
         for (mode, expected) in [("op_key_only", CdcMode::OpKeyOnly), ("DATA_BEFORE", CdcMode::DataBefore)] {
             let lines = format!("hoodie.table.cdc.enabled=true\nhoodie.table.cdc.supplemental.logging.mode={mode}\n");
-            assert_eq!(of(&format!("{V9}{lines}")).unwrap().cdc, Some(expected));
+            assert_eq!(table_config(&format!("{V9}{lines}")).unwrap().cdc, Some(expected));
         }
     }
 }

@@ -12,7 +12,7 @@
 
 use super::file_slice::{FileSlice, SliceDraft, Slices};
 use super::partition_files::{ListedBase, ListedLog, PartitionFiles};
-use super::view::{ByGroup, View, of_group, pending_compactions};
+use super::view::{ByGroup, View, instant_of_group, pending_compactions};
 use super::{by_completion, by_name};
 use crate::config::{TableConfig, TimelineLayout};
 use crate::error::Result;
@@ -24,12 +24,12 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// Errors of reading the plans of pending compactions.
-    pub fn of_range(timeline: &'a Timeline, config: &TableConfig, replaced: Vec<ReplacedFileGroup>) -> Result<Self> {
+    pub fn in_range(timeline: &'a Timeline, config: &TableConfig, replaced: Vec<ReplacedFileGroup>) -> Result<Self> {
         let mut groups = ByGroup::new();
         for group in replaced {
             groups.entry(group.partition).or_default().insert(group.file_id, group.instant);
         }
-        Ok(Self::new(timeline, config, None, pending_compactions(timeline)?, groups))
+        Ok(Self::from_parts(timeline, config, None, pending_compactions(timeline)?, groups))
     }
 
     /// Returns all slices of one partition with files of the range, by file group, oldest first. A query of changes
@@ -56,7 +56,7 @@ impl<'a> View<'a> {
         match self.layout {
             TimelineLayout::V1 => Ok(by_name::build(bases, logs, None)),
             TimelineLayout::V2 => {
-                let pending = of_group(&self.pending_compactions, &files.partition, file_id);
+                let pending = instant_of_group(&self.pending_compactions, &files.partition, file_id);
                 by_completion::build(bases, logs, pending, self.timeline)
                     .map_err(|error| error.in_file(&files.partition))
             }
@@ -104,7 +104,7 @@ mod tests {
             file_id: (*file_id).to_owned(),
             instant: "30".into(),
         };
-        let view = View::of_range(&table.timeline, &table.config, replaced.iter().map(group).collect()).unwrap();
+        let view = View::in_range(&table.timeline, &table.config, replaced.iter().map(group).collect()).unwrap();
         shown(&view.slices_in_range(&listed(names)).unwrap())
     }
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_change_log_is_of_every_slice() {
         let table = Table::new("6", &["10.commit", "15.deltacommit", "20.commit", "25.deltacommit"]);
-        let view = View::of_range(&table.timeline, &table.config, Vec::new()).unwrap();
+        let view = View::in_range(&table.timeline, &table.config, Vec::new()).unwrap();
         let names = ["f_0-1-2_10.parquet", ".f_10.log.1_0-1-2", OLD, ".f_20.log.1_0-1-2"];
         let slices = shown(&view.all_slices_in_range(&listed(&names)).unwrap());
         assert_eq!(slices, [format!("10: {} {}", names[0], names[1]), format!("20: {} {}", names[2], names[3])]);

@@ -40,18 +40,18 @@ impl<'a> View<'a> {
     /// # Errors
     /// Errors of [`Timeline::check_as_of`], and of reading plans and replace commits; `InvalidTable` if two compactions
     /// of one file group are pending.
-    pub fn of(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Self> {
+    pub fn new(timeline: &'a Timeline, config: &TableConfig, as_of: Option<&RequestedTime>) -> Result<Self> {
         let savepoint = as_of.map_or(Ok(None), |as_of| timeline.check_as_of(as_of))?;
         let query_instant = as_of.or(timeline.latest_visible()).cloned();
         let replaced = match &query_instant {
             Some(instant) => replaced(timeline, instant)?,
             None => ByGroup::new(),
         };
-        let mut view = Self::new(timeline, config, query_instant, pending_compactions(timeline)?, replaced);
+        let mut view = Self::from_parts(timeline, config, query_instant, pending_compactions(timeline)?, replaced);
         if let Some(savepoint) = savepoint {
             let files = timeline.files_of_savepoint(savepoint, config.table_type == TableType::MergeOnRead)?;
             let listed = |(partition, names): (&String, &Vec<String>)| {
-                PartitionFiles::of(partition, names.iter().map(|name| (name.as_str(), 0)))
+                PartitionFiles::new(partition, names.iter().map(|name| (name.as_str(), 0)))
             };
             view.kept = Some(files.iter().map(listed).collect());
         }
@@ -70,11 +70,11 @@ impl<'a> View<'a> {
     ///
     /// # Errors
     /// Errors of reading the plans of pending compactions.
-    pub fn of_file_groups(timeline: &'a Timeline, config: &TableConfig, until: &RequestedTime) -> Result<Self> {
-        Ok(Self::new(timeline, config, Some(until.clone()), pending_compactions(timeline)?, ByGroup::new()))
+    pub fn with_replaced(timeline: &'a Timeline, config: &TableConfig, until: &RequestedTime) -> Result<Self> {
+        Ok(Self::from_parts(timeline, config, Some(until.clone()), pending_compactions(timeline)?, ByGroup::new()))
     }
 
-    pub(super) fn new(
+    pub(super) fn from_parts(
         timeline: &'a Timeline,
         config: &TableConfig,
         query_instant: Option<RequestedTime>,
@@ -107,7 +107,7 @@ impl<'a> View<'a> {
         let Some(query_instant) = self.query_instant() else { return Ok(Vec::new()) };
         let mut chosen = Vec::new();
         for (file_id, (bases, logs)) in self.live_groups(files) {
-            let pending = of_group(&self.pending_compactions, &files.partition, &file_id);
+            let pending = instant_of_group(&self.pending_compactions, &files.partition, &file_id);
             let slices = match self.layout {
                 TimelineLayout::V1 => by_name::build(bases, logs, pending),
                 TimelineLayout::V2 => by_completion::build(bases, logs, pending, self.timeline)
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
         for log in files.log_files.iter().filter(|log| !log.name.cdc) {
             groups.entry(log.name.file_id.clone()).or_default().1.push(log.clone());
         }
-        groups.retain(|file_id, _| of_group(&self.replaced, &files.partition, file_id).is_none());
+        groups.retain(|file_id, _| instant_of_group(&self.replaced, &files.partition, file_id).is_none());
         groups
     }
 
@@ -239,7 +239,7 @@ impl<'a> View<'a> {
     }
 }
 
-pub(super) fn of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a RequestedTime> {
+pub(super) fn instant_of_group<'a>(groups: &'a ByGroup, partition: &str, file_id: &str) -> Option<&'a RequestedTime> {
     groups.get(partition)?.get(file_id)
 }
 
@@ -277,7 +277,7 @@ pub(super) mod tests {
     use crate::timeline::memory_storage::MemoryStorage;
 
     pub(in crate::file_group) fn listed(names: &[&str]) -> PartitionFiles {
-        PartitionFiles::of("p", names.iter().map(|name| (*name, 1)))
+        PartitionFiles::new("p", names.iter().map(|name| (*name, 1)))
     }
 
     pub(in crate::file_group) fn describe(slices: &Slices) -> Vec<String> {
@@ -312,7 +312,7 @@ pub(super) mod tests {
         }
 
         fn view(&self, as_of: Option<&str>, pending_compaction: Option<&str>) -> View<'_> {
-            let mut view = View::of(&self.timeline, &self.config, as_of.map(RequestedTime::from).as_ref()).unwrap();
+            let mut view = View::new(&self.timeline, &self.config, as_of.map(RequestedTime::from).as_ref()).unwrap();
             if let Some(instant) = pending_compaction {
                 view.pending_compactions.entry("p".into()).or_default().insert("f".into(), instant.into());
             }

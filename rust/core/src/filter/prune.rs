@@ -74,7 +74,7 @@ impl BoundTerm {
             Operator::IsNull => Ok(stretches.map(|(at, _)| nulls(at) != Some(0)).collect()),
             Operator::IsNotNull => Ok(stretches.map(|(at, rows)| nulls(at) != Some(*rows)).collect()),
             _ => {
-                let compared = Compared::of(self, bounds)?;
+                let compared = Compared::compare(self, bounds)?;
                 let passes = |at| compared.as_ref().is_none_or(|compared| compared.may_pass(at, self.operator));
                 Ok(stretches.map(|(at, rows)| nulls(at) != Some(*rows) && passes(at)).collect())
             }
@@ -99,7 +99,7 @@ struct Compared {
 
 impl Compared {
     /// None where bounds and literals cannot be compared.
-    fn of(term: &BoundTerm, bounds: &Bounds) -> Result<Option<Self>> {
+    fn compare(term: &BoundTerm, bounds: &Bounds) -> Result<Option<Self>> {
         let kind = term.literals.data_type();
         if bounds.least.data_type() != kind || bounds.greatest.data_type() != kind {
             return Ok(None);

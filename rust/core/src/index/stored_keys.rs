@@ -30,7 +30,7 @@ impl<'a> StoredKeys<'a> {
             let column = Field::new(meta_columns::RECORD_KEY, DataType::Utf8, true);
             return Ok(Self { table, key: RecordKey::Stored, columns: Arc::new(Schema::new(vec![column])) });
         }
-        let key = RecordKey::of(Some(&config.record_key_fields))?;
+        let key = RecordKey::new(Some(&config.record_key_fields))?;
         let (_, types) = table.schema_at(None)?;
         let mut columns: Vec<Arc<Field>> = Vec::new();
         for name in &config.record_key_fields {

@@ -64,7 +64,7 @@ pub(crate) struct KeyBatch {
 impl KeyColumns {
     /// Returns the columns of a table. Returns [`crate::ErrorKind::Unsupported`], with the name, for merging that this
     /// release does not support.
-    pub(crate) fn of(
+    pub(crate) fn new(
         table: &avro::Schema,
         types: &arrow_schema::Schema,
         merge: &MergeConfig,
@@ -77,7 +77,7 @@ impl KeyColumns {
             Some("EmptyHoodieRecordPayload") => Payload::DeletesAll,
             _ => Payload::Plain,
         };
-        let field = |name: &str| OrderingField::of(table, types, name, semantics);
+        let field = |name: &str| OrderingField::new(table, types, name, semantics);
         let ordering: Result<Vec<OrderingField>> = match payload {
             Payload::ByBinlogPlace => field(BINLOG_PLACE).map(|field| vec![field]),
             _ => merge.ordering_fields.iter().map(|name| field(name)).collect(),
@@ -85,7 +85,7 @@ impl KeyColumns {
         let marker = merge.delete_marker.as_ref().filter(|delete| table.field(&delete.field).is_some());
         let there = |name: &str| table.field(name).map(|_| name.to_owned());
         Ok(Self {
-            key: RecordKey::of(virtual_key)?,
+            key: RecordKey::new(virtual_key)?,
             ordering: ordering?,
             is_deleted: there(meta_columns::IS_DELETED),
             operation: there(meta_columns::OPERATION),
@@ -131,26 +131,26 @@ impl KeyColumns {
     /// are required.
     pub(crate) fn are_wanted(&self, decoded: &RecordBatch, content: &Bytes) -> Result<Option<BooleanArray>> {
         let Some(wanted) = &self.wanted else { return Ok(None) };
-        let (keys, _) = self.record_key().of_log(decoded, content, &[])?;
+        let (keys, _) = self.record_key().split_keys(decoded, content, &[])?;
         Ok(Some(keys.iter().map(|key| Some(key.is_some_and(|key| wanted.passes(key)))).collect()))
     }
 
     /// Returns the keys of the records of a data block, or the given row numbers, and the columns after those of the
     /// keys.
-    pub(crate) fn of_log<'a>(
+    pub(crate) fn split_keys<'a>(
         &self,
         decoded: &'a RecordBatch,
         content: &Bytes,
         numbers: &[u64],
     ) -> Result<(LogKeys, &'a [ArrayRef])> {
-        let (keys, rest) = self.log_key().of_log(decoded, content, numbers)?;
-        let keys = if self.key == RecordKey::Number { LogKeys::of_numbers(numbers) } else { keys };
+        let (keys, rest) = self.log_key().split_keys(decoded, content, numbers)?;
+        let keys = if self.key == RecordKey::Number { LogKeys::from_numbers(numbers) } else { keys };
         Ok((keys, rest))
     }
 
     /// Returns the columns for reading without a merge: neither ordering values nor delete markers.
     pub(crate) fn unordered(virtual_key: Option<&[String]>) -> Result<Self> {
-        let key = RecordKey::of(virtual_key)?;
+        let key = RecordKey::new(virtual_key)?;
         Ok(Self {
             key,
             ordering: Vec::new(),
@@ -203,7 +203,7 @@ impl KeyColumns {
     }
 
     /// Returns the columns that base rows must have to be merged.
-    pub(crate) fn of_base(&self) -> Vec<String> {
+    pub(crate) fn base_columns(&self) -> Vec<String> {
         let ordering = self.ordering.iter().map(|field| field.path.column().to_owned());
         self.key.columns().into_iter().chain(ordering).collect()
     }
@@ -276,7 +276,7 @@ impl KeyColumns {
 
     /// Returns the values of zero or more ordering columns.
     fn ordering_of(&self, columns: &[ArrayRef], nulls: Nulls) -> Result<OrderingColumn> {
-        let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.of_rows(column, nulls));
+        let fields = self.ordering.iter().zip(columns).map(|(field, column)| field.row_values(column, nulls));
         let mut fields = fields.collect::<Result<Vec<_>>>()?;
         match fields.len() {
             0 => Ok(OrderingColumn::Unordered),
@@ -288,7 +288,7 @@ impl KeyColumns {
     /// Returns the keys of a delete block: from its bytes, or the given numbers.
     pub(crate) fn deleted_keys(&self, all: &[Deleted], text: &Bytes, numbers: &[u64]) -> LogKeys {
         if self.key == RecordKey::Number {
-            return LogKeys::of_numbers(numbers);
+            return LogKeys::from_numbers(numbers);
         }
         let place = |one: &Deleted| one.key.as_ref().map(|at| u64::from(at.start) << 32 | u64::from(at.end - at.start));
         LogKeys { places: all.iter().map(place).collect(), bytes: text.clone() }
@@ -311,11 +311,11 @@ impl KeyColumns {
     pub(crate) fn deleted_ordering(&self, all: &[Deleted], content: &[u8]) -> Result<OrderingColumn> {
         match self.ordering.as_slice() {
             [] => Ok(OrderingColumn::Unordered),
-            [only] => only.of_deletes(&all.iter().map(|one| Some(&one.ordering)).collect::<Vec<_>>(), content),
+            [only] => only.delete_values(&all.iter().map(|one| Some(&one.ordering)).collect::<Vec<_>>(), content),
             several => {
                 let tuple = |one| tuple_of(one, several.len());
                 let of = |at: usize| all.iter().map(|one| tuple(one)?.get(at)).collect::<Vec<_>>();
-                let fields = several.iter().enumerate().map(|(at, field)| field.of_deletes(&of(at), content));
+                let fields = several.iter().enumerate().map(|(at, field)| field.delete_values(&of(at), content));
                 let tuples = OrderingColumn::tuple(&fields.collect::<Result<Vec<_>>>()?, all.len());
                 let ordered: Vec<bool> = all.iter().map(|one| tuple(one).is_some()).collect();
                 // A single value, or a tuple of another length, cannot be compared.

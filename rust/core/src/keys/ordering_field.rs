@@ -40,7 +40,7 @@ pub(crate) enum Nulls {
 
 impl OrderingField {
     /// Returns an ordering field of a table. [`crate::ErrorKind::Unsupported`] if the schema has no such field.
-    pub(crate) fn of(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
+    pub(crate) fn new(table: &avro::Schema, types: &Schema, name: &str, semantics: Semantics) -> Result<Self> {
         let path = FieldPath::new(name);
         let Some(kind) = path.type_in(types).cloned() else {
             return Err(Error::unsupported(format!("the table's ordering field {name:?} is not in its schema")));
@@ -63,13 +63,13 @@ impl OrderingField {
     }
 
     /// Returns the values of rows, from the column that is the field or contains it.
-    pub(crate) fn of_rows(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
-        let values = OrderingColumn::of(&self.path.values(column)?)?;
+    pub(crate) fn row_values(&self, column: &ArrayRef, nulls: Nulls) -> Result<OrderingColumn> {
+        let values = OrderingColumn::from_array(&self.path.values(column)?)?;
         Ok(if nulls == Nulls::AreDefault && self.is_integer() { values.null_is_zero() } else { values })
     }
 
     /// Returns the values of deletes; the default for deletes without a value.
-    pub(crate) fn of_deletes(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
+    pub(crate) fn delete_values(&self, values: &[Option<&Ordering>], content: &[u8]) -> Result<OrderingColumn> {
         let foreign = values.iter().map(|value| value.is_some_and(|value| self.is_foreign(value))).collect();
         let all = values.iter().copied();
         let default = self.is_integer().then_some(0);
@@ -296,7 +296,7 @@ mod tests {
         let values = [None, Some(&Ordering::None), Some(&Ordering::Int(0)), Some(&Ordering::Boolean(true))];
         for (kind, default) in [(DataType::Int64, Default), (DataType::Int32, Fixed(0)), (DataType::Date32, Fixed(0))] {
             let field = OrderingField { path: FieldPath::new("ts"), kind, millis: false, semantics: Semantics::V1x };
-            let column = field.of_deletes(&values, &[]).unwrap();
+            let column = field.delete_values(&values, &[]).unwrap();
             assert_eq!([0, 1, 2, 3].map(|row| column.value(row)), [default, default, default, Foreign]);
         }
     }

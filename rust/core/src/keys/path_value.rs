@@ -34,7 +34,7 @@ pub(crate) enum PathValue {
 }
 
 impl PathValue {
-    pub(crate) fn of(text: String, says: &PartitionPart) -> Self {
+    pub(crate) fn parse(text: String, says: &PartitionPart) -> Self {
         match says {
             PartitionPart::Unknown => Self::Unknown,
             PartitionPart::Time(format) => path_time::numbers(format, &text)

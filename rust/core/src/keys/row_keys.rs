@@ -80,7 +80,9 @@ impl RowKeyReader {
         let keys = match config.record_key_fields.as_slice() {
             _ if has(meta_columns::RECORD_KEY) && !has_all(schema, &config.record_key_fields) => KeySource::Stored,
             [] => KeySource::Generated(None),
-            fields if !config.populate_meta_fields => KeySource::Virtual(RecordKey::of(Some(fields))?, fields.to_vec()),
+            fields if !config.populate_meta_fields => {
+                KeySource::Virtual(RecordKey::new(Some(fields))?, fields.to_vec())
+            }
             fields => {
                 let is_single = matches!(generator, RowGenerator::Simple | RowGenerator::Timestamp);
                 if is_single && fields.len() > 1 {

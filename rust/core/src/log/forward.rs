@@ -166,7 +166,7 @@ impl Forward {
             index: self.index,
             offset: self.at,
             end: frame.end,
-            kind: BlockType::of(ordinal).map_or(BlockKind::Unknown(ordinal), BlockKind::Sound),
+            kind: BlockType::from_ordinal(ordinal).map_or(BlockKind::Unknown(ordinal), BlockKind::Sound),
             block_size: Some(frame.size),
             trailing_length: Some(frame.trailing),
             log_format_version: Some(version),

@@ -35,7 +35,7 @@ impl LogFile {
 
     /// Wraps a log file that is already open.
     #[must_use]
-    pub fn of(source: Arc<dyn Source>) -> Self {
+    pub fn new(source: Arc<dyn Source>) -> Self {
         Self { source }
     }
 

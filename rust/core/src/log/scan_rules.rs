@@ -46,13 +46,13 @@ pub struct ScanRules<'a> {
 impl<'a> ScanRules<'a> {
     /// Returns the rules of Hudi 1.2 for all instants completed by `latest`.
     #[must_use]
-    pub fn of_1_x(latest: Option<&'a RequestedTime>) -> Self {
+    pub fn hudi_1_x(latest: Option<&'a RequestedTime>) -> Self {
         Self { order: ScanOrder::ByInstant, later: Later::Skipped, latest, range: None, is_committed: None }
     }
 
     /// Returns the rules of Hudi 0.15.
     #[must_use]
-    pub fn of_0_x(latest: Option<&'a RequestedTime>) -> Self {
+    pub fn hudi_0_x(latest: Option<&'a RequestedTime>) -> Self {
         Self { order: ScanOrder::ByBlock, later: Later::EndsTheScan, latest, range: None, is_committed: None }
     }
     /// Returns true if an instant is later than the query's.

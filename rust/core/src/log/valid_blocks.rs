@@ -218,12 +218,12 @@ mod tests {
         Some(Box::leak(Box::new(text.into())))
     }
 
-    fn of_1_x(latest: &'static str) -> ScanRules<'static> {
-        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_1_x(time(latest)) }
+    fn hudi_1_x(latest: &'static str) -> ScanRules<'static> {
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::hudi_1_x(time(latest)) }
     }
 
-    fn of_0_x(latest: &'static str) -> ScanRules<'static> {
-        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::of_0_x(time(latest)) }
+    fn hudi_0_x(latest: &'static str) -> ScanRules<'static> {
+        ScanRules { is_committed: Some(COMMITTED), ..ScanRules::hudi_0_x(time(latest)) }
     }
 
     fn open_closed(start: &str, end: &str) -> InstantRange {
@@ -299,15 +299,15 @@ mod tests {
             ("1 2 C5:1,2 R5", "1 2"),
             ("1 X 2", "1 2"),
         ] {
-            assert_eq!(scan(blocks, of_1_x("9")).0, order, "{blocks}");
+            assert_eq!(scan(blocks, hudi_1_x("9")).0, order, "{blocks}");
         }
     }
 
     #[test]
     fn later_and_uncommitted_blocks_are_left_out() {
-        assert_eq!(scan("1 5 2", of_1_x("3")).0, "1 2");
-        assert_eq!(scan("1 R1@8", of_1_x("3")), (String::new(), 1, 0));
-        assert_eq!(scan("1 01 2", of_1_x("3")), ("1 2".into(), 0, 1));
+        assert_eq!(scan("1 5 2", hudi_1_x("3")).0, "1 2");
+        assert_eq!(scan("1 R1@8", hudi_1_x("3")), (String::new(), 1, 0));
+        assert_eq!(scan("1 01 2", hudi_1_x("3")), ("1 2".into(), 0, 1));
     }
 
     /// Ranges restrict data and delete blocks, not commands. A compacted block is lost if its originals are outside the
@@ -319,14 +319,14 @@ mod tests {
             ("1 2 R2@9", open_closed("0", "3"), "1"),
             ("1 2 C5:1,2 6", open_closed("2", "9"), "6"),
         ] {
-            assert_eq!(scan(blocks, ScanRules { range: Some(&range), ..of_1_x("9") }).0, order, "{blocks}");
+            assert_eq!(scan(blocks, ScanRules { range: Some(&range), ..hudi_1_x("9") }).0, order, "{blocks}");
         }
     }
 
     /// By block, as in V1 of 1.0 and 1.1: log-compacted blocks are applied in addition to their originals.
     #[test]
     fn by_block_with_the_rules_of_1_x() {
-        let rules = |latest| ScanRules { order: ScanOrder::ByBlock, ..of_1_x(latest) };
+        let rules = |latest| ScanRules { order: ScanOrder::ByBlock, ..hudi_1_x(latest) };
         for (blocks, latest, order) in [
             ("1 2 1", "9", "1 2 1"),
             ("1 2 1 R1 3", "9", "2 3"),
@@ -352,9 +352,9 @@ mod tests {
             ("1 01 2", "3", "1 2"),
             ("1 2 C5:1,2 6", "9", "1 2 5 6"),
         ] {
-            assert_eq!(scan(blocks, of_0_x(latest)).0, order, "{blocks}");
+            assert_eq!(scan(blocks, hudi_0_x(latest)).0, order, "{blocks}");
         }
-        let by_instant = ScanRules { order: ScanOrder::ByInstant, ..of_0_x("3") };
+        let by_instant = ScanRules { order: ScanOrder::ByInstant, ..hudi_0_x("3") };
         assert_eq!(scan("1 2 1 5 2", by_instant).0, "1 1 2");
     }
 
@@ -367,7 +367,7 @@ mod tests {
         let mut newer = block(0, "1");
         newer.header = header(&[(0, "1"), (9, "?")]);
         for block in [unknown, lost, newer] {
-            let error = ValidBlocks::new(of_1_x("9")).add(0, block).unwrap_err();
+            let error = ValidBlocks::new(hudi_1_x("9")).add(0, block).unwrap_err();
             assert!(error.location().offset.is_some() && error.location().block.is_some());
         }
     }
@@ -379,11 +379,11 @@ mod tests {
         {
             let mut unnamed = block(0, "1");
             unnamed.header = header(entries);
-            let error = ValidBlocks::new(of_1_x("9")).add(0, unnamed).unwrap_err();
+            let error = ValidBlocks::new(hudi_1_x("9")).add(0, unnamed).unwrap_err();
             assert!(error.kind() == crate::ErrorKind::CorruptLog && error.to_string().contains(word), "{error}");
         }
-        let error = ValidBlocks::new(of_1_x("9")).add(0, block(0, "Rx")).unwrap_err();
+        let error = ValidBlocks::new(hudi_1_x("9")).add(0, block(0, "Rx")).unwrap_err();
         assert!(error.to_string().contains("target \"x\""), "{error}");
-        assert_eq!(scan("1 2", ScanRules::of_1_x(None)).0, "", "nothing is visible");
+        assert_eq!(scan("1 2", ScanRules::hudi_1_x(None)).0, "", "nothing is visible");
     }
 }

@@ -234,7 +234,7 @@ impl LogSink for GroupedRecords {
                     NONE
                 }
             };
-            let kept = Kept::of(record.side);
+            let kept = Kept::from_side(record.side);
             self.orderings.set(link as usize, record.side.ordering)?;
             self.links.push(Link { row: record.row, older, deleted: record.side.deleted, kept });
         }

@@ -22,7 +22,7 @@ impl LogBatch<'_> {
     /// The hashes of the keys of [`AHEAD`] rows, from `row` on, for [`LogBatch::incoming`]. Prefetches what the look-ups read.
     pub(super) fn look_ahead(&self, source: u32, row: usize, index: &KeyIndex) -> [KeyHash; AHEAD] {
         let rows = row..self.places.len().min(row + AHEAD);
-        let place = |row| self.keys.is_valid(row).then(|| KeyPlace::of(self.keys.value(row)));
+        let place = |row| self.keys.is_valid(row).then(|| KeyPlace::from_packed(self.keys.value(row)));
         index.look_ahead(rows.map(|row| place(row).and_then(|place| index.key(source, place).ok())))
     }
 
@@ -41,7 +41,7 @@ impl LogBatch<'_> {
             let message = "a log record without a record key; merging is by key";
             return Err(Error::invalid_table(message).at_offset(u64::from(at.at)));
         }
-        let place = KeyPlace::of(self.keys.value(row));
+        let place = KeyPlace::from_packed(self.keys.value(row));
         let deleted = match (self.deleted.is_some_and(|deleted| deleted.value(row)), self.kind) {
             (false, _) => Deleted::No,
             (true, LogKind::Data) => Deleted::ByRow,

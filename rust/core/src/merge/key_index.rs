@@ -71,7 +71,7 @@ impl KeyPlace {
     /// Of `offset << 32 | length`.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
-    pub(super) const fn of(packed: u64) -> Self {
+    pub(super) const fn from_packed(packed: u64) -> Self {
         Self { at: (packed >> 32) as u32, len: packed as u32 }
     }
 }
@@ -350,7 +350,7 @@ impl KeyIndex {
         place: KeyPlace,
         side: Side<'_>,
     ) -> Result<()> {
-        let kept = Kept::of(side);
+        let kept = Kept::from_side(side);
         let deleted = match side.deleted {
             Deleted::No | Deleted::Flagged => 0,
             Deleted::ByRow => DELETED_BY_ROW,

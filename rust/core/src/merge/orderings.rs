@@ -16,7 +16,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) const fn of(side: Side<'_>) -> Self {
+    pub(super) const fn from_side(side: Side<'_>) -> Self {
         let is_value = !matches!(side.ordering, OrderingValue::Default | OrderingValue::Foreign);
         Self { is_value, is_foreign: side.is_foreign }
     }

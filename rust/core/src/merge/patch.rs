@@ -153,8 +153,8 @@ fn parts<T: ByteArrayType<Offset = i32>>(
     others: &[&GenericByteArray<T>],
     patches: &[Patch],
 ) -> Option<Parts> {
-    let old = Source::of(base);
-    let sources: Vec<Source> = others.iter().map(|other| Source::of(*other)).collect();
+    let old = Source::new(base);
+    let sources: Vec<Source> = others.iter().map(|other| Source::new(*other)).collect();
     let new = |patch: &Patch| sources.get(patch.batch).and_then(|source| source.run(patch.from, patch.from + 1));
     let added = patches.iter().filter_map(|patch| Some(new(patch)?.1.len())).sum::<usize>();
     let kept = old.run(0, base.len()).map_or(0, |(_, bytes)| bytes.len());
@@ -186,7 +186,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    fn of<T: ByteArrayType<Offset = i32>>(array: &'a GenericByteArray<T>) -> Self {
+    fn new<T: ByteArrayType<Offset = i32>>(array: &'a GenericByteArray<T>) -> Self {
         Self { ends: array.value_offsets(), bytes: array.value_data() }
     }
 

@@ -86,7 +86,7 @@ impl RecordGroups {
         let first = self.records.len();
         for Record { row, side } in records {
             self.orderings.set(self.records.len(), side.ordering)?;
-            self.records.push(Held { row, deleted: side.deleted, kept: Kept::of(side) });
+            self.records.push(Held { row, deleted: side.deleted, kept: Kept::from_side(side) });
         }
         if self.records.len() == first {
             return Err(Error::internal(format_args!("key {number} has no records")));
@@ -189,7 +189,8 @@ impl RecordGroups {
 
     /// Converts from a batch of [`RecordGroups::to_batch`].
     pub fn from_batch(batch: &RecordBatch) -> Result<Self> {
-        let columns = Columns::of(batch).ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
+        let columns =
+            Columns::from_batch(batch).ok_or_else(|| Error::internal("spilled record groups with other columns"))?;
         let mut groups = Self::default();
         let mut first = 0;
         for same in columns.keys.values().chunk_by(|one, other| one == other) {
@@ -214,7 +215,7 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn of(batch: &'a RecordBatch) -> Option<Self> {
+    fn from_batch(batch: &'a RecordBatch) -> Option<Self> {
         let column = |name| batch.column_by_name(name);
         Some(Self {
             keys: column("key")?.as_primitive_opt::<UInt64Type>()?,

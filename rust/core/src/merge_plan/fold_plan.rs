@@ -92,7 +92,7 @@ fn by_rules(rules: FoldRules, absence: &FieldAbsence, of: &FoldColumns<'_>, miss
     Folder {
         rules,
         absence: names()
-            .map(|name| table.field(name).map_or(Absence::Never, |field| absence.of_field(field)))
+            .map(|name| table.field(name).map_or(Absence::Never, |field| absence.absence_in(field)))
             .collect(),
         is_meta: names().map(|name| meta_columns::ALL.contains(&name)).collect(),
         ordering_column: ordering,

@@ -76,7 +76,7 @@ pub(super) struct Wrappers(Vec<String>);
 
 impl Wrappers {
     /// Returns the branches of `minValue` of the record in the field `stats`; those of `maxValue` are the same.
-    pub(super) fn of(schema: &avro::Schema, stats: &str) -> Option<Self> {
+    pub(super) fn from_schema(schema: &avro::Schema, stats: &str) -> Option<Self> {
         let Type::Record(stats) = schema.field(stats)?.ty.non_null() else { return None };
         let Type::Union(branches) = &stats.field("minValue")?.ty else { return None };
         let name = |branch: &Type| match branch {
@@ -88,7 +88,7 @@ impl Wrappers {
 
     /// Returns the statistics in record `row`.
     pub(super) fn file_stats(&self, stats: &StructArray, row: usize) -> FileStats {
-        let meaning = Meaning::of(stats, row);
+        let meaning = Meaning::from_stats(stats, row);
         let bound = |name: &str| {
             let members = stats.column_by_name(name)?.as_struct_opt()?;
             members.is_valid(row).then(|| self.bound(members, row, &meaning)).flatten()
@@ -139,7 +139,7 @@ struct Meaning {
 }
 
 impl Meaning {
-    fn of(stats: &StructArray, row: usize) -> Self {
+    fn from_stats(stats: &StructArray, row: usize) -> Self {
         let types = stats.column_by_name("valueType").and_then(|types| types.as_struct_opt());
         let types = types.filter(|types| types.is_valid(row));
         let ordinal = types.and_then(|types| types.column_by_name("typeOrdinal")?.as_primitive_opt::<Int32Type>());

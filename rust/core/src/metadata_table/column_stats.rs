@@ -108,12 +108,12 @@ impl MetadataTable {
         let mut wanted = Wanted::new();
         for column in stats.keys() {
             let Some((name, _)) = skipping.type_of(*column) else { continue };
-            let keys = ColumnKeys::of(name);
+            let keys = ColumnKeys::new(name);
             wanted.extend(
                 files.iter().enumerate().map(|(at, (partition, file))| (keys.key(partition, file), (*column, at))),
             );
         }
-        let Some(wrappers) = Wrappers::of(self.schema(), STATS) else { return Err(misfit()) };
+        let Some(wrappers) = Wrappers::from_schema(self.schema(), STATS) else { return Err(misfit()) };
         for batch in self.rows_of_keys(COLUMN_STATS, &[KEY, STATS], &wanted.keys().cloned().collect())? {
             note(&batch, &wrappers, &wanted, stats)?;
         }

@@ -98,7 +98,7 @@ fn listed(partitions: Vec<String>, mut lists: HashMap<String, Names>, left_out: 
         let Some(names) = lists.remove(&name) else {
             return Err(Error::invalid_table(format!("a metadata table without the files of the partition {name:?}")));
         };
-        Ok(PartitionFiles::of(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
+        Ok(PartitionFiles::new(path_of(&name), names.iter().map(|(name, len)| (name.as_str(), *len))))
     });
     Ok(Listed { files: files.collect::<Result<_>>()?, left_out })
 }

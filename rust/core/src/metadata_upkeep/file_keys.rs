@@ -51,7 +51,7 @@ pub(super) fn deleted_keys_of_log(
     instant: &RequestedTime,
     take: &mut dyn FnMut(&str),
 ) -> Result<()> {
-    let log = LogFile::of(place.open(path)?);
+    let log = LogFile::new(place.open(path)?);
     for block in log.blocks(false) {
         let block = block?;
         if let Some(damage) = block.damage() {

@@ -75,7 +75,7 @@ impl TableListing {
         let mut of_files = PartitionRecords::default();
         let mut of_partitions = PartitionRecords::default();
         for (column, kind) in &columns.columns {
-            let keys = ColumnKeys::of(column);
+            let keys = ColumnKeys::new(column);
             let mut sums: BTreeMap<&str, ColumnRange> = BTreeMap::new();
             for file in &measured {
                 let sum = sums.entry(file.partition).or_insert_with(|| ColumnRange::new(column));

@@ -104,7 +104,7 @@ impl MetadataFolder {
 
     /// Up to table version 7: the next versions of the logs of the latest slices.
     fn logs_of_slices(&self, ids: Vec<String>, files: &PartitionFiles) -> Result<Vec<NextLog>> {
-        let view = View::of(&self.timeline, &self.config, None)?;
+        let view = View::new(&self.timeline, &self.config, None)?;
         let mut slices: BTreeMap<String, _> =
             view.slices(files)?.into_iter().map(|slice| (slice.file_id.clone(), slice)).collect();
         let pending = self.timeline.pending_compactions()?;

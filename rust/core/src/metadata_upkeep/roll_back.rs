@@ -262,7 +262,7 @@ fn files_of_instant(folder: &MetadataFolder, instant: &RequestedTime) -> Result<
 
 /// Whether a block of a log file is of an instant. A damaged log is none: its blocks are skipped.
 fn wrote(place: &dyn Storage, path: &str, instant: &RequestedTime) -> Result<bool> {
-    let log = LogFile::of(place.open(path)?);
+    let log = LogFile::new(place.open(path)?);
     for block in log.blocks(false) {
         if block?.header.instant_time().is_some_and(|time| time == instant.as_str()) {
             return Ok(true);

@@ -26,7 +26,7 @@ impl OrcFile {
     /// `InvalidTable` where it is no ORC file, or a torn one; `Unsupported`, by name, for codecs, types and encryption that are not
     /// read.
     pub fn open(source: Arc<dyn Source>) -> Result<Self> {
-        let tail = Tail::read(&source).map_err(|error| of_table(error).in_file(source.path()))?;
+        let tail = Tail::read(&source).map_err(|error| as_table_error(error).in_file(source.path()))?;
         Ok(Self { source, tail: Arc::new(tail) })
     }
 
@@ -87,7 +87,7 @@ impl OrcFile {
 }
 
 /// Damage of a file that holds a table's rows is the table's.
-fn of_table(error: Error) -> Error {
+fn as_table_error(error: Error) -> Error {
     if error.kind() == ErrorKind::CorruptLog { error.with_kind(ErrorKind::InvalidTable) } else { error }
 }
 
@@ -153,7 +153,7 @@ impl Iterator for OrcRows {
         if self.done {
             return None;
         }
-        let step = self.step().map_err(|error| of_table(error).in_file(self.source.path())).transpose();
+        let step = self.step().map_err(|error| as_table_error(error).in_file(self.source.path())).transpose();
         self.done = !matches!(step, Some(Ok(_)));
         step
     }

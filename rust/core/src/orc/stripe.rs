@@ -68,7 +68,7 @@ impl Stripe {
                     streams.insert((usize::try_from(column).unwrap_or(usize::MAX), kind), at..stream_end);
                     at = stream_end;
                 }
-                (2, Value::Bytes(message)) => encodings.push(Encoding::of(message)?),
+                (2, Value::Bytes(message)) => encodings.push(Encoding::parse(message)?),
                 (3, Value::Bytes(text)) => zone = String::from_utf8_lossy(text).into_owned(),
                 _ => {}
             }
@@ -108,7 +108,7 @@ impl Stripe {
 }
 
 impl Encoding {
-    fn of(message: &[u8]) -> Result<Self> {
+    fn parse(message: &[u8]) -> Result<Self> {
         let (mut encoding, mut size) = (0, 0);
         fields(message, |number, value| {
             match (number, value) {

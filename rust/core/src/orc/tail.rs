@@ -67,7 +67,7 @@ impl Tail {
         let len = source.len();
         let end = source.read(len.saturating_sub(FIRST_READ)..len)?;
         let (postscript, postscript_len) = PostScript::at_end_of(&end)?;
-        let compression = Compression::of(postscript.codec, postscript.block)?;
+        let compression = Compression::from_postscript(postscript.codec, postscript.block)?;
         let footer_end = len.saturating_sub(postscript_len);
         let part = |end: u64, part_len: u64| {
             let start = end.checked_sub(part_len);
@@ -76,7 +76,7 @@ impl Tail {
             compression.decompressed(&source.read(start..end)?)
         };
         let footer = part(footer_end, postscript.footer_len)?;
-        let mut tail = Self::of_footer(&footer, compression)?;
+        let mut tail = Self::from_footer(&footer, compression)?;
         let metadata = part(footer_end.saturating_sub(postscript.footer_len), postscript.metadata_len)?;
         if postscript.writer >= SOUND_TEXT_BOUNDS {
             tail.statistics = statistics(&metadata)?;
@@ -85,7 +85,7 @@ impl Tail {
         Ok(tail)
     }
 
-    fn of_footer(footer: &[u8], compression: Compression) -> Result<Self> {
+    fn from_footer(footer: &[u8], compression: Compression) -> Result<Self> {
         let (mut stripes, mut types, mut user, mut rows) = (Vec::new(), Vec::new(), Vec::new(), 0);
         fields(footer, |number, value| {
             match (number, value) {

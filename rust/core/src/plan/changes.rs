@@ -45,7 +45,7 @@ impl OpenTable {
         };
         let mut scan = self.scan(request, |_| Ok(Slices { instants, ..Slices::default() }))?;
         let mut images = Images { table: self, mode, listed: HashMap::new() };
-        let found = found.into_iter().map(|changed| images.of(changed)).collect::<Result<Vec<_>>>()?;
+        let found = found.into_iter().map(|changed| images.slice_and_change(changed)).collect::<Result<Vec<_>>>()?;
         let (mut slices, changes): (Vec<_>, Vec<_>) = found.into_iter().unzip();
         self.attach_sources(&mut slices)?;
         let planned: Vec<_> = slices.into_iter().zip(changes).collect();
@@ -116,7 +116,7 @@ struct Images<'t> {
 
 impl Images<'_> {
     /// Returns the slice and the change of a split.
-    fn of(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
+    fn slice_and_change(&mut self, changed: Changed) -> Result<(FileSlice, Change)> {
         let instant = changed.instant.clone();
         self.found(changed).map_err(|error| error.at_instant(instant))
     }
@@ -212,14 +212,14 @@ impl Images<'_> {
     /// Returns the slice of the file group as of an instant.
     fn slice_at(&mut self, group: &Group, instant: &RequestedTime) -> Result<Option<FileSlice>> {
         let files = self.files_of_group(group)?;
-        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        let view = View::with_replaced(&self.table.timeline, &self.table.config, instant)?;
         Ok(view.slices(&files)?.into_iter().next())
     }
 
     /// Returns the base file that an instant wrote.
     fn base_of(&mut self, group: &Group, instant: &RequestedTime) -> Result<FileSlice> {
         let files = self.files_of_group(group)?;
-        let view = View::of_file_groups(&self.table.timeline, &self.table.config, instant)?;
+        let view = View::with_replaced(&self.table.timeline, &self.table.config, instant)?;
         let found = view.base_files(&files)?.into_iter().find(|slice| slice.base_instant == *instant);
         found.ok_or_else(|| gone(group, "wrote upon"))
     }

@@ -25,7 +25,7 @@ impl OpenTable {
     /// range with a pending commit if `holes` is `Fail`.
     pub fn incremental(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<Scan> {
         let timeline_range = self.range_of_rows(&range.bounds)?;
-        let written = Written::of(&self.timeline, &timeline_range, range.skipped())?;
+        let written = Written::read(&self.timeline, &timeline_range, range.skipped())?;
         self.scan_written(options, range, timeline_range, &written)
     }
 
@@ -91,7 +91,7 @@ impl OpenTable {
         }
         // File groups that were replaced after the range have changes in the range.
         let replaced = if range.is_changelog() { Vec::new() } else { written.replaced.clone() };
-        let view = View::of_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
+        let view = View::in_range(&self.timeline, &self.config, replaced).map_err(|error| error.in_file(&self.uri))?;
         let paths = written.partitions();
         let kept = wanted.map_or_else(|| Ok(vec![true; paths.len()]), |wanted| wanted.may_match(&paths))?;
         let mut found = Slices::default();

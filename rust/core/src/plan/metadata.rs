@@ -95,13 +95,13 @@ impl MetadataTableRows {
     /// Returns the slices of a partition; if keys are given, only those of the shards with these keys.
     fn slices(&self, partition: &str, keys: Option<&BTreeSet<String>>) -> Result<Slices> {
         let table = &self.table;
-        let view = View::of(&table.timeline, &table.config, None)?;
+        let view = View::new(&table.timeline, &table.config, None)?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut instants = table.timeline.instant_filter(Some(latest));
         instants.inflight.extend(self.pending.iter().cloned());
         let mut slices = view.slices(&files_of(table.place.as_ref(), partition)?)?;
         if let Some(keys) = keys {
-            slices = shard::of_keys(slices, keys);
+            slices = shard::slices_of_keys(slices, keys);
         }
         // From version 8 each file is of one instant; but that may be pending on the table's timeline.
         Ok(Slices { slices, instants, commits_by_block: true, ..Slices::default() })

@@ -95,7 +95,7 @@ impl OpenTable {
     fn incremental_schema(&self, options: &QueryOptions, range: &IncrementalRange) -> Result<SchemaRef> {
         let timeline_range = self.range_of_rows(&range.bounds)?;
         let schema_at = if range.schema_at_end {
-            Written::of(&self.timeline, &timeline_range, range.skipped())?.latest().cloned()
+            Written::read(&self.timeline, &timeline_range, range.skipped())?.latest().cloned()
         } else {
             None
         };

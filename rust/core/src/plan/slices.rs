@@ -28,7 +28,7 @@ impl OpenTable {
         choose: fn(&View<'t>, &PartitionFiles) -> Result<Vec<FileSlice>>,
         wanted: Option<&PartitionFilter>,
     ) -> Result<Slices> {
-        let view = View::of(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
+        let view = View::new(&self.timeline, &self.config, as_of).map_err(|error| error.in_file(&self.uri))?;
         let Some(latest) = view.query_instant() else { return Ok(Slices::default()) };
         let mut found = Slices { instants: self.timeline.instant_filter(Some(latest)), ..Slices::default() };
         if let Some(kept) = view.kept() {
@@ -96,7 +96,7 @@ impl OpenTable {
             let names = names.keys().map(String::as_str);
             match places.get(partition).and_then(|at| listed.get_mut(*at)) {
                 Some(files) => files.add_missing(names),
-                None => listed.push(PartitionFiles::of(partition, names.map(|name| (name, 0)))),
+                None => listed.push(PartitionFiles::new(partition, names.map(|name| (name, 0)))),
             }
         }
         Ok(removed)
@@ -151,7 +151,7 @@ impl OpenTable {
         }
         let key_field = self.key_field(types);
         let columns = [Some(meta_columns::RECORD_KEY), key_field.as_deref()];
-        let of_column = |column: &str| match KeyFilter::of(filter, column) {
+        let of_column = |column: &str| match KeyFilter::from_filter(filter, column) {
             KeyFilter::Keys(keys) => keys.into_iter().map(String::from_utf8).collect::<Result<_, _>>().ok(),
             KeyFilter::All | KeyFilter::Prefixes(_) => None,
         };
@@ -199,7 +199,7 @@ impl OpenTable {
 
     /// Returns the filter on partition paths; `None` if all partitions are read.
     pub(super) fn partition_filter(&self, types: &Schema, filter: &Filter) -> Result<Option<PartitionFilter>> {
-        let found = PartitionFilter::of(&self.config, types, filter)?;
+        let found = PartitionFilter::new(&self.config, types, filter)?;
         Ok(Some(found).filter(|_| self.options.prune && !filter.is_empty()))
     }
 

@@ -52,7 +52,7 @@ impl OpenTable {
     /// What listing files and reading plans may fail with.
     pub fn write_view(&self, partitions: Option<&BTreeSet<String>>) -> Result<WriteView> {
         let in_table = |error: Error| error.in_file(&self.uri);
-        let view = View::of(&self.timeline, &self.config, None).map_err(in_table)?;
+        let view = View::new(&self.timeline, &self.config, None).map_err(in_table)?;
         let mut found = WriteView::default();
         for plan in self.timeline.pending_compactions()? {
             for operation in plan.operations {
@@ -88,7 +88,7 @@ impl OpenTable {
         let partitions: Vec<&String> = partitions.iter().collect();
         parallel::map(&partitions, self.place.requests_at_once(), |partition| {
             match files_of(self.place.as_ref(), partition) {
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(PartitionFiles::of(partition, [])),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(PartitionFiles::new(partition, [])),
                 listed => listed,
             }
         })

@@ -48,7 +48,7 @@ impl Written {
     ///
     /// # Errors
     /// Errors of reading the metadata.
-    pub(super) fn of(timeline: &Timeline, timeline_range: &TimelineRange, skip: Skip) -> Result<Self> {
+    pub(super) fn read(timeline: &Timeline, timeline_range: &TimelineRange, skip: Skip) -> Result<Self> {
         let mut written = Self::default();
         timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
             written.add(write, metadata, skip);
@@ -57,7 +57,7 @@ impl Written {
         })?;
         if written.has_log_compaction && skip.log_compaction {
             let skip = Skip { compaction: true, clustering: true, log_compaction: false };
-            return Self::of(timeline, timeline_range, skip);
+            return Self::read(timeline, timeline_range, skip);
         }
         Ok(written)
     }
@@ -183,7 +183,7 @@ impl Written {
         let path = |name: &String| if partition.is_empty() { name.clone() } else { format!("{partition}/{name}") };
         let files = self.files.get(partition).into_iter().flatten();
         let files = files.map(|(name, len)| Ok((name.as_str(), len_of(&path(name), *len)?)));
-        Ok(PartitionFiles::of(partition, files.collect::<Result<Vec<_>>>()?))
+        Ok(PartitionFiles::new(partition, files.collect::<Result<Vec<_>>>()?))
     }
 }
 

@@ -120,7 +120,7 @@ impl SliceMemory {
     }
 
     /// Returns bytes that are needed for one pass over the logs. Those that are part of the content are already held.
-    pub(super) fn of_pass(&mut self, bytes: Bytes, content: &Bytes) -> Result<Bytes> {
+    pub(super) fn hold_for_pass(&mut self, bytes: Bytes, content: &Bytes) -> Result<Bytes> {
         if bytes.as_ptr() == content.as_ptr() {
             return Ok(bytes);
         }

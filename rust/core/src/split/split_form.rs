@@ -174,11 +174,11 @@ impl<'a> SliceForm<'a> {
         let FileSlice { partition, file_id, base_instant, base_file, log_files } = slice;
         let base = base_file.as_ref().map(|base| {
             let file = file_of(&base.path, &base.name, partition);
-            let version = VersionForm::of(base.len, base.etag.as_deref());
+            let version = VersionForm::new(base.len, base.etag.as_deref());
             BaseForm(file, version, base.instant.clone(), base.source.as_ref().map(Cow::Borrowed))
         });
         let log = |log: &'a LogFile| {
-            (file_of(&log.path, &log.name, partition), VersionForm::of(log.len, log.etag.as_deref()))
+            (file_of(&log.path, &log.name, partition), VersionForm::new(log.len, log.etag.as_deref()))
         };
         let logs = log_files.iter().map(log).collect();
         Self(Cow::Borrowed(partition), Cow::Borrowed(file_id), base_instant.clone(), base, logs)
@@ -201,7 +201,7 @@ impl<'a> SliceForm<'a> {
 }
 
 impl<'a> VersionForm<'a> {
-    fn of(len: u64, etag: Option<&'a str>) -> Self {
+    fn new(len: u64, etag: Option<&'a str>) -> Self {
         etag.map_or(Self::Len(len), |etag| Self::LenAndEtag(len, Cow::Borrowed(etag)))
     }
 

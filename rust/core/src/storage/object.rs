@@ -58,7 +58,7 @@ impl ObjectStorage {
     pub fn open(uri: &str, options: &StorageOptions) -> Result<Option<Self>> {
         let Some(parsed) = ObjectUri::parse(uri)? else { return Ok(None) };
         let options = ObjectOptions::parse(uri, options)?;
-        let handle = ObjectHandle::of(&parsed, options).map_err(|error| error.in_file(uri))?;
+        let handle = ObjectHandle::for_store(&parsed, options).map_err(|error| error.in_file(uri))?;
         let root = uri.trim_end_matches('/').to_owned();
         Ok(Some(Self { root, key: parsed.key, handle, requests: Arc::default(), ahead: Arc::default() }))
     }

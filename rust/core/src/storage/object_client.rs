@@ -44,7 +44,7 @@ pub(super) async fn counting<T>(
     let exchange = Arc::new(Exchange { requests, status: AtomicU16::new(0) });
     let outcome = EXCHANGE.scope(Arc::clone(&exchange), operation).await;
     let status = Some(exchange.status.load(Ordering::Relaxed)).filter(|status| *status > 0);
-    outcome.map_err(|error| Failure::of_store(&error, status))
+    outcome.map_err(|error| Failure::from_store(&error, status))
 }
 
 /// The number of attempts for a response whose body is incomplete.
@@ -155,7 +155,7 @@ fn gcs(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<A
 }
 
 fn azure(uri: &ObjectUri, options: &ObjectOptions, parts: ClientParts) -> Result<Arc<dyn ObjectStore>> {
-    let builder = of_account(uri).with_client_options(client_options(options)?);
+    let builder = account_builder(uri).with_client_options(client_options(options)?);
     let set = |builder: MicrosoftAzureBuilder, key: AzureConfigKey, value: &str| builder.with_config(key, value);
     let mut builder = with_settings(builder, options, set)?.with_http_connector(parts.connector());
     if let Some(supplied) = parts.supplied {
@@ -175,7 +175,7 @@ fn http(uri: &ObjectUri, options: &ObjectOptions, parts: &ClientParts) -> Result
 
 /// Uses the account of the URI. Azure's two endpoints of an account have the same objects; this client uses the Blob
 /// endpoint.
-fn of_account(uri: &ObjectUri) -> MicrosoftAzureBuilder {
+fn account_builder(uri: &ObjectUri) -> MicrosoftAzureBuilder {
     let builder = MicrosoftAzureBuilder::new();
     let Some((account, domain)) = &uri.account else { return builder };
     let builder = builder.with_account(account);
@@ -232,7 +232,7 @@ fn retry(options: &ObjectOptions) -> RetryConfig {
 }
 
 fn refused(error: object_store::Error, uri: &ObjectUri) -> Error {
-    let Failure { message, .. } = Failure::of_store(&error, None);
+    let Failure { message, .. } = Failure::from_store(&error, None);
     Error::invalid_argument(format!(
         "no client for {} can be created from these storage options: {message}",
         uri.scheme

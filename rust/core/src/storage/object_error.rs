@@ -32,7 +32,7 @@ impl Failure {
 
 impl Failure {
     /// Converts an error of a store's client; `status` is the HTTP status of the last response, if there was one.
-    pub(super) fn of_store(error: &StoreError, status: Option<u16>) -> Self {
+    pub(super) fn from_store(error: &StoreError, status: Option<u16>) -> Self {
         // An error of a function that supplies credentials.
         if let Some(own) = causes(error).find_map(|cause| cause.downcast_ref::<Error>()) {
             return Self::new(own.kind(), own.to_string());
@@ -189,7 +189,7 @@ mod tests {
             (StoreError::Precondition { path: path(), source: source() }, ErrorKind::FileChanged),
             (StoreError::Generic { store: "S3", source: source() }, ErrorKind::Io),
         ] {
-            assert_eq!(Failure::of_store(&error, None).kind, kind);
+            assert_eq!(Failure::from_store(&error, None).kind, kind);
         }
         let generic = StoreError::Generic { store: "S3", source: source() };
         for (status, kind) in [
@@ -202,10 +202,10 @@ mod tests {
             (503, ErrorKind::Throttled),
             (504, ErrorKind::Unreachable),
         ] {
-            assert_eq!(Failure::of_store(&generic, Some(status)).kind, kind, "{status}");
+            assert_eq!(Failure::from_store(&generic, Some(status)).kind, kind, "{status}");
         }
         let refused = HttpError::new(HttpErrorKind::Connect, std::io::Error::other("connection refused"));
-        let refused = Failure::of_store(&StoreError::Generic { store: "S3", source: Box::new(refused) }, None);
+        let refused = Failure::from_store(&StoreError::Generic { store: "S3", source: Box::new(refused) }, None);
         assert_eq!(refused.kind, ErrorKind::Unreachable);
         assert!(refused.message.ends_with("connection refused"), "{}", refused.message);
     }

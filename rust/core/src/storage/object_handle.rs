@@ -48,7 +48,7 @@ impl ObjectHandle {
     ///
     /// # Errors
     /// `InvalidArgument` for options from which no client can be created.
-    pub(super) fn of(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
+    pub(super) fn for_store(uri: &ObjectUri, options: ObjectOptions) -> Result<Arc<Self>> {
         let uri = ObjectUri { key: String::new(), ..uri.clone() };
         // Invalid options are reported when a table is opened, not by its first request.
         client(&uri, &options, ClientParts { region: None, limit: RequestLimit::new(1), supplied: None })?;

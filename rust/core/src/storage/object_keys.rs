@@ -185,7 +185,7 @@ pub(super) fn find(service: Service, name: &str) -> Option<&'static Key> {
 
 /// Returns the option that an environment variable sets, like `from_env` of `object_store`.
 #[must_use]
-pub(super) fn of_variable(service: Service, variable: &str) -> Option<&'static Key> {
+pub(super) fn key_of_variable(service: Service, variable: &str) -> Option<&'static Key> {
     let name = variable.to_ascii_lowercase();
     if variable != variable.to_ascii_uppercase() || !prefixes(service).iter().any(|prefix| name.starts_with(prefix)) {
         return match (service, variable) {
@@ -308,7 +308,7 @@ mod tests {
             (Service::Gcs, "SERVICE_ACCOUNT", Some("service_account_path")),
             (Service::Gcs, "GOOGLE_SERVICE_ACCOUNT_KEY", Some("service_account_key")),
         ] {
-            assert_eq!(of_variable(service, variable).map(|key| key.name), name, "{variable}");
+            assert_eq!(key_of_variable(service, variable).map(|key| key.name), name, "{variable}");
         }
     }
 

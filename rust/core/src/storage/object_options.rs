@@ -43,7 +43,7 @@ impl ObjectOptions {
         let Some(parsed) = ObjectUri::parse(uri)? else {
             return Err(Error::invalid_argument("not a URI of an object store").in_file(uri));
         };
-        let environment = Environment::of_process();
+        let environment = Environment::from_process();
         let made = match options.get(CREDENTIALS) {
             Some(name) => Self::with_supplier(name, &parsed, options, &environment),
             None => Self::from_parts(&parsed, options, &environment),
@@ -97,7 +97,7 @@ impl ObjectOptions {
         let hadoop = translate(&hadoop, uri, account.as_deref(), explicit, environment)?;
         let names_role = own.contains_key("role_arn") || hadoop.options.contains_key("role_arn");
         let mut role = None;
-        let mut merged = merge(uri.service, own, hadoop, &of_environment(uri.service, environment), explicit);
+        let mut merged = merge(uri.service, own, hadoop, &environment_options(uri.service, environment), explicit);
         if uri.service == Service::S3 {
             if !merged.is_decided
                 && !has_credentials(uri.service, &merged.options)
@@ -230,11 +230,11 @@ fn split(service: Service, options: &BTreeMap<String, String>) -> Result<(Option
 }
 
 /// Returns options from environment variables. Invalid values are errors of the store's client, as in `object_store`.
-fn of_environment(service: Service, environment: &Environment) -> Options {
+fn environment_options(service: Service, environment: &Environment) -> Options {
     let found = environment.iter().filter(|(_, value)| !value.is_empty());
     folded(
         found
-            .filter_map(|(name, value)| Some((object_keys::of_variable(service, name)?.name, value.to_owned())))
+            .filter_map(|(name, value)| Some((object_keys::key_of_variable(service, name)?.name, value.to_owned())))
             .collect(),
     )
 }
@@ -269,9 +269,9 @@ fn merge(service: Service, own: Options, hadoop: Translated, environment: &Optio
     let is_decided = explicit.has_credentials || hadoop.has_credentials;
     // The tenant and client of the account may be the user's, and the secret the environment's: only complete sources
     // are used.
-    let of_process = environment.iter().filter(|(name, _)| !(is_decided && is_credential(service, name)));
-    let of_process = of_process.filter(|(name, _)| !(**name == "endpoint" && explicit.has_endpoint));
-    let mut options: Options = of_process.map(|(name, value)| (*name, value.clone())).collect();
+    let from_process = environment.iter().filter(|(name, _)| !(is_decided && is_credential(service, name)));
+    let from_process = from_process.filter(|(name, _)| !(**name == "endpoint" && explicit.has_endpoint));
+    let mut options: Options = from_process.map(|(name, value)| (*name, value.clone())).collect();
     options.extend(hadoop.options);
     options.extend(own);
     Merged { options, is_decided }

@@ -27,7 +27,7 @@ pub enum Service {
 impl Service {
     /// Returns the store of a lower-case URI scheme; `None` if it is not an object store's.
     #[must_use]
-    pub fn of_scheme(scheme: &str) -> Option<Self> {
+    pub fn from_scheme(scheme: &str) -> Option<Self> {
         Some(match scheme {
             "s3" | "s3a" | "s3n" => Self::S3,
             "gs" | "gcs" => Self::Gcs,
@@ -72,7 +72,7 @@ impl ObjectUri {
     pub fn parse(uri: &str) -> Result<Option<Self>> {
         let Some((scheme, rest)) = uri.split_once("://") else { return Ok(None) };
         let scheme = scheme.to_ascii_lowercase();
-        let Some(service) = Service::of_scheme(&scheme) else { return Ok(None) };
+        let Some(service) = Service::from_scheme(&scheme) else { return Ok(None) };
         let (authority, key) = rest.split_once('/').unwrap_or((rest, ""));
         let parsed = refuse_credentials(service, &scheme, authority, key).and_then(|()| match service {
             Service::Azure => azure(&scheme, authority),

@@ -14,7 +14,7 @@ pub(super) enum Offsets {
 }
 
 impl Offsets {
-    fn of(&self, row: usize) -> Range<usize> {
+    fn range(&self, row: usize) -> Range<usize> {
         let at = |row: usize| match self {
             Self::Small(offsets) => offsets.get(row).map_or(0, |at| usize::try_from(*at).unwrap_or_default()),
             Self::Large(offsets) => offsets.get(row).map_or(0, |at| usize::try_from(*at).unwrap_or_default()),
@@ -31,7 +31,7 @@ pub(super) struct Lists {
 
 impl ColumnWriter for Lists {
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
-        block(self.offsets.of(row), out, |item, out| self.items.write(item, out))
+        block(self.offsets.range(row), out, |item, out| self.items.write(item, out))
     }
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Maps {
 
 impl ColumnWriter for Maps {
     fn write(&self, row: usize, out: &mut Vec<u8>) -> Written {
-        block(self.offsets.of(row), out, |entry, out| {
+        block(self.offsets.range(row), out, |entry, out| {
             self.keys.write(entry, out)?;
             self.values.write(entry, out)
         })

@@ -36,7 +36,7 @@ mod tests {
     use super::super::deleted::{Deleted, Ordering};
     use super::*;
 
-    fn of(content: &[u8]) -> Result<Deletes> {
+    fn parse(content: &[u8]) -> Result<Deletes> {
         deletes(&Bytes::copy_from_slice(content))
     }
 
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn reads_what_hudi_writes() {
-        let all = of(&REAL).unwrap().deleted;
+        let all = parse(&REAL).unwrap().deleted;
         assert_eq!(all.iter().map(key).collect::<String>(), "abcd");
         let found: Vec<_> = all.into_iter().map(|one| one.ordering).collect();
         assert_eq!(found, [Ordering::Int(0), Ordering::Long(7), Ordering::Text(33..34), Ordering::None]);
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_delete_block_of_hudis_tests() {
         let content = include_bytes!("../../../../../tests/data/format/delete-block-v2-content-10-records.data");
-        let deletes = of(content).unwrap();
+        let deletes = parse(content).unwrap();
         let text = |range: &Option<std::ops::Range<u32>>| {
             let range = range.clone().unwrap();
             str::from_utf8(&deletes.text[range.start as usize..range.end as usize]).unwrap().to_owned()
@@ -83,7 +83,7 @@ mod tests {
         let data = [4, 0, 0, 0x18, 2, 4, 4, 2, 0x0e, 2, 0x78, 0, 0, 0, 0x12, 2, 0xff, 0];
         let mut content = vec![0, 0, 0, 3, 0, 0, 0, u8::try_from(data.len()).unwrap()];
         content.extend(data);
-        let all = of(&content).unwrap().deleted;
+        let all = parse(&content).unwrap().deleted;
         assert_eq!(all[0].ordering, Ordering::Array(vec![Ordering::Int(1), Ordering::Text(18..19)]));
         assert_eq!(all[1].ordering, Ordering::Decimal { unscaled: -1, scale: 15 });
     }
@@ -91,13 +91,13 @@ mod tests {
     #[test]
     fn every_truncation_and_every_flip_is_survived() {
         for len in 0..REAL.len() {
-            assert!(of(&REAL[..len]).is_err(), "{len}");
+            assert!(parse(&REAL[..len]).is_err(), "{len}");
         }
         for at in 0..REAL.len() {
             for bit in 0..8 {
                 let mut bytes = REAL;
                 bytes[at] ^= 1 << bit;
-                let _ = of(&bytes);
+                let _ = parse(&bytes);
             }
         }
     }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn version_2_is_read() {
-        let deletes = of(&version_2()).unwrap();
+        let deletes = parse(&version_2()).unwrap();
         assert_eq!(texts(&deletes), ["a", "b", "c", "d"].map(|key| (key.to_owned(), "p".to_owned())));
         let found: Vec<_> = deletes.deleted.iter().map(|one| one.ordering.clone()).collect();
         assert_eq!(found[..2], [Ordering::Int(0), Ordering::Long(7)]);
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn version_1_is_read() {
-        let deletes = of(&version_1()).unwrap();
+        let deletes = parse(&version_1()).unwrap();
         let pairs = [("a", "p"), ("key-0002", "2021/09/01"), ("ключ", "p")];
         assert_eq!(texts(&deletes), pairs.map(|(key, path)| (key.to_owned(), path.to_owned())));
         assert!(deletes.deleted.iter().all(|one| one.ordering == Ordering::Int(0)));
@@ -156,13 +156,13 @@ mod tests {
     fn kryo_survives_every_truncation_and_every_flip() {
         for real in [version_1(), version_2()] {
             for len in 0..real.len() {
-                assert!(of(&real[..len]).is_err(), "{len}");
+                assert!(parse(&real[..len]).is_err(), "{len}");
             }
             for at in 0..real.len() {
                 for bit in 0..8 {
                     let mut bytes = real.clone();
                     bytes[at] ^= 1 << bit;
-                    let _ = of(&bytes);
+                    let _ = parse(&bytes);
                 }
             }
         }
@@ -176,7 +176,7 @@ mod tests {
         data.extend(value);
         let len = u32::try_from(data.len()).unwrap();
         let content = [&2_u32.to_be_bytes()[..], &len.to_be_bytes(), &data].concat();
-        of(&content).map(|deletes| deletes.deleted[0].ordering.clone())
+        parse(&content).map(|deletes| deletes.deleted[0].ordering.clone())
     }
 
     fn named(class: &str, value: &[u8]) -> Vec<u8> {
@@ -241,7 +241,7 @@ mod tests {
         let changed = |from_end: usize, byte: u8| {
             let mut bytes = real.clone();
             bytes[end - from_end] = byte;
-            of(&bytes).unwrap_err()
+            parse(&bytes).unwrap_err()
         };
         assert_eq!(real[end - 5..], [5, 1, 0x82, b'd', 0]);
         for (byte, why) in [(3, "object 1, which is not a string"), (0x7f, "object 125, which is not a string")] {
@@ -253,7 +253,7 @@ mod tests {
         let mut longer = real.clone();
         longer.push(0);
         longer[7] += 1;
-        assert!(of(&longer).unwrap_err().to_string().contains("found 1 more bytes"));
+        assert!(parse(&longer).unwrap_err().to_string().contains("found 1 more bytes"));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod tests {
             content.push(u8::try_from(digits.len()).unwrap() * 2);
             content.extend(digits);
             content.push(0);
-            of(&content)
+            parse(&content)
         };
         assert!(avro(&[0x7f; 16]).is_ok());
         assert!(avro(&[]).is_err());

@@ -30,7 +30,7 @@ pub fn batches(
     let Some(file) = open(file, content)? else { return Ok(Box::new(std::iter::empty())) };
     let file = base_file::renamed(file, names);
     let rows = file.row_count();
-    let batches = file.batches(wanted, batch_rows).map_err(of_log)?;
+    let batches = file.batches(wanted, batch_rows).map_err(as_log_error)?;
     let mut read = 0_u64;
     // The row count of the footer is compared with the rows that were read: no row of a block may be lost silently.
     Ok(Box::new(batches.map(Some).chain(std::iter::once(None)).filter_map(move |batch| match batch {
@@ -40,7 +40,7 @@ pub fn batches(
         }
         Some(Err(error)) => {
             read = rows;
-            Some(Err(of_log(error)))
+            Some(Err(as_log_error(error)))
         }
         None if read == rows => None,
         None => Some(Err(Error::corrupt(format!("a parquet block of {rows} rows gave {read}")))),
@@ -58,10 +58,10 @@ fn open(file: &Arc<dyn Source>, content: &Range<u64>) -> Result<Option<Box<dyn B
         return Ok(None);
     }
     let section = Arc::new(Section::new(Arc::clone(file), content.clone())?);
-    base_file::open_parquet(section).map(Some).map_err(of_log)
+    base_file::open_parquet(section).map(Some).map_err(as_log_error)
 }
 
 /// Damage in this file is damage of a log.
-fn of_log(error: Error) -> Error {
+fn as_log_error(error: Error) -> Error {
     if error.kind() == ErrorKind::InvalidTable { error.with_kind(ErrorKind::CorruptLog) } else { error }
 }

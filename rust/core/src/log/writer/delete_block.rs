@@ -62,7 +62,7 @@ pub fn delete_block(
     let mut entries = Vec::new();
     // A batch without rows has columns, too: they are validated although nothing is deleted.
     for batch in std::iter::once(Ok(RecordBatch::new_empty(Arc::clone(schema)))).chain(batches) {
-        let keys = Keys::of(&batch?, columns, count)?;
+        let keys = Keys::from_batch(&batch?, columns, count)?;
         for row in 0..keys.record_keys.len() {
             keys.write(row, &mut entries);
         }
@@ -106,12 +106,12 @@ enum Partitions {
 
 impl Keys {
     /// `before` is the number of rows in earlier batches: rows in messages count from the first batch.
-    fn of(batch: &RecordBatch, columns: &DeleteColumns, before: usize) -> Result<Self> {
+    fn from_batch(batch: &RecordBatch, columns: &DeleteColumns, before: usize) -> Result<Self> {
         let partitions = match &columns.partition_path {
             PartitionPath::Column(name) => Partitions::Column(texts(batch, name, before)?),
             PartitionPath::Constant(path) => Partitions::Constant(path.clone()),
         };
-        let ordering = columns.ordering.iter().map(|name| OrderingColumn::of(name, column(batch, name)?));
+        let ordering = columns.ordering.iter().map(|name| OrderingColumn::from_column(name, column(batch, name)?));
         Ok(Self {
             record_keys: texts(batch, &columns.record_key, before)?,
             partitions,

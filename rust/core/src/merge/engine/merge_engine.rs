@@ -311,7 +311,7 @@ mod tests {
         }
 
         fn ordering(&self, rows: &RecordBatch) -> Result<OrderingColumn> {
-            OrderingColumn::of(rows.column(1))
+            OrderingColumn::from_array(rows.column(1))
         }
     }
 
@@ -341,7 +341,7 @@ mod tests {
         for records in log {
             let records_of = |(row, _): &Record| *row;
             let keys = batch(&records.iter().map(records_of).collect::<Vec<_>>());
-            let ordering = OrderingColumn::of(keys.column(1)).unwrap();
+            let ordering = OrderingColumn::from_array(keys.column(1)).unwrap();
             let keys = keys.column(0).as_string::<i32>().clone();
             let places = keys
                 .offsets()

@@ -74,7 +74,7 @@ enum Picks {
 }
 
 impl Picks {
-    fn of(&self, column: usize) -> Option<u32> {
+    fn candidate(&self, column: usize) -> Option<u32> {
         match self {
             Self::All(candidate) => Some(*candidate),
             Self::ByColumn(candidates) => candidates.get(column).copied(),
@@ -172,7 +172,7 @@ impl Rows {
 
     /// Empty if no row of any batch is filled.
     fn mask_of(&self, column: usize, absence: &Absence) -> Mask {
-        let of_batch = |batch: &RecordBatch| absence.of(batch.columns().get(column)?);
+        let of_batch = |batch: &RecordBatch| absence.absent_rows(batch.columns().get(column)?);
         let mask: Mask = self.batches.iter().map(of_batch).collect();
         if mask.iter().all(Option::is_none) { Mask::new() } else { mask }
     }
@@ -218,7 +218,7 @@ impl Folder {
         for record in groups.records() {
             let pick = if has_row(&record.side) { picks.next() } else { None };
             let at = pick.map_or((0, 0), |(batch, row)| (batch + first, row));
-            let (source, missing) = (Some(record.row.source), self.missing.of(record.row.source));
+            let (source, missing) = (Some(record.row.source), self.missing.columns(record.row.source));
             candidates.push(Candidate { side: record.side, source, missing, at });
         }
         if u32::try_from(candidates.len()).is_err() {
@@ -336,7 +336,7 @@ impl Folding<'_> {
         };
         // After the base row there is no further step that would read the flag.
         let flag = self.folder.flag_column.filter(|_| step != MergeStep::Base && merged.deleted == Deleted::No);
-        let flagged = match flag.and_then(|flag| merged.picks.of(flag)) {
+        let flagged = match flag.and_then(|flag| merged.picks.candidate(flag)) {
             Some(candidate) => self.is_flagged(candidate)?,
             None => false,
         };
@@ -361,7 +361,8 @@ impl Folding<'_> {
         for (column, pick) in picks.iter_mut().enumerate() {
             let is_low_meta = low_meta && self.folder.is_meta.get(column).is_some_and(|is_meta| *is_meta);
             if is_low_meta || self.is_absent(*pick, column, partial)? {
-                *pick = low.picks.of(column).ok_or_else(|| Error::internal("a row without all of its columns"))?;
+                *pick =
+                    low.picks.candidate(column).ok_or_else(|| Error::internal("a row without all of its columns"))?;
             }
         }
         self.recycle(low.picks);

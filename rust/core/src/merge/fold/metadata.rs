@@ -90,13 +90,15 @@ fn files(older: &ArrayRef, newer: &ArrayRef, kinds: &[MergeKind]) -> Result<Arra
     let (Some(old), Some(new)) = (older.as_map_opt(), newer.as_map_opt()) else {
         return Err(Error::invalid_table("the file list of a metadata table's record is no map"));
     };
-    let (old_entries, new_entries) = (Entries::of(old)?, Entries::of(new)?);
+    let (old_entries, new_entries) = (Entries::from_map(old)?, Entries::from_map(new)?);
     let (mut picks, mut lengths, mut there) = (Vec::new(), Vec::with_capacity(kinds.len()), Vec::new());
     for (row, kind) in kinds.iter().enumerate() {
         let before = picks.len();
         match kind {
             MergeKind::Files => union(&old_entries, &new_entries, row, &mut picks),
-            MergeKind::Stats | MergeKind::Newer => picks.extend(new_entries.of_row(row).map(|entry| (1, entry))),
+            MergeKind::Stats | MergeKind::Newer => {
+                picks.extend(new_entries.entries_of_row(row).map(|entry| (1, entry)))
+            }
         }
         lengths.push(picks.len() - before);
         there.push(*kind == MergeKind::Files || new.is_valid(row));
@@ -118,7 +120,7 @@ struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    fn of(map: &'a MapArray) -> Result<Self> {
+    fn from_map(map: &'a MapArray) -> Result<Self> {
         let infos = map.values().as_struct_opt();
         let child = |name| infos.and_then(|infos| infos.column_by_name(name));
         let names = map.keys().as_string_opt::<i32>();
@@ -131,7 +133,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The ordinals of the entries of a row.
-    fn of_row(&self, row: usize) -> std::ops::Range<usize> {
+    fn entries_of_row(&self, row: usize) -> std::ops::Range<usize> {
         let ends = self.map.value_offsets();
         let end = |at: usize| ends.get(at).and_then(|end| usize::try_from(*end).ok()).unwrap_or_default();
         if self.map.is_valid(row) { end(row)..end(row + 1) } else { 0..0 }
@@ -140,8 +142,9 @@ impl<'a> Entries<'a> {
 
 /// The entries of two file lists: those of the older list in its order, then the new ones.
 fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usize, usize)>) {
-    let mut newer: HashMap<&str, usize> = new.of_row(row).map(|entry| (new.names.value(entry), entry)).collect();
-    for entry in old.of_row(row) {
+    let mut newer: HashMap<&str, usize> =
+        new.entries_of_row(row).map(|entry| (new.names.value(entry), entry)).collect();
+    for entry in old.entries_of_row(row) {
         match newer.remove(old.names.value(entry)) {
             None => picks.push((0, entry)),
             Some(other) if new.deleted.value(other) => {
@@ -154,7 +157,7 @@ fn union(old: &Entries<'_>, new: &Entries<'_>, row: usize, picks: &mut Vec<(usiz
             Some(_) => picks.push((0, entry)),
         }
     }
-    let added = new.of_row(row).filter(|entry| newer.get(new.names.value(*entry)) == Some(entry));
+    let added = new.entries_of_row(row).filter(|entry| newer.get(new.names.value(*entry)) == Some(entry));
     picks.extend(added.map(|entry| (1, entry)));
 }
 
@@ -259,9 +262,9 @@ mod tests {
 
     fn lists_of(batch: &RecordBatch) -> Vec<Vec<(String, i64, bool)>> {
         let map = batch.column_by_name(FILES).unwrap().as_map();
-        let entries = Entries::of(map).unwrap();
+        let entries = Entries::from_map(map).unwrap();
         let entry = |at| (entries.names.value(at).to_owned(), entries.sizes.value(at), entries.deleted.value(at));
-        (0..map.len()).map(|row| entries.of_row(row).map(entry).collect()).collect()
+        (0..map.len()).map(|row| entries.entries_of_row(row).map(entry).collect()).collect()
     }
 
     fn merged(older: &RecordBatch, newer: &RecordBatch) -> RecordBatch {

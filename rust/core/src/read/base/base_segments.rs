@@ -31,7 +31,7 @@ pub(in crate::read) struct BaseSegments {
 
 impl BaseSegments {
     /// Returns the segments of a part; `None` if the slice has fewer parts than planned and this one does not exist.
-    pub(in crate::read) fn of(
+    pub(in crate::read) fn from_part(
         part: Option<SlicePart>,
         open: impl FnOnce() -> Result<Option<Box<dyn BaseFile>>>,
     ) -> Result<Option<Self>> {

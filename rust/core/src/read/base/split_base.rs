@@ -44,8 +44,8 @@ pub(in crate::read) struct SplitBase {
 
 impl SplitBase {
     /// Returns `None` if the split is a part without rows.
-    pub(in crate::read) fn of(split: &Split, place: &Arc<dyn Storage>) -> Result<Option<Self>> {
-        let segments = BaseSegments::of(split.part, || opened(split, place.as_ref()))?;
+    pub(in crate::read) fn open(split: &Split, place: &Arc<dyn Storage>) -> Result<Option<Self>> {
+        let segments = BaseSegments::from_part(split.part, || opened(split, place.as_ref()))?;
         let base = |segments| Self { split: split.clone(), place: Arc::clone(place), segments, next: Mutex::new(None) };
         Ok(segments.map(base))
     }
@@ -113,7 +113,7 @@ impl SplitBase {
     /// Removes the rows of commits outside the range.
     fn in_range(&self, batches: Batches) -> Batches {
         let Some(base) = &self.split.slice.base_file else { return batches };
-        let range = RowRange::of_base(&self.split.query, &base.instant);
+        let range = RowRange::for_base_file(&self.split.query, &base.instant);
         Box::new(batches.map(move |batch| range.keep(batch?)))
     }
 
@@ -135,7 +135,7 @@ impl SplitBase {
         if let Some(groups) = groups {
             file.keep_row_groups(groups);
         }
-        let range = RowRange::of_base(query, &base.instant);
+        let range = RowRange::for_base_file(query, &base.instant);
         let mut pruned = 0;
         if query.options.prune {
             pruned = range.bounds(wanted)?.map_or(Ok(0), |bounds| file.prune(wanted, &bounds))?;

@@ -120,7 +120,7 @@ impl ChangeLogs {
             };
             let place = (block.content.start, block.index);
             let marked = |error: Error| error.offset_from(place.0).in_block(place.1).in_file(source.path());
-            self.records = Some(Records::of(source.as_ref(), &block).map_err(marked)?);
+            self.records = Some(Records::read(source.as_ref(), &block).map_err(marked)?);
         }
     }
 
@@ -186,7 +186,7 @@ impl ChangeLogs {
             let split = Split { query: Arc::new(query), ..split.clone() };
             for rows in SliceReader::new(split, self.report.clone())?.within(self.memory_limit / 2) {
                 let rows = rows?;
-                let images = form.of_batch(&self.table, &rows)?;
+                let images = form.images_of_batch(&self.table, &rows)?;
                 let column = rows.column_by_name(meta_columns::RECORD_KEY);
                 let Some(keys) = column.and_then(|column| column.as_string_opt::<i32>()) else { continue };
                 for (key, image) in keys.iter().zip(images.iter()) {
@@ -210,7 +210,7 @@ impl ChangeLogs {
 }
 
 impl Records {
-    fn of(source: &dyn Source, block: &Block) -> Result<Self> {
+    fn read(source: &dyn Source, block: &Block) -> Result<Self> {
         let Some(text) = block.header.get(HeaderKey::Schema) else {
             return Err(Error::corrupt("a block of a change log has no SCHEMA in its header"));
         };
@@ -241,7 +241,7 @@ fn images(schema: &avro::Schema, records: &RecordBatch, name: &str) -> Result<Ar
         _ => return Err(wrong()),
     };
     let column = records.column_by_name(name).and_then(|column| column.as_struct_opt()).ok_or_else(wrong)?;
-    let texts = ImageFormat::Record.of_records(fields, column)?;
+    let texts = ImageFormat::Record.images_of_records(fields, column)?;
     if texts.null_count() == 0 {
         return Ok(Arc::new(texts));
     }

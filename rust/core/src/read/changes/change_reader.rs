@@ -110,7 +110,7 @@ impl ChangeReader {
             State::Whole(reader, operation) => {
                 let Some(rows) = reader.next() else { return Ok(None) };
                 let table = avro::Schema::parse(&self.rows.query.schema)?;
-                Ok(Some(Changes::all(*operation, ImageFormat::Row.of_batch(&table, &rows?)?)))
+                Ok(Some(Changes::all(*operation, ImageFormat::Row.images_of_batch(&table, &rows?)?)))
             }
             State::Logs(changes) => changes.next(),
             State::ChangeLogs(logs) => logs.next(),

@@ -46,7 +46,7 @@ pub(in crate::read) enum ImageFormat {
 
 impl ImageFormat {
     /// Returns the rows of a batch, whose columns are fields of the table.
-    pub(in crate::read) fn of_batch(self, table: &avro::Schema, rows: &RecordBatch) -> Result<StringArray> {
+    pub(in crate::read) fn images_of_batch(self, table: &avro::Schema, rows: &RecordBatch) -> Result<StringArray> {
         let schema = rows.schema();
         let columns = schema.fields().iter().zip(rows.columns()).map(|(column, array)| {
             let field = table.field(column.name()).ok_or_else(|| misfit(column.name()))?;
@@ -60,7 +60,7 @@ impl ImageFormat {
     }
 
     /// Returns the records of a column; null for a null record.
-    pub(in crate::read) fn of_records(self, fields: &[Field], records: &StructArray) -> Result<StringArray> {
+    pub(in crate::read) fn images_of_records(self, fields: &[Field], records: &StructArray) -> Result<StringArray> {
         let columns = self.fields(fields, records)?;
         self.texts(records.len(), |row, out| {
             let is_there = records.is_valid(row);
@@ -97,7 +97,7 @@ impl ImageFormat {
     fn bind<'a>(self, ty: &Type, array: &'a dyn Array) -> Result<Bound<'a>> {
         let ty = ty.non_null();
         if let Type::Vector(vector) = ty {
-            return Err(of_vector(vector.shape.descriptor()));
+            return Err(unsupported_vector(vector.shape.descriptor()));
         }
         let cells = match array.data_type() {
             DataType::Null => Some(Cells::Nothing),
@@ -370,7 +370,7 @@ fn widened(bytes: &[u8], width: usize) -> Vec<u8> {
 
 /// Hudi 1.2 fails on them too: it reads the columns of an image as nested ones.
 #[cold]
-fn of_vector(descriptor: String) -> Error {
+fn unsupported_vector(descriptor: String) -> Error {
     let message = format!(
         "changes of a table with a column of type {descriptor}, for which Hudi writes no image; use an incremental query"
     );
@@ -396,7 +396,7 @@ mod tests {
         let schema = avro::Schema::parse(&text).unwrap();
         let rows = RecordBatch::try_from_iter_with_nullable([("f", values, true)]).unwrap();
         [ImageFormat::Row, ImageFormat::Record].map(|form| {
-            let texts = form.of_batch(&schema, &rows).unwrap();
+            let texts = form.images_of_batch(&schema, &rows).unwrap();
             let value = |text: &str| text.strip_prefix("{\"f\":").unwrap().strip_suffix('}').unwrap().to_owned();
             texts.iter().map(|text| value(text.unwrap())).collect()
         })
@@ -480,7 +480,7 @@ mod tests {
         let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(2)])]));
         for name in ["f", "g"] {
             let rows = RecordBatch::try_from_iter_with_nullable([(name, Arc::clone(&lists), true)]).unwrap();
-            assert_eq!(ImageFormat::Row.of_batch(&schema, &rows).unwrap_err().kind(), ErrorKind::InvalidTable);
+            assert_eq!(ImageFormat::Row.images_of_batch(&schema, &rows).unwrap_err().kind(), ErrorKind::InvalidTable);
         }
     }
 }

@@ -64,7 +64,7 @@ impl LogChanges {
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
         let place = storage::open_counted(&query.uri, &query.storage, query.options.mmap, report.requests())?;
-        let blocks = scan(&of_commit(split, logs, instant), place.as_ref(), report)?;
+        let blocks = scan(&split_of_commit(split, logs, instant), place.as_ref(), report)?;
         if blocks.blocks.is_empty() {
             return Ok(None);
         }
@@ -88,7 +88,7 @@ impl LogChanges {
             report,
         })?;
         let before = base.rows(Segment::Own, &projection.base)?;
-        let path_values = PathValues::of(query, &split.slice.partition)?;
+        let path_values = PathValues::from_path(query, &split.slice.partition)?;
         let batch_rows = query.options.batch_rows.max(1);
         Ok(Some(Self { table, form, projection, path_values, before, merge, batch_rows }))
     }
@@ -99,7 +99,7 @@ impl LogChanges {
             let rows = rows?;
             let projected = self.projection.projected_of(&rows)?;
             let Some(found) = self.merge.changes(&rows, &projected)? else { continue };
-            if let Some(changes) = self.of_rows(found)? {
+            if let Some(changes) = self.changes_of_rows(found)? {
                 return Ok(Some(changes));
             }
         }
@@ -112,10 +112,10 @@ impl LogChanges {
     }
 
     fn images(&self, rows: RecordBatch) -> Result<StringArray> {
-        self.form.of_batch(&self.table, &self.path_values.put_into(rows)?)
+        self.form.images_of_batch(&self.table, &self.path_values.put_into(rows)?)
     }
 
-    fn of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<Changes>> {
+    fn changes_of_rows(&self, RowChanges { before, deleted, after }: RowChanges) -> Result<Option<Changes>> {
         let (before, after) = (self.images(before)?, self.images(after)?);
         if deleted.len() != before.len() || after.len() != deleted.iter().filter(|deleted| !**deleted).count() {
             return Err(Error::invalid_table("changed rows without their images"));
@@ -143,7 +143,7 @@ impl LogChanges {
 
 /// Returns a split of the logs only, restricted to blocks of the commit: up to table version 7 commits may share a log
 /// file.
-fn of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> Split {
+fn split_of_commit(split: &Split, logs: &[LogFile], instant: &RequestedTime) -> Split {
     let mut query = Query::clone(&split.query);
     if query.commits_by_block {
         let blocks = InstantRange::ExactMatch([instant.clone()].into());

@@ -39,7 +39,7 @@ impl DeletedKeys {
     }
 
     /// Returns the values of a block, one row per delete: the projected columns for which it has values.
-    pub(in crate::read) fn of_block(&self, deletes: &Deletes, instant: Option<&str>) -> Result<RecordBatch> {
+    pub(in crate::read) fn rows_of_block(&self, deletes: &Deletes, instant: Option<&str>) -> Result<RecordBatch> {
         let rows = deletes.deleted.len();
         let keys = texts(deletes, |one| one.key.as_ref())?;
         let mut fields = Vec::new();
@@ -62,7 +62,7 @@ impl DeletedKeys {
     }
 }
 
-/// Returns the given rows of [`DeletedKeys::of_block`], with all projected columns.
+/// Returns the given rows of [`DeletedKeys::rows_of_block`], with all projected columns.
 pub(in crate::read) fn deleted_rows(known: &RecordBatch, rows: &[u32], projected: &SchemaRef) -> Result<RecordBatch> {
     let known = take_record_batch(known, &UInt32Array::from(rows.to_vec())).map_err(failed)?;
     let columns = projected.fields().iter().map(|field| match known.column_by_name(field.name()) {

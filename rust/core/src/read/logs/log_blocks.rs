@@ -22,10 +22,10 @@ pub(in crate::read) fn scan(split: &Split, place: &dyn Storage, report: &SharedR
     let instants = &split.query.instants;
     let is_committed = |instant: &RequestedTime| instants.is_committed(instant);
     let mut rules = match (split.query.options.semantics, split.query.options.log_scan) {
-        (Semantics::V0x, _) => ScanRules::of_0_x(instants.latest.as_ref()),
-        (Semantics::V1x, LogScan::ByInstant) => ScanRules::of_1_x(instants.latest.as_ref()),
+        (Semantics::V0x, _) => ScanRules::hudi_0_x(instants.latest.as_ref()),
+        (Semantics::V1x, LogScan::ByInstant) => ScanRules::hudi_1_x(instants.latest.as_ref()),
         (Semantics::V1x, LogScan::ByBlock) => {
-            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::of_1_x(instants.latest.as_ref()) }
+            ScanRules { order: ScanOrder::ByBlock, ..ScanRules::hudi_1_x(instants.latest.as_ref()) }
         }
     };
     if split.query.commits_by_block {

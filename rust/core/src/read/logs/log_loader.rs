@@ -111,7 +111,7 @@ impl<'a> LogLoader<'a> {
         for found in some_blocks.ok_or_else(no_blocks)? {
             let no_file = || Error::internal(format_args!("a log block of file {}, which was not opened", found.file));
             let file = blocks.files.get(found.file).ok_or_else(no_file)?;
-            let place = BlockPlace::of(file.as_ref(), &found.block, false);
+            let place = BlockPlace::new(file.as_ref(), &found.block, false);
             let read = self.load_block(found, file, &place, &mut loading).map_err(|error| place.mark(error))?;
             read_in_all += read as u64;
         }
@@ -221,7 +221,7 @@ impl<'a> LogLoader<'a> {
         let wanted = loading.merger.wanted();
         let unpack = || hfile_data::as_avro(file, content, &schema, self.keys.key_column(), wanted);
         let decompressed = loading.memory.converted(file.as_ref(), content.start, unpack)?;
-        let place = BlockPlace::of(file.as_ref(), &found.block, true);
+        let place = BlockPlace::new(file.as_ref(), &found.block, true);
         self.load_avro(found, decompressed, &place, loading).map_err(|error| place.mark(error))
     }
 
@@ -280,10 +280,10 @@ impl<'a> LogLoader<'a> {
         numbers: &[u64],
         loading: &mut Loading<'_>,
     ) -> Result<()> {
-        let (keys, rest) = self.keys.of_log(decoded, content, numbers)?;
+        let (keys, rest) = self.keys.split_keys(decoded, content, numbers)?;
         let batch = self.keys.batch(rest, decoded.num_rows())?;
         let (ordering, keys_at) = (&batch.ordering, &keys.places);
-        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, content)?)?;
+        let source = loading.merger.add_source(loading.memory.hold_for_pass(keys.bytes, content)?)?;
         let records =
             LogBatch { kind: LogKind::Data, keys: keys_at, ordering, deleted: batch.deleted.as_ref(), places };
         loading.merger.add(source, &records)
@@ -296,13 +296,13 @@ impl<'a> LogLoader<'a> {
 
     fn load_deletes(&self, content: Bytes, place: &BlockPlace, loading: &mut Loading<'_>) -> Result<usize> {
         let deletes = delete::deletes(&content)?;
-        let known = self.deleted.as_ref().map(|keys| keys.of_block(&deletes, place.instant())).transpose()?;
+        let known = self.deleted.as_ref().map(|keys| keys.rows_of_block(&deletes, place.instant())).transpose()?;
         let Deletes { text, deleted } = deletes;
         let ordering = self.keys.deleted_ordering(&deleted, &text)?;
         let places: Vec<u32> = (0_u32..).take(deleted.len()).collect();
         let numbers = loading.next_numbers(&self.keys.key, deleted.len())?;
         let keys = self.keys.deleted_keys(&deleted, &text, &numbers);
-        let source = loading.merger.add_source(loading.memory.of_pass(keys.bytes, &content)?)?;
+        let source = loading.merger.add_source(loading.memory.hold_for_pass(keys.bytes, &content)?)?;
         loading.merger.add(
             source,
             &LogBatch {

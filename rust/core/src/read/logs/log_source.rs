@@ -45,7 +45,7 @@ pub(in crate::read) struct BlockPlace {
 }
 
 impl BlockPlace {
-    pub(in crate::read) fn of(file: &dyn Source, block: &Block, converted: bool) -> Self {
+    pub(in crate::read) fn new(file: &dyn Source, block: &Block, converted: bool) -> Self {
         Self {
             path: file.path().to_owned(),
             content_at: block.content.start,

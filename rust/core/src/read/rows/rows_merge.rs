@@ -90,7 +90,7 @@ impl RowsMerge {
         asked.check()?;
         let (output, all) = (Arc::new(asked.output()), asked.all());
         let table = avro_schema(&all, options.schema.as_ref())?;
-        let keys = KeyColumns::of(
+        let keys = KeyColumns::new(
             &table,
             &in_table_types(&all, |_| true),
             &merge,
@@ -105,7 +105,7 @@ impl RowsMerge {
         let is_read = |name: &str| plan.folds() || key_columns.iter().any(|one| one == name);
         let types = Arc::new(in_table_types(&all, is_read));
         let columns: Vec<String> = output.fields().iter().map(|field| field.name().clone()).collect();
-        let projection = Projection::new(&types, &columns, &Filter::default(), &keys.of_base(), &fold_columns)?;
+        let projection = Projection::new(&types, &columns, &Filter::default(), &keys.base_columns(), &fold_columns)?;
         let lacked: Vec<&str> = asked.lacked().collect();
         let is_missing = |field: &FieldRef| lacked.contains(&field.name().as_str());
         let missing = options.partial.then(|| projection.projected.fields().iter().map(is_missing).collect());
@@ -165,7 +165,7 @@ impl RowsMerge {
             keys: &self.keys,
             deleted_rows: self.deleted_rows(),
         };
-        let missing = self.missing.as_ref().map(|missing| MissingColumns::of_all(batches, missing));
+        let missing = self.missing.as_ref().map(|missing| MissingColumns::from_all(batches, missing));
         plan.fold(&of, missing.unwrap_or_default())
     }
 
@@ -176,7 +176,7 @@ impl RowsMerge {
     /// Returns the keys of newer rows, with their ordering values and delete markers.
     fn probed(&self, batch: &RecordBatch) -> Result<(LogKeys, KeyBatch)> {
         let probed = named(batch, self.keys.wants().iter().map(|want| want.name().to_owned()))?;
-        let (keys, rest) = self.keys.key.of_log(&probed, &Bytes::new(), &[])?;
+        let (keys, rest) = self.keys.key.split_keys(&probed, &Bytes::new(), &[])?;
         Ok((keys, self.keys.batch(rest, batch.num_rows())?))
     }
 

@@ -163,11 +163,11 @@ impl Reading {
         report: &SharedReport,
     ) -> Result<Option<Self>> {
         let query = &split.query;
-        let Some(base) = SplitBase::of(split, place)? else { return Ok(None) };
+        let Some(base) = SplitBase::open(split, place)? else { return Ok(None) };
         let base = Arc::new(base);
         let table = avro::Schema::parse(&query.schema)?;
         let types = avro::arrow_schema(&table, Types::Table)?;
-        let mut path_values = PathValues::of(query, &split.slice.partition)?;
+        let mut path_values = PathValues::from_path(query, &split.slice.partition)?;
         let constants = path_values.take_constants(&types)?;
         let Some(rows) = RowQuery::new(query, &constants)? else { return Ok(None) };
         let blocks = scan(split, place.as_ref(), report)?;
@@ -199,7 +199,7 @@ impl Reading {
         Ok(Some(Self {
             path: base.path(),
             projection,
-            range: RowRange::of(query),
+            range: RowRange::from_query(query),
             path_values,
             constants: ConstantColumns::new(&constants, select(&types, &query.columns, &[])?),
             base: rows,

@@ -80,7 +80,7 @@ fn index(
     if build.hash_range() == HashRange::ALL {
         return Ok((records, Index::Whole(Box::new(build))));
     }
-    let pass_columns = columns.of_passes(from.types, from.query)?;
+    let pass_columns = columns.pass_columns(from.types, from.query)?;
     let base = |segment| match from.query.over_base {
         true => from.base.rows(segment, &pass_columns),
         false => Ok(Box::new(std::iter::empty()) as Batches),

@@ -46,7 +46,7 @@ impl MergeInput<'_> {
         if !query.over_base && !query.changelog && query.options.semantics == Semantics::V1x {
             return Ok((KeyColumns::unordered(virtual_key)?, None));
         }
-        let keys = KeyColumns::of(table, types, &query.merge, virtual_key, query.options.semantics)?;
+        let keys = KeyColumns::new(table, types, &query.merge, virtual_key, query.options.semantics)?;
         let keys = if query.deletes == Deletes::InAddedColumn { keys.without_operation() } else { keys };
         if query.changelog {
             return Ok((keys, None));

@@ -58,7 +58,7 @@ impl SliceMerge {
         {
             columns = columns.without_ordering(types)?;
         }
-        let key_columns = columns.of_keys(types, query)?;
+        let key_columns = columns.key_columns(types, query)?;
         let mut merge = Self {
             keys: columns.keys,
             records,

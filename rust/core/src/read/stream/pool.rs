@@ -56,7 +56,7 @@ impl Stream {
     }
 
     /// Returns the batches of one split, without its first `start_row` rows. It is read in the caller's thread.
-    pub fn of_split(split: Split, start_row: u64) -> Result<Self> {
+    pub fn from_split(split: Split, start_row: u64) -> Result<Self> {
         let schema = SplitReader::new(split.clone(), SharedReport::default())?.schema();
         let mut stream = Self::new(schema, vec![split], 1);
         stream.skip = start_row;

@@ -88,7 +88,7 @@ fn shared_key(conf: &AccountConf<'_>) -> Result<Option<Options>> {
     let Some(key) = conf.get("account.key") else {
         // Shared keys of blob containers, as in `wasb`.
         if let Some(sas) = conf.get(&format!("sas.{}", conf.container)) {
-            return Ok(Some(of_sas(sas)));
+            return Ok(Some(sas_options(sas)));
         }
         conf.conf.refuse_keystore()?;
         return Ok(None);
@@ -102,10 +102,10 @@ fn sas(conf: &AccountConf<'_>) -> Result<Options> {
         return Err(refused("fs.azure.sas.token.provider.type", &what, "give sas_token as a storage option"));
     }
     let token = conf.get_of_container("sas.fixed.token").or_else(|| conf.get(&format!("sas.{}", conf.container)));
-    token.map(of_sas).map_or_else(|| missing(conf, "sas.fixed.token", "SAS"), Ok)
+    token.map(sas_options).map_or_else(|| missing(conf, "sas.fixed.token", "SAS"), Ok)
 }
 
-fn of_sas(token: &str) -> Options {
+fn sas_options(token: &str) -> Options {
     let token = token.trim_start_matches('?').to_owned();
     Options::from([("sas_token", token), ("credential_type", "sas_token".to_owned())])
 }

@@ -54,7 +54,7 @@ impl MergeRows<'_> {
         if rules.merger.is_none() {
             rules.merge.check_supported(rules.semantics)?;
         }
-        let keys = KeyColumns::of(schema, types, &rules.merge, rules.virtual_key.as_deref(), rules.semantics)?;
+        let keys = KeyColumns::new(schema, types, &rules.merge, rules.virtual_key.as_deref(), rules.semantics)?;
         let merger = rules.merger.as_ref().map(|handle| &handle.0);
         let plan = MergePlan::new(&rules.merge, rules.semantics, &keys, false, merger)?;
         let build = indexed(&plan, &keys, &records)?;

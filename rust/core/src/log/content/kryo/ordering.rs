@@ -45,7 +45,7 @@ pub(super) struct Utf8Fields {
 pub(super) fn read(input: &mut Input<'_>, past: &[Deleted], utf8: &mut Utf8Fields) -> Result<Ordering> {
     let class = match input.class()? {
         Class::Null => return Ok(Ordering::None),
-        Class::Registered(id) if id < FIRST_REGISTRATION => return of_java(input, id),
+        Class::Registered(id) if id < FIRST_REGISTRATION => return java_object(input, id),
         other => other,
     };
     match input.reference()? {
@@ -73,7 +73,7 @@ fn no_such(input: &Input<'_>, class: Class, ordinal: usize) -> Error {
     input.fault(format!("a reference to object {ordinal}, which is not a {}", input.name(class)))
 }
 
-fn of_java(input: &mut Input<'_>, id: u32) -> Result<Ordering> {
+fn java_object(input: &mut Input<'_>, id: u32) -> Result<Ordering> {
     Ok(match id {
         0 => Ordering::Int(input.int()?),
         1 => input.shared_text()?.map_or(Ordering::None, Ordering::Text),
