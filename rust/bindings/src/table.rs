@@ -6,7 +6,8 @@ use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
     CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, OnCorrupt,
-    QueryKind, QueryOptions, ReadOptions, RequestCounts, Semantics, Skip, SnapshotRows, Start, Table as CoreTable,
+    QueryKind, QueryOptions, ReadOptions, RequestCounts, Semantics, SkippedWrites, SnapshotRows, Start,
+    Table as CoreTable,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -259,7 +260,8 @@ impl Table {
         emit_deletes: bool,
     ) -> PyResult<QueryPlan> {
         let options = QueryOptions { columns, filter: filter(py, filters)?, merger: handle(merger) };
-        let skip = Skip { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
+        let skip =
+            SkippedWrites { compaction: skip_compact, clustering: skip_cluster, log_compaction: skip_log_compact };
         let holes = HollowCommitPolicy::parse(holes).map_err(|error| raised(py, &error))?;
         let full_scan = match fall_back_to_full_scan {
             None => FullScanFallback::ByTableVersion,

@@ -17,7 +17,7 @@ use super::open_table::OpenTable;
 use super::query_kind::{FullScanFallback, IncrementalRange, IncrementalRows};
 use super::query_options::QueryOptions;
 use super::scan::Scan;
-use super::written_files::{Skip, Written};
+use super::written_files::{SkippedWrites, Written};
 use crate::config::TimelineLayout;
 use crate::error::{Error, ErrorKind, Result};
 use crate::names::TimelinePosition;
@@ -29,7 +29,7 @@ const AT_ONCE: usize = 256;
 /// How long writing the file of a completed commit may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-const SERVICES: Skip = Skip { compaction: true, clustering: true, log_compaction: true };
+const SERVICES: SkippedWrites = SkippedWrites { compaction: true, clustering: true, log_compaction: true };
 
 /// The start position.
 #[derive(Debug, Clone, PartialEq, Eq)]

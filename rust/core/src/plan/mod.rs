@@ -59,4 +59,4 @@ pub use query_options::QueryOptions;
 pub use query_plan::QueryPlan;
 pub use scan::Scan;
 pub use write_view::WriteView;
-pub use written_files::Skip;
+pub use written_files::SkippedWrites;

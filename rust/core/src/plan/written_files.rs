@@ -17,7 +17,7 @@ use crate::timeline::{CommitMetadata, Instant, ReplacedFileGroup, Timeline, Time
 /// Writes that an incremental query may skip, by their operation and not by their action: a `commit` can be a bulk
 /// insert.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Skip {
+pub struct SkippedWrites {
     /// Compactions and log compactions (`hoodie.datasource.read.incr.skip_compact`).
     pub compaction: bool,
     /// Clustering (`hoodie.datasource.read.incr.skip_cluster`).
@@ -48,7 +48,7 @@ impl Written {
     ///
     /// # Errors
     /// Errors of reading the metadata.
-    pub(super) fn read(timeline: &Timeline, timeline_range: &TimelineRange, skip: Skip) -> Result<Self> {
+    pub(super) fn read(timeline: &Timeline, timeline_range: &TimelineRange, skip: SkippedWrites) -> Result<Self> {
         let mut written = Self::default();
         timeline.visit_writes_in(timeline_range, &mut |write, metadata| {
             written.add(write, metadata, skip);
@@ -56,14 +56,14 @@ impl Written {
             Ok(())
         })?;
         if written.has_log_compaction && skip.log_compaction {
-            let skip = Skip { compaction: true, clustering: true, log_compaction: false };
+            let skip = SkippedWrites { compaction: true, clustering: true, log_compaction: false };
             return Self::read(timeline, timeline_range, skip);
         }
         Ok(written)
     }
 
     /// Adds the files that one commit has written.
-    pub(super) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: Skip) {
+    pub(super) fn add(&mut self, write: &Instant, metadata: CommitMetadata, skip: SkippedWrites) {
         let left_out = match metadata.operation.as_str() {
             // Log compaction gives the rows that it merges its own commit time, so without this they would be returned
             // again.
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    fn written(commits: &[(&str, &str)], skip: Skip) -> Written {
+    fn written(commits: &[(&str, &str)], skip: SkippedWrites) -> Written {
         let mut written = Written::default();
         for (time, json) in commits {
             let metadata = CommitMetadata::parse(json.as_bytes(), MetadataPart::All).unwrap().unwrap();
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn files_are_those_of_the_commits() {
         let root = r#"{"partitionToWriteStats":{"":[{"path":"g_0-1-2_3.parquet","fileSizeInBytes":7}]}}"#;
-        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], Skip::default());
+        let written = written(&[("1", &upsert(20)), ("3", root), ("2", &upsert(30))], SkippedWrites::default());
         assert_eq!(written.partitions(), ["", "p"]);
         let measured = |path: &str, len: Option<u64>| match len {
             Some(len) => Ok(len),
@@ -284,14 +284,14 @@ mod tests {
             )
         };
         for (operation, skip, left_out) in [
-            ("COMPACT", Skip::default(), false),
-            ("COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("COMPACT", Skip { clustering: true, ..Skip::default() }, false),
-            ("CLUSTER", Skip::default(), false),
-            ("CLUSTER", Skip { clustering: true, ..Skip::default() }, true),
-            ("LOG_COMPACT", Skip::default(), false),
-            ("LOG_COMPACT", Skip { compaction: true, ..Skip::default() }, true),
-            ("BULK_INSERT", Skip { compaction: true, clustering: true, log_compaction: true }, false),
+            ("COMPACT", SkippedWrites::default(), false),
+            ("COMPACT", SkippedWrites { compaction: true, ..SkippedWrites::default() }, true),
+            ("COMPACT", SkippedWrites { clustering: true, ..SkippedWrites::default() }, false),
+            ("CLUSTER", SkippedWrites::default(), false),
+            ("CLUSTER", SkippedWrites { clustering: true, ..SkippedWrites::default() }, true),
+            ("LOG_COMPACT", SkippedWrites::default(), false),
+            ("LOG_COMPACT", SkippedWrites { compaction: true, ..SkippedWrites::default() }, true),
+            ("BULK_INSERT", SkippedWrites { compaction: true, clustering: true, log_compaction: true }, false),
         ] {
             let written = written(&[("5", &service(operation))], skip);
             let skipped =
