@@ -6,7 +6,7 @@ use mortice::names::RequestedTime;
 use mortice::timeline::Instant as CoreInstant;
 use mortice::{
     CommitBounds, FullScanFallback, HollowCommitPolicy, IncrementalRange, IncrementalRows, LogScan, OnCorrupt,
-    QueryKind, QueryOptions, ReadOptions, RequestCounts, Semantics, SkippedWrites, SnapshotRows, Start,
+    QueryKind, QueryOptions, ReadOptions, RequestCounts, Semantics, SkippedWrites, SnapshotRows, StartPosition,
     Table as CoreTable,
 };
 use pyo3::prelude::*;
@@ -176,9 +176,9 @@ impl Table {
 
     fn follow(&self, py: Python<'_>, start: String) -> PyResult<Follower> {
         let start = match start.to_ascii_lowercase().as_str() {
-            "earliest" => Start::Earliest,
-            "latest" => Start::Latest,
-            _ => Start::After(start),
+            "earliest" => StartPosition::Earliest,
+            "latest" => StartPosition::Latest,
+            _ => StartPosition::After(start),
         };
         released(py, || self.0.follow(&start)).map(Follower::new)
     }

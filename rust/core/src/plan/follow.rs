@@ -33,7 +33,7 @@ const SERVICES: SkippedWrites = SkippedWrites { compaction: true, clustering: tr
 
 /// The start position.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Start {
+pub enum StartPosition {
     /// Before the first commit of the table.
     Earliest,
     /// After the latest commit.
@@ -86,12 +86,12 @@ impl Increment {
 impl Follower {
     /// Follows a table. `Unsupported` for tables without meta columns; `InvalidArgument` for a start that is not an
     /// instant.
-    pub fn new(table: Arc<OpenTable>, start: &Start) -> Result<Self> {
+    pub fn new(table: Arc<OpenTable>, start: &StartPosition) -> Result<Self> {
         table.check_rows_tell_commits()?;
         let position = match start {
-            Start::Earliest => None,
-            Start::Latest => table.timeline.newest_bound()?,
-            Start::After(instant) => TimelineRange::from_query(instant, None)?.begin,
+            StartPosition::Earliest => None,
+            StartPosition::Latest => table.timeline.newest_bound()?,
+            StartPosition::After(instant) => TimelineRange::from_query(instant, None)?.begin,
         };
         Ok(Self {
             table,

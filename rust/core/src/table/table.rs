@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::file_group::FileSlice;
 use crate::filter::Filter;
 use crate::names::TimelinePosition;
-use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, Start};
+use crate::plan::{Follower, OpenTable, QueryKind, QueryOptions, QueryPlan, Scan, SnapshotRows, StartPosition};
 use crate::storage::{RequestCounts, Storage, StorageOptions};
 use crate::timeline::Timeline;
 
@@ -122,7 +122,7 @@ impl Table {
     ///
     /// # Errors
     /// Those of [`Follower::new`].
-    pub fn follow(&self, start: &Start) -> Result<Follower> {
+    pub fn follow(&self, start: &StartPosition) -> Result<Follower> {
         Follower::new(Arc::clone(&self.0), start)
     }
 
