@@ -46,7 +46,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use file_group::FileSlice;
 pub use plan::{
     CommitBounds, Follower, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, QueryOptions, QueryPlan,
-    Scan, SkippedWrites, SnapshotRows, StartPosition, Step,
+    Scan, SkippedWrites, SnapshotRows, StartPosition, UnreadCommit,
 };
 pub use read::{Report, RowsMerge, RowsMergeOptions, Stream};
 pub use split::{MergerHandle, Query, Split};

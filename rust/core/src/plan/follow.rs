@@ -63,7 +63,7 @@ struct Increment {
 
 /// Information about a commit that has not been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct UnreadCommit {
     /// The position after the commit.
     pub position: TimelinePosition,
     /// The size of the files that it wrote or appended to, as far as it is reported.
@@ -77,9 +77,9 @@ impl Increment {
         self.timeline_range.end.clone().unwrap_or_default()
     }
 
-    fn step(&self) -> Step {
+    fn step(&self) -> UnreadCommit {
         let (bytes, is_service) = (self.written.bytes(), self.written.is_skipped());
-        Step { position: self.position(), bytes, is_service }
+        UnreadCommit { position: self.position(), bytes, is_service }
     }
 }
 
@@ -126,7 +126,7 @@ impl Follower {
 
     /// Returns the next commit, including table services, for callers that combine commits to ranges and plan them;
     /// `None` if there is no new commit. The same commit is returned until [`Self::pass`] is called.
-    pub fn peek(&mut self) -> Result<Option<Step>> {
+    pub fn peek(&mut self) -> Result<Option<UnreadCommit>> {
         self.looking(|follower| Ok(follower.fill()?.then(|| follower.waiting.front().map(Increment::step)).flatten()))
     }
 

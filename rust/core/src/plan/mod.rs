@@ -52,7 +52,7 @@ mod snapshot;
 mod write_view;
 mod written_files;
 
-pub use follow::{Follower, StartPosition, Step};
+pub use follow::{Follower, StartPosition, UnreadCommit};
 pub use open_table::OpenTable;
 pub use query_kind::{CommitBounds, FullScanFallback, IncrementalRange, IncrementalRows, QueryKind, SnapshotRows};
 pub use query_options::QueryOptions;
